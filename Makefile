@@ -1,0 +1,47 @@
+# Every target sets up what it needs; none of them installs anything twice.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.PHONY: demo test test-full lint format grammar lock bench qt3 java clean
+
+demo: $(READY) java  ## Run an XCQL query of the credit-card example
+	@$(BIN)/python samples/demo.py
+
+test: $(READY) java  ## The tests that every commit must pass
+	@$(BIN)/python -m pytest -m "not slow"
+
+test-full: $(READY) java  ## Everything, the long tests too
+	@XCQL_TEST_FULL=1 $(BIN)/python -m pytest
+
+lint: $(READY)
+	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy xcql runtime/xcql_runtime
+
+format: $(READY)
+	@$(BIN)/ruff format . && $(BIN)/ruff check --fix .
+
+grammar: $(READY) java  ## Generate the parser anew from grammar/*.g4
+	@$(BIN)/python tools/generate_parser.py
+
+bench: $(READY) java
+	@$(BIN)/python -m bench
+
+lock: $(READY)  ## Write the versions that are installed now into requirements.lock
+	@{ echo '# Exact versions that `make` installs; regenerate with `make lock`.'; \
+	  $(BIN)/pip freeze --exclude-editable --exclude setuptools; } > requirements.lock
+
+java:
+	@tools/ensure_java.sh
+
+$(READY): requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "XCQL needs Python 3.11 or newer: try 'make PYTHON=python3.12'." >&2; exit 1; }
+	@test -x $(BIN)/python || { echo "Creating $(VENV) ..." >&2; $(PYTHON) -m venv $(VENV); }
+	@echo "Installing the dependencies into $(VENV) ..." >&2
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.lock
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
+
+clean:
+	@rm -rf $(VENV) dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis

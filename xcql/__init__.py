@@ -1,0 +1,36 @@
+"""XCQL: XQuery with time, over streams of XML fragments.
+
+Nothing heavy is imported until it is used: `import xcql` costs a few milliseconds.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from xcql.diagnostics import Diagnostic, XcqlError
+from xcql.version import __version__
+
+if TYPE_CHECKING:
+    from xcql.parser import parse as parse
+    from xcql.syntax.emitter import emit as emit
+
+__all__ = ["Diagnostic", "XcqlError", "__version__", "emit", "parse"]
+
+# public name -> the module that defines it, imported at first use
+_LAZY = {
+    "emit": "xcql.syntax.emitter",
+    "parse": "xcql.parser",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LAZY:
+        raise AttributeError(f"module 'xcql' has no attribute {name!r}")
+    value = getattr(import_module(_LAZY[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

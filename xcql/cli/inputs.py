@@ -1,0 +1,51 @@
+"""Where the command line's inputs come from: files, standard input, inline text."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from xcql.diagnostics import error
+from xcql.source import Source
+
+
+def add_query_arguments(parser: argparse.ArgumentParser) -> None:
+    """A query as a file, as `-` for standard input, or inline with `-e`."""
+    parser.add_argument("query", nargs="?", metavar="QUERY", help="a query file, or - for stdin")
+    parser.add_argument("-e", "--expression", metavar="TEXT", help="the query itself")
+
+
+def read_query(arguments: argparse.Namespace) -> Source:
+    """The query that the arguments name."""
+    if arguments.expression is not None:
+        if arguments.query is not None:
+            raise error("XCQL0100", "give the query as a file or with -e, not both")
+        return Source(arguments.expression, "<query>")
+    if arguments.query is None:
+        raise error(
+            "XCQL0100",
+            "no query given",
+            hints=["name a query file, give the text with -e, or - to read standard input"],
+        )
+    if arguments.query == "-":
+        return Source(sys.stdin.read(), "<stdin>")
+    return Source(read_text(arguments.query), arguments.query)
+
+
+def read_text(path: str) -> str:
+    """A UTF-8 text file's content, or an error that says what is wrong with the path."""
+    try:
+        return Path(path).read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        raise error("XCQL0101", f"there is no file '{path}'") from None
+    except IsADirectoryError:
+        raise error("XCQL0101", f"'{path}' is a folder; a file was expected") from None
+    except PermissionError:
+        raise error("XCQL0101", f"'{path}' may not be read: permission denied") from None
+    except UnicodeDecodeError as problem:
+        raise error(
+            "XCQL0101",
+            f"'{path}' is not UTF-8 text (byte {problem.start})",
+            hints=["save it as UTF-8"],
+        ) from None
