@@ -1,0 +1,1 @@
+"""The reference evaluator: the meaning of every query, in Python."""
