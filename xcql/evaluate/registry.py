@@ -19,6 +19,7 @@ from functools import cache
 from importlib import import_module
 from typing import Any, Literal, TypeVar
 
+from xcql.evaluate.context import Context, StaticContext
 from xcql.source import Span
 
 NAMESPACES = {
@@ -60,10 +61,13 @@ class Type:
 class Call:
     """What a builtin may need to know of the place it is called from.
 
-    `context` is the dynamic context: focus, `now`, and the static context.
+    `context` is the dynamic context: the focus (`item`, `position`, `size`), `now`, and the
+    `evaluation` with its documents and streams. `static` is the static context: namespaces,
+    default collation, base URI, decimal formats.
     """
 
-    context: Any
+    context: Context
+    static: StaticContext
     span: Span | None = None
 
 
