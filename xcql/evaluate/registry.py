@@ -19,7 +19,10 @@ from functools import cache
 from importlib import import_module
 from typing import Any, Literal, TypeVar
 
+from xcql.diagnostics import error
+from xcql.evaluate.collations import Collation, find_collation
 from xcql.source import Span
+from xcql.xdm.functions import XdmFunction
 
 NAMESPACES = {
     "fn": "http://www.w3.org/2005/xpath-functions",
@@ -60,11 +63,34 @@ class Type:
 class Call:
     """What a builtin may need to know of the place it is called from.
 
-    `context` is the dynamic context: focus, `now`, and the static context.
+    `context` is the dynamic context (focus, `now`), `static` the static one.
     """
 
     context: Any
+    static: Any = None
     span: Span | None = None
+
+    def item(self) -> Any:
+        """The context item; XPDY0002 if there is none."""
+        if self.context is None or self.context.item is None:
+            raise error(
+                "XPDY0002",
+                "there is no context item here",
+                self.span,
+                hints=["give a document to query, or name what the expression starts from"],
+            )
+        return self.context.item
+
+    def collation(self, uri: str | None = None) -> Collation:
+        """The collation of a URI, or the default one."""
+        if uri is None:
+            default: Collation = self.static.default_collation
+            return default
+        return find_collation(uri, self.static.base_uri)
+
+    def apply(self, function: XdmFunction, *arguments: Iterable[Any]) -> Iterable[Any]:
+        """Call a function item, which converts the arguments to the types it declares."""
+        return function.call(list(arguments))
 
 
 @dataclass(frozen=True, slots=True)
