@@ -124,7 +124,7 @@ def adjust_time(call: Call, value: ep.Time | None, zone: Any = _NO_ZONE) -> Any:
     return None if value is None else _adjusted(ep.Time, value, zone)
 
 
-def _adjusted(kind: type[D], value: Any, zone: ep.DayTimeDuration | None | object) -> D:
+def _adjusted(kind: type[D], value: Any, zone: ep.DayTimeDuration | object | None) -> D:
     """The same instant in another zone; a value without a zone only gets one."""
     target = UTC if zone is _NO_ZONE else None if zone is None else zone_from(zone)
     if value.tzinfo is None or target is None:
@@ -144,7 +144,7 @@ def zone_from(duration: Any) -> ep.Timezone:
     return ep.Timezone(datetime.timedelta(microseconds=offset))
 
 
-_MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()
+_MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
 _ZONES = {
     "UT": 0,
     "UTC": 0,
