@@ -18,7 +18,7 @@ from xcql.diagnostics import XcqlError, error
 from xcql.evaluate import dates
 from xcql.evaluate.casting import cast
 from xcql.evaluate.comparing import promoted
-from xcql.xdm.atomic import Atomic, is_numeric, make_float, type_of
+from xcql.xdm.atomic import Atomic, astronomical_year, is_numeric, make_float, type_of
 
 Operator = Literal["+", "-", "*", "div", "idiv", "mod"]
 
@@ -259,7 +259,7 @@ def shifted(value: Any, distance: Any, direction: int) -> ep.AbstractDateTime | 
 
 
 def _months_later(kind: Any, value: ep.AbstractDateTime, months: int) -> ep.AbstractDateTime:
-    total = dates.astronomical_year(value) * 12 + value.month - 1 + months
+    total = astronomical_year(value) * 12 + value.month - 1 + months
     year, month = divmod(total, 12)
     day = min(value.day, dates.days_in_month(year, month + 1))
     clock = dates.time_of_day(value)

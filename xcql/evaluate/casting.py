@@ -95,6 +95,20 @@ def cast(value: Atomic, target: str, namespaces: Mapping[str, str] | None = None
     return _narrow(result, wanted)
 
 
+LIST_TYPES = {"NMTOKENS": "NMTOKEN", "IDREFS": "IDREF", "ENTITIES": "ENTITY"}
+
+
+def cast_list(value: Atomic, target: str) -> list[Atomic]:
+    """The members of a list type such as `NMTOKENS`."""
+    source = type_of(value)
+    if source.primitive not in ("string", "untypedAtomic"):
+        raise error("XPTY0004", f"a value of type {source} cannot be cast to xs:{target}")
+    words = string_of(value).split()
+    if not words:
+        raise error("FORG0001", f"xs:{target} needs at least one word")
+    return [from_text(word, LIST_TYPES[target]) for word in words]
+
+
 def castable(value: Atomic, target: str, namespaces: Mapping[str, str] | None = None) -> bool:
     """Whether `cast` would succeed."""
     try:

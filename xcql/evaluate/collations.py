@@ -38,7 +38,7 @@ class Collation:
     def compare(self, left: str, right: str) -> int:
         """-1, 0 or 1."""
         a, b = self.key(left), self.key(right)
-        return (a > b) - (a < b)
+        return int(a > b) - int(a < b)
 
     def find(self, text: str, wanted: str, *, anchored: str = "") -> tuple[int, int] | None:
         """Where in a text the wanted one stands: start and end.

@@ -135,7 +135,7 @@ def order(left: Atomic | None, right: Atomic | None, collation: Collation = CODE
     a, b = comparable_pair(left, right, collation)
     if isinstance(a, float) and (a != a or b != b):
         return int(a == a) - int(b == b)
-    return (a > b) - (a < b)
+    return int(a > b) - int(a < b)
 
 
 def same_value(left: Atomic, right: Atomic, collation: Collation = CODEPOINT) -> bool:

@@ -13,7 +13,7 @@ from typing import TypeVar
 from elementpath import datatypes as ep
 
 from xcql.diagnostics import error
-from xcql.xdm.atomic import astronomical_year, civil_from_days, days_from_civil, instant, type_of
+from xcql.xdm.atomic import astronomical_year, civil_from_days, days_from_civil, instant
 
 D = TypeVar("D", bound=ep.AbstractDateTime)
 
@@ -139,27 +139,6 @@ def read(kind: type[D], text: str) -> D:
         year, month, day = civil_from_days(days_from_civil(year, month, day) + 1)
         return build(kind, year, month, day, 0, zone)
     return value
-
-
-def text_of(value: ep.AbstractDateTime) -> str:
-    """The canonical form of any date or time type."""
-    year = astronomical_year(value)
-    year_text = f"{'-' if year < 0 else ''}{abs(year):04}"
-    clock = f"{value.hour:02}:{value.minute:02}:{value.second:02}"
-    if value.microsecond:
-        clock += f".{value.microsecond:06}".rstrip("0")
-    parts = {
-        "dateTime": f"{year_text}-{value.month:02}-{value.day:02}T{clock}",
-        "date": f"{year_text}-{value.month:02}-{value.day:02}",
-        "time": clock,
-        "gYear": year_text,
-        "gYearMonth": f"{year_text}-{value.month:02}",
-        "gMonth": f"--{value.month:02}",
-        "gMonthDay": f"--{value.month:02}-{value.day:02}",
-        "gDay": f"---{value.day:02}",
-    }
-    zone = value.tzinfo
-    return parts[type_of(value).primitive] + ("" if zone is None else str(zone))
 
 
 def days_in_month(year: int, month: int) -> int:

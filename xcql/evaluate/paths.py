@@ -18,8 +18,9 @@ from xcql.evaluate.axes import AXES, Axis, NodeTest, name_test
 from xcql.evaluate.context import Context, no_context_item
 from xcql.evaluate.predicates import Filter, compile_predicate, is_positional, mentions
 from xcql.evaluate.scope import Code, Environment, Scope, compile_expression, compiles
-from xcql.evaluate.sequences import Items, computed, kind_of
+from xcql.evaluate.sequences import Items, computed
 from xcql.evaluate.type_reader import read_item_type
+from xcql.evaluate.values import kind_of
 from xcql.source import Span
 from xcql.syntax import path as syntax
 from xcql.syntax.literals import ContextItem
@@ -140,7 +141,7 @@ def _root(span: Span) -> Code:
             raise no_context_item(span)
         if not isinstance(item, Node):
             raise error(
-                "XPTY0020", f"a path starts from a node; the context item is a {kind_of(item)}", span
+                "XPTY0020", f"a path starts from a node; the context item is {kind_of(item)}", span
             )
         root = item.root
         if not isinstance(root, DocumentNode):
@@ -162,7 +163,7 @@ def _context_node(span: Span) -> Code:
             raise no_context_item(span)
         if not isinstance(item, Node):
             raise error(
-                "XPTY0020", f"a step needs a node; the context item is a {kind_of(item)}", span
+                "XPTY0020", f"a step needs a node; the context item is {kind_of(item)}", span
             )
         return (item,)
 
@@ -214,7 +215,7 @@ def _each(
 ) -> Iterator[Any]:
     for item in items:
         if not isinstance(item, Node):
-            raise error("XPTY0019", f"a step needs nodes; there is a {kind_of(item)}", span)
+            raise error("XPTY0019", f"a step needs nodes; there is {kind_of(item)}", span)
         found: Items = select(item)
         for choose in filters:
             found = choose(found, env, context)
@@ -260,7 +261,7 @@ def _expression_step(step: Expr, scope: Scope) -> Step:
             size = len(items)
         for position, item in enumerate(items, 1):
             if not isinstance(item, Node):
-                raise error("XPTY0019", f"a step needs nodes; there is a {kind_of(item)}", span)
+                raise error("XPTY0019", f"a step needs nodes; there is {kind_of(item)}", span)
             yield from code(env, Context(context.evaluation, item, position, size))
 
     def run(items: Items, env: Environment, context: Context) -> Items:

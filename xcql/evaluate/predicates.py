@@ -9,7 +9,8 @@ from typing import Any
 
 from xcql.evaluate.context import FN, Context
 from xcql.evaluate.scope import Code, Environment, Scope, compile_expression
-from xcql.evaluate.sequences import Items, computed, effective_boolean, first_two
+from xcql.evaluate.sequences import Items, computed, first_two
+from xcql.evaluate.values import effective_boolean
 from xcql.syntax.control import Quantified
 from xcql.syntax.functions import FunctionCall, NamedFunctionRef
 from xcql.syntax.literals import IntegerLiteral, StringLiteral, VariableRef
@@ -22,8 +23,22 @@ from xcql.syntax.temporal import AllenComparison
 Filter = Callable[[Items, Environment, Context], Items]
 
 _BOOLEAN_FUNCTIONS = frozenset(
-    "boolean contains contains-token deep-equal empty ends-with exists false has-children lang"
-    " matches not starts-with true".split()
+    [
+        "boolean",
+        "contains",
+        "contains-token",
+        "deep-equal",
+        "empty",
+        "ends-with",
+        "exists",
+        "false",
+        "has-children",
+        "lang",
+        "matches",
+        "not",
+        "starts-with",
+        "true",
+    ]
 )
 _COMPARISONS = {
     "lt": "lt", "<": "lt", "le": "le", "<=": "le", "eq": "eq", "=": "eq",

@@ -21,6 +21,7 @@ from typing import Any, Literal, TypeVar
 
 from xcql.evaluate.context import Context, StaticContext
 from xcql.source import Span
+from xcql.xdm.functions import XdmFunction
 
 NAMESPACES = {
     "fn": "http://www.w3.org/2005/xpath-functions",
@@ -69,6 +70,28 @@ class Call:
     context: Context
     static: StaticContext
     span: Span | None = None
+
+    def item(self) -> Any:
+        """The context item; XPDY0002 if there is none."""
+        if self.context is None or self.context.item is None:
+            raise error(
+                "XPDY0002",
+                "there is no context item here",
+                self.span,
+                hints=["give a document to query, or name what the expression starts from"],
+            )
+        return self.context.item
+
+    def collation(self, uri: str | None = None) -> Collation:
+        """The collation of a URI, or the default one."""
+        if uri is None:
+            default: Collation = self.static.default_collation
+            return default
+        return find_collation(uri, self.static.base_uri)
+
+    def apply(self, function: XdmFunction, *arguments: Iterable[Any]) -> Iterable[Any]:
+        """Call a function item, which converts the arguments to the types it declares."""
+        return function.call(list(arguments))
 
 
 @dataclass(frozen=True, slots=True)

@@ -115,4 +115,6 @@ def _schema_name(name: Name, scope: Scope) -> str | None:
 
 def _unknown_type(name: Name, code: str, span: Span) -> Exception:
     known = [f"xs:{local}" for local in ATOMIC_TYPES]
-    return error(code, f"there is no type {name}", span, hints=near(str(name), known, "did you mean {}?"))
+    return error(
+        code, f"there is no type {name}", span, hints=near(str(name), known, "did you mean {}?")
+    )

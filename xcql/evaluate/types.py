@@ -16,7 +16,8 @@ from elementpath.datatypes import AnyURI, Float, UntypedAtomic
 from xcql.diagnostics import XcqlError, error
 from xcql.evaluate.casting import cast, to_double
 from xcql.evaluate.registry import Type as BuiltinType
-from xcql.evaluate.sequences import Items, atomize, computed, kind_of
+from xcql.evaluate.sequences import Items, computed
+from xcql.evaluate.values import atomize, kind_of
 from xcql.source import Span
 from xcql.xdm.atomic import ATOMIC_TYPES, NUMERIC_NAMES, AtomicType, is_numeric, make_float, type_of
 from xcql.xdm.functions import Item, XdmArray, XdmFunction, XdmMap
@@ -388,7 +389,7 @@ def convert(items: Items, wanted: SequenceType, place: Place, span: Span | None)
             raise _unfit(item, wanted, place, span)
         return ()
     if item_type.atomic:
-        items = atomize(items, span) if type(items) is not range else items
+        items = atomize(items) if type(items) is not range else items
     elif isinstance(item_type, AnyItemType) and occurrence == "*":
         return items
     converted = _converted(items, item_type, wanted, place, span)
@@ -484,9 +485,7 @@ def _argument_place(number: int) -> Place:
 
 
 def _unfit(item: Item, wanted: SequenceType, place: Place, span: Span | None) -> XcqlError:
-    kind = kind_of(item)
-    shown = f"an {kind}" if kind[0] in "aex" else f"a {kind}"
-    return error("XPTY0004", f"{place()} must be {wanted}; it is {shown}", span)
+    return error("XPTY0004", f"{place()} must be {wanted}; it is {kind_of(item)}", span)
 
 
 def atomic_type(name: str) -> AtomicType | None:

@@ -157,8 +157,8 @@ def string_of(value: Atomic) -> str:
         return _float_text(value) if kind is ep.Float else double_text(value)
     if isinstance(value, Decimal):
         return decimal_text(value)
-    if isinstance(value, ep.Base64Binary):
-        return str(value).replace("\n", "")
+    if isinstance(value, ep.AbstractDateTime):
+        return date_text(value)
     return str(value)
 
 
@@ -198,6 +198,27 @@ def _number_text(value: float, shortest: str) -> str:
     sign, digits, _ = number.as_tuple()
     text = "".join(map(str, digits)).rstrip("0") or "0"
     return f"{'-' if sign else ''}{text[0]}.{text[1:] or '0'}E{number.adjusted()}"
+
+
+def date_text(value: ep.AbstractDateTime) -> str:
+    """The canonical form of any date or time type."""
+    year = astronomical_year(value)
+    year_text = f"{'-' if year < 0 else ''}{abs(year):04}"
+    clock = f"{value.hour:02}:{value.minute:02}:{value.second:02}"
+    if value.microsecond:
+        clock += f".{value.microsecond:06}".rstrip("0")
+    parts = {
+        "dateTime": f"{year_text}-{value.month:02}-{value.day:02}T{clock}",
+        "date": f"{year_text}-{value.month:02}-{value.day:02}",
+        "time": clock,
+        "gYear": year_text,
+        "gYearMonth": f"{year_text}-{value.month:02}",
+        "gMonth": f"--{value.month:02}",
+        "gMonthDay": f"--{value.month:02}-{value.day:02}",
+        "gDay": f"---{value.day:02}",
+    }
+    zone = value.tzinfo
+    return parts[type_of(value).primitive] + ("" if zone is None else str(zone))
 
 
 def atomic_key(value: Atomic) -> tuple[Any, ...]:
