@@ -19,6 +19,8 @@ from functools import cache
 from importlib import import_module
 from typing import Any, Literal, TypeVar
 
+from xcql.diagnostics import error
+from xcql.evaluate.collations import Collation, find_collation
 from xcql.evaluate.context import Context, StaticContext
 from xcql.source import Span
 from xcql.xdm.functions import XdmFunction
