@@ -19,8 +19,8 @@ from functools import cache
 from importlib import import_module
 from typing import Any, Literal, TypeVar
 
-from xcql.diagnostics import error
 from xcql.evaluate.collations import Collation, find_collation
+from xcql.evaluate.context import Context, StaticContext, no_context_item
 from xcql.source import Span
 from xcql.xdm.functions import XdmFunction
 
@@ -63,29 +63,25 @@ class Type:
 class Call:
     """What a builtin may need to know of the place it is called from.
 
-    `context` is the dynamic context (focus, `now`), `static` the static one.
+    `context` is the dynamic context: the focus (`item`, `position`, `size`), `now`, and the
+    `evaluation` with its documents and streams. `static` is the static context: namespaces,
+    default collation, base URI, decimal formats.
     """
 
-    context: Any
-    static: Any = None
+    context: Context
+    static: StaticContext
     span: Span | None = None
 
     def item(self) -> Any:
         """The context item; XPDY0002 if there is none."""
-        if self.context is None or self.context.item is None:
-            raise error(
-                "XPDY0002",
-                "there is no context item here",
-                self.span,
-                hints=["give a document to query, or name what the expression starts from"],
-            )
+        if self.context.item is None:
+            raise no_context_item(self.span)
         return self.context.item
 
     def collation(self, uri: str | None = None) -> Collation:
         """The collation of a URI, or the default one."""
         if uri is None:
-            default: Collation = self.static.default_collation
-            return default
+            return self.static.default_collation
         return find_collation(uri, self.static.base_uri)
 
     def apply(self, function: XdmFunction, *arguments: Iterable[Any]) -> Iterable[Any]:
