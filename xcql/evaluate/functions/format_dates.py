@@ -27,14 +27,54 @@ _DEFAULTS = dict.fromkeys("YMDdWwHhf", "1") | dict.fromkeys("FPCE", "n")
 _DEFAULTS |= dict.fromkeys("ms", "01") | dict.fromkeys("Zz", "01:01")
 _DATE_PARTS = frozenset("YMDdFWwCEZz")
 _TIME_PARTS = frozenset("HhPmsfCZz")
-_MONTHS = (
-    "January February March April May June July August September October November December"
-).split()
+_MONTHS = [
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+]
 _DAYS = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"]
 # offsets from -12 to 12 as letters: Y is -12, Z is 0, M is 12
 _MILITARY = "YXWVUTSRQPON" + "Z" + "ABCDEFGHIKLM"
 _CALENDARS = frozenset(
-    "AD AH AME AM AP AS BE CB CE CL CS EE FE ISO JE KE KY ME MS NS OS RS SE SH SS TE VE VS".split()
+    [
+        "AD",
+        "AH",
+        "AME",
+        "AM",
+        "AP",
+        "AS",
+        "BE",
+        "CB",
+        "CE",
+        "CL",
+        "CS",
+        "EE",
+        "FE",
+        "ISO",
+        "JE",
+        "KE",
+        "KY",
+        "ME",
+        "MS",
+        "NS",
+        "OS",
+        "RS",
+        "SE",
+        "SH",
+        "SS",
+        "TE",
+        "VE",
+        "VS",
+    ]
 )
 
 
