@@ -84,6 +84,12 @@ class Evaluation:
     globals: dict[QName, Iterable[Any]] = field(default_factory=dict)
     lookup_function: Callable[[QName, int, Context], Any] | None = None
     depth: int = 0
+    # the contexts of the prolog's and body's expressions, and of function bodies (no focus)
+    initial: Context = field(init=False)
+    focusless: Context = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.initial = self.focusless = Context(self)
 
 
 class Context:
@@ -114,7 +120,7 @@ class Context:
 
     def without_focus(self) -> Context:
         """The context of a function's body: no context item."""
-        return self if self.item is None else Context(self.evaluation)
+        return self.evaluation.focusless
 
 
 def no_context_item(span: Span | None = None) -> XcqlError:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from elementpath import datatypes as ep
 
 from xcql.diagnostics import error
+from xcql.source import Span
 from xcql.xdm.atomic import Atomic, is_numeric, string_of, type_of
 from xcql.xdm.functions import Item, XdmArray, XdmFunction, XdmMap
 from xcql.xdm.nodes import CommentNode, NamespaceNode, Node, ProcessingInstructionNode
@@ -32,7 +32,15 @@ def atomize(items: Iterable[Item]) -> Iterator[Atomic]:
 def typed_value(node: Node) -> Atomic:
     """The atomic value of a node: there is no schema, so text is untyped."""
     text = node.string_value()
-    return text if isinstance(node, _STRING_NODES) else ep.UntypedAtomic(text)
+    return text if isinstance(node, _STRING_NODES) else untyped(text)
+
+
+def untyped(text: str) -> ep.UntypedAtomic:
+    """An xs:untypedAtomic; quicker than its constructor, which looks at many types."""
+    value = object.__new__(ep.UntypedAtomic)
+    value.value = text
+    value.parser = None
+    return value
 
 
 def text_of_item(item: Item) -> str:
@@ -58,18 +66,26 @@ def kind_of(item: Item) -> str:
     return str(type_of(item))
 
 
-def effective_boolean(items: Iterable[Item]) -> bool:
-    """The effective boolean value: of what comes first, and no more of it than is needed."""
-    first_two = list(itertools.islice(items, 2)) if not isinstance(items, list) else items[:2]
-    if not first_two:
+def effective_boolean(items: Iterable[Item], span: Span | None = None) -> bool:
+    """What `if`, `where`, `and` and `fn:boolean` make of a sequence: no more is read than needed."""
+    if isinstance(items, (tuple, list, range)):
+        found: Sequence[Item] = items
+    else:
+        found = []
+        for item in items:
+            found.append(item)
+            if len(found) == 2:
+                break
+    if not found:
         return False
-    first = first_two[0]
+    first = found[0]
     if isinstance(first, Node):
         return True
-    if len(first_two) > 1:
+    if len(found) > 1:
         raise error(
             "FORG0006",
             "a sequence of several items that does not begin with a node is neither true nor false",
+            span,
             hints=["exists(…) asks whether there are items"],
         )
     if isinstance(first, bool):
@@ -80,4 +96,4 @@ def effective_boolean(items: Iterable[Item]) -> bool:
         return first.value != ""
     if not isinstance(first, XdmFunction) and is_numeric(first):
         return bool(first) and first == first
-    raise error("FORG0006", f"{kind_of(first)} is neither true nor false")
+    raise error("FORG0006", f"{kind_of(first)} is neither true nor false", span)

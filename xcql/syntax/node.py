@@ -16,14 +16,42 @@ N = TypeVar("N", bound="Node")
 @dataclass_transform(frozen_default=True, kw_only_default=False, field_specifiers=(field,))
 def node(cls: _C) -> _C:
     """Class decorator: a frozen, slotted dataclass."""
-    return cast(_C, dataclass(frozen=True, slots=True)(cls))
+    return cast(_C, dataclass(frozen=True, slots=True, eq=False)(cls))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Node:
-    """Anything in a syntax tree. Equality ignores spans."""
+    """Anything in a syntax tree.
+
+    Two nodes are equal when they say the same: spans don't count. Comparing does not recurse, so
+    that a sum of ten thousand terms is no problem.
+    """
 
     span: Span = field(kw_only=True, compare=False, repr=False)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Node):
+            return NotImplemented
+        pending: list[tuple[Any, Any]] = [(self, other)]
+        while pending:
+            mine, theirs = pending.pop()
+            if mine is theirs:
+                continue
+            if type(mine) is not type(theirs):
+                return False
+            if isinstance(mine, Node):
+                for name in child_fields(type(mine)):
+                    pending.append((getattr(mine, name), getattr(theirs, name)))
+            elif isinstance(mine, tuple):
+                if len(mine) != len(theirs):
+                    return False
+                pending.extend(zip(mine, theirs, strict=True))
+            elif mine != theirs:
+                return False
+        return True
+
+    def __hash__(self) -> int:
+        return hash(tuple(_shape(self)))
 
 
 class Expr(Node):
@@ -48,8 +76,22 @@ class Name(Node):
 
 @cache
 def child_fields(cls: type[Node]) -> tuple[str, ...]:
-    """The names of a node class's fields, without the span."""
-    return tuple(f.name for f in fields(cls) if f.name != "span")
+    """The names of a node class's fields that count for its meaning."""
+    return tuple(f.name for f in fields(cls) if f.compare)
+
+
+def _shape(root: Node) -> Iterator[Any]:
+    pending: list[Any] = [root]
+    while pending:
+        current = pending.pop()
+        if isinstance(current, Node):
+            yield type(current)
+            pending.extend(getattr(current, name) for name in child_fields(type(current)))
+        elif isinstance(current, tuple):
+            yield len(current)
+            pending.extend(current)
+        else:
+            yield current
 
 
 def children(parent: Node) -> Iterator[Node]:
