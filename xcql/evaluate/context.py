@@ -42,7 +42,7 @@ class StaticContext:
     a name (None for the default format) to the properties that were declared for it.
     """
 
-    namespaces: Mapping[str, str] = PREDECLARED
+    namespaces: Mapping[str, str] = field(default_factory=lambda: PREDECLARED)
     default_element_namespace: str = ""
     default_function_namespace: str = FN
     default_collation: Collation = CODEPOINT

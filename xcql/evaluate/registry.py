@@ -19,9 +19,8 @@ from functools import cache
 from importlib import import_module
 from typing import Any, Literal, TypeVar
 
-from xcql.diagnostics import error
 from xcql.evaluate.collations import Collation, find_collation
-from xcql.evaluate.context import Context, StaticContext
+from xcql.evaluate.context import Context, StaticContext, no_context_item
 from xcql.source import Span
 from xcql.xdm.functions import XdmFunction
 
@@ -75,20 +74,14 @@ class Call:
 
     def item(self) -> Any:
         """The context item; XPDY0002 if there is none."""
-        if self.context is None or self.context.item is None:
-            raise error(
-                "XPDY0002",
-                "there is no context item here",
-                self.span,
-                hints=["give a document to query, or name what the expression starts from"],
-            )
+        if self.context.item is None:
+            raise no_context_item(self.span)
         return self.context.item
 
     def collation(self, uri: str | None = None) -> Collation:
         """The collation of a URI, or the default one."""
         if uri is None:
-            default: Collation = self.static.default_collation
-            return default
+            return self.static.default_collation
         return find_collation(uri, self.static.base_uri)
 
     def apply(self, function: XdmFunction, *arguments: Iterable[Any]) -> Iterable[Any]:
@@ -131,7 +124,9 @@ _TOPICS = (
     "documents",
     "durations",
     "errors",
-    "formatting",
+    "format_dates",
+    "format_integers",
+    "format_numbers",
     "higher_order",
     "json",
     "maps",

@@ -11,15 +11,15 @@ from xcql.evaluate.registry import Call, function
 @function("fn:position", returns="xs:integer")
 def position(call: Call) -> int:
     call.item()
-    value: int = call.context.position
-    return value
+    return call.context.position
 
 
 @function("fn:last", returns="xs:integer")
 def last(call: Call) -> int:
     call.item()
-    value: int = call.context.size
-    return value
+    size = call.context.size
+    assert size is not None, "the size is computed where last() is called"
+    return size
 
 
 @function("fn:default-collation", returns="xs:string")
@@ -34,7 +34,7 @@ def default_language(call: Call) -> str:
 
 @function("fn:static-base-uri", returns="xs:anyURI?")
 def static_base_uri(call: Call) -> ep.AnyURI | None:
-    base: str | None = call.static.base_uri
+    base = call.static.base_uri
     return None if base is None else make_uri(base)
 
 
