@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 from xcql.diagnostics import XcqlError, error
 from xcql.evaluate import (  # noqa: F401 (each declares how its kinds of expressions run)
@@ -27,10 +27,11 @@ from xcql.parser import parse
 from xcql.source import Source
 from xcql.syntax.prolog import MainModule
 from xcql.xdm.names import QName
-from xcql.xdm.nodes import DocumentNode, Node
+from xcql.xdm.nodes import DocumentNode
 from xcql.xdm.parse import parse_xml
 
-Document: TypeAlias = "str | bytes | Path | Node"
+# what may stand before the first tag of an XML text
+_BLANKS = "\ufeff \t\r\n"
 
 
 def evaluate(
@@ -75,9 +76,7 @@ def _prepare(
     if not isinstance(query, MainModule):
         module = parse(query)
         if not isinstance(module, MainModule):
-            raise error(
-                "XPST0003", "this is a library module: it has no expression to evaluate", module.span
-            )
+            raise error("XPST0003", "a library module has nothing to evaluate", module.span)
         query = module
     return compile_query(query, functions)
 
@@ -120,7 +119,7 @@ def as_document(given: Any, what: str = "document") -> DocumentNode:
         return given
     if isinstance(given, Path):
         return read_document(given)
-    if isinstance(given, bytes) or (isinstance(given, str) and given.lstrip("\ufeff \t\r\n")[:1] == "<"):
+    if isinstance(given, bytes) or (isinstance(given, str) and given.lstrip(_BLANKS)[:1] == "<"):
         return parse_xml(given, f"<{what}>")
     if isinstance(given, str):
         return read_document(Path(given))

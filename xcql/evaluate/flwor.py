@@ -80,9 +80,7 @@ def _clause(node: syntax.Clause, scope: Scope, bound: list[QName]) -> tuple[Clau
     raise AssertionError(f"no such clause: {node}")
 
 
-def _type_of(
-    given: Any, variable: Name, scope: Scope
-) -> Callable[[Items, Span], None] | None:
+def _type_of(given: Any, variable: Name, scope: Scope) -> Callable[[Items, Span], None] | None:
     if given is None:
         return None
     wanted: SequenceType = read_sequence_type(given, scope)
@@ -148,9 +146,7 @@ def _where(node: syntax.Where, scope: Scope) -> Clause:
 
 
 def _count(stream: Stream, context: Context) -> Iterator[Environment]:
-    number = 0
-    for env in stream:
-        number += 1
+    for number, env in enumerate(stream, 1):
         yield ((number,), env)
 
 
@@ -163,9 +159,7 @@ class _Key:
     span: Span
 
 
-def _group_by(
-    node: syntax.GroupBy, scope: Scope, bound: list[QName]
-) -> tuple[Clause, list[QName]]:
+def _group_by(node: syntax.GroupBy, scope: Scope, bound: list[QName]) -> tuple[Clause, list[QName]]:
     """Keys with a value are bound first; then the tuples with equal keys become one.
 
     In it a key's variable has the key, every other variable of the FLWOR all of its values.
@@ -211,7 +205,8 @@ def _group_by(
             for source in sources:
                 if source is not None:
                     code, check, span, name = source
-                    value = _grouping_value(code(env, context), name, span)
+                    atom = zero_or_one_atomic(code(env, context), f"the key ${name}", span)
+                    value: Items = () if atom is None else (atom,)
                     if check is not None:
                         check(value, span)
                     env = (value, env)
@@ -250,13 +245,6 @@ def _unpacked(env: Environment, width: int) -> tuple[list[Items], Environment]:
         values.append(env[0])
         env = env[1]
     return values, env
-
-
-def _grouping_value(items: Items, name: str, span: Span) -> Items:
-    atom = zero_or_one_atomic(items, f"the grouping key ${name}", span)
-    if type(atom) is UntypedAtomic:
-        atom = atom.value
-    return () if atom is None else (atom,)
 
 
 def _key_atom(items: Items, key: _Key) -> Any:
@@ -342,5 +330,3 @@ def _compared(left: Any, right: Any, key: _Order) -> int:
         return order(left, right, key.collation)
     except XcqlError as problem:
         raise located(problem, key.span) from None
-
-
