@@ -1,0 +1,44 @@
+"""The reference evaluator: what every query means, in Python, without Spark.
+
+A query's syntax tree is compiled to Python closures (`scope.compile_expression`), one module a
+topic, and run over the nodes of `xcql.xdm`. Atomic values are elementpath's.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from xcql.evaluate.api import evaluate as evaluate
+    from xcql.evaluate.api import prepare as prepare
+    from xcql.evaluate.result import Result as Result
+
+__all__ = ["Result", "evaluate", "prepare"]
+
+_LAZY = {
+    "Result": "xcql.evaluate.result",
+    "evaluate": "xcql.evaluate.api",
+    "prepare": "xcql.evaluate.api",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LAZY:
+        raise AttributeError(f"module 'xcql.evaluate' has no attribute {name!r}")
+    return getattr(import_module(_LAZY[name]), name)
+
+
+class _CallablePackage(ModuleType):
+    """`xcql.evaluate(query)` works, too, when this package was imported before it was called.
+
+    An imported package takes the place of the function of the same name in `xcql`.
+    """
+
+    def __call__(self, *arguments: Any, **options: Any) -> Any:
+        return import_module("xcql.evaluate.api").evaluate(*arguments, **options)
+
+
+sys.modules[__name__].__class__ = _CallablePackage

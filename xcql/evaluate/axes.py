@@ -1,0 +1,126 @@
+"""The twelve axes over our nodes, and the tests of a step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+from xcql.evaluate.context import StaticContext
+from xcql.evaluate.scope import element_name, plain_name, prefix_uri
+from xcql.syntax.node import Node as SyntaxNode
+from xcql.syntax.path import NameTest, Wildcard
+from xcql.xdm.nodes import DocumentNode, ElementNode, Node, descendants
+
+Axis = Callable[[Node], Iterable[Node]]
+NodeTest = Callable[[Node], bool]
+
+REVERSE = frozenset(["parent", "ancestor", "ancestor-or-self", "preceding", "preceding-sibling"])
+
+
+def _child(node: Node) -> Iterable[Node]:
+    return node.children if isinstance(node, (ElementNode, DocumentNode)) else ()
+
+
+def _attribute(node: Node) -> Iterable[Node]:
+    return node.attributes if isinstance(node, ElementNode) else ()
+
+
+def _self(node: Node) -> Iterable[Node]:
+    return (node,)
+
+
+def _parent(node: Node) -> Iterable[Node]:
+    return () if node.parent is None else (node.parent,)
+
+
+def _ancestor(node: Node) -> Iterable[Node]:
+    return node.ancestors()
+
+
+def _ancestor_or_self(node: Node) -> Iterator[Node]:
+    yield node
+    yield from node.ancestors()
+
+
+def _descendant_or_self(node: Node) -> Iterator[Node]:
+    yield node
+    yield from descendants(node)
+
+
+def _siblings(node: Node) -> tuple[list[Node], int] | None:
+    """The children of a node's parent, and the node's index among them."""
+    if node.parent is None or node.kind in ("attribute", "namespace"):
+        return None
+    siblings: list[Node] = node.parent.children  # type: ignore[assignment]
+    return siblings, siblings.index(node)
+
+
+def _following_sibling(node: Node) -> Iterable[Node]:
+    found = _siblings(node)
+    return () if found is None else found[0][found[1] + 1 :]
+
+
+def _preceding_sibling(node: Node) -> Iterable[Node]:
+    found = _siblings(node)
+    return () if found is None else reversed(found[0][: found[1]])
+
+
+def _following(node: Node) -> Iterator[Node]:
+    if node.kind == "attribute" and node.parent is not None:
+        # what follows an attribute begins with the content of its element
+        yield from descendants(node.parent)
+        node = node.parent
+    for ancestor in _ancestor_or_self(node):
+        for sibling in _following_sibling(ancestor):
+            yield sibling
+            yield from descendants(sibling)
+
+
+def _preceding(node: Node) -> Iterator[Node]:
+    if node.kind == "attribute" and node.parent is not None:
+        node = node.parent
+    for ancestor in _ancestor_or_self(node):
+        for sibling in _preceding_sibling(ancestor):
+            yield from reversed([sibling, *descendants(sibling)])
+
+
+AXES: dict[str, Axis] = {
+    "child": _child,
+    "attribute": _attribute,
+    "self": _self,
+    "parent": _parent,
+    "ancestor": _ancestor,
+    "ancestor-or-self": _ancestor_or_self,
+    "descendant": descendants,
+    "descendant-or-self": _descendant_or_self,
+    "following-sibling": _following_sibling,
+    "preceding-sibling": _preceding_sibling,
+    "following": _following,
+    "preceding": _preceding,
+}
+
+
+def name_test(test: SyntaxNode, axis: str, static: StaticContext) -> NodeTest | None:
+    """The test of a name or wildcard on the axis's principal kind; None for a kind test."""
+    kind = "attribute" if axis == "attribute" else "element"
+    if isinstance(test, NameTest):
+        resolve = plain_name if kind == "attribute" else element_name
+        name = resolve(test.name, static)
+        return _named(kind, name.uri, name.local)
+    if isinstance(test, Wildcard):
+        uri = test.uri
+        if test.prefix is not None:
+            uri = prefix_uri(test.prefix, static, test.span)
+        return _named(kind, uri, test.local)
+    return None
+
+
+def _named(kind: str, uri: str | None, local: str | None) -> NodeTest:
+    if uri is None and local is None:
+        return lambda node: node.kind == kind
+    if uri is None:
+        return lambda node: node.kind == kind and node.name.local == local  # type: ignore[attr-defined]
+    if local is None:
+        return lambda node: node.kind == kind and node.name.uri == uri  # type: ignore[attr-defined]
+    return lambda node: (
+        node.kind == kind and node.name.local == local and node.name.uri == uri  # type: ignore[attr-defined]
+    )

@@ -1,0 +1,108 @@
+"""What every node has: a name, a string value, typed value, base URI."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from elementpath import datatypes as ep
+
+from xcql.diagnostics import error
+from xcql.evaluate.casting import make_uri
+from xcql.evaluate.functions.qnames import qname_of
+from xcql.evaluate.registry import Call, function
+from xcql.evaluate.values import atomize, kind_of, text_of_item
+from xcql.xdm.functions import Item
+from xcql.xdm.names import QName
+from xcql.xdm.nodes import (
+    AttributeNode,
+    DocumentNode,
+    ElementNode,
+    NamespaceNode,
+    Node,
+    ProcessingInstructionNode,
+)
+
+
+@function("fn:string", returns="xs:string")
+@function("fn:string", "item()?", returns="xs:string")
+def string(call: Call, *item: Item | None) -> str:
+    if not item:
+        return text_of_item(call.item())
+    return "" if item[0] is None else text_of_item(item[0])
+
+
+@function("fn:data", returns="xs:anyAtomicType*")
+@function("fn:data", "item()*", returns="xs:anyAtomicType*")
+def data(call: Call, *items: Iterable[Item]) -> Iterator[Any]:
+    return atomize(items[0] if items else [call.item()])
+
+
+def context_node(call: Call, node: tuple[Node | None, ...]) -> Node | None:
+    """The one argument, or the context item, which must be a node, if there is none."""
+    if node:
+        return node[0]
+    item = call.item()
+    if not isinstance(item, Node):
+        raise error("XPTY0004", f"the context item has to be a node here; it is {kind_of(item)}")
+    return item
+
+
+def name_of(node: Node | None) -> QName | None:
+    """The name of a node, None for kinds that have none."""
+    if isinstance(node, (ElementNode, AttributeNode, ProcessingInstructionNode)):
+        return node.name
+    if isinstance(node, NamespaceNode) and node.prefix:
+        return QName("", node.prefix)
+    return None
+
+
+@function("fn:node-name", returns="xs:QName?")
+@function("fn:node-name", "node()?", returns="xs:QName?")
+def node_name(call: Call, *node: Node | None) -> ep.QName | None:
+    name = name_of(context_node(call, node))
+    return None if name is None else qname_of(name)
+
+
+@function("fn:name", returns="xs:string")
+@function("fn:name", "node()?", returns="xs:string")
+def name(call: Call, *node: Node | None) -> str:
+    return str(name_of(context_node(call, node)) or "")
+
+
+@function("fn:local-name", returns="xs:string")
+@function("fn:local-name", "node()?", returns="xs:string")
+def local_name(call: Call, *node: Node | None) -> str:
+    found = name_of(context_node(call, node))
+    return "" if found is None else found.local
+
+
+@function("fn:namespace-uri", returns="xs:anyURI")
+@function("fn:namespace-uri", "node()?", returns="xs:anyURI")
+def namespace_uri(call: Call, *node: Node | None) -> ep.AnyURI:
+    found = name_of(context_node(call, node))
+    return make_uri("" if found is None else found.uri)
+
+
+@function("fn:nilled", returns="xs:boolean?")
+@function("fn:nilled", "node()?", returns="xs:boolean?")
+def nilled(call: Call, *node: Node | None) -> bool | None:
+    # only validation makes an element nilled, and there is none
+    return False if isinstance(context_node(call, node), ElementNode) else None
+
+
+@function("fn:base-uri", returns="xs:anyURI?")
+@function("fn:base-uri", "node()?", returns="xs:anyURI?")
+def base_uri(call: Call, *node: Node | None) -> ep.AnyURI | None:
+    found = context_node(call, node)
+    base = None if found is None or isinstance(found, NamespaceNode) else found.base_uri
+    return None if base is None else make_uri(base)
+
+
+@function("fn:document-uri", returns="xs:anyURI?")
+@function("fn:document-uri", "node()?", returns="xs:anyURI?")
+def document_uri(call: Call, *node: Node | None) -> ep.AnyURI | None:
+    found = context_node(call, node)
+    if not isinstance(found, DocumentNode) or found.document_uri is None:
+        return None
+    return make_uri(found.document_uri)

@@ -1,0 +1,132 @@
+"""count, sum, avg, min, max."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable
+from typing import Any
+
+from elementpath import datatypes as ep
+
+from xcql.diagnostics import XcqlError, error
+from xcql.evaluate.arithmetic import calculate
+from xcql.evaluate.casting import cast
+from xcql.evaluate.comparing import comparable_pair, promoted
+from xcql.evaluate.registry import Call, function
+from xcql.xdm.atomic import is_numeric, make_float, string_of, type_of
+from xcql.xdm.functions import Item
+
+_ZERO = object()
+_SUMMABLE = (ep.YearMonthDuration, ep.DayTimeDuration)
+
+
+@function("fn:count", "item()*", returns="xs:integer")
+def count(call: Call, items: Iterable[Item]) -> int:
+    if isinstance(items, (list, tuple, range)):
+        return len(items)
+    return sum(1 for _ in items)
+
+
+@function("fn:sum", "xs:anyAtomicType*", returns="xs:anyAtomicType")
+@function("fn:sum", "xs:anyAtomicType*", "xs:anyAtomicType?", returns="xs:anyAtomicType?")
+def sum_(call: Call, values: Iterable[Any], zero: Any = _ZERO) -> Any:
+    if isinstance(values, range):
+        return (values[0] + values[-1]) * len(values) // 2 if values else _zero(zero)
+    total: Any = None
+    for value in values:
+        number = _summand(value, "sum")
+        total = number if total is None else _added(total, number, "sum")
+    return _zero(zero) if total is None else total
+
+
+def _zero(zero: Any) -> Any:
+    return 0 if zero is _ZERO else zero
+
+
+@function("fn:avg", "xs:anyAtomicType*", returns="xs:anyAtomicType?")
+def avg(call: Call, values: Iterable[Any]) -> Any:
+    total: Any = None
+    size = 0
+    for value in values:
+        number = _summand(value, "avg")
+        total = number if total is None else _added(total, number, "avg")
+        size += 1
+    return None if total is None else calculate("div", total, size)
+
+
+def _summand(value: Any, name: str) -> Any:
+    if type(value) is ep.UntypedAtomic:
+        return cast(value, "double")
+    if is_numeric(value):
+        return int(value) if isinstance(value, int) else value
+    if isinstance(value, _SUMMABLE):
+        return value
+    raise error("FORG0006", f"{name}() adds numbers or durations, not {type_of(value)}")
+
+
+def _added(total: Any, value: Any, name: str) -> Any:
+    if is_numeric(total) != is_numeric(value) or (
+        not is_numeric(total) and type(total) is not type(value)
+    ):
+        raise error("FORG0006", f"{name}() cannot add {type_of(value)} to {type_of(total)}")
+    return calculate("+", total, value)
+
+
+@function("fn:max", "xs:anyAtomicType*", returns="xs:anyAtomicType?")
+@function("fn:max", "xs:anyAtomicType*", "xs:anyAtomicType?", returns="xs:anyAtomicType?")
+def max_(call: Call, values: Iterable[Any], collation: Any = None) -> Any:
+    return _extreme(call, values, collation, "max")
+
+
+@function("fn:min", "xs:anyAtomicType*", returns="xs:anyAtomicType?")
+@function("fn:min", "xs:anyAtomicType*", "xs:anyAtomicType?", returns="xs:anyAtomicType?")
+def min_(call: Call, values: Iterable[Any], collation: Any = None) -> Any:
+    return _extreme(call, values, collation, "min")
+
+
+def _extreme(call: Call, values: Iterable[Any], second: Any, name: str) -> Any:
+    """The largest or smallest value; a second argument is a collation, or, as the paper writes
+    `max(a, b)`, one more number."""
+    if isinstance(second, (str, ep.AnyURI)):
+        rules = call.collation(string_of(second))
+    else:
+        rules = call.collation()
+        if second is not None:
+            values = itertools.chain(values, [second])
+    best: Any = None
+    widest = 0
+    for value in values:
+        if type(value) is ep.UntypedAtomic:
+            value = cast(value, "double")
+        elif isinstance(value, ep.AnyURI):
+            value = string_of(value)
+        widest = max(widest, _width(value))
+        if best is None:
+            # a single value must be of a type that has an order, too
+            _ordered(value, value, rules, name)
+            best = value
+            continue
+        a, b = _ordered(value, best, rules, name)
+        if a != a or (b == b and (a > b if name == "max" else a < b)):
+            best = value
+    if best is None or widest == 0:
+        return best
+    # the result has the type that all the numbers can be promoted to
+    if widest == 2:
+        return promoted(best, 0.0)[0]
+    return make_float(float(promoted(best, make_float(0.0))[0]))
+
+
+def _width(value: Any) -> int:
+    """1 for an xs:float, 2 for an xs:double, which the result then is, too."""
+    return 0 if not isinstance(value, float) else 1 if type(value) is ep.Float else 2
+
+
+def _ordered(value: Any, other: Any, rules: Any, name: str) -> tuple[Any, Any]:
+    try:
+        return comparable_pair(value, other, rules)
+    except XcqlError:
+        raise error(
+            "FORG0006",
+            f"{name}() cannot compare {type_of(value)} with {type_of(other)}",
+        ) from None

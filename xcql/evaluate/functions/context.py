@@ -1,0 +1,49 @@
+"""What the context knows: position, base URI, collation, environment."""
+
+from __future__ import annotations
+
+from elementpath import datatypes as ep
+
+from xcql.evaluate.casting import make_uri
+from xcql.evaluate.registry import Call, function
+
+
+@function("fn:position", returns="xs:integer")
+def position(call: Call) -> int:
+    call.item()
+    return call.context.position
+
+
+@function("fn:last", returns="xs:integer")
+def last(call: Call) -> int:
+    call.item()
+    size = call.context.size
+    assert size is not None, "the size is computed where last() is called"
+    return size
+
+
+@function("fn:default-collation", returns="xs:string")
+def default_collation(call: Call) -> str:
+    return call.collation().uri
+
+
+@function("fn:default-language", returns="xs:language")
+def default_language(call: Call) -> str:
+    return str.__new__(ep.Language, "en")
+
+
+@function("fn:static-base-uri", returns="xs:anyURI?")
+def static_base_uri(call: Call) -> ep.AnyURI | None:
+    base = call.static.base_uri
+    return None if base is None else make_uri(base)
+
+
+@function("fn:environment-variable", "xs:string", returns="xs:string?")
+def environment_variable(call: Call, name: str) -> str | None:
+    # a query must not read secrets of the machine it runs on
+    return None
+
+
+@function("fn:available-environment-variables", returns="xs:string*")
+def available_environment_variables(call: Call) -> tuple[str, ...]:
+    return ()

@@ -1,0 +1,146 @@
+"""matches, replace, tokenize, analyze-string."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from xcql.diagnostics import error
+from xcql.evaluate.functions.strings import xml_split
+from xcql.evaluate.registry import NAMESPACES, Call, function
+from xcql.evaluate.regular_expressions import Regex, compile_regex
+from xcql.xdm.builder import TreeBuilder
+from xcql.xdm.names import QName
+from xcql.xdm.nodes import Node
+
+_REFERENCE = re.compile(r"\\\\|\\\$|\$[0-9]+|[\\$]")
+
+
+@function("fn:matches", "xs:string?", "xs:string", returns="xs:boolean")
+@function("fn:matches", "xs:string?", "xs:string", "xs:string", returns="xs:boolean")
+def matches(call: Call, text: str | None, pattern: str, flags: str = "") -> bool:
+    return compile_regex(pattern, flags).pattern.search(text or "") is not None
+
+
+@function("fn:replace", "xs:string?", "xs:string", "xs:string", returns="xs:string")
+@function("fn:replace", "xs:string?", "xs:string", "xs:string", "xs:string", returns="xs:string")
+def replace(call: Call, text: str | None, pattern: str, replacement: str, flags: str = "") -> str:
+    regex = _not_empty(pattern, flags)
+    if regex.is_literal:
+        return regex.pattern.sub(lambda match: replacement, text or "")
+    template = _template(replacement, regex.pattern.groups)
+
+    def expand(match: re.Match[str]) -> str:
+        return "".join(
+            part if isinstance(part, str) else (match.group(part) or "") for part in template
+        )
+
+    return regex.pattern.sub(expand, text or "")
+
+
+def _not_empty(pattern: str, flags: str) -> Regex:
+    """The expression; FORX0003 if it matches the empty string."""
+    regex = compile_regex(pattern, flags)
+    if regex.pattern.search("") is not None:
+        raise error("FORX0003", f'the regular expression "{pattern[:80]}" matches the empty string')
+    return regex
+
+
+def _template(replacement: str, groups: int) -> list[str | int]:
+    """A replacement as texts and numbers of groups."""
+    parts: list[str | int] = []
+    position = 0
+    for match in _REFERENCE.finditer(replacement):
+        parts.append(replacement[position : match.start()])
+        position = match.end()
+        found = match[0]
+        if len(found) == 1:
+            raise error(
+                "FORX0004",
+                f'in the replacement "{replacement[:80]}" a {found} stands alone',
+                hints=["write \\$ and \\\\ for the signs themselves"],
+            )
+        if found[0] == "\\":
+            parts.append(found[1])
+            continue
+        digits = found[1:]
+        # of $15 with fewer than 15 groups the 5 is text
+        length = len(digits)
+        while length > 1 and int(digits[:length]) > groups:
+            length -= 1
+        number = int(digits[:length])
+        parts += [number if number <= groups else "", digits[length:]]
+    return [*parts, replacement[position:]]
+
+
+@function("fn:tokenize", "xs:string?", returns="xs:string*")
+def tokenize_words(call: Call, text: str | None) -> Iterator[str]:
+    return iter(xml_split(text or ""))
+
+
+@function("fn:tokenize", "xs:string?", "xs:string", returns="xs:string*")
+@function("fn:tokenize", "xs:string?", "xs:string", "xs:string", returns="xs:string*")
+def tokenize(call: Call, text: str | None, pattern: str, flags: str = "") -> Iterator[str]:
+    return _tokens(text or "", _not_empty(pattern, flags))
+
+
+def _tokens(text: str, regex: Regex) -> Iterator[str]:
+    if not text:
+        return
+    position = 0
+    for match in regex.pattern.finditer(text):
+        yield text[position : match.start()]
+        position = match.end()
+    yield text[position:]
+
+
+@function("fn:analyze-string", "xs:string?", "xs:string", returns="element()")
+@function("fn:analyze-string", "xs:string?", "xs:string", "xs:string", returns="element()")
+def analyze_string(call: Call, text: str | None, pattern: str, flags: str = "") -> Node:
+    regex = _not_empty(pattern, flags)
+    subject = text or ""
+    builder = TreeBuilder()
+    builder.start_element(_name("analyze-string-result"), base_uri=call.static.base_uri)
+    position = 0
+    for match in regex.pattern.finditer(subject):
+        _text_element(builder, "non-match", subject[position : match.start()])
+        builder.start_element(_name("match"))
+        _write_groups(builder, match, regex.parents, 0, match.span())
+        builder.end()
+        position = match.end()
+    _text_element(builder, "non-match", subject[position:])
+    builder.end()
+    return builder.result()
+
+
+def _name(local: str) -> QName:
+    return QName(NAMESPACES["fn"], local, "fn")
+
+
+def _text_element(builder: TreeBuilder, local: str, text: str) -> None:
+    if text:
+        builder.start_element(_name(local))
+        builder.text(text)
+        builder.end()
+
+
+def _write_groups(
+    builder: TreeBuilder,
+    match: re.Match[str],
+    parents: tuple[int, ...],
+    group: int,
+    span: tuple[int, int],
+) -> None:
+    """The text of a group, with the groups inside it as elements."""
+    position, end = span
+    for number, parent in enumerate(parents, 1):
+        start, stop = match.span(number)
+        if parent != group or start < position or stop > end:
+            continue
+        builder.text(match.string[position:start])
+        builder.start_element(_name("group"))
+        builder.attribute(QName("", "nr"), str(number))
+        _write_groups(builder, match, parents, number, (start, stop))
+        builder.end()
+        position = stop
+    builder.text(match.string[position:end])

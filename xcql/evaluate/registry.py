@@ -1,0 +1,269 @@
+"""The builtin functions: how they are declared, and how they are found.
+
+A function is declared next to its body; the types are strings, read here once:
+
+    @function("fn:substring", "xs:string?", "xs:double", returns="xs:string")
+    def substring(call: Call, value: str | None, start: float) -> str: ...
+
+An argument declared `T` arrives as one value, `T?` as one value or None, `T*` and `T+` as an
+iterable. The result is one value, None, or an iterable of items. The caller converts the
+arguments by the function conversion rules before the call.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from typing import Any, Literal, TypeVar
+
+from xcql.evaluate.collations import Collation, find_collation
+from xcql.evaluate.context import Context, StaticContext, no_context_item
+from xcql.source import Span
+from xcql.xdm.functions import XdmFunction
+
+NAMESPACES = {
+    "fn": "http://www.w3.org/2005/xpath-functions",
+    "math": "http://www.w3.org/2005/xpath-functions/math",
+    "map": "http://www.w3.org/2005/xpath-functions/map",
+    "array": "http://www.w3.org/2005/xpath-functions/array",
+    "xs": "http://www.w3.org/2001/XMLSchema",
+}
+_PREFIXES = {uri: prefix for prefix, uri in NAMESPACES.items()}
+
+Occurrence = Literal["", "?", "*", "+"]
+Body = TypeVar("Body", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True, slots=True)
+class Type:
+    """A sequence type of a builtin's signature; `inner` is what a function type is made of.
+
+    `item` is an atomic type's name (`xs:string`, `xs:numeric`), a kind of node (`node()`,
+    `element()`, `document-node()`, …), `item()`, `map(*)`, `array(*)` or `function(*)`, or
+    `empty-sequence()`. For `function(item(), xs:int) as xs:boolean` it is `function`, and `inner`
+    holds the parameters' types and, last, the result's.
+    """
+
+    item: str
+    occurrence: Occurrence = ""
+    inner: tuple[Type, ...] = ()
+
+    def __str__(self) -> str:
+        if not self.inner:
+            return self.item + self.occurrence
+        *parameters, result = self.inner
+        text = f"function({', '.join(map(str, parameters))}) as {result}"
+        return f"({text}){self.occurrence}" if self.occurrence else text
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """What a builtin may need to know of the place it is called from.
+
+    `context` is the dynamic context: the focus (`item`, `position`, `size`), `now`, and the
+    `evaluation` with its documents and streams. `static` is the static context: namespaces,
+    default collation, base URI, decimal formats.
+    """
+
+    context: Context
+    static: StaticContext
+    span: Span | None = None
+
+    def item(self) -> Any:
+        """The context item; XPDY0002 if there is none."""
+        if self.context.item is None:
+            raise no_context_item(self.span)
+        return self.context.item
+
+    def collation(self, uri: str | None = None) -> Collation:
+        """The collation of a URI, or the default one."""
+        if uri is None:
+            return self.static.default_collation
+        return find_collation(uri, self.static.base_uri)
+
+    def apply(self, function: XdmFunction, *arguments: Iterable[Any]) -> Iterable[Any]:
+        """Call a function item, which converts the arguments to the types it declares."""
+        return function.call(list(arguments))
+
+
+@dataclass(frozen=True, slots=True)
+class Builtin:
+    """One function of one arity. With `variadic`, the last parameter may be repeated."""
+
+    uri: str
+    local: str
+    parameters: tuple[Type, ...]
+    result: Type
+    body: Callable[..., Any]
+    variadic: bool = False
+
+    @property
+    def arity(self) -> int:
+        return len(self.parameters)
+
+    @property
+    def name(self) -> str:
+        """The name as a user writes it: `substring`, `map:get`."""
+        prefix = _PREFIXES[self.uri]
+        return self.local if prefix == "fn" else f"{prefix}:{self.local}"
+
+
+_BUILTINS: dict[tuple[str, str], dict[int, Builtin]] = {}
+
+# the modules that declare functions; imported at the first lookup
+_TOPICS = (
+    "accessors",
+    "aggregates",
+    "arrays",
+    "constructors",
+    "context",
+    "datetimes",
+    "documents",
+    "durations",
+    "errors",
+    "format_dates",
+    "format_integers",
+    "format_numbers",
+    "higher_order",
+    "json",
+    "maps",
+    "math",
+    "nodes",
+    "numbers",
+    "qnames",
+    "random",
+    "regex",
+    "sequences",
+    "serializing",
+    "strings",
+    "temporal",
+    "uris",
+)
+
+# functions of the standard that are left out, and why
+UNSUPPORTED: dict[tuple[str, str], str] = {
+    (NAMESPACES["fn"], "load-xquery-module"): "library modules are not part of XCQL",
+    (NAMESPACES["fn"], "transform"): "there is no XSLT processor",
+}
+
+
+def function(
+    name: str, *parameters: str, returns: str, variadic: bool = False
+) -> Callable[[Body], Body]:
+    """Declare a builtin; stack it for several arities of one body."""
+    prefix, local = name.split(":")
+
+    def register(body: Body) -> Body:
+        builtin = Builtin(
+            NAMESPACES[prefix],
+            local,
+            tuple(read_type(text) for text in parameters),
+            read_type(returns),
+            body,
+            variadic,
+        )
+        _BUILTINS.setdefault((builtin.uri, local), {})[builtin.arity] = builtin
+        return body
+
+    return register
+
+
+def lookup(uri: str, local: str, arity: int) -> Builtin | None:
+    """The builtin of that expanded name and arity; a variadic one gets the arity asked for.
+
+    >>> lookup(NAMESPACES["fn"], "count", 1).name
+    'count'
+    """
+    _load()
+    by_arity = _BUILTINS.get((uri, local))
+    if by_arity is None:
+        return None
+    found = by_arity.get(arity)
+    if found is not None:
+        return found
+    for candidate in by_arity.values():
+        if candidate.variadic and arity > candidate.arity:
+            more = (candidate.parameters[-1],) * (arity - candidate.arity)
+            return Builtin(
+                uri, local, candidate.parameters + more, candidate.result, candidate.body
+            )
+    return None
+
+
+def arities(uri: str, local: str) -> list[int]:
+    """The arities a builtin of that name exists with; empty if there is none."""
+    _load()
+    return sorted(_BUILTINS.get((uri, local), ()))
+
+
+def similar_names(uri: str, local: str) -> list[str]:
+    """Callable names that look like a misspelt one, the nearest first.
+
+    >>> similar_names(NAMESPACES["fn"], "sub-string")[0]
+    'substring'
+    """
+    _load()
+    names = {next(iter(b.values())).name: (u, name) for (u, name), b in _BUILTINS.items()}
+    wanted = local if _PREFIXES.get(uri, "fn") == "fn" else f"{_PREFIXES[uri]}:{local}"
+    return difflib.get_close_matches(wanted, names, n=3, cutoff=0.75)
+
+
+def all_builtins() -> Iterable[Builtin]:
+    """Every builtin, by name and arity."""
+    _load()
+    for key in sorted(_BUILTINS):
+        for arity in sorted(_BUILTINS[key]):
+            yield _BUILTINS[key][arity]
+
+
+@cache
+def _load() -> None:
+    for topic in _TOPICS:
+        import_module(f"xcql.evaluate.functions.{topic}")
+
+
+@cache
+def read_type(text: str) -> Type:
+    """A `Type` from its XQuery spelling.
+
+    >>> read_type("function(item(), xs:string?) as item()*").inner[1]
+    Type(item='xs:string', occurrence='?', inner=())
+    """
+    text = text.strip()
+    if text.startswith("(") and text[-2:] in (")?", ")*", ")+"):
+        inner = read_type(text[1:-2])
+        return Type(inner.item, _occurrence(text[-1]), inner.inner)
+    if text.startswith("function(") and not text.startswith("function(*)"):
+        close = _closing(text, len("function"))
+        parameters = _split(text[len("function(") : close])
+        result = text[close + 1 :].strip().removeprefix("as ")
+        return Type("function", "", tuple(read_type(part) for part in [*parameters, result]))
+    if text[-1] in "?*+":
+        return Type(text[:-1], _occurrence(text[-1]))
+    return Type(text)
+
+
+def _occurrence(sign: str) -> Occurrence:
+    return "?" if sign == "?" else "*" if sign == "*" else "+"
+
+
+def _closing(text: str, start: int) -> int:
+    depth = 0
+    for index in range(start, len(text)):
+        depth += (text[index] == "(") - (text[index] == ")")
+        if depth == 0:
+            return index
+    raise ValueError(f"unbalanced type: {text}")
+
+
+def _split(text: str) -> list[str]:
+    parts, depth, start = [], 0, 0
+    for index, sign in enumerate(text):
+        depth += (sign == "(") - (sign == ")")
+        if sign == "," and depth == 0:
+            parts.append(text[start:index])
+            start = index + 1
+    return [*parts, text[start:]] if text.strip() else []

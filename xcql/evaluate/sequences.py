@@ -1,0 +1,131 @@
+"""Sequences between expressions: any iterable of items, as lazy as the expression allows.
+
+A computed sequence is a `tuple`, `list` or `range`; anything else may be read only once, unless
+`hold` has made it a `Held` sequence, which remembers what was read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, cast
+
+from xcql.diagnostics import Diagnostic, XcqlError, error
+from xcql.evaluate.values import atomize, typed_value
+from xcql.source import Span
+from xcql.xdm.functions import Item, XdmFunction
+from xcql.xdm.nodes import Node
+
+Items = Iterable[Item]
+
+_COMPUTED = frozenset([tuple, list, range])
+
+
+class Held:
+    """A lazy sequence that can be read many times: it computes each item at most once.
+
+    What fails once fails for every reader.
+    """
+
+    __slots__ = ("_done", "_failure", "_known", "_rest")
+
+    def __init__(self, rest: Iterator[Item]) -> None:
+        self._known: list[Item] = []
+        self._rest = rest
+        self._done = False
+        self._failure: XcqlError | None = None
+
+    def __iter__(self) -> Iterator[Item]:
+        return iter(self._known) if self._done else self._read()
+
+    def _read(self) -> Iterator[Item]:
+        known, position = self._known, 0
+        while True:
+            while position < len(known):
+                yield known[position]
+                position += 1
+            if self._done:
+                return
+            self._more()
+
+    def _more(self) -> None:
+        """Compute one more item, or find out that there is none."""
+        if self._failure is not None:
+            raise self._failure
+        try:
+            for item in self._rest:
+                self._known.append(item)
+                return
+        except XcqlError as problem:
+            self._failure = problem
+            raise
+        self._done = True
+
+    def all(self) -> list[Item]:
+        """Every item, computed."""
+        while not self._done:
+            self._more()
+        return self._known
+
+
+def hold(items: Items) -> Items:
+    """The sequence in a form that can be read many times, still not computed if it was not."""
+    if type(items) in _COMPUTED or type(items) is Held:
+        return items
+    return Held(iter(items))
+
+
+def computed(items: Items) -> Sequence[Item]:
+    """The sequence with every item computed."""
+    kind = type(items)
+    if kind is tuple or kind is list or kind is range:
+        return items  # type: ignore[return-value]
+    if kind is Held:
+        return cast(Held, items).all()
+    result = []
+    for item in items:  # a loop, not list(): it costs no C stack when recursion is deep
+        result.append(item)
+    return result
+
+
+def first_two(items: Items) -> Sequence[Item]:
+    """Up to two items: enough to know whether there is none, one or more."""
+    kind = type(items)
+    if kind is tuple or kind is list or kind is range:
+        return items  # type: ignore[return-value]
+    result = []
+    for item in items:
+        result.append(item)
+        if len(result) == 2:
+            break
+    return result
+
+
+def zero_or_one(items: Items, what: str, span: Span | None) -> Item | None:
+    """The item of a sequence of at most one; None for the empty sequence."""
+    found = first_two(items)
+    if len(found) > 1:
+        raise error("XPTY0004", f"{what} is a sequence of several items; one is allowed", span)
+    return found[0] if found else None
+
+
+def zero_or_one_atomic(items: Items, what: str, span: Span | None) -> Any:
+    """The one atomic value of an operand, or None if the operand is empty."""
+    kind = type(items)
+    if (kind is tuple or kind is list) and len(items) == 1:  # type: ignore[arg-type]
+        item = items[0]  # type: ignore[index]
+        if isinstance(item, Node):
+            return typed_value(item)
+        if not isinstance(item, XdmFunction):
+            return item
+    return zero_or_one(atomize(items), what, span)
+
+
+def located(problem: XcqlError, span: Span | None) -> XcqlError:
+    """The error with a place, if it has none yet."""
+    found = problem.diagnostic
+    if found.span is None and span is not None:
+        problem.diagnostic = Diagnostic(
+            found.severity, found.code, found.message, span, found.notes, found.hints
+        )
+        problem.args = (problem.diagnostic,)
+    return problem
