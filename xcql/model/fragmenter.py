@@ -51,24 +51,19 @@ class Fragmented:
     warnings: tuple[Diagnostic, ...]
 
 
-class Place(dict[str, "Place"]):
-    """A tag, as the parser walks it: the places of the child elements by their names."""
+class _Place(dict[str, "_Place"]):
+    """A tag, as the parser walks it: by their names, the child elements that stay where they are.
 
-    __slots__ = ("is_cut", "tag")
+    Those that become fillers are in `cut`.
+    """
+
+    __slots__ = ("cut", "tag", "tsid")
 
     def __init__(self, tag: Tag) -> None:
         super().__init__()
         self.tag = tag
-        self.is_cut = tag.is_fragmented
-
-    def __missing__(self, name: str) -> Place:
-        raise _Undeclared(name, self.tag)
-
-
-class _Undeclared(Exception):
-    def __init__(self, name: str, parent: Tag | None) -> None:
-        self.name = expanded_name(name)
-        self.parent = parent
+        self.tsid = quoteattr(tag.id)
+        self.cut: dict[str, _Place] = {}
 
 
 def fragment(
@@ -112,34 +107,32 @@ def near_names(name: str, known: Sequence[str]) -> list[str]:
     return [f"did you mean {' or '.join(near)}?"] if near else []
 
 
-def places_of(structure: TagStructure) -> Place:
-    """The place of the root, from which all others are reached (in a ring, if recursive)."""
-    places = {tag.id: Place(tag) for tag in structure}
+def _places(structure: TagStructure) -> _Place:
+    """The place above the root, from which all others are reached (in a ring, if recursive)."""
+    places = {tag.id: _Place(tag) for tag in structure}
     for tag in structure:
+        place = places[tag.id]
         for child in structure.children(tag):
-            places[tag.id][parser_name(child.name)] = places[child.id]
-    return places[structure.root.id]
+            kept = place.cut if child.is_fragmented else place
+            kept[_parser_name(child.name)] = places[child.id]
+    above = _Place(structure.root)
+    # the root is a filler whatever its type
+    above.cut[_parser_name(structure.root.name)] = places[structure.root.id]
+    return above
 
 
-def parser_name(name: QName) -> str:
+def _parser_name(name: QName) -> str:
     """The name as a parser with the separator `}` tells it."""
     return f"{name.uri}}}{name.local}" if name.uri else name.local
-
-
-def expanded_name(name: str) -> QName:
-    """The name that such a parser told."""
-    uri, _, local = name.rpartition("}")
-    return QName(uri, local)
 
 
 @dataclass(slots=True)
 class _Filler:
     """A filler whose element has not ended."""
 
-    id: int
-    tag: Tag
-    inherited: tuple[tuple[str, str], ...]
+    start: bytes
     hole: bytes
+    inherited: tuple[tuple[str, str], ...]
     parts: list[bytes] = field(default_factory=list)
     size: int = 0
     spilled: IO[bytes] | None = None
@@ -186,8 +179,6 @@ class _Cutter:
                 self._window += chunk
                 parse_chunk(parser, chunk, not chunk, self._name, self._window, self.base)
                 self._flush(max(parser.CurrentByteIndex, self._taken))
-        except _Undeclared as problem:
-            raise self._undeclared(problem) from None
         finally:
             for filler in self._open:
                 if filler.spilled is not None:
@@ -218,35 +209,30 @@ class _Cutter:
     def _walk(self, structure: TagStructure) -> None:
         """Set the handlers. All that is done for each element is in `start` and `end`."""
         parser = self._parser
-        root = _root_place(structure)
-        root_name = parser_name(structure.root.name)
-        place = root
-        outer: list[Place] = []
+        place = _places(structure)
+        # the places around this one; `begun` stands above that around a filler
+        outer: list[_Place] = []
+        begun = _Place(structure.root)
         push, pop = outer.append, outer.pop
         open_filler, close_filler = self._open_filler, self._close_filler
 
         def start(name: str, attributes: dict[str, str]) -> None:
             nonlocal place
             push(place)
-            place = place[name]
-            if place.is_cut:
-                open_filler(place.tag, attributes)
+            try:
+                place = place[name]
+            except KeyError:
+                place = open_filler(place, name, attributes)
+                push(begun)
 
         def end(name: str) -> None:
             nonlocal place
-            if place.is_cut:
-                close_filler()
             place = pop()
+            if place is begun:
+                close_filler()
+                place = pop()
 
-        def start_root(name: str, attributes: dict[str, str]) -> None:
-            if name != root_name:
-                raise _Undeclared(name, None)
-            push(root)
-            open_filler(root.tag, attributes)
-            parser.StartElementHandler = start
-            self._watch_outside(False)
-
-        parser.StartElementHandler = start_root
+        parser.StartElementHandler = start
         parser.EndElementHandler = end
         parser.StartNamespaceDeclHandler = self._declare
         parser.EndNamespaceDeclHandler = lambda prefix: self._scope[prefix or ""].pop()
@@ -262,19 +248,31 @@ class _Cutter:
         self._parser.CommentHandler = handler
         self._parser.ProcessingInstructionHandler = handler
 
-    def _open_filler(self, tag: Tag, attributes: dict[str, str]) -> None:
+    def _open_filler(self, outer: _Place, name: str, attributes: dict[str, str]) -> _Place:
+        place = outer.cut.get(name)
+        if place is None:
+            raise self._undeclared(name, outer.tag)
         at = self._parser.CurrentByteIndex
         if self._open:
             self._open[-1].parts.append(self._window[self._taken - self.base : at - self.base])
+        else:
+            self._watch_outside(False)
         self._taken = at
         if attributes and ("vtFrom" in attributes or "vtTo" in attributes):
-            self._has_lifespans = tag
+            self._has_lifespans = place.tag
         inherited, default = self._inherited(at) if self._scope else ((), False)
         # a hole counts in no namespace
         undeclare = ' xmlns=""' if default else ""
-        hole = f'<hole id="{self.opened}" tsid={quoteattr(tag.id)}{undeclare}/>'.encode()
-        self._open.append(_Filler(self.opened, tag, inherited, hole))
+        ids = f'id="{self.opened}" tsid={place.tsid}'
+        self._open.append(
+            _Filler(
+                f"<filler {ids} validTime={self._valid_time}>".encode(),
+                f"<hole {ids}{undeclare}/>".encode(),
+                inherited,
+            )
+        )
         self.opened += 1
+        return place
 
     def _close_filler(self) -> None:
         filler = self._open.pop()
@@ -295,22 +293,18 @@ class _Cutter:
             self._watch_outside(True)
 
     def _write(self, filler: _Filler) -> None:
-        start = (
-            f'<filler id="{filler.id}" tsid={quoteattr(filler.tag.id)}'
-            f" validTime={self._valid_time}>"
-        ).encode()
         if filler.spilled is None:
             body = b"".join(filler.parts)
             if filler.inherited:
                 body = _declared(body, [pair for pair in filler.inherited if _may_need(body, pair)])
-            self.written += self._output.write(b"%b%b</filler>\n" % (start, body))
+            self.written += self._output.write(b"%b%b</filler>\n" % (filler.start, body))
             return
         filler.spill()
         with filler.spilled as spilled:
             spilled.seek(0)
             head = spilled.read(_HEAD)
-            self.written += self._output.write(start + _declared(head, filler.inherited))
-            self.written += spilled.seek(0, 2) - _HEAD
+            self.written += self._output.write(filler.start + _declared(head, filler.inherited))
+            self.written += max(0, spilled.seek(0, 2) - _HEAD)
             spilled.seek(_HEAD)
             shutil.copyfileobj(spilled, self._output)
             self.written += self._output.write(b"</filler>\n")
@@ -358,15 +352,16 @@ class _Cutter:
                 inherited.append((prefix, outer))
         return tuple(inherited), default
 
-    def _undeclared(self, problem: _Undeclared) -> XcqlError:
-        name = problem.name.clark if problem.name.uri else problem.name.local
+    def _undeclared(self, name: str, parent: Tag) -> XcqlError:
+        uri, _, local = name.rpartition("}")
+        shown = QName(uri, local).clark if uri else local
         hints = ["'xcqlc infer-tags' makes a tag structure that fits a document"]
-        if problem.parent is None:
-            message = f"the root element is {name}, which the tag structure does not declare"
+        if not self._open:
+            message = f"the root element is {shown}; the tag structure is for {parent.name}"
         else:
-            message = f"the tag structure does not declare {name} in {problem.parent.name}"
-            known = [str(child.name) for child in self._structure.children(problem.parent)]
-            hints = near_names(problem.name.local, known) + hints
+            message = f"the tag structure does not declare {shown} in {parent.name}"
+            known = [str(child.name) for child in self._structure.children(parent)]
+            hints = near_names(local, known) + hints
         return error("XCQL0251", message, self._here(), hints=hints)
 
     def _here(self) -> Span:
@@ -378,18 +373,6 @@ class _Cutter:
             parser.CurrentLineNumber,
             parser.CurrentColumnNumber + 1,
         )
-
-
-def _root_place(structure: TagStructure) -> Place:
-    """The place of the document's root, which is a filler whatever its type.
-
-    It is not the place where the root's tag recurs.
-    """
-    inner = places_of(structure)
-    root = Place(inner.tag)
-    root.update(inner)
-    root.is_cut = True
-    return root
 
 
 def _may_need(body: bytes, declaration: tuple[str, str]) -> bool:

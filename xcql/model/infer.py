@@ -34,7 +34,7 @@ class NameTree(dict[str, "NameTree"]):
         super().__init__()
         self.name = name
         self.parent = parent
-        self.depth = 1 if parent is None else parent.depth + 1
+        self.depth: int = 1 if parent is None else parent.depth + 1
         self.children: dict[QName, NameTree] = {}
 
     def __missing__(self, told: str) -> NameTree:
@@ -72,6 +72,7 @@ def infer_from_document(document: Document) -> NameTree:
     parser = expat.ParserCreate("UTF-8", "}")
     parser.namespace_prefixes = True
     # the parent of the root, so that the root is like any other
+    window, base = b"", 0
     tree = above = NameTree(QName("", ""))
     outer: list[NameTree] = []
     push, pop = outer.append, outer.pop
@@ -79,19 +80,8 @@ def infer_from_document(document: Document) -> NameTree:
     def start(name: str, attributes: dict[str, str]) -> None:
         nonlocal tree
         push(tree)
-        tree = tree[name]
-
-    def end(name: str) -> None:
-        nonlocal tree
-        tree = pop()
-
-    parser.StartElementHandler = start
-    parser.EndElementHandler = end
-    window, base = b"", 0
-    for chunk in chain(filter(None, document.chunks), [b""]):
-        window += chunk
         try:
-            parse_chunk(parser, chunk, not chunk, document.name, window, base)
+            tree = tree[name]
         except _TooDeep:
             line, column = parser.CurrentLineNumber, parser.CurrentColumnNumber + 1
             at = parser.CurrentByteIndex - base
@@ -100,6 +90,16 @@ def infer_from_document(document: Document) -> NameTree:
                 f"'{document.name}' has more than {MAX_DEPTH} different elements in each other",
                 place_in(document.name, window, at, line, column),
             ) from None
+
+    def end(name: str) -> None:
+        nonlocal tree
+        tree = pop()
+
+    parser.StartElementHandler = start
+    parser.EndElementHandler = end
+    for chunk in chain(filter(None, document.chunks), [b""]):
+        window += chunk
+        parse_chunk(parser, chunk, not chunk, document.name, window, base)
         parsed = max(parser.CurrentByteIndex, base)
         window, base = window[parsed - base :], parsed
     (root,) = above.children.values()

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 from xml.parsers import expat
 
-from xcql.diagnostics import XcqlError, error
+from xcql.diagnostics import error
 from xcql.model.documents import parse_chunk, place_in
 from xcql.model.fragmenter import near_names
 from xcql.model.infer import NameTree, infer_from_declarations
@@ -122,7 +122,7 @@ def _read_dtd(data: bytes, source_name: str) -> tuple[dict[str, list[str]], dict
     parser.ElementDeclHandler = models.__setitem__
     parser.AttlistDeclHandler = attribute
 
-    def subset(context: str | None, base: str | None, system_id: str, public_id: str) -> int:
+    def subset(context: str, *identifiers: str | None) -> int:
         inner = parser.ExternalEntityParserCreate(context, "UTF-8")
 
         def further(context: str | None, *identifiers: str | None) -> NoReturn:
