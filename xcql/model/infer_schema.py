@@ -21,16 +21,16 @@ from xcql.xdm.names import QName
 _ANY = expat.model.XML_CTYPE_ANY
 
 
-def infer_from_dtd(data: bytes, source_name: str, root: str | None = None) -> NameTree:
+def infer_from_dtd(path: str | Path, root: str | None = None) -> NameTree:
     """The tree of the elements that a DTD declares, below its root element.
 
     The root is the element that no other contains (with several, that with the most below it).
-
-    >>> dtd = b"<!ELEMENT list (item*)> <!ELEMENT item (#PCDATA)>"
-    >>> tree = infer_from_dtd(dtd, "list.dtd")
-    >>> str(tree.name), [str(name) for name in tree.children]
-    ('list', ['item'])
     """
+    source_name = str(path)
+    try:
+        data = Path(path).read_bytes()
+    except OSError as problem:
+        raise error("XCQL0101", f"'{path}' cannot be read: {problem.strerror}") from None
     content, namespaces = _read_dtd(data, source_name)
     if not content:
         raise error(
