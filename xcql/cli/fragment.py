@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from datetime import UTC, datetime
 
 from xcql.cli.documents import open_document
 from xcql.cli.outputs import open_output
 from xcql.cli.report import report_warnings
+from xcql.model.changes import fragment_changes, read_keys
 from xcql.model.fragmenter import fragment
-from xcql.model.tags import read_tags
+from xcql.model.state import State, add_to_state
+from xcql.model.tags import TagStructure, read_tags
 from xcql.model.time import format_time, parse_time
 
 
@@ -23,9 +26,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--valid-time", metavar="T", help="since when the document is so (default: now)"
     )
+    parser.add_argument(
+        "--previous",
+        action="append",
+        default=[],
+        metavar="STATE",
+        help="the fragments so far (files, folders): only what changed since comes out;"
+        " or, in place of the first fragments, the document that they were made from",
+    )
+    parser.add_argument(
+        "--key",
+        action="append",
+        default=[],
+        metavar="PATH=@ATTR",
+        help="the attribute by which elements are the same as in STATE (default: @id, and the"
+        " position among siblings of the same tag where there is none)",
+    )
     parser.epilog = """\
 examples:
-  xcqlc fragment auction.xml.gz --tags tags.xml -o auction-fragments.xml
+  xcqlc fragment monday.xml --tags tags.xml --valid-time 2003-10-20 -o history/1.xml
+  xcqlc fragment tuesday.xml --tags tags.xml --valid-time 2003-10-21 --previous history/ \\
+      -o history/2.xml
 """
 
 
@@ -33,12 +54,37 @@ def run(arguments: argparse.Namespace) -> int:
     structure = read_tags(arguments.tags)
     now = datetime.now(UTC).replace(tzinfo=None)
     valid_time = now if arguments.valid_time is None else parse_time(arguments.valid_time, now)
+    keys = read_keys(arguments.key, structure)
+    state = _read_state(arguments.previous, structure, keys, arguments.error_format)
     with open_document(arguments.document) as document, open_output(arguments.output) as output:
-        result = fragment(document, structure, format_time(valid_time), output)
+        if state is None:
+            result = fragment(document, structure, format_time(valid_time), output)
+        else:
+            result = fragment_changes(document, structure, state, keys, valid_time, output)
     report_warnings(result.warnings, arguments.error_format)
     print(
-        f"{result.fillers:,} fillers, {result.bytes_written:,} bytes"
-        f" from {result.bytes_read:,} bytes of XML",
+        f"{result.fillers:,} {'fillers' if state is None else 'changes'},"
+        f" {result.bytes_written:,} bytes from {result.bytes_read:,} bytes of XML",
         file=sys.stderr,
     )
     return 0
+
+
+def _read_state(
+    paths: list[str], structure: TagStructure, keys: dict[str, str], error_format: str
+) -> State | None:
+    """The state that files and folders (their files by name) amount to, in the order given."""
+    if not paths:
+        return None
+    state = State()
+    for path in paths:
+        files = [path]
+        if os.path.isdir(path):
+            files = [
+                os.path.join(path, name) for name in sorted(os.listdir(path)) if name[0] != "."
+            ]
+        for file in files:
+            with open_document(file) as document:
+                add_to_state(state, document, structure, keys)
+    report_warnings(state.warnings, error_format)
+    return state

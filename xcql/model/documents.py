@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import codecs
 import gzip
-import io
 import lzma
 import re
 import zlib
@@ -42,6 +41,7 @@ class Document:
 def read_document(file: BinaryIO, name: str) -> Document:
     """The document in a binary file, unpacked (gzip, xz) by its first bytes.
 
+    >>> import io
     >>> document = read_document(io.BytesIO(b"<!DOCTYPE a [<!ENTITY e 'x'>]><a>&e;</a>"), "a.xml")
     >>> b"".join(document.chunks)
     b'<a>x</a>'
@@ -51,16 +51,15 @@ def read_document(file: BinaryIO, name: str) -> Document:
     document = Document(name, chain(seen, chunks))
     if doctype is None:
         return document
-    if doctype.system_id is not None:
-        if not doctype.standalone:
-            document.warnings.append(
-                warning(
-                    "XCQL0253",
-                    f"'{name}' names the DTD '{doctype.system_id}', which is not read",
-                    hints=["default attributes that it may declare are not in the result"],
-                )
+    if doctype.system_id is not None and not doctype.standalone:
+        document.warnings.append(
+            warning(
+                "XCQL0253",
+                f"'{name}' names the DTD '{doctype.system_id}', which is not read",
+                hints=["default attributes that it may declare are not in the result"],
             )
-        seen[0] = _standalone(seen[0])
+        )
+    seen[0] = _standalone(seen[0])
     if doctype.has_internal_subset:
         document.chunks = _without_doctype(document.chunks, name)
     return document
@@ -99,21 +98,30 @@ def place_in(name: str, window: bytes, at: int, line: int, column: int) -> Span:
     return Span(source, len(before), len(before) + (markup.end() if markup else 1))
 
 
+class _Rejoined:
+    """A file whose first bytes have been read to see what they are."""
+
+    def __init__(self, first: bytes, file: BinaryIO) -> None:
+        self._first = first
+        self._file = file
+
+    def read(self, size: int) -> bytes:
+        first, self._first = self._first[:size], self._first[size:]
+        return first or self._file.read(size)
+
+
 def _unpacked(file: BinaryIO, name: str) -> Iterator[bytes]:
-    buffered = io.BufferedReader(cast(io.RawIOBase, file), CHUNK)
-    unpacked: io.BufferedIOBase = buffered
-    magic = buffered.peek(len(_XZ))
-    if magic.startswith(_GZIP):
-        unpacked = gzip.GzipFile(fileobj=buffered)
-    elif magic.startswith(_XZ):
-        unpacked = lzma.LZMAFile(buffered)  # noqa: SIM115 - the file is the caller's
     try:
+        first = file.read(len(_XZ))
+        unpacked = cast(BinaryIO, _Rejoined(first, file))
+        if first.startswith(_GZIP):
+            unpacked = cast(BinaryIO, gzip.GzipFile(fileobj=unpacked))
+        elif first.startswith(_XZ):
+            unpacked = cast(BinaryIO, lzma.LZMAFile(unpacked))  # noqa: SIM115 - not ours to close
         while chunk := unpacked.read(CHUNK):
             yield chunk
     except (OSError, EOFError, lzma.LZMAError, zlib.error) as problem:
         raise error("FODC0002", f"'{name}' cannot be read: {problem}") from None
-    finally:
-        buffered.detach()
 
 
 def _as_utf8(chunks: Iterator[bytes], name: str) -> Iterator[bytes]:

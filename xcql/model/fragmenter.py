@@ -10,9 +10,8 @@ from __future__ import annotations
 import re
 import shutil
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from itertools import chain
 from typing import IO
 from xml.parsers import expat
@@ -20,9 +19,12 @@ from xml.sax.saxutils import quoteattr
 
 from xcql.diagnostics import Diagnostic, XcqlError, error, warning
 from xcql.model.documents import Document, parse_chunk, place_in
+from xcql.model.paths import near_names
+from xcql.model.scan import START_TAG
 from xcql.model.tags import Tag, TagStructure
 from xcql.source import Span
 from xcql.xdm.names import QName
+from xcql.xdm.parse import NAME_SEPARATOR, expanded_name
 
 HEADER = b'<?xml version="1.0" encoding="UTF-8"?>\n<fragments>\n'
 FOOTER = b"</fragments>\n"
@@ -34,11 +36,7 @@ _MAX_PARTS = 1 << 14
 # enough to hold the name of an element, behind which namespaces are declared
 _HEAD = 1 << 16
 
-_NAME = rb"[^\s/>=\"'<&]+"
-_EMPTY_TAG = re.compile(
-    rb"<" + _NAME + rb"(?:\s+" + _NAME + rb"\s*=\s*(?:\"[^\"]*\"|'[^']*'))*\s*/>"
-)
-_TAG_NAME = re.compile(rb"<" + _NAME)
+_TAG_NAME = re.compile(rb"<[^\s/>]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,22 +69,24 @@ def fragment(
 ) -> Fragmented:
     """Write the fragments of a document: filler 0 is its root, ids follow document order.
 
-    A filler is written when its element ends, so those inside come before it.
+            A filler is written when its element ends, so those inside come before it.
 
-    >>> import io
-    >>> from xcql.model.documents import read_document
-    >>> from xcql.model.tags import parse_tags
-    >>> tags = parse_tags('''<stream:structure><tag type="snapshot" id="1" name="a">
-    ...   <tag type="temporal" id="2" name="b"/></tag></stream:structure>''')
-    >>> document = read_document(io.BytesIO(b"<a>x<b n='1'/></a>"), "a.xml")
-    >>> out = io.BytesIO()
-    >>> fragment(document, tags, "2003-10-23", out).fillers
-    2
-    >>> print(out.getvalue().decode().partition("\\n")[2], end="")
-    <fragments>
-    <filler id="1" tsid="2" validTime="2003-10-23"><b n='1'/></filler>
-    <filler id="0" tsid="1" validTime="2003-10-23"><a>x<hole id="1" tsid="2"/></a></filler>
-    </fragments>
+            >>> import io
+            >>> from xcql.model.documents import read_document
+            >>> from xcql.model.paths import near_names
+        from xcql.model.scan import START_TAG
+    from xcql.model.tags import parse_tags
+            >>> tags = parse_tags('''<stream:structure><tag type="snapshot" id="1" name="a">
+            ...   <tag type="temporal" id="2" name="b"/></tag></stream:structure>''')
+            >>> document = read_document(io.BytesIO(b"<a>x<b n='1'/></a>"), "a.xml")
+            >>> out = io.BytesIO()
+            >>> fragment(document, tags, "2003-10-23", out).fillers
+            2
+            >>> print(out.getvalue().decode().partition("\\n")[2], end="")
+            <fragments>
+            <filler id="1" tsid="2" validTime="2003-10-23"><b n='1'/></filler>
+            <filler id="0" tsid="1" validTime="2003-10-23"><a>x<hole id="1" tsid="2"/></a></filler>
+            </fragments>
     """
     _check_no_hole(structure)
     cutter = _Cutter(document, structure, valid_time, output)
@@ -99,12 +99,6 @@ def fragment(
         cutter.written + len(HEADER) + len(FOOTER),
         tuple(document.warnings + cutter.warnings()),
     )
-
-
-def near_names(name: str, known: Sequence[str]) -> list[str]:
-    """A hint with the names that one may have meant, if there are any."""
-    near = get_close_matches(name, known, 3)
-    return [f"did you mean {' or '.join(near)}?"] if near else []
 
 
 def _places(structure: TagStructure) -> _Place:
@@ -122,8 +116,8 @@ def _places(structure: TagStructure) -> _Place:
 
 
 def _parser_name(name: QName) -> str:
-    """The name as a parser with the separator `}` tells it."""
-    return f"{name.uri}}}{name.local}" if name.uri else name.local
+    """The name as the parser tells it, which is not asked for prefixes."""
+    return f"{name.uri}{NAME_SEPARATOR}{name.local}" if name.uri else name.local
 
 
 @dataclass(slots=True)
@@ -169,7 +163,7 @@ class _Cutter:
         self._has_lifespans: Tag | None = None
         self._structure = structure
         self._namespaces_with_hole = {tag.name.uri for tag in structure if tag.name.local == "hole"}
-        self._parser = expat.ParserCreate("UTF-8", "}")
+        self._parser = expat.ParserCreate("UTF-8", NAME_SEPARATOR)
         self._walk(structure)
 
     def run(self) -> None:
@@ -281,7 +275,7 @@ class _Cutter:
         last = window[self._taken - base : at - base]
         # at the end of <a/> the parser stands behind it, at that of <a></a> before the end tag
         is_whole = not filler.parts and filler.spilled is None
-        if not (is_whole and last.endswith(b"/>") and _EMPTY_TAG.fullmatch(last)):
+        if not (is_whole and last.endswith(b"/>") and START_TAG.fullmatch(last)):
             at = window.index(b">", at - base) + 1 + base
             last = window[self._taken - base : at - base]
         filler.parts.append(last)
@@ -353,15 +347,15 @@ class _Cutter:
         return tuple(inherited), default
 
     def _undeclared(self, name: str, parent: Tag) -> XcqlError:
-        uri, _, local = name.rpartition("}")
-        shown = QName(uri, local).clark if uri else local
+        full = expanded_name(name)
+        shown = full.clark if full.uri else full.local
         hints = ["'xcqlc infer-tags' makes a tag structure that fits a document"]
         if not self._open:
             message = f"the root element is {shown}; the tag structure is for {parent.name}"
         else:
             message = f"the tag structure does not declare {shown} in {parent.name}"
             known = [str(child.name) for child in self._structure.children(parent)]
-            hints = near_names(local, known) + hints
+            hints = near_names(full.local, known) + hints
         return error("XCQL0251", message, self._here(), hints=hints)
 
     def _here(self) -> Span:

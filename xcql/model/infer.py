@@ -6,7 +6,6 @@ where it recurs stands a reference, which becomes a `ref` tag.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from itertools import chain
 from typing import TypeVar
@@ -14,9 +13,10 @@ from xml.parsers import expat
 
 from xcql.diagnostics import XcqlError, error
 from xcql.model.documents import Document, parse_chunk, place_in
-from xcql.model.fragmenter import near_names
+from xcql.model.paths import find_at
 from xcql.model.tags import MAX_DEPTH, Tag, TagKind, TagStructure
 from xcql.xdm.names import QName
+from xcql.xdm.parse import NAME_SEPARATOR, expanded_name
 
 # A schema whose elements nest freely has a tag for each way to nest them.
 MAX_TAGS = 20_000
@@ -25,7 +25,7 @@ MAX_TAGS = 20_000
 class NameTree(dict[str, "NameTree"]):
     """An element and the elements seen in it; where one recurs, the tree is a ring.
 
-    As a dictionary it goes from the names as a parser tells them, `uri}local}prefix`.
+    As a dictionary it goes by the names as the parser tells them, which is fast.
     """
 
     __slots__ = ("children", "depth", "name", "parent")
@@ -38,7 +38,7 @@ class NameTree(dict[str, "NameTree"]):
         self.children: dict[QName, NameTree] = {}
 
     def __missing__(self, told: str) -> NameTree:
-        child = self[told] = self.child(_told_name(told))
+        child = self[told] = self.child(expanded_name(told))
         return child
 
     def child(self, name: QName) -> NameTree:
@@ -60,8 +60,6 @@ _Place = tuple[NameTree, tuple[QName, ...], bool]
 # what a schema knows an element's declaration by
 Declaration = TypeVar("Declaration", bound=Hashable)
 
-_STEP = re.compile(r"(//?|^)((?:Q\{[^}]*\})?[^/{}]+)")
-
 
 class _TooDeep(Exception):
     pass
@@ -69,7 +67,7 @@ class _TooDeep(Exception):
 
 def infer_from_document(document: Document) -> NameTree:
     """The tree of all element names of a document, read in one pass."""
-    parser = expat.ParserCreate("UTF-8", "}")
+    parser = expat.ParserCreate("UTF-8", NAME_SEPARATOR)
     parser.namespace_prefixes = True
     # the parent of the root, so that the root is like any other
     window, base = b"", 0
@@ -165,7 +163,7 @@ def tag_structure(
     wanted: list[tuple[TagKind, str]] = [("temporal", path) for path in temporal]
     wanted += [("event", path) for path in event]
     for kind, path in wanted:
-        for element in _matching(path, places):
+        for element in find_at(path, [(element, names) for element, names, _ in places]):
             earlier, earlier_path = kinds.setdefault(id(element), (kind, path))
             if earlier != kind:
                 raise error(
@@ -196,52 +194,3 @@ def _places(root: NameTree) -> Iterator[_Place]:
                 (child, (*names, child.name), child.parent is not element)
                 for child in reversed(element.children.values())
             ]
-
-
-def _matching(path: str, places: Sequence[_Place]) -> list[NameTree]:
-    steps = _STEP.findall(path)
-    if not steps or "".join(axis + name for axis, name in steps) != path.strip():
-        raise error(
-            "XCQL0260",
-            f"'{path}' is not a path to elements",
-            hints=["write paths like //item, /site/people/person or people/*"],
-        )
-    # a path that does not begin at the root begins anywhere
-    steps[0] = (steps[0][0] or "//", steps[0][1])
-    found = [element for element, names, _ in places if _leads(steps, names)]
-    if not found:
-        raise error("XCQL0260", f"no element is at the path '{path}'", hints=_near(steps, places))
-    return found
-
-
-def _near(steps: Sequence[tuple[str, str]], places: Sequence[_Place]) -> list[str]:
-    """What could have been meant: where the last name does occur, or names that are like it."""
-    ends = [names for _, names, _ in places if _is_named(names[-1], steps[-1][1])]
-    if ends:
-        paths = ["".join(f"/{name}" for name in names) for names in ends[:3]]
-        return [f"there is {' and '.join(paths)}"]
-    return near_names(steps[-1][1], sorted({str(names[-1]) for _, names, _ in places}))
-
-
-def _leads(steps: Sequence[tuple[str, str]], names: Sequence[QName]) -> bool:
-    """Whether a path leads to the element that these names lead to."""
-    (axis, step), before = steps[-1], steps[:-1]
-    if not _is_named(names[-1], step):
-        return False
-    if not before:
-        return axis == "//" or len(names) == 1
-    ends = range(1, len(names)) if axis == "//" else [len(names) - 1]
-    return any(end > 0 and _leads(before, names[:end]) for end in ends)
-
-
-def _is_named(name: QName, step: str) -> bool:
-    return step in ("*", str(name), name.local, name.clark)
-
-
-def _told_name(told: str) -> QName:
-    """The name that a parser told as `uri}local}prefix`, `uri}local` or `local`."""
-    uri, _, rest = told.partition("}")
-    if not rest:
-        return QName("", told)
-    local, _, prefix = rest.partition("}")
-    return QName(uri, local, prefix)

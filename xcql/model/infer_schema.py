@@ -12,8 +12,8 @@ from xml.parsers import expat
 
 from xcql.diagnostics import error
 from xcql.model.documents import parse_chunk, place_in
-from xcql.model.fragmenter import near_names
 from xcql.model.infer import NameTree, infer_from_declarations
+from xcql.model.paths import near_names
 from xcql.xdm.encoding import decode_xml
 from xcql.xdm.names import QName
 
