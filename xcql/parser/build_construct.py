@@ -1,0 +1,288 @@
+"""Builder functions for constructors of nodes, maps, arrays and strings."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from xcql.diagnostics import XcqlError, error
+from xcql.parser._generated.XcqlLexer import XcqlLexer
+from xcql.parser._generated.XcqlParser import XcqlParser
+from xcql.parser.builder import Builder, builds, find, has_token
+from xcql.parser.characters import normalize_line_ends, reference_value
+from xcql.source import Span
+from xcql.syntax.construct import (
+    ComputedAttribute,
+    ComputedComment,
+    ComputedDocument,
+    ComputedElement,
+    ComputedNamespace,
+    ComputedProcessingInstruction,
+    ComputedText,
+    CurlyArray,
+    DirectAttribute,
+    DirectComment,
+    DirectElement,
+    DirectProcessingInstruction,
+    Enclosed,
+    MapConstructor,
+    MapEntry,
+    NamespaceDeclaration,
+    SquareArray,
+    StringConstructor,
+    Text,
+)
+from xcql.syntax.literals import Sequence
+from xcql.syntax.node import Expr, Name, Node
+
+P = XcqlParser
+
+_BLANKS = str.maketrans("\n\t", "  ")
+_PI = re.compile(r"<\?([^\s?]+)(?:\s+(.*))?\?>", re.DOTALL)
+
+_NAMED = {
+    XcqlLexer.KW_ELEMENT: ComputedElement,
+    XcqlLexer.KW_ATTRIBUTE: ComputedAttribute,
+    XcqlLexer.KW_PROCESSING_INSTRUCTION: ComputedProcessingInstruction,
+    XcqlLexer.KW_NAMESPACE: ComputedNamespace,
+}
+
+
+@builds(P.DirectConstructorContext)
+def _direct(b: Builder, context: Any) -> Expr:
+    first = context.children[0]
+    if type(first) is P.DirectElementContext:
+        return b.build(first)  # type: ignore[no-any-return]
+    span = b.span(context)
+    text = normalize_line_ends(first.symbol.text)
+    if first.symbol.type == XcqlLexer.DIRECT_COMMENT:
+        return DirectComment(text[4:-3], span=span)
+    match = _PI.fullmatch(text)
+    if match is None or ":" in match[1] or not (match[1][0].isalpha() or match[1][0] == "_"):
+        raise b.syntax_error(
+            "a processing instruction begins with its target: <?target ...?>", span
+        )
+    if match[1].lower() == "xml":
+        raise b.syntax_error("a processing instruction cannot be called 'xml'", span)
+    return DirectProcessingInstruction(match[1], match[2] or "", span=span)
+
+
+@builds(P.DirectElementContext)
+def _element(b: Builder, context: Any) -> Expr:
+    tag_names = [c.symbol for c in context.children if _token_type(c) == XcqlLexer.TAG_NAME]
+    name = _tag_name(b, tag_names[0])
+    if len(tag_names) == 2 and tag_names[1].text != tag_names[0].text:
+        raise error(
+            "XQST0118",
+            f"the end tag '{tag_names[1].text}' does not match the start tag '{tag_names[0].text}'",
+            b.token_span(tag_names[1]),
+            hints=[f"write </{tag_names[0].text}>"],
+        )
+    namespaces: list[NamespaceDeclaration] = []
+    attributes: list[DirectAttribute] = []
+    for child in context.children:
+        if type(child) is P.AttributeContext:
+            attribute = _attribute(b, child)
+            if attribute.name.prefix == "xmlns":
+                namespaces.append(_namespace(b, attribute, attribute.name.local))
+            elif attribute.name.prefix is None and attribute.name.local == "xmlns":
+                namespaces.append(_namespace(b, attribute, ""))
+            else:
+                attributes.append(attribute)
+    content = [child for child in context.children if type(child) is P.ContentContext]
+    return DirectElement(
+        name,
+        tuple(namespaces),
+        tuple(attributes),
+        tuple(_content(b, content)),
+        span=b.span(context),
+    )
+
+
+def unmatched_end_tag(start_tag: str, end_tag: Span) -> XcqlError:
+    return error(
+        "XQST0118",
+        f"the end tag '{end_tag.text}' does not match the start tag '{start_tag}'",
+        end_tag,
+        hints=[f"write </{start_tag}>"],
+    )
+
+
+def _token_type(child: Any) -> int | None:
+    symbol = getattr(child, "symbol", None)
+    return symbol.type if symbol is not None else None
+
+
+def _tag_name(b: Builder, token: Any) -> Name:
+    span = b.token_span(token)
+    prefix, colon, local = token.text.partition(":")
+    return Name(local, prefix, span=span) if colon else Name(prefix, span=span)
+
+
+def _namespace(b: Builder, attribute: DirectAttribute, prefix: str) -> NamespaceDeclaration:
+    uri = ""
+    for part in attribute.parts:
+        if not isinstance(part, Text):
+            raise error(
+                "XQST0022",
+                "a namespace declaration is a literal: no expressions in it",
+                part.span,
+            )
+        uri += part.value
+    return NamespaceDeclaration(prefix, " ".join(uri.split()), span=attribute.span)
+
+
+# ---------------------------------------------------------------- attribute values and content
+
+
+def _attribute(b: Builder, context: Any) -> DirectAttribute:
+    name = _tag_name(b, context.children[0].symbol)
+    span = b.span(context)
+    if has_token(context, XcqlLexer.LBRACE):
+        b.warn(
+            "an attribute's value stands in quotes",
+            span,
+            f'the standard spelling is {name}="{{ ... }}"',
+        )
+        inner = find(context, P.ExprContext)
+        body = b.build(inner) if inner is not None else Sequence((), span=span)
+        return DirectAttribute(name, (Enclosed(body, span=span),), span=span)
+    parts: list[Node] = []
+    for child in context.children:
+        if type(child) is P.ValuePartContext:
+            _add_part(parts, _value_part(b, child.children[0]))
+    return DirectAttribute(name, tuple(parts), span=span)
+
+
+def _value_part(b: Builder, child: Any) -> Node:
+    if type(child) is P.EnclosedContext:
+        return Enclosed(b.build(child), span=b.span(child))
+    span = b.token_span(child.symbol)
+    match child.symbol.type:
+        case XcqlLexer.REFERENCE:
+            return Text(reference_value(span), span=span)
+        case XcqlLexer.VALUE_TEXT:
+            # as XML normalises attribute values: line ends and tabs are blanks
+            return Text(normalize_line_ends(child.symbol.text).translate(_BLANKS), span=span)
+    return Text(child.symbol.text[0], span=span)  # "" '' {{ }}
+
+
+def _content(b: Builder, children: Iterable[Any]) -> list[Node]:
+    """The content of a direct element, adjacent text joined and boundary white space dropped."""
+    parts: list[Node] = []
+    droppable = False  # whether the last part is white space and nothing but literal characters
+    for child in children:
+        first = child.children[0]
+        kind = _token_type(first)
+        if kind is None:
+            if droppable:
+                parts.pop()
+            droppable = False
+            if type(first) is P.EnclosedContext:
+                parts.append(Enclosed(b.build(first), span=b.span(first)))
+            else:
+                parts.append(b.build(first))
+            continue
+        literal = kind == XcqlLexer.CONTENT_TEXT
+        after_text = bool(parts) and isinstance(parts[-1], Text)
+        _add_part(parts, _text(b, first.symbol), keep_empty=True)
+        last = parts[-1]
+        blank = isinstance(last, Text) and not last.value.strip(" \t\r\n")
+        droppable = (
+            literal and blank and (droppable or not after_text) and not b.preserve_boundary_space
+        )
+    if droppable:
+        parts.pop()
+    return [part for part in parts if not (isinstance(part, Text) and not part.value)]
+
+
+def _text(b: Builder, token: Any) -> Text:
+    span = b.token_span(token)
+    match token.type:
+        case XcqlLexer.REFERENCE:
+            return Text(reference_value(span), span=span)
+        case XcqlLexer.CDATA:
+            return Text(normalize_line_ends(token.text[9:-3]), span=span)
+        case XcqlLexer.CONTENT_TEXT:
+            return Text(normalize_line_ends(token.text), span=span)
+    return Text(token.text[0], span=span)  # {{ }}
+
+
+def _add_part(parts: list[Node], part: Node, keep_empty: bool = False) -> None:
+    """Append a part, joining text to text."""
+    if isinstance(part, Text) and parts and isinstance(parts[-1], Text):
+        parts[-1] = Text(parts[-1].value + part.value, span=parts[-1].span.to(part.span))
+    elif keep_empty or not (isinstance(part, Text) and not part.value):
+        parts.append(part)
+
+
+# ---------------------------------------------------------------- computed constructors
+
+
+@builds(P.ComputedDocumentContext)
+def _computed_document(b: Builder, context: Any) -> Expr:
+    return ComputedDocument(b.build(context.children[1]), span=b.span(context))
+
+
+@builds(P.ComputedTextContext)
+def _computed_text(b: Builder, context: Any) -> Expr:
+    return ComputedText(b.build(context.children[1]), span=b.span(context))
+
+
+@builds(P.ComputedCommentContext)
+def _computed_comment(b: Builder, context: Any) -> Expr:
+    return ComputedComment(b.build(context.children[1]), span=b.span(context))
+
+
+@builds(P.ComputedNamedContext)
+def _computed_named(b: Builder, context: Any) -> Expr:
+    kind = context.start.type
+    name_context = find(context, P.EqNameContext) or find(context, P.ExprContext)
+    name: Name | Expr = b.build(name_context)
+    is_bare = kind in (XcqlLexer.KW_PROCESSING_INSTRUCTION, XcqlLexer.KW_NAMESPACE)
+    if is_bare and isinstance(name, Name) and (name.prefix or name.uri is not None):
+        raise b.syntax_error(f"'{name}' must be a name without a prefix here", name.span)
+    return _NAMED[kind](name, b.build(context.children[-1]), span=b.span(context))
+
+
+# ---------------------------------------------------------------- maps, arrays, strings
+
+
+@builds(P.MapConstructorContext)
+def _map(b: Builder, context: Any) -> Expr:
+    return MapConstructor(b.build_all(context, P.MapEntryContext), span=b.span(context))
+
+
+@builds(P.MapEntryContext)
+def _map_entry(b: Builder, context: Any) -> MapEntry:
+    return MapEntry(
+        b.build(context.children[0]), b.build(context.children[2]), span=b.span(context)
+    )
+
+
+@builds(P.ArrayConstructorContext)
+def _array(b: Builder, context: Any) -> Expr:
+    if context.start.type == XcqlLexer.LBRACKET:
+        return SquareArray(b.build_all(context, P.ExprSingleContext), span=b.span(context))
+    return CurlyArray(b.build(context.children[1]), span=b.span(context))
+
+
+@builds(P.StringConstructorContext)
+def _string_constructor(b: Builder, context: Any) -> Expr:
+    parts: list[Node] = []
+    for child in context.children:
+        if type(child) is not P.StringPartContext:
+            continue
+        if _token_type(child.children[0]) == XcqlLexer.STRING_CONSTRUCTOR_TEXT:
+            span = b.span(child)
+            _add_part(parts, Text(normalize_line_ends(child.children[0].symbol.text), span=span))
+        else:
+            parts.append(_interpolation(b, child))
+    return StringConstructor(tuple(parts), span=b.span(context))
+
+
+def _interpolation(b: Builder, context: Any) -> Node:
+    span: Span = b.span(context)
+    inner = find(context, P.ExprContext)
+    return Enclosed(b.build(inner) if inner is not None else Sequence((), span=span), span=span)

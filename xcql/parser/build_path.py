@@ -1,0 +1,370 @@
+"""Builder functions for paths, steps, projections and primary expressions."""
+
+from __future__ import annotations
+
+import difflib
+from datetime import date, datetime
+from decimal import Decimal
+from typing import Any
+
+from xcql.parser._generated.XcqlLexer import XcqlLexer
+from xcql.parser._generated.XcqlParser import XcqlParser
+from xcql.parser.builder import Builder, builds, find, first_token, terminals
+from xcql.parser.paper_spellings import modern_call
+from xcql.source import Span
+from xcql.syntax.control import Ordered
+from xcql.syntax.functions import (
+    ArgumentPlaceholder,
+    DynamicCall,
+    FunctionCall,
+    InlineFunction,
+    NamedFunctionRef,
+)
+from xcql.syntax.literals import (
+    ContextItem,
+    DecimalLiteral,
+    DoubleLiteral,
+    IntegerLiteral,
+    StringLiteral,
+    VariableRef,
+)
+from xcql.syntax.node import Expr, Node
+from xcql.syntax.path import (
+    FORWARD_AXES,
+    REVERSE_AXES,
+    AnyKey,
+    AxisStep,
+    Filter,
+    Lookup,
+    NameTest,
+    Path,
+    UnaryLookup,
+    Wildcard,
+)
+from xcql.syntax.temporal import (
+    DateLiteral,
+    DateTimeLiteral,
+    DurationLiteral,
+    IntervalProjection,
+    LastVersion,
+    Now,
+    Start,
+    TimeInterval,
+    VersionProjection,
+)
+from xcql.syntax.types import (
+    AnyKindTest,
+    AttributeTest,
+    SchemaAttributeTest,
+)
+
+P = XcqlParser
+
+_AXES = FORWARD_AXES + REVERSE_AXES
+# what may begin a step: after a lone slash such a token would have to be one
+_BEGINS_STEP = frozenset(
+    {
+        XcqlLexer.STAR,
+        XcqlLexer.LESS,
+        XcqlLexer.PREFIX_WILDCARD,
+        XcqlLexer.LOCAL_WILDCARD,
+    }
+)
+
+
+# ---------------------------------------------------------------- paths
+
+
+@builds(P.RootedPathContext, P.AnywherePathContext, P.RelativePathContext)
+def _path(b: Builder, context: Any) -> Expr:
+    absolute = type(context) is not P.RelativePathContext
+    start: int = context.start.start
+    steps: list[Expr] = []
+    relative = context
+    if absolute:
+        if type(context) is P.AnywherePathContext:
+            steps.append(_any_descendant(b.token_span(context.start)))
+        relative = context.children[1]
+    steps.append(b.build(relative.children[0]))
+    for part in relative.children[1:]:
+        first = part.children[0]
+        if type(first) is P.ProjectionContext:
+            base = _whole(b, absolute, steps, start)
+            steps = [_projection(b, base, first)]
+            absolute = False
+        else:
+            if first.symbol.type == XcqlLexer.SLASH_SLASH:
+                steps.append(_any_descendant(b.token_span(first.symbol)))
+            steps.append(b.build(part.children[1]))
+    return _whole(b, absolute, steps, start)
+
+
+def _whole(b: Builder, absolute: bool, steps: list[Expr], start: int) -> Expr:
+    if not absolute and len(steps) == 1:
+        return steps[0]
+    return Path(absolute, tuple(steps), span=Span(b.source, start, steps[-1].span.end))
+
+
+def _any_descendant(span: Span) -> AxisStep:
+    return AxisStep("descendant-or-self", AnyKindTest(span=span), span=span)
+
+
+@builds(P.RootContext)
+def _root(b: Builder, context: Any) -> Expr:
+    slash = b.token_span(context.start)
+    if len(context.children) == 1:
+        _check_lone_slash(b, context, slash)
+    result: Expr = Path(True, (), span=slash)
+    for projection in context.children[1:]:
+        result = _projection(b, result, projection)
+    return result
+
+
+def _check_lone_slash(b: Builder, context: Any, slash: Span) -> None:
+    """`/ * 5` reads as a path by the rules of XQuery, and then makes no sense."""
+    following = context.parser.getTokenStream().get(context.stop.tokenIndex + 1)
+    is_word = following.text[:1].isalpha() and following.type not in (
+        XcqlLexer.STRING,
+        XcqlLexer.INTEGER,
+    )
+    if following.type in _BEGINS_STEP or is_word:
+        raise b.syntax_error(
+            f"after '/' the '{following.text}' is read as a step of the path",
+            b.token_span(following),
+            "put the lone slash in parentheses: (/)",
+        )
+
+
+@builds(P.StepContext)
+def _step(b: Builder, context: Any) -> Expr:
+    first = context.children[0]
+    if type(first) is P.PrimaryContext:
+        return _with_postfixes(b, b.build(first), context.children[1:])
+    step: AxisStep = b.build(first)
+    if len(context.children) == 1:
+        return step
+    predicates = tuple(b.build(child.children[1]) for child in context.children[1:])
+    return AxisStep(step.axis, step.test, predicates, span=b.span(context))
+
+
+def _with_postfixes(b: Builder, base: Expr, postfixes: list[Any]) -> Expr:
+    for postfix in postfixes:
+        first = postfix.children[0]
+        span = Span(b.source, base.span.start, postfix.stop.stop + 1)
+        if type(first) is P.PredicateContext:
+            base = Filter(base, b.build(first.children[1]), span=span)
+        elif type(first) is P.ArgumentListContext:
+            base = DynamicCall(base, b.build(first), span=span)
+        else:
+            base = Lookup(base, b.build(postfix.children[1]), span=span)
+    return base
+
+
+# ---------------------------------------------------------------- projections
+
+
+def _projection(b: Builder, base: Expr, context: Any) -> Expr:
+    sign = context.children[0].symbol
+    closing = next(t for t in terminals(context) if t.type == XcqlLexer.RBRACKET)
+    span = Span(b.source, base.span.start, closing.stop + 1)
+    if sign.type == XcqlLexer.HASH:
+        b.version_intervals += 1
+        bounds = b.build_all(context, P.ExprSingleContext)
+        b.version_intervals -= 1
+        projected: Expr = VersionProjection(base, *bounds, span=span)
+    else:
+        outer, b.version_intervals = b.version_intervals, 0
+        bounds = b.build_all(context, P.ExprSingleContext)
+        b.version_intervals = outer
+        interval = TimeInterval(*bounds, span=Span(b.source, sign.start, closing.stop + 1))
+        projected = IntervalProjection(base, interval, span=span)
+    postfixes = [child for child in context.children if type(child) is P.PostfixContext]
+    return _with_postfixes(b, projected, postfixes)
+
+
+@builds(P.TimeLiteralContext)
+def _time_literal(b: Builder, context: Any) -> Expr:
+    token = context.start
+    span = b.token_span(token)
+    match token.type:
+        case XcqlLexer.NOW:
+            return Now(span=span)
+        case XcqlLexer.START:
+            return Start(span=span)
+        case XcqlLexer.DURATION_LITERAL:
+            return DurationLiteral(token.text, span=span)
+        case XcqlLexer.LAST if b.version_intervals:
+            return LastVersion(span=span)
+        case XcqlLexer.LAST:
+            raise b.syntax_error(
+                "'last' counts versions and stands in #[ ] only",
+                span,
+                "the end of time is 'now'; an element called last is written ./last",
+            )
+    _check_calendar(b, token.text, span)
+    if token.type == XcqlLexer.DATE_LITERAL:
+        return DateLiteral(token.text, span=span)
+    return DateTimeLiteral(token.text, span=span)
+
+
+def _check_calendar(b: Builder, text: str, span: Span) -> None:
+    try:
+        if "T" in text:
+            datetime.fromisoformat(text)
+        else:
+            date.fromisoformat(text[: text.index("-") + len("-mm-dd")])
+    except ValueError:
+        raise b.syntax_error(f"'{text}' is not in the calendar", span) from None
+
+
+# ---------------------------------------------------------------- steps
+
+
+@builds(P.ParentStepContext)
+def _parent_step(b: Builder, context: Any) -> AxisStep:
+    span = b.span(context)
+    return AxisStep("parent", AnyKindTest(span=span), span=span)
+
+
+@builds(P.AttributeStepContext)
+def _attribute_step(b: Builder, context: Any) -> AxisStep:
+    return AxisStep("attribute", b.build(context.children[1]), span=b.span(context))
+
+
+@builds(P.ChildStepContext)
+def _child_step(b: Builder, context: Any) -> AxisStep:
+    test: Node = b.build(context.children[0])
+    # a test that only attributes can pass looks at attributes
+    is_attribute = isinstance(test, AttributeTest | SchemaAttributeTest)
+    return AxisStep("attribute" if is_attribute else "child", test, span=b.span(context))
+
+
+@builds(P.AxisNodeTestContext)
+def _axis_node_test(b: Builder, context: Any) -> AxisStep:
+    axis = context.children[0].start
+    if axis.text not in _AXES:
+        near = difflib.get_close_matches(axis.text, _AXES, 1)
+        raise b.syntax_error(
+            f"there is no axis '{axis.text}'",
+            b.token_span(axis),
+            *([f"Did you mean '{near[0]}'?"] if near else [f"the axes are {', '.join(_AXES)}"]),
+        )
+    return AxisStep(axis.text, b.build(context.children[2]), span=b.span(context))
+
+
+@builds(P.NameTestContext)
+def _name_test(b: Builder, context: Any) -> Node:
+    first = context.children[0]
+    if type(first) is P.EqNameContext:
+        return NameTest(b.build(first), span=b.span(context))
+    text, span = first.symbol.text, b.span(context)
+    match first.symbol.type:
+        case XcqlLexer.PREFIX_WILDCARD:
+            return Wildcard(prefix=text[:-2], span=span)
+        case XcqlLexer.LOCAL_WILDCARD:
+            return Wildcard(local=text[2:], span=span)
+        case XcqlLexer.BRACED_WILDCARD:
+            return Wildcard(uri=" ".join(text[2:-2].split()), span=span)
+    return Wildcard(span=span)
+
+
+# ---------------------------------------------------------------- primary expressions
+
+
+@builds(P.LiteralContext)
+def _literal(b: Builder, context: Any) -> Expr:
+    token = context.start
+    span = b.token_span(token)
+    match token.type:
+        case XcqlLexer.STRING:
+            return StringLiteral(b.string(token), span=span)
+        case XcqlLexer.INTEGER:
+            return IntegerLiteral(_integer(token.text), span=span)
+        case XcqlLexer.DECIMAL:
+            return DecimalLiteral(Decimal(token.text), span=span)
+    return DoubleLiteral(float(token.text), span=span)
+
+
+def _integer(digits: str) -> int:
+    # int() refuses more than 4300 digits at once
+    value = 0
+    for start in range(0, len(digits), 4000):
+        part = digits[start : start + 4000]
+        value = value * 10 ** len(part) + int(part)
+    return value
+
+
+@builds(P.VariableContext)
+def _variable(b: Builder, context: Any) -> Expr:
+    return VariableRef(b.build(context.children[1]), span=b.span(context))
+
+
+@builds(P.ContextItemContext)
+def _context_item(b: Builder, context: Any) -> Expr:
+    return ContextItem(span=b.span(context))
+
+
+@builds(P.FunctionCallContext)
+def _function_call(b: Builder, context: Any) -> Expr:
+    call = FunctionCall(
+        b.build(context.children[0]), b.build(context.children[1]), span=b.span(context)
+    )
+    if b.default_function_namespace is None:
+        return modern_call(call, b.warn)
+    return call
+
+
+@builds(P.ArgumentListContext)
+def _argument_list(b: Builder, context: Any) -> tuple[Expr, ...]:
+    return b.build_all(context, P.ArgumentContext)
+
+
+@builds(P.ArgumentContext)
+def _argument(b: Builder, context: Any) -> Expr:
+    first = context.children[0]
+    if type(first) is P.ExprSingleContext:
+        return b.build(first)  # type: ignore[no-any-return]
+    return ArgumentPlaceholder(span=b.span(context))
+
+
+@builds(P.FunctionRefContext)
+def _function_ref(b: Builder, context: Any) -> Expr:
+    arity = _integer(context.children[2].symbol.text)
+    return NamedFunctionRef(b.build(context.children[0]), arity, span=b.span(context))
+
+
+@builds(P.InlineFunctionContext)
+def _inline_function(b: Builder, context: Any) -> Expr:
+    return InlineFunction(
+        b.build_all(context, P.AnnotationContext),
+        b.build(find(context, P.ParameterListContext)),
+        b.optional(context, P.TypeDeclarationContext),
+        b.build(find(context, P.EnclosedContext)),
+        span=b.span(context),
+    )
+
+
+@builds(P.OrderedExprContext)
+def _ordered(b: Builder, context: Any) -> Expr:
+    return Ordered(
+        context.start.type == XcqlLexer.KW_ORDERED,
+        b.build(context.children[1]),
+        span=b.span(context),
+    )
+
+
+@builds(P.UnaryLookupContext)
+def _unary_lookup(b: Builder, context: Any) -> Expr:
+    return UnaryLookup(b.build(context.children[1]), span=b.span(context))
+
+
+@builds(P.LookupKeyContext)
+def _lookup_key(b: Builder, context: Any) -> Expr:
+    span = b.span(context)
+    if type(context.children[0]) is P.ParenthesizedContext:
+        return b.build(context.children[0])  # type: ignore[no-any-return]
+    if first_token(context, XcqlLexer.STAR):
+        return AnyKey(span=span)
+    if first_token(context, XcqlLexer.INTEGER):
+        return IntegerLiteral(_integer(context.start.text), span=span)
+    return StringLiteral(context.start.text, span=span)

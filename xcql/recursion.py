@@ -1,0 +1,21 @@
+"""Room for recursion over deep trees."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+# Python's frames live on the heap; this many of them take some tens of megabytes
+_LIMIT = 60_000
+
+
+@contextmanager
+def deep_recursion() -> Iterator[None]:
+    """Raise Python's recursion limit while a tree is walked, and put it back afterwards."""
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(before, _LIMIT))
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(before)

@@ -1,0 +1,14 @@
+"""The syntax tree of XCQL: small immutable nodes, each with the span it came from.
+
+| module | holds |
+| --- | --- |
+| `node` | `Node`, walking, `Visitor`, `Transformer` |
+| `literals`, `operators`, `path`, `functions`, `flwor`, `control`, `construct` | expressions |
+| `temporal` | what XCQL adds to XQuery |
+| `types` | sequence types and node tests |
+| `prolog` | modules and declarations |
+| `precedence` | how tightly each operator binds |
+| `emitter` | tree to XQuery text |
+
+Two trees are equal when they say the same; spans don't count.
+"""

@@ -1,0 +1,138 @@
+"""Constructors of nodes, maps, arrays and strings."""
+
+from __future__ import annotations
+
+from xcql.syntax.node import Expr, Name, Node, node
+
+
+@node
+class Enclosed(Node):
+    """`{ body }` inside a direct constructor or a string constructor."""
+
+    body: Expr
+
+
+@node
+class Text(Node):
+    """Characters of a direct constructor, references resolved, boundary white space gone."""
+
+    value: str
+
+
+@node
+class DirectAttribute(Node):
+    """`name="text{ expression }text"`; the parts are `Text` and `Enclosed`."""
+
+    name: Name
+    parts: tuple[Node, ...]
+
+
+@node
+class NamespaceDeclaration(Node):
+    """`xmlns:prefix="uri"` in a start tag; the default namespace has the prefix ``""``."""
+
+    prefix: str
+    uri: str
+
+
+@node
+class DirectElement(Expr):
+    """`<name attributes>content</name>`
+
+    Content is made of `Text`, `Enclosed` and direct constructors.
+    """
+
+    name: Name
+    namespaces: tuple[NamespaceDeclaration, ...] = ()
+    attributes: tuple[DirectAttribute, ...] = ()
+    content: tuple[Node, ...] = ()
+
+
+@node
+class DirectComment(Expr):
+    value: str
+
+
+@node
+class DirectProcessingInstruction(Expr):
+    target: str
+    value: str = ""
+
+
+@node
+class ComputedElement(Expr):
+    """`element name { content }` or `element { name } { content }`"""
+
+    name: Name | Expr
+    content: Expr
+
+
+@node
+class ComputedAttribute(Expr):
+    name: Name | Expr
+    content: Expr
+
+
+@node
+class ComputedProcessingInstruction(Expr):
+    """`processing-instruction target { content }`"""
+
+    target: Name | Expr
+    content: Expr
+
+
+@node
+class ComputedNamespace(Expr):
+    """`namespace prefix { uri }`"""
+
+    prefix: Name | Expr
+    content: Expr
+
+
+@node
+class ComputedDocument(Expr):
+    content: Expr
+
+
+@node
+class ComputedText(Expr):
+    content: Expr
+
+
+@node
+class ComputedComment(Expr):
+    content: Expr
+
+
+@node
+class MapEntry(Node):
+    key: Expr
+    value: Expr
+
+
+@node
+class MapConstructor(Expr):
+    """`map { key : value, ... }`"""
+
+    entries: tuple[MapEntry, ...]
+
+
+@node
+class SquareArray(Expr):
+    """`[ member, ... ]`"""
+
+    members: tuple[Expr, ...]
+
+
+@node
+class CurlyArray(Expr):
+    """`array { content }`: a member for each item of the content"""
+
+    content: Expr
+
+
+@node
+class StringConstructor(Expr):
+    """A string template: ``` ``[text `{ expression }` text]`` ```"""
+
+    parts: tuple[Node, ...]

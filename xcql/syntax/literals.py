@@ -1,0 +1,46 @@
+"""Literals, variables, the context item, and sequences."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+from xcql.syntax.node import Expr, Name, node
+
+
+@node
+class IntegerLiteral(Expr):
+    value: int
+
+
+@node
+class DecimalLiteral(Expr):
+    value: Decimal
+
+
+@node
+class DoubleLiteral(Expr):
+    value: float
+
+
+@node
+class StringLiteral(Expr):
+    value: str
+
+
+@node
+class VariableRef(Expr):
+    """`$name`"""
+
+    name: Name
+
+
+@node
+class ContextItem(Expr):
+    """`.`"""
+
+
+@node
+class Sequence(Expr):
+    """`a, b, c`; with no items the empty sequence `()`. Never of just one item."""
+
+    items: tuple[Expr, ...]
