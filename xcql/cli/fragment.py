@@ -62,8 +62,9 @@ def run(arguments: argparse.Namespace) -> int:
         else:
             result = fragment_changes(document, structure, state, keys, valid_time, output)
     report_warnings(result.warnings, arguments.error_format)
+    word = "filler" if state is None else "change"
     print(
-        f"{result.fillers:,} {'fillers' if state is None else 'changes'},"
+        f"{result.fillers:,} {word}{'' if result.fillers == 1 else 's'},"
         f" {result.bytes_written:,} bytes from {result.bytes_read:,} bytes of XML",
         file=sys.stderr,
     )

@@ -32,16 +32,12 @@ def infer_from_dtd(path: str | Path, root: str | None = None) -> NameTree:
     except OSError as problem:
         raise error("XCQL0101", f"'{path}' cannot be read: {problem.strerror}") from None
     content, namespaces = _read_dtd(data, source_name)
-    if not content:
-        raise error(
-            "XCQL0262",
-            f"'{source_name}' declares no elements",
-            hints=["a DTD has declarations like <!ELEMENT list (item*)>"],
-        )
     top = _choose_root(list(content), content, root, source_name)
 
     def children(name: str) -> Iterator[tuple[QName, str]]:
-        return ((_dtd_name(child, namespaces, source_name), child) for child in content[name])
+        return (
+            (_dtd_name(child, namespaces, source_name), child) for child in content.get(name, ())
+        )
 
     return infer_from_declarations(
         (_dtd_name(top, namespaces, source_name), top), children, source_name
@@ -57,7 +53,11 @@ def infer_from_xsd(path: str | Path, root: str | None = None) -> NameTree:
     except (xmlschema.XMLSchemaException, OSError, SyntaxError) as problem:
         reason = str(problem).strip().partition("\n")[0]
         raise error("XCQL0262", f"'{path}' is not a usable XML Schema: {reason}") from None
-    elements = {element.prefixed_name: element for element in schema.elements.values()}
+    elements = {
+        element.prefixed_name: element
+        for element in schema.elements.values()
+        if not element.abstract
+    }
     below = {
         name: [child.prefixed_name for child in _xsd_children(element)]
         for name, element in elements.items()
@@ -78,14 +78,17 @@ def _choose_root(
     declared: Sequence[str], below: Mapping[str, Iterable[str]], wanted: str | None, name: str
 ) -> str:
     """The element that is meant to be the root of documents."""
+    if not declared:
+        raise error("XCQL0262", f"'{name}' declares no elements")
     if wanted is not None:
-        if wanted not in declared:
-            raise error(
-                "XCQL0262",
-                f"'{name}' does not declare the element {wanted}",
-                hints=near_names(wanted, declared),
-            )
-        return wanted
+        for element in declared:
+            if wanted in (element, element.rpartition(":")[2]):
+                return element
+        raise error(
+            "XCQL0262",
+            f"'{name}' does not declare the element {wanted}",
+            hints=near_names(wanted, declared),
+        )
     contained = {
         child for parent, children in below.items() for child in children if child != parent
     }
