@@ -15,6 +15,7 @@ from xcql.model.changes import fragment_changes, read_keys
 from xcql.model.documents import read_document
 from xcql.model.fragmenter import Fragmented, fragment
 from xcql.model.read import read_all
+from xcql.model.shapes import shape_reader
 from xcql.model.state import State, add_to_state
 from xcql.model.tags import TagStructure, parse_tags
 from xcql.model.time import format_time
@@ -46,12 +47,12 @@ def time(number: int) -> datetime:
 def changes(
     files: list[bytes], text: str, tags: TagStructure = TAGS, keys: tuple[str, ...] = ()
 ) -> tuple[bytes, Fragmented]:
-    by_tag = read_keys(keys, tags)
+    shape_of = shape_reader(tags, read_keys(keys, tags))
     state = State()
     for number, file in enumerate(files):
-        add_to_state(state, read_document(io.BytesIO(file), f"{number}.xml"), tags, by_tag)
+        add_to_state(state, read_document(io.BytesIO(file), f"{number}.xml"), tags, shape_of)
     output = io.BytesIO()
-    result = fragment_changes(document(text), tags, state, by_tag, time(len(files)), output)
+    result = fragment_changes(document(text), tags, state, shape_of, time(len(files)), output)
     assert result.bytes_written == len(output.getvalue())
     return output.getvalue(), result
 

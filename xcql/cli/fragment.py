@@ -12,6 +12,7 @@ from xcql.cli.outputs import open_output
 from xcql.cli.report import report_warnings
 from xcql.model.changes import fragment_changes, read_keys
 from xcql.model.fragmenter import fragment
+from xcql.model.shapes import ShapeReader, shape_reader
 from xcql.model.state import State, add_to_state
 from xcql.model.tags import TagStructure, read_tags
 from xcql.model.time import format_time, parse_time
@@ -54,13 +55,13 @@ def run(arguments: argparse.Namespace) -> int:
     structure = read_tags(arguments.tags)
     now = datetime.now(UTC).replace(tzinfo=None)
     valid_time = now if arguments.valid_time is None else parse_time(arguments.valid_time, now)
-    keys = read_keys(arguments.key, structure)
-    state = _read_state(arguments.previous, structure, keys, arguments.error_format)
+    shape_of = shape_reader(structure, read_keys(arguments.key, structure))
+    state = _read_state(arguments.previous, structure, shape_of, arguments.error_format)
     with open_document(arguments.document) as document, open_output(arguments.output) as output:
         if state is None:
             result = fragment(document, structure, format_time(valid_time), output)
         else:
-            result = fragment_changes(document, structure, state, keys, valid_time, output)
+            result = fragment_changes(document, structure, state, shape_of, valid_time, output)
     report_warnings(result.warnings, arguments.error_format)
     word = "filler" if state is None else "change"
     print(
@@ -72,7 +73,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _read_state(
-    paths: list[str], structure: TagStructure, keys: dict[str, str], error_format: str
+    paths: list[str], structure: TagStructure, shape_of: ShapeReader, error_format: str
 ) -> State | None:
     """The state that files and folders (their files by name) amount to, in the order given."""
     if not paths:
@@ -86,6 +87,6 @@ def _read_state(
             ]
         for file in files:
             with open_document(file) as document:
-                add_to_state(state, document, structure, keys)
+                add_to_state(state, document, structure, shape_of)
     report_warnings(state.warnings, error_format)
     return state

@@ -15,19 +15,21 @@ validTime; the rest is not.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
+from itertools import pairwise
 from typing import IO, BinaryIO, cast
 from xml.sax.saxutils import quoteattr
 
 from xcql.diagnostics import Diagnostic, error, warning
+from xcql.model.check import fragment_checker
 from xcql.model.documents import Document, read_document
 from xcql.model.fragmenter import FOOTER, HEADER, Fragmented, fragment
 from xcql.model.fragments import ROOT_ID, Fragment
 from xcql.model.paths import find_at
-from xcql.model.scan import START_TAG
-from xcql.model.shapes import Shape, Slot, shape_of
+from xcql.model.scan import START_TAG, scan
+from xcql.model.shapes import Shape, ShapeReader, Slot
 from xcql.model.state import Known, State, fragments_in
 from xcql.model.tags import Tag, TagStructure
 from xcql.model.time import format_time
@@ -38,7 +40,7 @@ def fragment_changes(
     document: Document,
     structure: TagStructure,
     state: State,
-    keys: Mapping[str, str],
+    shape_of: ShapeReader,
     valid_time: datetime,
     output: IO[bytes],
 ) -> Fragmented:
@@ -62,7 +64,7 @@ def fragment_changes(
         )
     with tempfile.TemporaryFile() as cut:
         whole = fragment(document, structure, format_time(valid_time), cut)
-        changes = _Changes(cast(BinaryIO, cut), structure, state, keys, valid_time, output)
+        changes = _Changes(cast(BinaryIO, cut), structure, state, shape_of, valid_time, output)
         changes.write()
     warnings = (*whole.warnings, *changes.warnings())
     return Fragmented(changes.count, whole.bytes_read, changes.bytes_written, warnings)
@@ -98,7 +100,7 @@ class _Changes:
         cut: BinaryIO,
         structure: TagStructure,
         state: State,
-        keys: Mapping[str, str],
+        shape_of: ShapeReader,
         valid_time: datetime,
         output: IO[bytes],
     ) -> None:
@@ -107,14 +109,22 @@ class _Changes:
         self._cut = cut
         self._structure = structure
         self._state = state
-        self._keys = keys
+        self._shape_of = shape_of
         self._valid_time = valid_time
         self._output = output
+        self._check = fragment_checker(structure)
         self._tags: dict[str, Tag] = {}
         self._shapes: dict[str, Shape] = {}
-        for found in self._fragments():
-            self._tags[found.id] = self._tag(found)
-            self._shapes[found.id] = shape_of(found, structure, keys)
+        self._offsets: dict[str, int] = {}
+        cut.seek(0)
+        for found in fragments_in(read_document(cut, "<fillers>"), structure):
+            tag = structure.by_id(found.tsid or "")
+            assert tag is not None
+            self._tags[found.id] = tag
+            self._shapes[found.id] = shape_of(found)
+            self._offsets[found.id] = found.offset
+        ends = [*list(self._offsets.values())[1:], cut.seek(0, 2)]
+        self._ends = dict(zip(self._offsets, ends, strict=True))
         # what the new fillers, numbered by themselves, are called from now on
         self._ids: dict[str, str] = {}
         self._matched: set[str] = {ROOT_ID}
@@ -125,8 +135,8 @@ class _Changes:
     def write(self) -> None:
         self._match()
         self._write(HEADER)
-        for found in self._fragments():
-            self._compare(found)
+        for new in self._tags:
+            self._compare(new)
         for new, id in self._ids.items():
             if id in self._matched:
                 self._end_children(self._state.fillers[id], self._shapes[new])
@@ -161,15 +171,6 @@ class _Changes:
                 )
             )
         return found
-
-    def _fragments(self) -> Iterable[Fragment]:
-        self._cut.seek(0)
-        return fragments_in(read_document(self._cut, "<fillers>"), self._structure)
-
-    def _tag(self, found: Fragment) -> Tag:
-        tag = self._structure.by_id(found.tsid or "")
-        assert tag is not None
-        return tag
 
     # which is which
 
@@ -211,19 +212,24 @@ class _Changes:
 
     # what changed
 
-    def _compare(self, found: Fragment) -> None:
-        id, tag = self._ids[found.id], self._tags[found.id]
+    def _compare(self, new: str) -> None:
+        id, tag = self._ids[new], self._tags[new]
         known = self._state.fillers[id] if id in self._matched else None
-        if known is None:
-            self._send("filler", id, tag, self._valid_time, self._renumbered(found))
+        if known is None or tag.kind == "temporal":
+            is_same = known is not None and self._shapes[new].says_the_same_as(
+                known.shape, self._ids
+            )
+            if not (is_same and self._state.is_alive(id)):
+                self._send("filler", id, tag, self._valid_time, self._renumbered(self._read(new)))
             return
+        found = self._read(new)
         content = self._renumbered(found, known)
-        shape = shape_of(replace(found, content=content), self._structure, self._keys)
+        shape = self._shape_of(replace(found, content=content))
         if tag.kind == "event":
             self._compare_event(id, known, shape, content)
         elif not (self._state.is_alive(id) and shape.says_the_same_as(known.shape)):
             self._send("filler", id, tag, self._valid_time, content)
-            if tag.kind == "snapshot" and not _is_only_filled(known.shape, shape):
+            if not _is_only_filled(known.shape, shape):
                 self._without_history.add(self._structure.path_of(tag))
 
     def _compare_event(self, id: str, known: Known, shape: Shape, content: bytes) -> None:
@@ -267,6 +273,14 @@ class _Changes:
 
     # how it is written
 
+    def _read(self, new: str) -> Fragment:
+        """A filler of the new document, content and all."""
+        self._cut.seek(self._offsets[new])
+        data = self._cut.read(self._ends[new] - self._offsets[new])
+        record = self._check(data, next(scan(data)), (), "<fillers>", 0)
+        assert isinstance(record, Fragment)
+        return record
+
     def _renumbered(self, found: Fragment, known: Known | None = None) -> bytes:
         """The content with the lasting ids in its holes, and with the holes that it has to keep."""
         content = found.content
@@ -294,20 +308,24 @@ class _Changes:
         return b"".join([*parts, content[position:]])
 
     def _kept_beside(self, new: Slot, old: Slot) -> dict[str, tuple[bytes, bytes]]:
-        """Where holes go whose elements are gone: each behind the one that it was behind."""
+        """Where holes go whose elements are gone: each stays behind the one that it was behind."""
         by_id = {self._ids[hole]: hole for hole in new.holes}
-        leading: list[str] = []
-        following: dict[str, list[str]] = {}
-        last = leading
+        behind: dict[str | None, list[str]] = {}
+        last: str | None = None
         for id in old.holes:
             if id in by_id:
-                last = following.setdefault(by_id[id], [])
+                last = by_id[id]
             else:
-                last.append(id)
-        beside = {hole: (b"", self._holes(ids, new)) for hole, ids in following.items()}
-        if leading:
-            first = new.holes[0]
-            beside[first] = self._holes(leading, new), beside.get(first, (b"", b""))[1]
+                behind.setdefault(last, []).append(id)
+        # before the next hole is better than right behind the last: if another element has come
+        # in place of one that went, the white space around them stays right for both
+        beside = {
+            hole: (self._holes(behind.get(previous, ()), new), b"")
+            for previous, hole in pairwise([None, *new.holes])
+            if hole is not None
+        }
+        final = new.holes[-1]
+        beside[final] = beside[final][0], self._holes(behind.get(final, ()), new)
         return beside
 
     def _holes(self, ids: Sequence[str], slot: Slot) -> bytes:

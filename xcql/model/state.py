@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -21,7 +21,7 @@ from xcql.model.documents import Document, read_document
 from xcql.model.fragmenter import fragment
 from xcql.model.fragments import EndOfStream, Fragment, Rejected
 from xcql.model.scan import LOOKAHEAD, MEANINGLESS, FileHead, file_head, is_file_end, scan
-from xcql.model.shapes import Shape, shape_of
+from xcql.model.shapes import Shape, ShapeReader
 from xcql.model.tags import Tag, TagStructure
 from xcql.model.time import START, format_time
 from xcql.source import Source, Span
@@ -98,7 +98,7 @@ class State:
 
 
 def add_to_state(
-    state: State, document: Document, structure: TagStructure, keys: Mapping[str, str]
+    state: State, document: Document, structure: TagStructure, shape_of: ShapeReader
 ) -> None:
     """Take in a file of fragments; or a plain document, as if it had just been fragmented."""
     first = next(document.chunks, b"")
@@ -123,17 +123,17 @@ def add_to_state(
             fragment(document, structure, format_time(START), cut)
             cut.seek(0)
             fragments = read_document(cast(BinaryIO, cut), document.name)
-            _add_fragments(state, fragments, structure, keys)
+            _add_fragments(state, fragments, structure, shape_of)
     else:
-        _add_fragments(state, document, structure, keys)
+        _add_fragments(state, document, structure, shape_of)
 
 
 def _add_fragments(
-    state: State, document: Document, structure: TagStructure, keys: Mapping[str, str]
+    state: State, document: Document, structure: TagStructure, shape_of: ShapeReader
 ) -> None:
     for arrived in fragments_in(document, structure):
         tag = structure.by_id(arrived.tsid) if arrived.tsid is not None else None
-        shape = shape_of(arrived, structure, keys) if arrived.op != "remove" else None
+        shape = shape_of(arrived) if arrived.op != "remove" else None
         state.add(arrived, tag, shape)
 
 
