@@ -24,6 +24,7 @@ from xcql.model.fragments import (
 from xcql.model.scan import MEANINGLESS, START_TAG, Slice
 from xcql.model.tags import Tag, TagStructure
 from xcql.model.time import START, parse_time
+from xcql.xdm.names import QName
 from xcql.xdm.parse import NAME_SEPARATOR, expanded_name, in_context
 
 Checker = Callable[[bytes, Slice, Namespaces, str, int], Fragment | Rejected | EndOfStream]
@@ -36,9 +37,9 @@ def fragment_checker(tags: TagStructure) -> Checker:
     """A function that checks one fragment, given as a slice of a file's bytes.
 
     It takes the bytes, the slice, the namespaces of the file's head, the file's name, and a number
-    to add to offsets (where the bytes begin in the file).
+    to add to offsets (where the bytes begin in the file). Each thread needs one of its own.
     """
-    known: dict[tuple[str, str], Tag | _Fault | None] = {}
+    reader = _Reader(tags)
 
     def check(
         data: bytes, where: Slice, namespaces: Namespaces, file: str, skipped: int = 0
@@ -46,11 +47,9 @@ def fragment_checker(tags: TagStructure) -> Checker:
         raw = data[where.start : where.end]
         offset = skipped + where.start
         if not where.closed:
-            reason = "the fragment has no end"
-            return Rejected(file, offset, "malformed", reason, raw)
-        check = _Check(raw, namespaces, tags, known)
+            return Rejected(file, offset, "malformed", "the fragment has no end", raw)
         try:
-            return check.run(file, offset)
+            return reader.read(raw, namespaces, file, offset)
         except _Fault as fault:
             return Rejected(file, offset, fault.kind, fault.reason, raw)
 
@@ -66,67 +65,74 @@ class _Fault(Exception):
         self.reason = reason
 
 
-class _Check:
-    """One fragment's check; holds what expat's handlers share."""
+class _Place(dict[str, "_Place"]):
+    """A tag, with the places of its child elements by their names as expat writes them.
 
-    def __init__(
-        self,
-        raw: bytes,
-        namespaces: Namespaces,
-        tags: TagStructure,
-        known: dict[tuple[str, str], Tag | _Fault | None],
-    ) -> None:
-        self._raw = raw
+    It is filled as names are met: most elements then cost one look-up and no more.
+    """
+
+    __slots__ = ("tag",)
+
+    def __init__(self, tag: Tag) -> None:
+        super().__init__()
+        self.tag = tag
+
+
+class _Reader:
+    """Reads one fragment after the other; holds what expat's handlers share.
+
+    The handlers follow the fragment inwards: what is around it and its own tag (`_start_outer`),
+    its element (`_start_content`), what is in that (`_start_inner`), a hole, what is after it.
+    """
+
+    def __init__(self, tags: TagStructure) -> None:
         self._tags = tags
-        # (tag id, name as expat writes it) -> the tag of that child, None for a hole, or its fault
-        self._known = known
-        self._namespaces = namespaces
+        self._places: dict[str, _Place] = {}
+        self._known = 0
+        self._contexts: dict[Namespaces, tuple[bytes, bytes]] = {}
+
+    def read(
+        self, raw: bytes, namespaces: Namespaces, file: str, offset: int
+    ) -> Fragment | EndOfStream:
+        if namespaces not in self._contexts:
+            self._contexts = {namespaces: in_context(dict(namespaces))}
+        lead, trail = self._contexts[namespaces]
+        self._raw = raw
+        self._before = len(lead)
+        self._level = 0
         self._declared: dict[str, str] = {}
-        self._fault: _Fault | None = None
         self._op = ""
         self._attributes: dict[str, str] = {}
         self._tag: Tag | None = None
-        # the fragment's element, and the elements open in it; None stands for a hole
-        self._content_start = -1
-        self._content_end = -1
-        self._open: list[Tag | None] = []
+        self._content_start = self._content_end = -1
+        self._open: list[_Place] = []
         self._holes: list[Hole] = []
-        self._hole: tuple[str, int] = ("", 0)
-        self._level = 0
-        self._before = 0
+        self._fault: _Fault | None = None
 
-    def run(self, file: str, offset: int) -> Fragment | EndOfStream:
-        lead, trail = in_context(dict(self._namespaces))
-        self._before = len(lead)
         parser = self._expat = expat.ParserCreate("utf-8", NAME_SEPARATOR, {})
         parser.namespace_prefixes = True
+        parser.ordered_attributes = True
         parser.StartNamespaceDeclHandler = self._declare
         parser.StartElementHandler = self._start_outer
         try:
-            parser.Parse(lead + self._raw + trail, True)
+            parser.Parse(lead + raw + trail, True)
         except expat.ExpatError as problem:
             raise _Fault("malformed", _why_malformed(problem)) from None
         if self._fault is not None:
             raise self._fault
         if self._op == "eos":
             return EndOfStream(file, offset)
-        if self._op != "remove":
-            self._require_one_element()
-        elif self._content_start >= 0:
-            raise _Fault("element", "a remove holds no element")
-        return self._fragment(file, offset)
-
-    def _fragment(self, file: str, offset: int) -> Fragment:
-        op: Operation = self._op  # type: ignore[assignment]
-        namespaces = self._namespaces
         if self._declared:
             namespaces = tuple(sorted((dict(namespaces) | self._declared).items()))
+        op: Operation = self._op  # type: ignore[assignment]
+        content = self._content()
+        tsid = self._tag.id if self._tag else None
         return Fragment(
             op,
             self._id(),
-            self._tag.id if self._tag else None,
+            tsid,
             self._valid_time(),
-            self._raw[self._content_start : self._content_end] if self._content_start >= 0 else b"",
+            content,
             tuple(self._holes),
             namespaces,
             file,
@@ -157,28 +163,32 @@ class _Check:
             raise _Fault("time", f"the event {self._tag.name} has no validTime")
         return START
 
-    def _require_one_element(self) -> None:
+    def _content(self) -> bytes:
+        """The bytes of the fragment's element, with nothing of meaning around it."""
+        if self._op == "remove":
+            if self._content_start >= 0:
+                raise _Fault("element", "a remove holds no element")
+            return b""
         if self._content_start < 0:
             raise _Fault("element", f"the {self._op} holds no element")
-        inner = START_TAG.match(self._raw)
-        assert inner is not None
-        around = (
-            self._raw[inner.end() : self._content_start]
-            + self._raw[self._content_end : self._raw.rindex(b"</")]
-        )
-        if not MEANINGLESS.fullmatch(around):
-            raise _Fault("element", f"the {self._op} holds text beside its element")
+        raw, start, end = self._raw, self._content_start, self._content_end
+        tag = START_TAG.match(raw)
+        assert tag is not None
+        if raw[tag.end() : start].strip() or raw[end : raw.rindex(b"</")].strip():
+            around = raw[tag.end() : start] + raw[end : raw.rindex(b"</")]
+            if not MEANINGLESS.fullmatch(around):
+                raise _Fault("element", f"the {self._op} holds text beside its element")
+        return raw[start:end]
 
     def _declare(self, prefix: str | None, uri: str | None) -> None:
         """A namespace that is declared on the fragment; the element's own stay in its bytes."""
         if self._level == 1:
             self._declared[prefix or ""] = uri or ""
 
-    def _start_outer(self, name: str, attributes: dict[str, str]) -> None:
-        """The start of what is around the fragment, of the fragment, or of its element."""
+    def _start_outer(self, name: str, attributes: list[str]) -> None:
         self._level += 1
         if self._level == 2:
-            self._start_fragment(name, attributes)
+            self._start_fragment(name, dict(zip(attributes[::2], attributes[1::2], strict=True)))
         elif self._level == 3:
             self._start_content(name)
 
@@ -196,14 +206,10 @@ class _Check:
         tsid = attributes.get("tsid", "").strip()
         self._tag = self._tags.by_id(tsid)
         if self._tag is None and full.local != "eos" and (tsid or full.local != "remove"):
-            said = (
-                f"its tsid '{tsid}' is that of no tag" if tsid else f"the {full.local} has no tsid"
-            )
-            self._refuse(_Fault("tag", said))
+            unknown = f"its tsid '{tsid}' is that of no tag"
+            self._refuse(_Fault("tag", unknown if tsid else f"the {full.local} has no tsid"))
 
     def _start_content(self, name: str) -> None:
-        if self._content_start >= 0:
-            return self._refuse(_Fault("element", f"the {self._op} holds more than one element"))
         self._content_start = self._expat.CurrentByteIndex - self._before
         if self._tag is None:
             return
@@ -212,79 +218,88 @@ class _Check:
             return self._refuse(
                 _Fault(
                     "element",
-                    f"its element is {_shown(full.uri, full.local)}, and that of tag"
-                    f" {self._tag.id} is {_shown(self._tag.name.uri, self._tag.name.local)}",
+                    f"its element is {_shown(full)}, and that of tag {self._tag.id} is"
+                    f" {_shown(self._tag.name)}",
                 )
             )
-        self._open.append(self._tag)
+        self._open.append(self._place(self._tag))
         self._expat.StartElementHandler = self._start_inner
         self._expat.EndElementHandler = self._end_inner
         self._expat.StartNamespaceDeclHandler = None
 
-    def _start_inner(self, name: str, attributes: dict[str, str]) -> None:
-        """The start of an element or a hole inside the fragment's element."""
+    def _start_inner(self, name: str, attributes: list[str]) -> None:
+        place = self._open[-1].get(name)
+        if place is not None:
+            self._open.append(place)
+        else:
+            self._start_unknown(name, attributes)
+
+    def _start_unknown(self, name: str, attributes: list[str]) -> None:
+        """An element that was not met here before: a child, a hole, or something to refuse."""
         parent = self._open[-1]
-        if parent is None:
-            return self._refuse(_Fault("hole", f"the hole '{self._hole[0]}' is not empty"))
-        key = parent.id, name
-        found = self._known[key] if key in self._known else self._look_up(parent, name)
-        if isinstance(found, _Fault):
-            return self._refuse(found)
-        if found is None:
-            id = attributes.get("id", "").strip()
-            if not id:
-                return self._refuse(_Fault("hole", f"a hole in {parent.name} has no id"))
-            self._hole = id, self._expat.CurrentByteIndex - self._before
-        self._open.append(found)
+        full = expanded_name(name)
+        if full.local == "hole" and (not full.uri or full.prefix == "stream"):
+            return self._start_hole(dict(zip(attributes[::2], attributes[1::2], strict=True)))
+        tag = self._tags.child(parent.tag, full.uri, full.local)
+        if tag is None:
+            reason = f"{_shown(full)} is not declared in {parent.tag.name}"
+            return self._refuse(_Fault("undeclared element", reason))
+        if tag.is_fragmented:
+            reason = f"the {tag.kind} element {tag.name} stands in {parent.tag.name} itself"
+            return self._refuse(_Fault("inline element", f"{reason}, not in a filler of its own"))
+        place = self._place(tag)
+        if self._known < _MAX_KNOWN:
+            self._known += 1
+            parent[name] = place
+        self._open.append(place)
 
     def _end_inner(self, name: str) -> None:
-        ended = self._open.pop()
-        if ended is None:
-            parent = self._open[-1]
-            assert parent is not None
-            id, start = self._hole
-            first = START_TAG.match(self._raw, start)
-            assert first is not None
-            end = self._end(start)
-            if not first[0].endswith(b"/>"):
-                inside = self._raw[first.end() : self._raw.rindex(b"</", start, end)]
-                if not MEANINGLESS.fullmatch(inside):
-                    return self._refuse(_Fault("hole", f"the hole '{id}' is not empty"))
-            self._holes.append(
-                Hole(id, start - self._content_start, end - self._content_start, parent.id)
-            )
-        elif not self._open:
+        self._open.pop()
+        if not self._open:
             self._content_end = self._end(self._content_start)
-            self._expat.StartElementHandler = self._start_after
+            self._expat.StartElementHandler = self._start_another
             self._expat.EndElementHandler = None
 
-    def _start_after(self, name: str, attributes: dict[str, str]) -> None:
+    def _start_hole(self, attributes: dict[str, str]) -> None:
+        self._hole_id = attributes.get("id", "").strip()
+        self._hole_start = self._expat.CurrentByteIndex - self._before
+        if not self._hole_id:
+            reason = f"a hole in {self._open[-1].tag.name} has no id"
+            return self._refuse(_Fault("hole", reason))
+        self._expat.StartElementHandler = self._start_in_hole
+        self._expat.EndElementHandler = self._end_hole
+
+    def _end_hole(self, name: str) -> None:
+        start, end = self._hole_start, self._end(self._hole_start)
+        tag = START_TAG.match(self._raw, start)
+        assert tag is not None
+        if tag.end() < end:
+            inside = self._raw[tag.end() : self._raw.rindex(b"</", start, end)]
+            if not MEANINGLESS.fullmatch(inside):
+                return self._start_in_hole(name, [])
+        base = self._content_start
+        self._holes.append(Hole(self._hole_id, start - base, end - base, self._open[-1].tag.id))
+        self._expat.StartElementHandler = self._start_inner
+        self._expat.EndElementHandler = self._end_inner
+
+    def _start_in_hole(self, name: str, attributes: list[str]) -> None:
+        self._refuse(_Fault("hole", f"the hole '{self._hole_id}' is not empty"))
+
+    def _start_another(self, name: str, attributes: list[str]) -> None:
         self._refuse(_Fault("element", f"the {self._op} holds more than one element"))
 
     def _end(self, start: int) -> int:
         """Where the element ends that began at `start` and whose end is being handled."""
-        first = START_TAG.match(self._raw, start)
-        if first and first[0].endswith(b"/>"):
-            return first.end()
+        tag = START_TAG.match(self._raw, start)
+        if tag and tag[0].endswith(b"/>"):
+            return tag.end()
         return self._raw.index(b">", self._expat.CurrentByteIndex - self._before) + 1
 
-    def _look_up(self, parent: Tag, name: str) -> Tag | _Fault | None:
-        full = expanded_name(name)
-        found: Tag | _Fault | None = None
-        if full.local != "hole" or (full.uri and full.prefix != "stream"):
-            found = self._tags.child(parent, full.uri, full.local)
-            if found is None:
-                shown = _shown(full.uri, full.local)
-                found = _Fault("undeclared element", f"{shown} is not declared in {parent.name}")
-            elif found.is_fragmented:
-                found = _Fault(
-                    "inline element",
-                    f"the {found.kind} element {found.name} stands in {parent.name} itself, not in"
-                    " a filler of its own",
-                )
-        if len(self._known) < _MAX_KNOWN:
-            self._known[parent.id, name] = found
-        return found
+    def _place(self, tag: Tag) -> _Place:
+        place = self._places.get(tag.id)
+        if place is None:
+            place = self._places[tag.id] = _Place(tag)
+        return place
 
     def _refuse(self, fault: _Fault) -> None:
         """Remember why, and look only whether the rest is well-formed."""
@@ -300,5 +315,5 @@ def _why_malformed(problem: expat.ExpatError) -> str:
     return f"not well-formed: {expat.ErrorString(problem.code)}"
 
 
-def _shown(uri: str, local: str) -> str:
-    return f"Q{{{uri}}}{local}" if uri else local
+def _shown(name: QName) -> str:
+    return name.clark if name.uri else name.local

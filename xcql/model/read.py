@@ -59,7 +59,7 @@ def read_all(
 
 def read(source: FragmentSource | Iterable[FragmentSource], tags: TagStructure) -> Iterator[Record]:
     """The same as `read_all`, one record after the other and one file in memory at a time."""
-    if isinstance(source, bytes) or (isinstance(source, str) and _is_xml(source)):
+    if isinstance(source, bytes) or (isinstance(source, str) and is_xml_text(source)):
         yield from read_fragments(source, tags, "<fragments>")
     elif isinstance(source, str | Path):
         for path in fragment_files(source):
@@ -135,7 +135,8 @@ def read_fragments(data: str | bytes, tags: TagStructure, file: str) -> Iterator
         )
 
 
-def _is_xml(text: str) -> bool:
+def is_xml_text(text: str) -> bool:
+    """Whether a string is XML text, and not a path."""
     return text.lstrip("\ufeff \t\r\n")[:1] in ("<", "")
 
 

@@ -25,6 +25,8 @@ UNDECLARED: Namespaces = (("stream", STREAM_NAMESPACE),)
 
 _NAMES = rb"(?:stream:)?(?:filler|repeat|replace|remove|eos)"
 FRAGMENT_START = re.compile(rb"<" + _NAMES + rb"(?=[\s/>])")
+# finds quickly where `_MARKUP` may match: it is asked at every `<` of a file
+_CANDIDATE = re.compile(rb"<[!?]|</?(?:stream:|filler|re(?:peat|place|move)|eos)")
 _MARKUP = re.compile(rb"<(?:(!--|!\[CDATA\[|\?)|(/?)(" + _NAMES + rb")(?=[\s/>]))")
 _CLOSING = {b"!--": b"--", b"![CDATA[": b"]]>", b"?": b"?>"}
 # a whole start tag; a quoted value may hold a `>`
@@ -126,9 +128,18 @@ def scan(data: bytes, begin: int = 0, end: int | None = None) -> Iterator[Slice]
             position = found.end
 
 
+def _next_markup(data: bytes, position: int) -> re.Match[bytes] | None:
+    while (candidate := _CANDIDATE.search(data, position)) is not None:
+        markup = _MARKUP.match(data, candidate.start())
+        if markup is not None:
+            return markup
+        position = candidate.end()
+    return None
+
+
 def _next_start(data: bytes, position: int) -> re.Match[bytes] | None:
     """The next start tag of a fragment that is not in a comment or the like."""
-    while (markup := _MARKUP.search(data, position)) is not None:
+    while (markup := _next_markup(data, position)) is not None:
         if not markup[1] and not markup[2]:
             return markup
         position = _end_of(data, markup) if markup[1] else markup.end()
@@ -162,7 +173,7 @@ def _slices_from(data: bytes, start: re.Match[bytes]) -> Iterator[Slice]:
                 ends[open.pop()[0]] = closing + 1
         if not open:
             break
-        markup = _MARKUP.search(data, position)
+        markup = _next_markup(data, position)
     position = starts[0]
     for index, begin in enumerate(starts):
         if begin >= position:
