@@ -92,6 +92,10 @@ def read_keys(texts: Iterable[str], structure: TagStructure) -> dict[str, str]:
     return keys
 
 
+# elements among which position counts: those of one tag and one key, or of none
+_Kin = tuple[str, str | None]
+
+
 class _Changes:
     """One comparison: which new filler is which old one, and what follows from it."""
 
@@ -182,33 +186,61 @@ class _Changes:
             new, old = pending.pop()
             self._ids[new] = old if old is not None else str(next_id)
             next_id += old is None
-            slots = self._state.fillers[old].shape.slots if old is not None else {}
+            known = self._state.fillers[old] if old is not None else None
             children: list[tuple[str, str | None]] = []
             for path, slot in self._shapes[new].slots.items():
-                children += self._match_children(slot, slots.get(path))
+                before = known.shape.slots.get(path) if known is not None else None
+                if known is None or before is None:
+                    children += [(hole, None) for hole in slot.holes]
+                else:
+                    children += self._match_children(slot, before, known.tag.kind != "temporal")
             pending += sorted(children, key=lambda child: int(child[0]), reverse=True)
 
-    def _match_children(self, new: Slot, old: Slot | None) -> list[tuple[str, str | None]]:
-        candidates: dict[tuple[str, str | None], list[str]] = {}
-        for id in old.holes if old else ():
+    def _match_children(
+        self, new: Slot, old: Slot, keeps_holes: bool
+    ) -> list[tuple[str, str | None]]:
+        """The new holes of an element, each with the old one that it is.
+
+        Those that are filled come first. One that was removed may be filled again; but where its
+        hole was kept, only if it is where the new one is, for its earlier place must stay right.
+        """
+        places = {id: place for place, id in enumerate(old.holes)}
+        filled: dict[_Kin, list[str]] = {}
+        removed: dict[_Kin, list[str]] = {}
+        for id in places:
             if id in self._state.fillers and id not in self._matched:
                 known = self._state.fillers[id]
-                candidates.setdefault((known.tag.id, known.shape.key), []).append(id)
-        found: list[tuple[str, str | None]] = []
-        passed: dict[tuple[str, str | None], int] = {}
+                kin = filled if self._state.is_alive(id) else removed
+                kin.setdefault((known.tag.id, known.shape.key), []).append(id)
+        matches: dict[str, str | None] = {}
         for hole in new.holes:
-            identity = self._tags[hole].id, self._shapes[hole].key
-            number = passed.get(identity, 0)
-            passed[identity] = number + 1
-            alike = candidates.get(identity, [])
-            match = alike[number] if number < len(alike) else None
-            # a filler may have two holes, but here it has one element
-            if match in self._matched:
-                match = None
-            elif match is not None:
+            alike = filled.get(self._kin(hole))
+            matches[hole] = alike.pop(0) if alike else None
+        # what a place has to be before: that of the next hole which is filled
+        limits: list[int] = []
+        limit = len(places)
+        for hole in reversed(new.holes):
+            limits.append(limit)
+            match = matches[hole]
+            if match is not None:
+                limit = min(limit, places[match])
+        reached = -1
+        for hole, limit in zip(new.holes, reversed(limits), strict=True):
+            if matches[hole] is None:
+                for id in removed.get(self._kin(hole), ()):
+                    if id not in self._matched and (
+                        not keeps_holes or reached < places[id] < limit
+                    ):
+                        matches[hole] = id
+                        break
+            match = matches[hole]
+            if match is not None:
                 self._matched.add(match)
-            found.append((hole, match))
-        return found
+                reached = max(reached, places[match])
+        return list(matches.items())
+
+    def _kin(self, new: str) -> _Kin:
+        return self._tags[new].id, self._shapes[new].key
 
     # what changed
 
