@@ -41,6 +41,7 @@ $(READY): requirements.lock pyproject.toml
 	@echo "Installing the dependencies into $(VENV) ..." >&2
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.lock
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@$(BIN)/python -m compileall -q xcql runtime
 	@touch $@
 
 clean:
