@@ -42,7 +42,7 @@ locations : KW_AT STRING (COMMA STRING)* ;
 itemDecl
     : KW_CONTEXT KW_ITEM (KW_AS itemType)? declaredValue                         # contextItemDecl
     | annotation* KW_VARIABLE DOLLAR eqName typeDeclaration? declaredValue       # variableDecl
-    | annotation* KW_FUNCTION eqName parameterList typeDeclaration?
+    | annotation* KW_FUNCTION functionName parameterList typeDeclaration?
       (enclosed | KW_EXTERNAL)                                                   # functionDecl
     | KW_OPTION eqName STRING                                                    # optionDecl
     ;
@@ -50,7 +50,8 @@ itemDecl
 declaredValue : ASSIGN exprSingle | KW_EXTERNAL (ASSIGN exprSingle)? ;
 
 // a spelling of the papers
-definedFunction : KW_DEFINE KW_FUNCTION eqName parameterList typeDeclaration? (enclosed | KW_EXTERNAL) ;
+definedFunction
+    : KW_DEFINE KW_FUNCTION functionName parameterList typeDeclaration? (enclosed | KW_EXTERNAL) ;
 
 annotation : PERCENT eqName (LPAREN literal (COMMA literal)* RPAREN)? ;
 

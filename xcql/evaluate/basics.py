@@ -83,16 +83,16 @@ def variable(node: VariableRef, scope: Scope) -> Code:
 
 def _local(depth: int) -> Code:
     if depth == 0:
-        return lambda env, context: env[0]  # type: ignore[no-any-return]
+        return lambda env, context: env[0]
     if depth == 1:
-        return lambda env, context: env[1][0]  # type: ignore[no-any-return]
+        return lambda env, context: env[1][0]
     if depth == 2:
-        return lambda env, context: env[1][1][0]  # type: ignore[no-any-return]
+        return lambda env, context: env[1][1][0]
 
     def run(env: Environment, context: Context) -> Items:
         for _ in range(depth):
             env = env[1]
-        return env[0]  # type: ignore[no-any-return]
+        return env[0]
 
     return run
 
@@ -111,7 +111,7 @@ def _global(declared: GlobalVariable, name: QName, span: Span) -> Code:
             value = values[name] = hold(declared.code(None, context.evaluation.initial))
         if value is _UNDER_WAY:
             raise error("XQDY0054", f"the value of ${name} depends on itself", span)
-        return value  # type: ignore[no-any-return]
+        return value
 
     return run
 

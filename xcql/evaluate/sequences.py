@@ -21,14 +21,18 @@ _COMPUTED = frozenset([tuple, list, range])
 
 
 class Held:
-    """A lazy sequence that can be read many times: it computes each item at most once."""
+    """A lazy sequence that can be read many times: it computes each item at most once.
 
-    __slots__ = ("_done", "_known", "_rest")
+    What fails once fails for every reader.
+    """
+
+    __slots__ = ("_done", "_failure", "_known", "_rest")
 
     def __init__(self, rest: Iterator[Item]) -> None:
         self._known: list[Item] = []
         self._rest = rest
         self._done = False
+        self._failure: XcqlError | None = None
 
     def __iter__(self) -> Iterator[Item]:
         return iter(self._known) if self._done else self._read()
@@ -41,18 +45,25 @@ class Held:
                 position += 1
             if self._done:
                 return
+            self._more()
+
+    def _more(self) -> None:
+        """Compute one more item, or find out that there is none."""
+        if self._failure is not None:
+            raise self._failure
+        try:
             for item in self._rest:
-                known.append(item)
-                break
-            else:
-                self._done = True
+                self._known.append(item)
+                return
+        except XcqlError as problem:
+            self._failure = problem
+            raise
+        self._done = True
 
     def all(self) -> list[Item]:
         """Every item, computed."""
-        if not self._done:
-            for item in self._rest:
-                self._known.append(item)
-            self._done = True
+        while not self._done:
+            self._more()
         return self._known
 
 

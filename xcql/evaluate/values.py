@@ -67,7 +67,7 @@ def kind_of(item: Item) -> str:
 
 
 def effective_boolean(items: Iterable[Item], span: Span | None = None) -> bool:
-    """What `if`, `where`, `and` and `fn:boolean` make of a sequence: no more is read than needed."""
+    """What `if`, `and` and `fn:boolean` make of a sequence; no more of it is read than needed."""
     if isinstance(items, (tuple, list, range)):
         found: Sequence[Item] = items
     else:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from xcql.diagnostics import error
+from xcql.diagnostics import XcqlError, error
 from xcql.parser._generated.XcqlLexer import XcqlLexer
 from xcql.parser._generated.XcqlParser import XcqlParser
 from xcql.parser.builder import Builder, builds, find, has_token
@@ -60,7 +60,9 @@ def _direct(b: Builder, context: Any) -> Expr:
         return DirectComment(text[4:-3], span=span)
     match = _PI.fullmatch(text)
     if match is None or ":" in match[1] or not (match[1][0].isalpha() or match[1][0] == "_"):
-        raise b.syntax_error("a processing instruction begins with its target: <?target ...?>", span)
+        raise b.syntax_error(
+            "a processing instruction begins with its target: <?target ...?>", span
+        )
     if match[1].lower() == "xml":
         raise b.syntax_error("a processing instruction cannot be called 'xml'", span)
     return DirectProcessingInstruction(match[1], match[2] or "", span=span)
@@ -73,8 +75,7 @@ def _element(b: Builder, context: Any) -> Expr:
     if len(tag_names) == 2 and tag_names[1].text != tag_names[0].text:
         raise error(
             "XQST0118",
-            f"the end tag '{tag_names[1].text}' does not match the start tag"
-            f" '{tag_names[0].text}'",
+            f"the end tag '{tag_names[1].text}' does not match the start tag '{tag_names[0].text}'",
             b.token_span(tag_names[1]),
             hints=[f"write </{tag_names[0].text}>"],
         )
@@ -96,6 +97,15 @@ def _element(b: Builder, context: Any) -> Expr:
         tuple(attributes),
         tuple(_content(b, content)),
         span=b.span(context),
+    )
+
+
+def unmatched_end_tag(start_tag: str, end_tag: Span) -> XcqlError:
+    return error(
+        "XQST0118",
+        f"the end tag '{end_tag.text}' does not match the start tag '{start_tag}'",
+        end_tag,
+        hints=[f"write </{start_tag}>"],
     )
 
 

@@ -71,17 +71,17 @@ def _infix(b: Builder, context: Any) -> Expr:
         _check_operands(b, context)
         chain.append(context)
         context = context.children[0]
-    left = b.build(context)
+    left: Expr = b.build(context)
     for link in reversed(chain):
         left = _combine(b, left, link)
-    return left  # type: ignore[no-any-return]
+    return left
 
 
 def _combine(b: Builder, left: Expr, context: Any) -> Expr:
     kind = type(context)
     span = Span(b.source, left.span.start, context.stop.stop + 1)
     if kind in _TYPE_OPERATORS:
-        return _TYPE_OPERATORS[kind](left, b.build(context.children[3]), span=span)
+        return _TYPE_OPERATORS[kind](left, b.build(context.children[3]), span=span)  # type: ignore[no-any-return]
     if kind is P.ArrowContext:
         function: Name | Expr = b.build(context.children[2].children[0])
         return Arrow(left, function, b.build(context.children[3]), span=span)

@@ -368,5 +368,3 @@ def _lookup_key(b: Builder, context: Any) -> Expr:
     if first_token(context, XcqlLexer.INTEGER):
         return IntegerLiteral(_integer(context.start.text), span=span)
     return StringLiteral(context.start.text, span=span)
-
-

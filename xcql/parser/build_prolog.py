@@ -35,8 +35,19 @@ P = XcqlParser
 
 _ENCODING = re.compile(r"[A-Za-z][A-Za-z0-9._\-]*")
 _DECIMAL_FORMAT_PROPERTIES = frozenset(
-    "decimal-separator grouping-separator infinity minus-sign NaN percent per-mille zero-digit"
-    " digit pattern-separator exponent-separator".split()
+    [
+        "decimal-separator",
+        "grouping-separator",
+        "infinity",
+        "minus-sign",
+        "NaN",
+        "percent",
+        "per-mille",
+        "zero-digit",
+        "digit",
+        "pattern-separator",
+        "exponent-separator",
+    ]
 )
 # setters that are one keyword and one word: the keyword of each
 _SETTERS = {
@@ -216,7 +227,7 @@ def _variable(b: Builder, context: Any) -> Declaration:
 def _function(b: Builder, context: Any) -> Declaration:
     declaration = FunctionDecl(
         b.build_all(context, P.AnnotationContext),
-        b.build(find(context, P.EqNameContext)),
+        b.build(find(context, P.FunctionNameContext)),
         b.build(find(context, P.ParameterListContext)),
         b.optional(context, P.TypeDeclarationContext),
         b.optional(context, P.EnclosedContext),
@@ -231,23 +242,7 @@ def _function(b: Builder, context: Any) -> Declaration:
         )
         if declaration.name.prefix is None and declaration.name.uri is None:
             b.defined_functions.add(declaration.name.local)
-    elif declaration.name.prefix is None and declaration.name.uri is None:
-        _check_function_name(b, declaration)
     return declaration
-
-
-def _check_function_name(b: Builder, declaration: FunctionDecl) -> None:
-    reserved = (
-        "array attribute comment document-node element empty-sequence function if item map"
-        " namespace-node node processing-instruction schema-attribute schema-element switch text"
-        " typeswitch"
-    ).split()
-    if declaration.name.local in reserved:
-        raise b.syntax_error(
-            f"a function cannot be called '{declaration.name.local}': the word is reserved",
-            declaration.name.span,
-            f"give it a prefix: local:{declaration.name.local}",
-        )
 
 
 @builds(P.OptionDeclContext)
@@ -274,5 +269,3 @@ def _parameter(b: Builder, context: Any) -> Parameter:
         b.optional(context, P.TypeDeclarationContext),
         span=b.span(context),
     )
-
-

@@ -55,7 +55,9 @@ def _sequence_type(b: Builder, context: Any) -> SequenceType:
 
 @builds(P.SingleTypeContext)
 def _single_type(b: Builder, context: Any) -> SingleType:
-    return SingleType(b.build(context.children[0]), len(context.children) == 2, span=b.span(context))
+    return SingleType(
+        b.build(context.children[0]), len(context.children) == 2, span=b.span(context)
+    )
 
 
 @builds(P.ItemTypeContext)
@@ -131,9 +133,7 @@ def _document(b: Builder, context: Any) -> Node:
     inner = next((child for child in context.children[2:-1]), None)
     content = b.build(inner) if inner is not None else None
     if content is not None and not isinstance(content, ElementTest | SchemaElementTest):
-        raise b.syntax_error(
-            "document-node() takes element() or schema-element()", content.span
-        )
+        raise b.syntax_error("document-node() takes element() or schema-element()", content.span)
     return DocumentTest(content, span=b.span(context))
 
 

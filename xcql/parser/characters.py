@@ -40,9 +40,7 @@ def reference_value(span: Span) -> str:
     """The character that `&lt;`, `&#65;` or `&#x41;` stands for."""
     name = span.text[1:]
     if not name.endswith(";") or name == ";":
-        raise error(
-            "XPST0003", "a lone '&' cannot stand here", span, hints=["write it as '&amp;'"]
-        )
+        raise error("XPST0003", "a lone '&' cannot stand here", span, hints=["write it as '&amp;'"])
     name = name[:-1]
     if name in _PREDEFINED:
         return _PREDEFINED[name]

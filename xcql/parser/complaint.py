@@ -1,14 +1,291 @@
-"""What to say when a query does not parse: the place, what would fit there, and a guess."""
+"""What to say when a query does not parse: the place, what would fit there, and a guess.
+
+What fits is not read off ANTLR's tables, which speak of token names and of the place where a
+decision began. The parser itself is asked: does it get further with this word here?
+"""
 
 from __future__ import annotations
 
+import difflib
+import itertools
+from collections.abc import Iterator
+
 from antlr4 import Token
+from antlr4.Token import CommonToken
 
 from xcql.diagnostics import XcqlError, error
-from xcql.source import Source
+from xcql.parser._generated.XcqlLexer import XcqlLexer
+from xcql.parser.build_construct import unmatched_end_tag
+from xcql.parser.lexer import KEYWORDS
+from xcql.parser.two_stage import accepts
+from xcql.source import Source, Span
+
+# What may be expected, in the order in which it is named, and a token that stands for it.
+_SIGNS = {
+    "'return'": XcqlLexer.KW_RETURN,
+    "'then'": XcqlLexer.KW_THEN,
+    "'else'": XcqlLexer.KW_ELSE,
+    "'in'": XcqlLexer.KW_IN,
+    "'satisfies'": XcqlLexer.KW_SATISFIES,
+    "'case'": XcqlLexer.KW_CASE,
+    "'default'": XcqlLexer.KW_DEFAULT,
+    "'catch'": XcqlLexer.KW_CATCH,
+    "'start'": XcqlLexer.KW_START,
+    "'when'": XcqlLexer.KW_WHEN,
+    "'as'": XcqlLexer.KW_AS,
+    "'of'": XcqlLexer.KW_OF,
+    "'by'": XcqlLexer.KW_BY,
+    "':='": XcqlLexer.ASSIGN,
+    "';'": XcqlLexer.SEMICOLON,
+    "')'": XcqlLexer.RPAREN,
+    "']'": XcqlLexer.RBRACKET,
+    "'}'": XcqlLexer.RBRACE,
+    "'>'": XcqlLexer.TAG_CLOSE,
+    "'/>'": XcqlLexer.TAG_EMPTY_CLOSE,
+    "a quoted value": XcqlLexer.VALUE_OPEN,
+    "'='": XcqlLexer.TAG_EQUAL,
+    "an end tag": XcqlLexer.END_TAG_OPEN,
+    "'{'": XcqlLexer.LBRACE,
+}
+_EXPRESSION = ("an expression", XcqlLexer.INTEGER)
+_OPERATOR = ("an operator", XcqlLexer.KW_OR)
+_PIECES = {
+    "a variable": XcqlLexer.DOLLAR,
+    "a name": XcqlLexer.NAME,
+    "a string": XcqlLexer.STRING,
+    "'('": XcqlLexer.LPAREN,
+    "'function'": XcqlLexer.KW_FUNCTION,
+    "'variable'": XcqlLexer.KW_VARIABLE,
+    "'namespace'": XcqlLexer.KW_NAMESPACE,
+}
+_MOST_NAMED = 5
+# beyond this many tokens, asking the parser again and again would take too long
+_MOST_TOKENS = 3000
+
+_FORGOTTEN = ("return", "then", "else", "satisfies", "in")
+_OPENERS = {
+    XcqlLexer.LPAREN: "'('",
+    XcqlLexer.LBRACKET: "'['",
+    XcqlLexer.LBRACE: "'{'",
+    XcqlLexer.TAG_OPEN: "the element",
+    XcqlLexer.STRING_CONSTRUCTOR_OPEN: "the string template",
+    XcqlLexer.INTERPOLATION_OPEN: "'`{'",
+    XcqlLexer.VALUE_OPEN: "the attribute's value",
+}
+_CLOSERS = frozenset(
+    {
+        XcqlLexer.RPAREN,
+        XcqlLexer.RBRACKET,
+        XcqlLexer.RBRACE,
+        XcqlLexer.END_TAG_CLOSE,
+        XcqlLexer.TAG_EMPTY_CLOSE,
+        XcqlLexer.STRING_CONSTRUCTOR_CLOSE,
+        XcqlLexer.INTERPOLATION_CLOSE,
+        XcqlLexer.VALUE_CLOSE,
+    }
+)
+_CURLED_QUOTES = "“”„‟«»‘’‚‛"
 
 
 def complaint(source: Source, tokens: list[Token], index: int) -> XcqlError:
-    from xcql.source import Span
-    t = tokens[index]
-    return error("XPST0003", f"unexpected {t.text}", Span(source, t.start, t.stop + 1))
+    """The error for a query whose token at this index fits nowhere."""
+    token = tokens[index]
+    span = _span(source, token)
+    special = _special(token, span) or _unmatched_tag(source, tokens[:index])
+    if special is not None:
+        return special
+    if token.type == Token.EOF:
+        message = "the query ends too early"
+    else:
+        message = f"'{_shortened(token.text)}' was not expected here"
+    if index > _MOST_TOKENS:
+        return error("XPST0003", message, span)
+    expected = _expected(tokens, index)
+    if expected:
+        message += f"; expected {_listed(expected)}"
+    hint = next(_hints(source, tokens, index), None)
+    return error("XPST0003", message, span, hints=[hint] if hint else [])
+
+
+def _span(source: Source, token: Token) -> Span:
+    if token.type == Token.EOF:
+        # point right behind the last word, not at the blank lines after it
+        end = len(source.text.rstrip())
+        return Span(source, end, end)
+    return Span(source, token.start, token.stop + 1)
+
+
+def _shortened(text: str) -> str:
+    line = text.split("\n", 1)[0]
+    return line if len(line) <= 30 else line[:27] + "..."
+
+
+def _listed(words: list[str]) -> str:
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"
+
+
+# ---------------------------------------------------------------- faults of the letters themselves
+
+
+def _special(token: Token, span: Span) -> XcqlError | None:
+    text = token.text
+    if token.type == XcqlLexer.UNCLOSED_STRING:
+        opening = Span(span.source, span.start, span.start + 1)
+        return error("XPST0003", "this string is not closed", opening, hints=[f"add a {text[0]}"])
+    if token.type == XcqlLexer.BAD_NUMBER:
+        return error(
+            "XPST0003",
+            f"the number '{text[:-1]}' runs into a name",
+            span,
+            hints=["put a space between them"],
+        )
+    if token.type != XcqlLexer.INVALID:
+        return None
+    hints = []
+    if text in _CURLED_QUOTES:
+        hints = ["strings stand in straight quotes: \"...\" or '...'"]
+    elif text == "&":
+        hints = ["the logical 'and' is written 'and'; in text, '&' is written '&amp;'"]
+    elif text == "}":
+        hints = ["in the text of an element, braces are doubled: '}}'"]
+    elif text == "<":
+        hints = ["in an attribute's value, '<' is written '&lt;'"]
+    elif text.isdigit() or text.isalpha() or text == "$":
+        hints = ["an attribute's value stands in quotes"]
+    return error("XPST0003", f"'{text}' has no meaning here", span, hints=hints)
+
+
+def _unmatched_tag(source: Source, tokens: list[Token]) -> XcqlError | None:
+    """An end tag that does not belong to its start tag is the cause of whatever came after it."""
+    opened: list[Token] = []
+    for before, token in itertools.pairwise(tokens):
+        if before.type == XcqlLexer.TAG_OPEN:
+            opened.append(token)
+        elif token.type == XcqlLexer.TAG_EMPTY_CLOSE and opened:
+            opened.pop()
+        elif before.type == XcqlLexer.END_TAG_OPEN and opened:
+            start = opened.pop()
+            if start.text != token.text:
+                return unmatched_end_tag(start.text, _span(source, token))
+    return None
+
+
+# ---------------------------------------------------------------- what would fit
+
+
+def _expected(tokens: list[Token], index: int) -> list[str]:
+    def fits(token_type: int) -> bool:
+        return _fits(tokens, index, token_type)
+
+    # where a name may stand, any keyword may, as a name: that says nothing
+    names_fit = fits(XcqlLexer.NAME)
+    expected = [
+        words
+        for words, token_type in _SIGNS.items()
+        if fits(token_type) and not (names_fit and words[1].isalpha())
+    ]
+    words, token_type = _EXPRESSION
+    if fits(token_type):
+        # '{' and the like can begin an expression: no need to name them
+        return [*[w for w in expected if w != "'{'"][: _MOST_NAMED - 1], words]
+    words, token_type = _OPERATOR
+    if fits(token_type):
+        return [*expected[: _MOST_NAMED - 1], words]
+    expected += [words for words, token_type in _PIECES.items() if fits(token_type)]
+    return expected[:_MOST_NAMED]
+
+
+def _fits(tokens: list[Token], index: int, token_type: int) -> bool:
+    """Whether a token of this type could stand at this place."""
+    return accepts([*tokens[:index], _word(token_type, index), _end(index + 1)], index)
+
+
+def _word(token_type: int, index: int, text: str = "x") -> Token:
+    token = CommonToken(type=token_type)
+    token.tokenIndex = index
+    token._text = text
+    return token
+
+
+def _end(index: int) -> Token:
+    return _word(Token.EOF, index, "<EOF>")
+
+
+# ---------------------------------------------------------------- guesses
+
+
+def _hints(source: Source, tokens: list[Token], index: int) -> Iterator[str]:
+    """Guesses, the best one first."""
+    word = tokens[index].text
+    if word in KEYWORDS and _fits(tokens, index, XcqlLexer.PREFIXED_NAME):
+        yield f"'{word}' is a reserved word; with a prefix it can be a name: local:{word}"
+    yield from _misspelt(tokens, index)
+    yield from _forgotten(tokens, index)
+    if tokens[index].type == Token.EOF:
+        yield from _left_open(source, tokens)
+
+
+def _misspelt(tokens: list[Token], index: int) -> Iterator[str]:
+    """Another word at this place, or just before it, with which the parser gets further."""
+    token = tokens[index]
+    for sign, token_type in ((":=", XcqlLexer.ASSIGN), ("=", XcqlLexer.EQUAL)):
+        pair = tokens[index - 1].text + token.text if index else ""
+        if token.text in ("=", ":=", "==") and sign != token.text and pair != "==":
+            changed = [*tokens[:index], _word(token_type, index), *tokens[index + 1 :]]
+            if _gets_past(changed, index):
+                yield f"Did you mean '{sign}'?"
+                return
+    if index and token.text == "=" and tokens[index - 1].text in ("=", "!"):
+        yield "equality is written '=', inequality '!='"
+        return
+    for place in (index, index - 1, index - 2):
+        if place < 0 or not tokens[place].text[:1].isalpha():
+            continue
+        word = tokens[place].text
+        for keyword in _near_keywords(word):
+            changed = [
+                *tokens[:place],
+                _word(KEYWORDS[keyword], place, keyword),
+                *tokens[place + 1 :],
+            ]
+            if _gets_past(changed, index):
+                case = " Keywords are written in lower case." if keyword == word.lower() else ""
+                yield f"Did you mean '{keyword}'?{case}"
+                return
+
+
+def _near_keywords(word: str) -> list[str]:
+    near = difflib.get_close_matches(word.lower(), KEYWORDS, 4, 0.6)
+    return [keyword for keyword in near if keyword != word]
+
+
+def _forgotten(tokens: list[Token], index: int) -> Iterator[str]:
+    """A keyword that is missing before this place."""
+    for keyword in _FORGOTTEN:
+        inserted = _word(KEYWORDS[keyword], index, keyword)
+        changed = [*tokens[:index], inserted, *tokens[index:]]
+        if tokens[index].type != Token.EOF and _gets_past(changed, index + 1):
+            yield f"Is a '{keyword}' missing before it?"
+            return
+
+
+def _gets_past(tokens: list[Token], index: int) -> bool:
+    """Whether these tokens parse beyond an index. They are numbered anew, in copies."""
+    numbered = []
+    for position, token in enumerate(tokens):
+        copy = _word(token.type, position, token.text)
+        copy.start, copy.stop = token.start, token.stop
+        numbered.append(copy)
+    return accepts(numbered, index)
+
+
+def _left_open(source: Source, tokens: list[Token]) -> Iterator[str]:
+    opened: list[Token] = []
+    for token in tokens:
+        if token.type in _OPENERS:
+            opened.append(token)
+        elif token.type in _CLOSERS and opened:
+            opened.pop()
+    if opened:
+        line, column = source.position(opened[-1].start)
+        yield f"{_OPENERS[opened[-1].type]} at line {line}, column {column} is not closed"

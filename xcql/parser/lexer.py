@@ -87,7 +87,7 @@ def tokenize(source: Source) -> list[Token]:
     return tokens
 
 
-class _Lexer(XcqlLexer):
+class _Lexer(XcqlLexer):  # type: ignore[misc]
     """The generated lexer with an eye on what came before.
 
     `?[` and `#[` are counted with the other brackets; the innermost of them decides how words and
@@ -182,11 +182,11 @@ class _Lexer(XcqlLexer):
         self._opened.append(self._tokenStartCharIndex)
         super().pushMode(m)
 
-    def popMode(self) -> int:
+    def popMode(self) -> None:
         if not self._modeStack:
-            return self._mode  # a closing brace too many: the parser will say so
+            return  # a closing brace too many: the parser will say so
         self._opened.pop()
-        return super().popMode()
+        super().popMode()
 
     def _check_closed(self) -> None:
         if self._mode != self.COMMENT:

@@ -48,4 +48,6 @@ class TokenList:
         pass
 
     def getText(self, start: int = 0, stop: int | None = None) -> str:
-        return "".join(token.text for token in self.tokens[start : None if stop is None else stop + 1])
+        return "".join(
+            token.text for token in self.tokens[start : None if stop is None else stop + 1]
+        )

@@ -1,12 +1,12 @@
-"""Tokens to ANTLR's parse tree: first by the quick SLL prediction, by full LL only if that fails."""
+"""Tokens to ANTLR's parse tree: by the quick SLL prediction, and by full LL where that fails."""
 
 from __future__ import annotations
 
 from typing import Any, NoReturn
 
 from antlr4 import PredictionMode, Token
-from antlr4.error.ErrorStrategy import DefaultErrorStrategy
 from antlr4.error.Errors import NoViableAltException, RecognitionException
+from antlr4.error.ErrorStrategy import DefaultErrorStrategy
 
 from xcql.parser._generated.XcqlParser import XcqlParser
 from xcql.parser.token_stream import TokenList

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, fields, replace
-from functools import cache
 from typing import Any, TypeVar, cast, dataclass_transform
 
 from xcql.source import Span
@@ -74,10 +73,15 @@ class Name(Node):
         return f"{self.prefix}:{self.local}" if self.prefix is not None else self.local
 
 
-@cache
-def child_fields(cls: type[Node]) -> tuple[str, ...]:
+_FIELDS: dict[type, tuple[str, ...]] = {}
+
+
+def child_fields(cls: type) -> tuple[str, ...]:
     """The names of a node class's fields that count for its meaning."""
-    return tuple(f.name for f in fields(cls) if f.compare)
+    names = _FIELDS.get(cls)
+    if names is None:
+        names = _FIELDS[cls] = tuple(f.name for f in fields(cls) if f.compare)
+    return names
 
 
 def _shape(root: Node) -> Iterator[Any]:
@@ -146,7 +150,7 @@ class Transformer:
 
     def transform_children(self, target: N) -> N:
         changes: dict[str, Any] = {}
-        for name in child_fields(target.__class__):
+        for name in child_fields(type(target)):
             value = getattr(target, name)
             changed: Any = value
             if isinstance(value, Node):

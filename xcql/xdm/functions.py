@@ -16,8 +16,8 @@ Items = Sequence[Item]  # a value that has been computed, as a tuple or list of 
 class XdmFunction:
     """A function item: something that can be called with `arity` sequences.
 
-    `call` takes the arguments as one list of sequences, already converted to the parameters'
-    types, and gives an iterable of items. `signature` holds the sequence types of the parameters
+    `call` takes the arguments as one list of sequences, and converts them to the parameters'
+    types; it gives an iterable of items. `signature` holds the sequence types of the parameters
     and of the result (None for a map or an array: they match many function types).
     """
 

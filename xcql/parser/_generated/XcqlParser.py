@@ -208,7 +208,7 @@ def serializedATN():
         350,349,1,0,0,0,350,351,1,0,0,0,351,352,1,0,0,0,352,353,3,16,8,0,
         353,375,1,0,0,0,354,356,3,20,10,0,355,354,1,0,0,0,356,359,1,0,0,
         0,357,355,1,0,0,0,357,358,1,0,0,0,358,360,1,0,0,0,359,357,1,0,0,
-        0,360,361,5,40,0,0,361,362,3,178,89,0,362,364,3,22,11,0,363,365,
+        0,360,361,5,40,0,0,361,362,3,180,90,0,362,364,3,22,11,0,363,365,
         3,26,13,0,364,363,1,0,0,0,364,365,1,0,0,0,365,368,1,0,0,0,366,369,
         3,28,14,0,367,369,5,38,0,0,368,366,1,0,0,0,368,367,1,0,0,0,369,375,
         1,0,0,0,370,371,5,71,0,0,371,372,3,178,89,0,372,373,5,113,0,0,373,
@@ -216,7 +216,7 @@ def serializedATN():
         370,1,0,0,0,375,15,1,0,0,0,376,377,5,136,0,0,377,384,3,32,16,0,378,
         381,5,38,0,0,379,380,5,136,0,0,380,382,3,32,16,0,381,379,1,0,0,0,
         381,382,1,0,0,0,382,384,1,0,0,0,383,376,1,0,0,0,383,378,1,0,0,0,
-        384,17,1,0,0,0,385,386,5,24,0,0,386,387,5,40,0,0,387,388,3,178,89,
+        384,17,1,0,0,0,385,386,5,24,0,0,386,387,5,40,0,0,387,388,3,180,90,
         0,388,390,3,22,11,0,389,391,3,26,13,0,390,389,1,0,0,0,390,391,1,
         0,0,0,391,394,1,0,0,0,392,395,3,28,14,0,393,395,5,38,0,0,394,392,
         1,0,0,0,394,393,1,0,0,0,395,19,1,0,0,0,396,397,5,139,0,0,397,409,
@@ -1965,8 +1965,8 @@ class XcqlParser ( Parser ):
 
         def KW_FUNCTION(self):
             return self.getToken(XcqlParser.KW_FUNCTION, 0)
-        def eqName(self):
-            return self.getTypedRuleContext(XcqlParser.EqNameContext,0)
+        def functionName(self):
+            return self.getTypedRuleContext(XcqlParser.FunctionNameContext,0)
 
         def parameterList(self):
             return self.getTypedRuleContext(XcqlParser.ParameterListContext,0)
@@ -2107,7 +2107,7 @@ class XcqlParser ( Parser ):
                 self.state = 360
                 self.match(XcqlParser.KW_FUNCTION)
                 self.state = 361
-                self.eqName()
+                self.functionName()
                 self.state = 362
                 self.parameterList()
                 self.state = 364
@@ -2234,8 +2234,8 @@ class XcqlParser ( Parser ):
         def KW_FUNCTION(self):
             return self.getToken(XcqlParser.KW_FUNCTION, 0)
 
-        def eqName(self):
-            return self.getTypedRuleContext(XcqlParser.EqNameContext,0)
+        def functionName(self):
+            return self.getTypedRuleContext(XcqlParser.FunctionNameContext,0)
 
 
         def parameterList(self):
@@ -2271,7 +2271,7 @@ class XcqlParser ( Parser ):
             self.state = 386
             self.match(XcqlParser.KW_FUNCTION)
             self.state = 387
-            self.eqName()
+            self.functionName()
             self.state = 388
             self.parameterList()
             self.state = 390

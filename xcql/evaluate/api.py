@@ -1,0 +1,150 @@
+"""`xcql.evaluate`: a query in, its answer out."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from xcql.diagnostics import XcqlError, error
+from xcql.evaluate import (  # noqa: F401 (each declares how its kinds of expressions run)
+    basics,
+    construct,
+    flwor,
+    lookups,
+    operators,
+    paths,
+    type_operators,
+)
+from xcql.evaluate.context import Evaluation
+from xcql.evaluate.prolog import CompiledQuery, compile_query
+from xcql.evaluate.python_values import from_python, read_document
+from xcql.evaluate.result import Result
+from xcql.evaluate.sequences import located
+from xcql.evaluate.stack import with_deep_stack
+from xcql.parser import parse
+from xcql.source import Source
+from xcql.syntax.prolog import MainModule
+from xcql.xdm.names import QName
+from xcql.xdm.nodes import DocumentNode, Node
+from xcql.xdm.parse import parse_xml
+
+Document: TypeAlias = "str | bytes | Path | Node"
+
+
+def evaluate(
+    query: str | Source | MainModule | CompiledQuery,
+    context: Any = None,
+    variables: Mapping[str, Any] | None = None,
+    streams: Mapping[str, Any] | None = None,
+    now: str | datetime.datetime | None = None,
+    functions: Mapping[str, Callable[..., Any]] | None = None,
+) -> Result:
+    """Evaluate a query, at once and without Spark.
+
+    >>> evaluate("for $b in //book return $b/title/string()",
+    ...          "<books><book><title>Ulysses</title></book></books>").serialize()
+    'Ulysses'
+
+    `context` is the context item: XML text, a path, or a node. `variables` are the values of
+    external variables: text that starts with `<` is a document, other text an xs:string, a `Path`
+    a file, any other Python value its counterpart. `streams` maps names to a pair of fragments and
+    tags, or to a plain document, each XML text or a path. `now` is the instant of evaluation.
+    `functions` are Python functions that the query may call by name.
+    """
+    return with_deep_stack(lambda: _evaluate(query, context, variables, streams, now, functions))
+
+
+def prepare(
+    query: str | Source | MainModule,
+    functions: Mapping[str, Callable[..., Any]] | None = None,
+) -> CompiledQuery:
+    """A query made ready to be evaluated many times.
+
+    >>> query = prepare("declare variable $n external; $n + 1")
+    >>> evaluate(query, variables={"n": 1}).values
+    [2]
+    """
+    return with_deep_stack(lambda: _prepare(query, functions))
+
+
+def _prepare(
+    query: str | Source | MainModule, functions: Mapping[str, Callable[..., Any]] | None
+) -> CompiledQuery:
+    if not isinstance(query, MainModule):
+        module = parse(query)
+        if not isinstance(module, MainModule):
+            raise error(
+                "XPST0003", "this is a library module: it has no expression to evaluate", module.span
+            )
+        query = module
+    return compile_query(query, functions)
+
+
+def _evaluate(
+    query: str | Source | MainModule | CompiledQuery,
+    context: Any,
+    variables: Mapping[str, Any] | None,
+    streams: Mapping[str, Any] | None,
+    now: str | datetime.datetime | None,
+    functions: Mapping[str, Callable[..., Any]] | None,
+) -> Result:
+    compiled = query if isinstance(query, CompiledQuery) else _prepare(query, functions)
+    evaluation = Evaluation(
+        now=_instant(now),
+        functions=functions or {},
+        variables={
+            _variable_name(name): tuple(_variable(value))
+            for name, value in (variables or {}).items()
+        },
+    )
+    item = None if context is None else _context_item(context)
+    try:
+        return Result(compiled.run(evaluation, item))
+    except XcqlError as problem:
+        raise located(problem, compiled.span) from None
+
+
+def _context_item(context: Any) -> Any:
+    if isinstance(context, (str, bytes, Path)):
+        return as_document(context)
+    for item in from_python(context):
+        return item
+    return None
+
+
+def as_document(given: Any, what: str = "document") -> DocumentNode:
+    """A document from XML text, a path, or a node."""
+    if isinstance(given, DocumentNode):
+        return given
+    if isinstance(given, Path):
+        return read_document(given)
+    if isinstance(given, bytes) or (isinstance(given, str) and given.lstrip("\ufeff \t\r\n")[:1] == "<"):
+        return parse_xml(given, f"<{what}>")
+    if isinstance(given, str):
+        return read_document(Path(given))
+    raise error("XCQL0006", f"the {what} must be XML text or a path")
+
+
+def _variable(value: Any) -> Iterable[Any]:
+    if isinstance(value, str) and value.startswith("<"):
+        return (parse_xml(value, "<variable>"),)
+    return from_python(value)
+
+
+def _variable_name(name: str) -> QName:
+    if name.startswith("Q{"):
+        uri, _, local = name[2:].partition("}")
+        return QName(uri, local)
+    return QName("", name)
+
+
+def _instant(now: str | datetime.datetime | None) -> datetime.datetime:
+    if now is None:
+        return datetime.datetime.now(datetime.UTC)
+    if isinstance(now, str):
+        from xcql.model.time import parse_time
+
+        now = parse_time(now)
+    return now.replace(tzinfo=datetime.UTC) if now.tzinfo is None else now.astimezone(datetime.UTC)

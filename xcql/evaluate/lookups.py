@@ -1,0 +1,150 @@
+"""Maps, arrays, look-ups and string constructors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from xcql.diagnostics import XcqlError, error
+from xcql.evaluate.context import Context, no_context_item
+from xcql.evaluate.scope import Code, Environment, Scope, compile_expression, compiles
+from xcql.evaluate.sequences import Items, computed, located, zero_or_one_atomic
+from xcql.evaluate.types import AtomicItemType, SequenceType, convert
+from xcql.evaluate.values import atomize, kind_of
+from xcql.source import Span
+from xcql.syntax.construct import (
+    CurlyArray,
+    Enclosed,
+    MapConstructor,
+    SquareArray,
+    StringConstructor,
+    Text,
+)
+from xcql.syntax.node import Expr
+from xcql.syntax.path import AnyKey, Lookup, UnaryLookup
+from xcql.xdm.atomic import atomic_key, string_of
+from xcql.xdm.functions import XdmArray, XdmMap
+
+_INTEGER = SequenceType(AtomicItemType("integer"), "")
+
+
+@compiles(MapConstructor)
+def map_constructor(node: MapConstructor, scope: Scope) -> Code:
+    entries = [
+        (
+            compile_expression(entry.key, scope),
+            compile_expression(entry.value, scope),
+            entry.key.span,
+        )
+        for entry in node.entries
+    ]
+
+    def run(env: Environment, context: Context) -> Items:
+        found: list[tuple[Any, Items]] = []
+        known = set()
+        for key_code, value_code, span in entries:
+            key = zero_or_one_atomic(key_code(env, context), "the key", span)
+            if key is None:
+                raise error("XPTY0004", "the key is an empty sequence", span)
+            same = atomic_key(key)
+            if same in known:
+                raise error("XQDY0137", f'two entries have the key "{string_of(key)}"', span)
+            known.add(same)
+            found.append((key, value_code(env, context)))
+        return (XdmMap(found),)
+
+    return run
+
+
+@compiles(SquareArray)
+def square_array(node: SquareArray, scope: Scope) -> Code:
+    members = [compile_expression(member, scope) for member in node.members]
+    return lambda env, context: (XdmArray([member(env, context) for member in members]),)
+
+
+@compiles(CurlyArray)
+def curly_array(node: CurlyArray, scope: Scope) -> Code:
+    content = compile_expression(node.content, scope)
+    return lambda env, context: (XdmArray([(item,) for item in content(env, context)]),)
+
+
+@compiles(StringConstructor)
+def string_constructor(node: StringConstructor, scope: Scope) -> Code:
+    parts: list[str | Code] = []
+    for part in node.parts:
+        if isinstance(part, Text):
+            parts.append(part.value)
+        else:
+            assert isinstance(part, Enclosed)
+            parts.append(compile_expression(part.body, scope))
+
+    def run(env: Environment, context: Context) -> Items:
+        texts = [
+            part
+            if isinstance(part, str)
+            else " ".join(string_of(value) for value in atomize(part(env, context)))
+            for part in parts
+        ]
+        return ("".join(texts),)
+
+    return run
+
+
+@compiles(Lookup)
+def lookup(node: Lookup, scope: Scope) -> Code:
+    base = compile_expression(node.base, scope)
+    find = _finder(node.key, scope)
+
+    def run(env: Environment, context: Context) -> Iterator[Any]:
+        for item in base(env, context):
+            yield from find(item, env, context)
+
+    return run
+
+
+@compiles(UnaryLookup)
+def unary_lookup(node: UnaryLookup, scope: Scope) -> Code:
+    find = _finder(node.key, scope)
+
+    def run(env: Environment, context: Context) -> Items:
+        if context.item is None:
+            raise no_context_item(node.span)
+        return find(context.item, env, context)
+
+    return run
+
+
+def _finder(key: Expr, scope: Scope) -> Callable[[Any, Environment, Context], Iterator[Any]]:
+    span = key.span
+    code = None if isinstance(key, AnyKey) else compile_expression(key, scope)
+
+    def find(item: Any, env: Environment, context: Context) -> Iterator[Any]:
+        if isinstance(item, XdmMap):
+            if code is None:
+                for _, value in item.items():
+                    yield from value
+                return
+            for wanted in computed(atomize(code(env, context))):
+                yield from item.get(wanted) or ()
+        elif isinstance(item, XdmArray):
+            if code is None:
+                for member in item.members:
+                    yield from member
+                return
+            for wanted in computed(atomize(code(env, context))):
+                yield from _member(item, wanted, span)
+        else:
+            raise error(
+                "XPTY0004", f"a look-up needs a map or an array; there is {kind_of(item)}", span
+            )
+
+    return find
+
+
+def _member(array: XdmArray, wanted: Any, span: Span) -> Items:
+    for position in convert((wanted,), _INTEGER, lambda: "a position in an array", span):
+        try:
+            return array.get(position)
+        except XcqlError as problem:
+            raise located(problem, span) from None
+    return ()

@@ -1,0 +1,93 @@
+"""The answer of a query, as a Python sequence of items."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, overload
+
+from xcql.diagnostics import error
+from xcql.evaluate.values import kind_of, text_of_item
+from xcql.xdm.atomic import string_of
+from xcql.xdm.functions import XdmFunction
+from xcql.xdm.nodes import Node
+from xcql.xdm.serialize import escape_text, serialize
+
+
+@dataclass(frozen=True, slots=True)
+class ResultItem:
+    """One item of an answer; `value` is the node or atomic value itself."""
+
+    value: Any
+
+    @property
+    def kind(self) -> str:
+        """`atomic`, `element`, `document`, `text`, `attribute`, `comment`, `pi`, `namespace` or
+        `function`."""
+        if isinstance(self.value, Node):
+            return "pi" if self.value.kind == "processing-instruction" else self.value.kind
+        return "function" if isinstance(self.value, XdmFunction) else "atomic"
+
+    @property
+    def xml(self) -> str:
+        """The item by the W3C's xml output method, by itself; atomic values and text escaped."""
+        if isinstance(self.value, Node):
+            return serialize(self.value)
+        if isinstance(self.value, XdmFunction):
+            raise error("SENR0001", f"{kind_of(self.value)} cannot be written as XML")
+        return escape_text(string_of(self.value))
+
+    @property
+    def string(self) -> str:
+        """The string value."""
+        return "" if isinstance(self.value, XdmFunction) else text_of_item(self.value)
+
+    def __str__(self) -> str:
+        return self.xml
+
+
+class Result(Sequence[ResultItem]):
+    """The items of an answer, in order.
+
+    >>> import xcql
+    >>> answer = xcql.evaluate("1 to 3, <a>x</a>")
+    >>> len(answer), answer[3].kind, answer[3].string
+    (4, 'element', 'x')
+    >>> print(answer.serialize())
+    1
+    2
+    3
+    <a>x</a>
+    """
+
+    def __init__(self, values: Sequence[Any]) -> None:
+        self._values = values
+
+    @property
+    def values(self) -> list[Any]:
+        """The nodes and atomic values themselves."""
+        return list(self._values)
+
+    def serialize(self, separator: str = "\n") -> str:
+        """The items as XML text, one a line."""
+        return separator.join(item.xml for item in self)
+
+    @overload
+    def __getitem__(self, index: int) -> ResultItem: ...
+    @overload
+    def __getitem__(self, index: slice) -> Result: ...
+    def __getitem__(self, index: int | slice) -> ResultItem | Result:
+        if isinstance(index, slice):
+            return Result(self._values[index])
+        return ResultItem(self._values[index])
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __iter__(self) -> Iterator[ResultItem]:
+        return (ResultItem(value) for value in self._values)
+
+    def __repr__(self) -> str:
+        shown = ", ".join(item.string if item.kind == "function" else item.xml for item in self[:5])
+        more = ", …" if len(self) > 5 else ""
+        return f"<Result of {len(self)}: {shown}{more}>"

@@ -1,0 +1,103 @@
+"""Laying out text: what fits on a line stays on it, what does not is broken, outermost first.
+
+A document is a string, a list of documents, a `Line`, a `Group` (broken as a whole or not at all)
+or a `Nest` (indents the lines inside).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+WIDTH = 88
+INDENT = 2
+
+Doc: TypeAlias = "str | list[Doc] | Line | Group | Nest"
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line break in a broken group; elsewhere the `flat` text. A hard one always breaks."""
+
+    flat: str = " "
+    hard: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    content: Doc
+
+
+@dataclass(frozen=True, slots=True)
+class Nest:
+    content: Doc
+
+
+LINE = Line()
+SOFT_LINE = Line("")
+HARD_LINE = Line(hard=True)
+
+
+def join(separator: Doc, docs: list[Doc]) -> list[Doc]:
+    result: list[Doc] = []
+    for index, doc in enumerate(docs):
+        if index:
+            result.append(separator)
+        result.append(doc)
+    return result
+
+
+def render(doc: Doc) -> str:
+    """The text of a document, in lines of at most `WIDTH` characters where that can be done."""
+    out: list[str] = []
+    column = 0
+    pending: list[tuple[int, bool, Doc]] = [(0, True, doc)]  # indent, broken?, what
+    while pending:
+        indent, broken, current = pending.pop()
+        if isinstance(current, str):
+            out.append(current)
+            newline = current.rfind("\n")
+            column = len(current) - newline - 1 if newline >= 0 else column + len(current)
+        elif isinstance(current, list):
+            pending.extend((indent, broken, part) for part in reversed(current))
+        elif isinstance(current, Nest):
+            pending.append((indent + INDENT, broken, current.content))
+        elif isinstance(current, Group):
+            fits = _fits(current.content, WIDTH - column, pending)
+            pending.append((indent, not fits, current.content))
+        elif broken or current.hard:
+            out.append("\n" + " " * indent)
+            column = indent
+        else:
+            out.append(current.flat)
+            column += len(current.flat)
+    return "".join(out)
+
+
+def _fits(doc: Doc, room: int, after: list[tuple[int, bool, Doc]]) -> bool:
+    """Whether a document, and what follows it up to the next line end, fits when not broken."""
+    rest = len(after)
+    pending: list[tuple[bool, Doc]] = [(False, doc)]
+    while room >= 0:
+        if not pending:
+            if rest == 0:
+                return True
+            rest -= 1
+            pending.append((after[rest][1], after[rest][2]))
+        broken, current = pending.pop()
+        if isinstance(current, str):
+            newline = current.find("\n")
+            if newline >= 0:
+                return newline <= room
+            room -= len(current)
+        elif isinstance(current, list):
+            pending.extend((broken, part) for part in reversed(current))
+        elif isinstance(current, Nest | Group):
+            pending.append((broken and isinstance(current, Nest), current.content))
+        elif current.hard:
+            return broken  # a hard break inside what should be flat means: break it all
+        elif broken:
+            return True
+        else:
+            room -= len(current.flat)
+    return False
