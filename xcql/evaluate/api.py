@@ -76,7 +76,9 @@ def _prepare(
         module = parse(query)
         if not isinstance(module, MainModule):
             raise error(
-                "XPST0003", "this is a library module: it has no expression to evaluate", module.span
+                "XPST0003",
+                "this is a library module: it has no expression to evaluate",
+                module.span,
             )
         query = module
     return compile_query(query, functions)
@@ -120,7 +122,9 @@ def as_document(given: Any, what: str = "document") -> DocumentNode:
         return given
     if isinstance(given, Path):
         return read_document(given)
-    if isinstance(given, bytes) or (isinstance(given, str) and given.lstrip("\ufeff \t\r\n")[:1] == "<"):
+    if isinstance(given, bytes) or (
+        isinstance(given, str) and given.lstrip("\ufeff \t\r\n")[:1] == "<"
+    ):
         return parse_xml(given, f"<{what}>")
     if isinstance(given, str):
         return read_document(Path(given))

@@ -180,9 +180,7 @@ def _are(number: int) -> str:
     return "is" if number == 1 else "are"
 
 
-def _builtin_callee(
-    builtin: Builtin, name: QName, static: StaticContext, span: Span
-) -> Callee:
+def _builtin_callee(builtin: Builtin, name: QName, static: StaticContext, span: Span) -> Callee:
     types = tuple(builtin_type(parameter) for parameter in builtin.parameters)
     result_type = builtin_type(builtin.result)
     body = builtin.body
@@ -216,9 +214,7 @@ def as_sequence(result: Any) -> Items:
     return (result,)
 
 
-def _external_callee(
-    function: Callable[..., Any], name: QName, arity: int, span: Span
-) -> Callee:
+def _external_callee(function: Callable[..., Any], name: QName, arity: int, span: Span) -> Callee:
     """A Python function: arguments are atomized, and come as Python values."""
 
     def invoke(arguments: list[Items], context: Context) -> Items:
@@ -294,9 +290,7 @@ def _extreme_of_two(
     return run
 
 
-def _partial(
-    callee: Callee, arguments: tuple[Expr, ...], scope: Scope, span: Span
-) -> Code:
+def _partial(callee: Callee, arguments: tuple[Expr, ...], scope: Scope, span: Span) -> Code:
     codes = [
         None
         if isinstance(argument, syntax.ArgumentPlaceholder)
@@ -323,14 +317,10 @@ def _partially_applied(
         None
         if code is None
         else computed(convert(code(env, context), wanted, _place(number, "the function"), span))
-        for number, (code, wanted) in enumerate(
-            zip(codes, signature.parameters, strict=True), 1
-        )
+        for number, (code, wanted) in enumerate(zip(codes, signature.parameters, strict=True), 1)
     ]
     open_types = tuple(
-        wanted
-        for value, wanted in zip(fixed, signature.parameters, strict=True)
-        if value is None
+        wanted for value, wanted in zip(fixed, signature.parameters, strict=True) if value is None
     )
 
     def call(arguments: list[Items]) -> Items:
@@ -347,9 +337,7 @@ def dynamic_call(node: syntax.DynamicCall, scope: Scope) -> Code:
     return _dynamic_call(compile_expression(node.function, scope), node.arguments, scope, node.span)
 
 
-def _dynamic_call(
-    target: Code, arguments: tuple[Expr, ...], scope: Scope, span: Span
-) -> Code:
+def _dynamic_call(target: Code, arguments: tuple[Expr, ...], scope: Scope, span: Span) -> Code:
     codes = [
         None
         if isinstance(argument, syntax.ArgumentPlaceholder)
@@ -371,9 +359,7 @@ def _dynamic_call(
             )
         if partial:
             return (_partially_applied(function, codes, env, context, span),)
-        return call_item(
-            function, [code(env, context) for code in codes if code is not None], span
-        )
+        return call_item(function, [code(env, context) for code in codes if code is not None], span)
 
     return run
 
@@ -429,9 +415,7 @@ def inline_function(node: syntax.InlineFunction, scope: Scope) -> Code:
     return run
 
 
-def read_signature(
-    parameters: Iterable[syntax.Parameter], result: Any, scope: Scope
-) -> Signature:
+def read_signature(parameters: Iterable[syntax.Parameter], result: Any, scope: Scope) -> Signature:
     """The types of a declared or inline function; what is not written is `item()*`."""
     return Signature(
         tuple(

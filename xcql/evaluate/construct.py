@@ -515,5 +515,3 @@ def computed_comment(node: syntax.ComputedComment, scope: Scope) -> Code:
         return (CommentNode(text),)
 
     return run
-
-

@@ -80,9 +80,7 @@ def _clause(node: syntax.Clause, scope: Scope, bound: list[QName]) -> tuple[Clau
     raise AssertionError(f"no such clause: {node}")
 
 
-def _type_of(
-    given: Any, variable: Name, scope: Scope
-) -> Callable[[Items, Span], None] | None:
+def _type_of(given: Any, variable: Name, scope: Scope) -> Callable[[Items, Span], None] | None:
     if given is None:
         return None
     wanted: SequenceType = read_sequence_type(given, scope)
@@ -163,9 +161,7 @@ class _Key:
     span: Span
 
 
-def _group_by(
-    node: syntax.GroupBy, scope: Scope, bound: list[QName]
-) -> tuple[Clause, list[QName]]:
+def _group_by(node: syntax.GroupBy, scope: Scope, bound: list[QName]) -> tuple[Clause, list[QName]]:
     """Keys with a value are bound first; then the tuples with equal keys become one.
 
     In it a key's variable has the key, every other variable of the FLWOR all of its values.
@@ -342,5 +338,3 @@ def _compared(left: Any, right: Any, key: _Order) -> int:
         return order(left, right, key.collation)
     except XcqlError as problem:
         raise located(problem, key.span) from None
-
-

@@ -85,8 +85,8 @@ class CompiledQuery:
     def run(self, evaluation: Evaluation, item: Any = None) -> list[Any]:
         """The answer, computed in full. `item` is the context item, None for none."""
         evaluation.lookup_function = self._lookup
-        evaluation.initial = Context(evaluation, item, 1, 1) if item is not None else Context(
-            evaluation
+        evaluation.initial = (
+            Context(evaluation, item, 1, 1) if item is not None else Context(evaluation)
         )
         if self.context_item is not None:
             for found in self.context_item(None, evaluation.initial):
@@ -164,13 +164,9 @@ def _static_context(
                 _once(keyword, seen, declaration.span)
                 static = _set(declaration, static)
             case syntax.SchemaImport():
-                raise error(
-                    "XQST0009", "importing a schema is not part of XCQL", declaration.span
-                )
+                raise error("XQST0009", "importing a schema is not part of XCQL", declaration.span)
             case syntax.ModuleImport():
-                raise error(
-                    "XQST0016", "importing a module is not part of XCQL", declaration.span
-                )
+                raise error("XQST0016", "importing a module is not part of XCQL", declaration.span)
     for declaration in declarations:
         if isinstance(declaration, syntax.DecimalFormatDecl):
             name = None if declaration.name is None else element_name(declaration.name, static)
@@ -214,9 +210,7 @@ def _set(node: syntax.Setter, static: StaticContext) -> StaticContext:
         case "base-uri":
             return replace(static, base_uri=node.value)
         case "default order empty":
-            return replace(
-                static, empty_order="greatest" if node.value == "greatest" else "least"
-            )
+            return replace(static, empty_order="greatest" if node.value == "greatest" else "least")
         case "copy-namespaces":
             preserve, inherit = (part.strip() for part in node.value.split(","))
             return replace(
