@@ -12,13 +12,15 @@ from xcql.diagnostics import Diagnostic, XcqlError
 from xcql.version import __version__
 
 if TYPE_CHECKING:
+    from xcql.evaluate.api import evaluate as evaluate
     from xcql.parser import parse as parse
     from xcql.syntax.emitter import emit as emit
 
-__all__ = ["Diagnostic", "XcqlError", "__version__", "emit", "parse"]
+__all__ = ["Diagnostic", "XcqlError", "__version__", "emit", "evaluate", "parse"]
 
 # public name -> the module that defines it, imported at first use
 _LAZY = {
+    "evaluate": "xcql.evaluate.api",
     "emit": "xcql.syntax.emitter",
     "parse": "xcql.parser",
 }

@@ -4,7 +4,41 @@ A query's syntax tree is compiled to Python closures (`scope.compile_expression`
 topic, and run over the nodes of `xcql.xdm`. Atomic values are elementpath's.
 """
 
-from xcql.evaluate.api import evaluate, prepare
-from xcql.evaluate.result import Result, ResultItem
+from __future__ import annotations
 
-__all__ = ["Result", "ResultItem", "evaluate", "prepare"]
+import sys
+from importlib import import_module
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from xcql.evaluate.api import evaluate as evaluate
+    from xcql.evaluate.api import prepare as prepare
+    from xcql.evaluate.result import Result as Result
+
+__all__ = ["Result", "evaluate", "prepare"]
+
+_LAZY = {
+    "Result": "xcql.evaluate.result",
+    "evaluate": "xcql.evaluate.api",
+    "prepare": "xcql.evaluate.api",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LAZY:
+        raise AttributeError(f"module 'xcql.evaluate' has no attribute {name!r}")
+    return getattr(import_module(_LAZY[name]), name)
+
+
+class _CallablePackage(ModuleType):
+    """`xcql.evaluate(query)` works, too, when this package was imported before it was called.
+
+    An imported package takes the place of the function of the same name in `xcql`.
+    """
+
+    def __call__(self, *arguments: Any, **options: Any) -> Any:
+        return import_module("xcql.evaluate.api").evaluate(*arguments, **options)
+
+
+sys.modules[__name__].__class__ = _CallablePackage

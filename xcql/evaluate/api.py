@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 from xcql.diagnostics import XcqlError, error
 from xcql.evaluate import (  # noqa: F401 (each declares how its kinds of expressions run)
@@ -15,22 +15,21 @@ from xcql.evaluate import (  # noqa: F401 (each declares how its kinds of expres
     lookups,
     operators,
     paths,
+    temporal,
     type_operators,
 )
 from xcql.evaluate.context import Evaluation
 from xcql.evaluate.prolog import CompiledQuery, compile_query
-from xcql.evaluate.python_values import from_python, read_document
+from xcql.evaluate.python_values import from_python
 from xcql.evaluate.result import Result
 from xcql.evaluate.sequences import located
 from xcql.evaluate.stack import with_deep_stack
+from xcql.evaluate.streams import as_document, open_streams
 from xcql.parser import parse
 from xcql.source import Source
 from xcql.syntax.prolog import MainModule
 from xcql.xdm.names import QName
-from xcql.xdm.nodes import DocumentNode, Node
 from xcql.xdm.parse import parse_xml
-
-Document: TypeAlias = "str | bytes | Path | Node"
 
 
 def evaluate(
@@ -75,11 +74,7 @@ def _prepare(
     if not isinstance(query, MainModule):
         module = parse(query)
         if not isinstance(module, MainModule):
-            raise error(
-                "XPST0003",
-                "this is a library module: it has no expression to evaluate",
-                module.span,
-            )
+            raise error("XPST0003", "a library module has nothing to evaluate", module.span)
         query = module
     return compile_query(query, functions)
 
@@ -93,8 +88,10 @@ def _evaluate(
     functions: Mapping[str, Callable[..., Any]] | None,
 ) -> Result:
     compiled = query if isinstance(query, CompiledQuery) else _prepare(query, functions)
+    instant = _instant(now)
     evaluation = Evaluation(
-        now=_instant(now),
+        now=instant,
+        streams=open_streams(streams or {}, instant),
         functions=functions or {},
         variables={
             _variable_name(name): tuple(_variable(value))
@@ -114,21 +111,6 @@ def _context_item(context: Any) -> Any:
     for item in from_python(context):
         return item
     return None
-
-
-def as_document(given: Any, what: str = "document") -> DocumentNode:
-    """A document from XML text, a path, or a node."""
-    if isinstance(given, DocumentNode):
-        return given
-    if isinstance(given, Path):
-        return read_document(given)
-    if isinstance(given, bytes) or (
-        isinstance(given, str) and given.lstrip("\ufeff \t\r\n")[:1] == "<"
-    ):
-        return parse_xml(given, f"<{what}>")
-    if isinstance(given, str):
-        return read_document(Path(given))
-    raise error("XCQL0006", f"the {what} must be XML text or a path")
 
 
 def _variable(value: Any) -> Iterable[Any]:

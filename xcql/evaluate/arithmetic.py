@@ -60,7 +60,7 @@ def negate(value: Atomic) -> Atomic:
     if not is_numeric(value):
         raise error("XPTY0004", f"- needs a number, not {type_of(value)}")
     if isinstance(value, Decimal):
-        return value.copy_negate()
+        return value.copy_negate() if value else value  # a decimal has no negative zero
     return make_float(-float(value)) if type(value) is ep.Float else -value
 
 

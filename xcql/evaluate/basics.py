@@ -92,7 +92,8 @@ def _local(depth: int) -> Code:
     def run(env: Environment, context: Context) -> Items:
         for _ in range(depth):
             env = env[1]
-        return env[0]
+        value: Items = env[0]
+        return value
 
     return run
 

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from typing import Any
 
 from elementpath.datatypes import QName as QNameValue
 from elementpath.datatypes import UntypedAtomic
 
-from xcql.diagnostics import XcqlError, error
+from xcql.diagnostics import error
 from xcql.evaluate.casting import is_ncname
 from xcql.evaluate.context import Context, StaticContext
 from xcql.evaluate.scope import (
@@ -24,9 +23,8 @@ from xcql.evaluate.scope import (
     compiles,
     element_name,
     plain_name,
-    prefix_uri,
 )
-from xcql.evaluate.sequences import Items, computed, located, zero_or_one_atomic
+from xcql.evaluate.sequences import Items, computed, zero_or_one_atomic
 from xcql.evaluate.values import atomize, kind_of
 from xcql.source import Span
 from xcql.syntax import construct as syntax
@@ -101,6 +99,7 @@ def _direct_element(node: syntax.DirectElement, scope: Scope, *, is_top: bool) -
     content = [_content_part(part, scope) for part in node.content]
     namespaces = scope.constructor_namespaces if is_top else declared
     static = scope.static
+    used = {name.prefix, *(attribute.prefix for attribute in names)}
 
     def prepare(env: Environment, context: Context) -> Emit:
         values = [(attribute, value(env, context)) for attribute, value in attributes]
@@ -108,7 +107,10 @@ def _direct_element(node: syntax.DirectElement, scope: Scope, *, is_top: bool) -
 
         def emit(outer: _Place) -> None:
             builder = outer.builder
-            builder.start_element(name, namespaces, static.base_uri if is_top else None)
+            declare = namespaces
+            if not is_top:
+                declare = {**_not_inherited(builder.in_scope(), scope, used), **namespaces}
+            builder.start_element(name, declare, static.base_uri if is_top else None)
             place = _Place(builder, static, is_element=True)
             place.prefixes = {**namespaces, name.prefix: name.uri}
             for attribute, value in values:
@@ -120,6 +122,20 @@ def _direct_element(node: syntax.DirectElement, scope: Scope, *, is_top: bool) -
         return emit
 
     return prepare
+
+
+def _not_inherited(in_scope: Mapping[str, str], scope: Scope, used: set[str]) -> dict[str, str]:
+    """Takes back what the element around declares only because its own names need it.
+
+    An element written inside another has the namespaces that `xmlns` attributes around it declare,
+    and those that its own names use.
+    """
+    return {
+        prefix: ""
+        for prefix, uri in in_scope.items()
+        if prefix and uri and prefix != "xml" and prefix not in used
+        and scope.constructor_namespaces.get(prefix) != uri
+    }  # fmt: skip
 
 
 def _declared_namespaces(node: syntax.DirectElement) -> dict[str, str]:
@@ -311,9 +327,11 @@ def computed_element(node: syntax.ComputedElement, scope: Scope) -> Code:
         items = computed(content(env, context))
         builder = TreeBuilder()
         kept = _compatible(namespaces, name)
+        # a namespace node keeps its prefix; the element's name yields
+        kept.update((i.prefix, i.uri) for i in items if isinstance(i, NamespaceNode) and name.uri)
         builder.start_element(name, kept, static.base_uri)
         place = _Place(builder, static, is_element=True)
-        place.prefixes = {**kept, name.prefix: name.uri} if name.uri else dict(kept)
+        place.prefixes = dict(kept)
         add_content(place, items, span)
         builder.end()
         return (builder.result(),)
@@ -352,10 +370,8 @@ def _name(
     code_of_bad_name = "XQDY0044" if is_attribute else "XQDY0096"
     if isinstance(given, Name):
         resolve = plain_name if is_attribute else element_name
-        fixed = _checked_name(resolve(given, scope.static), code_of_bad_name, given.span)
-        if is_attribute and fixed.uri and not fixed.prefix:
-            fixed = QName(fixed.uri, fixed.local, "ns0")
-        return lambda env, context: fixed
+        fixed, given_span = resolve(given, scope.static), given.span
+        return lambda env, context: _checked_name(fixed, code_of_bad_name, given_span)
     code, span, static = compile_expression(given, scope), given.span, scope.static
 
     def name(env: Environment, context: Context) -> QName:
@@ -402,6 +418,9 @@ def _checked_name(name: QName, code: str, span: Span) -> QName:
         raise error(code, f"{name} is not allowed as a name here", span)
     if name.uri == XML_NAMESPACE and name.prefix != "xml":
         return QName(name.uri, name.local, "xml")
+    if code == "XQDY0044" and name.uri and not name.prefix:
+        # an attribute in a namespace needs some prefix
+        return QName(name.uri, name.local, "ns0")
     return name
 
 

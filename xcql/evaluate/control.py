@@ -141,7 +141,15 @@ def _checked(wanted: SequenceType, name: str, span: Span) -> Callable[[Any], Ite
 
 
 # the variables of a catch clause, innermost last
-_CATCH_VARIABLES = ("code", "description", "value", "module", "line-number", "column-number")
+_CATCH_VARIABLES = (
+    "code",
+    "description",
+    "value",
+    "module",
+    "line-number",
+    "column-number",
+    "additional",
+)
 
 
 @compiles(syntax.TryCatch)
@@ -204,6 +212,7 @@ def _caught(problem: XcqlError, name: QName, env: Environment) -> Environment:
         () if span is None else (span.source.name,),
         () if span is None else (span.line,),
         () if span is None else (span.column,),
+        problem.diagnostic.notes,
     )
     for value in values:
         env = (value, env)
@@ -221,8 +230,6 @@ def extension(node: syntax.Extension, scope: Scope) -> Code:
     for pragma in node.pragmas:
         if pragma.name.prefix:
             prefix_uri(pragma.name.prefix, scope.static, pragma.span)
-        elif not pragma.name.uri:
-            raise error("XPST0081", "the name of a pragma needs a namespace", pragma.span)
     if node.body is None:
         raise error(
             "XQST0079",

@@ -146,9 +146,7 @@ def _where(node: syntax.Where, scope: Scope) -> Clause:
 
 
 def _count(stream: Stream, context: Context) -> Iterator[Environment]:
-    number = 0
-    for env in stream:
-        number += 1
+    for number, env in enumerate(stream, 1):
         yield ((number,), env)
 
 
@@ -207,7 +205,8 @@ def _group_by(node: syntax.GroupBy, scope: Scope, bound: list[QName]) -> tuple[C
             for source in sources:
                 if source is not None:
                     code, check, span, name = source
-                    value = _grouping_value(code(env, context), name, span)
+                    atom = zero_or_one_atomic(code(env, context), f"the key ${name}", span)
+                    value: Items = () if atom is None else (atom,)
                     if check is not None:
                         check(value, span)
                     env = (value, env)
@@ -246,13 +245,6 @@ def _unpacked(env: Environment, width: int) -> tuple[list[Items], Environment]:
         values.append(env[0])
         env = env[1]
     return values, env
-
-
-def _grouping_value(items: Items, name: str, span: Span) -> Items:
-    atom = zero_or_one_atomic(items, f"the grouping key ${name}", span)
-    if type(atom) is UntypedAtomic:
-        atom = atom.value
-    return () if atom is None else (atom,)
 
 
 def _key_atom(items: Items, key: _Key) -> Any:

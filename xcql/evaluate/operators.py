@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterator
-from typing import Any, cast
+from typing import Any
 
-from elementpath.datatypes import UntypedAtomic
+from elementpath.datatypes import QName, UntypedAtomic
 
 from xcql.diagnostics import XcqlError, error
 from xcql.evaluate.arithmetic import Operator, calculate, negate, plus
+from xcql.evaluate.casting import cast
 from xcql.evaluate.collations import CODEPOINT, Collation
 from xcql.evaluate.comparing import Relation, compare, compare_general
-from xcql.evaluate.context import Context
+from xcql.evaluate.context import Context, StaticContext
 from xcql.evaluate.paths import in_document_order
 from xcql.evaluate.predicates import mentions
 from xcql.evaluate.scope import Code, Environment, Scope, compile_expression, compiles
@@ -59,7 +60,8 @@ def binary(node: Binary, scope: Scope) -> Code:
             return _range(left, right, span)
         case "union" | "intersect" | "except" | "|":
             return _node_set("union" if op == "|" else op, left, right, span)
-    return _arithmetic(cast(Operator, op), left, right, span)
+    sign: Operator = op  # type: ignore[assignment]
+    return _arithmetic(sign, left, right, span)
 
 
 def _logic(op: str, left: Code, left_span: Span, right: Code, right_span: Span) -> Code:
@@ -158,10 +160,11 @@ def comparison(node: Comparison, scope: Scope) -> Code:
     right = compile_expression(node.right, scope)
     if node.op in ("is", "<<", ">>"):
         return _node_comparison(node.op, left, right, node.span)
-    collation = scope.static.default_collation
+    static = scope.static
     if node.op in _GENERAL:
-        return _general_comparison(_GENERAL[node.op], left, right, collation, node.span)
-    return _value_comparison(cast(Relation, node.op), left, right, collation, node.span)
+        return _general_comparison(_GENERAL[node.op], left, right, static, node.span)
+    relation: Relation = node.op  # type: ignore[assignment]
+    return _value_comparison(relation, left, right, static.default_collation, node.span)
 
 
 def _value_comparison(
@@ -183,19 +186,23 @@ def _value_comparison(
 
 
 def _general_comparison(
-    relation: Relation, left: Code, right: Code, collation: Collation, span: Span
+    relation: Relation, left: Code, right: Code, static: StaticContext, span: Span
 ) -> Code:
     """True if some pair of values of both sides is in the relation."""
+    collation = static.default_collation
+    namespaces = {**static.namespaces, "": static.default_element_namespace}
     direct = _DIRECT[relation] if collation is CODEPOINT else None
+    mirrored = _MIRRORED[relation]
 
     def run(env: Environment, context: Context) -> Items:
         try:
-            theirs: Any = right(env, context)
-            if type(theirs) is not range:
-                theirs = computed(atomize(theirs))
-            elif relation == "eq":
-                return _any_in_range(left(env, context), theirs, collation)
-            for a in atomize(left(env, context)):
+            ours, theirs = left(env, context), right(env, context)
+            if type(theirs) is range and len(theirs) > 1:
+                return (_any_in_range(relation, ours, theirs, collation),)
+            if type(ours) is range and len(ours) > 1:
+                return (_any_in_range(mirrored, theirs, ours, collation),)
+            theirs = computed(atomize(theirs))
+            for a in atomize(ours):
                 text = a.value if type(a) is UntypedAtomic else a if type(a) is str else None
                 for b in theirs:
                     if direct is not None and text is not None:
@@ -204,7 +211,7 @@ def _general_comparison(
                             if direct(text, other):
                                 return _TRUE
                             continue
-                    if compare_general(relation, a, b, collation):
+                    if compare_general(relation, *_named(a, b, namespaces), collation):
                         return _TRUE
         except XcqlError as problem:
             raise located(problem, span) from None
@@ -213,18 +220,45 @@ def _general_comparison(
     return run
 
 
-def _any_in_range(left: Items, right: range, collation: Collation) -> Items:
-    """`left = (a to b)` without counting from a to b"""
-    if not right:
-        return _FALSE
+def _named(left: Any, right: Any, namespaces: dict[str, str]) -> tuple[Any, Any]:
+    """Two values, an untyped one that is compared with a name read as a name."""
+    if type(left) is UntypedAtomic and type(right) is QName:
+        return cast(left, "QName", namespaces), right
+    if type(right) is UntypedAtomic and type(left) is QName:
+        return left, cast(right, "QName", namespaces)
+    return left, right
+
+
+_MIRRORED: dict[str, Relation] = {
+    "eq": "eq",
+    "ne": "ne",
+    "lt": "gt",
+    "le": "ge",
+    "gt": "lt",
+    "ge": "le",
+}
+
+
+def _any_in_range(relation: Relation, left: Items, right: range, collation: Collation) -> bool:
+    """`left = (a to b)` and the like, without counting from a to b"""
     for value in atomize(left):
-        if compare_general("ge", value, right[0], collation) and compare_general(
-            "le", value, right[-1], collation
-        ):
-            number = float(value.value) if type(value) is UntypedAtomic else value
-            if number == int(number):
-                return _TRUE
-    return _FALSE
+        if relation in ("lt", "le", "ne"):
+            found = compare_general(relation, value, right[-1], collation)
+            found = found or (
+                relation == "ne" and compare_general("ne", value, right[0], collation)
+            )
+        elif relation in ("gt", "ge"):
+            found = compare_general(relation, value, right[0], collation)
+        else:
+            found = compare_general("ge", value, right[0], collation) and compare_general(
+                "le", value, right[-1], collation
+            )
+            if found:
+                number = cast(value, "double") if type(value) is UntypedAtomic else value
+                found = bool(number == int(number))
+        if found:
+            return True
+    return False
 
 
 def _node_comparison(op: str, left: Code, right: Code, span: Span) -> Code:

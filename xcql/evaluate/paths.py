@@ -25,7 +25,7 @@ from xcql.source import Span
 from xcql.syntax import path as syntax
 from xcql.syntax.literals import ContextItem
 from xcql.syntax.node import Expr
-from xcql.syntax.types import AnyKindTest
+from xcql.syntax.types import AnyKindTest, NamespaceNodeTest
 from xcql.xdm.nodes import DocumentNode, ElementNode, Node
 
 _by_order = attrgetter("order")
@@ -190,6 +190,9 @@ def _sort(items: Items, env: Environment, context: Context) -> Items:
 
 
 def _axis_step(step: syntax.AxisStep, scope: Scope) -> Step:
+    if isinstance(step.test, NamespaceNodeTest) and step.span.text.startswith("namespace-node"):
+        # this is short for a step on the namespace axis, which XQuery does not have
+        raise error("XQST0134", "there is no namespace axis", step.span)
     select = _selection(step, scope)
     filters = [compile_predicate(predicate, scope) for predicate in step.predicates]
     span = step.span

@@ -3,7 +3,8 @@
 | Python | XDM |
 | --- | --- |
 | `None`, a list or tuple | the empty sequence, a sequence |
-| `str`, `bool`, `int`, `Decimal`, `float` | xs:string, xs:boolean, xs:integer, xs:decimal, xs:double |
+| `str`, `bool`, `int` | xs:string, xs:boolean, xs:integer |
+| `Decimal`, `float` | xs:decimal, xs:double |
 | `datetime`, `date`, `time`, `timedelta` | xs:dateTime, xs:date, xs:time, xs:dayTimeDuration |
 | `bytes` | xs:base64Binary |
 | `dict` | a map |

@@ -139,6 +139,7 @@ _TOPICS = (
     "sequences",
     "serializing",
     "strings",
+    "temporal",
     "uris",
 )
 

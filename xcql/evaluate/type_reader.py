@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from xcql.diagnostics import error
 from xcql.evaluate import types
+from xcql.evaluate.casting import is_ncname
 from xcql.evaluate.context import XS
 from xcql.evaluate.scope import Scope, element_name, near, plain_name
 from xcql.source import Span
@@ -41,6 +42,8 @@ def read_item_type(node: Node, scope: Scope) -> types.ItemType:
             return types.NodeType("namespace")
         case syntax.ProcessingInstructionTest(target=target):
             local = None if target is None else " ".join(target.split())
+            if local is not None and not is_ncname(local):
+                raise error("XPTY0004", f'"{local}" is no name of a target', node.span)
             return types.NodeType("processing-instruction", None, local)
         case syntax.DocumentTest(content=content):
             if content is None:

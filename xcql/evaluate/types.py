@@ -7,7 +7,7 @@ A type comes from the query's text (`syntax.types`, by `TypeReader`) or from a b
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, ClassVar
 
@@ -57,14 +57,21 @@ class AtomicItemType(ItemType):
     """An atomic type by its local name; `numeric` and `error` are the two unions."""
 
     name: str
+    # what is known of Python classes: whether their instances are of this type
+    _known: dict[type, bool] = field(default_factory=dict, compare=False, repr=False)
     atomic: ClassVar[bool] = True
 
     def matches(self, item: Item) -> bool:
-        if isinstance(item, (Node, XdmFunction)):
-            return False
-        if self.name == "numeric":
-            return is_numeric(item)
-        return self.name in type_of(item).ancestors
+        known = self._known.get(type(item))
+        if known is None:
+            if isinstance(item, (Node, XdmFunction)):
+                known = False
+            elif self.name == "numeric":
+                known = is_numeric(item)
+            else:
+                known = self.name in type_of(item).ancestors
+            self._known[type(item)] = known
+        return known
 
     def includes(self, other: ItemType) -> bool:
         if not isinstance(other, AtomicItemType):
@@ -369,6 +376,7 @@ _BUILTIN_ITEMS: dict[str, ItemType] = {
     "attribute()": NodeType("attribute"),
     "text()": NodeType("text"),
     "document-node()": NodeType("document"),
+    "document-node(element(*))": NodeType("document", content=NodeType("element")),
     "function(*)": FunctionType(),
     "map(*)": MapType(),
     "array(*)": ArrayType(),
@@ -425,11 +433,11 @@ def _at_least_one(
 def _converted(
     items: Items, item_type: ItemType, wanted: SequenceType, place: Place, span: Span | None
 ) -> Iterator[Item]:
+    signature = item_type.signature if isinstance(item_type, FunctionType) else None
+    matches = item_type.matches
     for item in items:
-        if item_type.matches(item):
-            if isinstance(item_type, FunctionType) and item_type.signature is not None:
-                item = coerced(item, item_type.signature, span)
-            yield item
+        if matches(item):
+            yield item if signature is None else coerced(item, signature, span)
             continue
         fitted = _fitted(item, item_type, span)
         if fitted is None:

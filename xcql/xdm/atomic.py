@@ -193,7 +193,7 @@ def _number_text(value: float, shortest: str) -> str:
     if value == 0:
         return "-0" if math.copysign(1, value) < 0 else "0"
     number = Decimal(shortest)
-    if 1e-6 <= abs(value) < 1e6:
+    if -6 <= number.adjusted() < 6:
         return decimal_text(number)
     sign, digits, _ = number.as_tuple()
     text = "".join(map(str, digits)).rstrip("0") or "0"

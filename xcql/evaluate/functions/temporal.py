@@ -1,0 +1,77 @@
+"""The functions of time, and `stream`."""
+
+from __future__ import annotations
+
+import difflib
+
+from elementpath import datatypes as ep
+
+from xcql.diagnostics import error
+from xcql.evaluate.dates import UTC, build, with_zone
+from xcql.evaluate.registry import Call, function
+from xcql.evaluate.times import datetime_value, node_lifespan, utc_now
+from xcql.model.time import START
+from xcql.xdm.nodes import DocumentNode, Node
+
+
+@function("fn:stream", returns="document-node()")
+@function("fn:stream", "xs:string", returns="document-node()")
+def stream(call: Call, name: str | None = None) -> DocumentNode:
+    streams = call.context.evaluation.streams
+    known = ", ".join(streams) or "none"
+    if name is None:
+        if len(streams) != 1:
+            raise error(
+                "XCQL0004",
+                "stream() without a name needs exactly one stream",
+                call.span,
+                notes=[f"streams: {known}"],
+            )
+        name = next(iter(streams))
+    if name not in streams:
+        near = difflib.get_close_matches(name, list(streams), n=1)
+        raise error(
+            "XCQL0004",
+            f'there is no stream "{name}"',
+            call.span,
+            notes=[f"streams: {known}"],
+            hints=[f'did you mean stream("{near[0]}")?'] if near else (),
+        )
+    return streams[name]()
+
+
+@function("fn:vtFrom", "node()?", returns="xs:dateTime?")
+def vt_from(call: Call, node: Node | None) -> ep.DateTime | None:
+    if node is None:
+        return None
+    return datetime_value(node_lifespan(node, utc_now(call.context)).begin)
+
+
+@function("fn:vtTo", "node()?", returns="xs:dateTime?")
+def vt_to(call: Call, node: Node | None) -> ep.DateTime | None:
+    if node is None:
+        return None
+    return datetime_value(node_lifespan(node, utc_now(call.context)).end)
+
+
+@function("fn:now", returns="xs:dateTime")
+def now(call: Call) -> ep.DateTime:
+    return datetime_value(utc_now(call.context))
+
+
+@function("fn:start", returns="xs:dateTime")
+def start(call: Call) -> ep.DateTime:
+    return datetime_value(START)
+
+
+@function("fn:currentDateTime", returns="xs:dateTime")
+def current_date_time(call: Call) -> ep.DateTime:
+    """The papers' spelling of fn:current-dateTime."""
+    return with_zone(now(call), UTC)
+
+
+@function("fn:currentDate", returns="xs:date")
+def current_date(call: Call) -> ep.Date:
+    """The papers' spelling of fn:current-date."""
+    moment = utc_now(call.context)
+    return build(ep.Date, moment.year, moment.month, moment.day, 0, UTC)

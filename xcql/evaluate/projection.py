@@ -1,0 +1,111 @@
+"""Interval and version projection of trees: new trees with what is valid in an interval.
+
+The values that a projection is asked for are trees of the temporal view, or anything else with
+`vtFrom` and `vtTo` attributes; holes are filled there already.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import Any
+
+from xcql.model.lifespan import FROM, TO, lifespan, own_lifespan
+from xcql.model.time import Interval, format_begin, format_time
+from xcql.xdm.builder import TreeBuilder, copy_into
+from xcql.xdm.nodes import DocumentNode, ElementNode, Node
+
+
+def project_interval(item: Any, interval: Interval, now: datetime) -> Any | None:
+    """What of an item is valid in the interval, as a new tree; None if nothing is.
+
+    What is neither an element nor a document passes through.
+    """
+    if isinstance(item, DocumentNode):
+        builder = _document(item)
+        _project_below(builder, item.children, interval, now)
+        builder.end()
+        return builder.result()
+    if not isinstance(item, ElementNode):
+        return item
+    builder = TreeBuilder()
+    if not _start(builder, item, interval, now, _namespaces(item)):
+        return None
+    _project_below(builder, item.children, interval, now)
+    builder.end()
+    return builder.result()
+
+
+def project_version(item: Any, now: datetime) -> Any:
+    """An item as it is, with its content sliced to its own lifespan, as a new tree."""
+    if not isinstance(item, (ElementNode, DocumentNode)):
+        return item
+    span = lifespan(item, now)
+    if isinstance(item, DocumentNode):
+        builder = _document(item)
+    else:
+        builder = TreeBuilder()
+        builder.start_element(item.name, _namespaces(item), item.base_uri)
+        for attribute in item.attributes:
+            builder.attribute(attribute.name, attribute.value, attribute.declared_type)
+    _project_below(builder, item.children, span, now)
+    builder.end()
+    return builder.result()
+
+
+def _document(item: DocumentNode) -> TreeBuilder:
+    builder = TreeBuilder()
+    builder.start_document(base_uri=item.base_uri)
+    return builder
+
+
+def _namespaces(top: ElementNode) -> dict[str, str]:
+    """What the top of a new tree declares: all that was in scope."""
+    return {prefix: uri for prefix, uri in top.namespaces().items() if prefix != "xml"}
+
+
+def _project_below(
+    builder: TreeBuilder, children: Iterable[Node], interval: Interval, now: datetime
+) -> None:
+    """Add the children that are valid in the interval, and so on all the way down."""
+    pending = [iter(children)]
+    while pending:
+        for child in pending[-1]:
+            if not isinstance(child, ElementNode):
+                copy_into(builder, child)
+            elif _start(builder, child, interval, now, child.declarations):
+                pending.append(iter(child.children))
+                break
+        else:
+            pending.pop()
+            if pending:
+                builder.end()
+
+
+def _start(
+    builder: TreeBuilder,
+    element: ElementNode,
+    interval: Interval,
+    now: datetime,
+    declarations: Mapping[str, str],
+) -> bool:
+    """Open an element, its lifespan clipped; False if it is not valid in the interval.
+
+    An element without a lifespan of its own stays, whatever becomes of its content.
+    """
+    own = own_lifespan(element, now)
+    clipped = None
+    if own is not None:
+        clipped = own.intersection(interval)
+        if clipped is None:
+            return False
+    builder.start_element(element.name, declarations)
+    for attribute in element.attributes:
+        value = attribute.value
+        if clipped is not None and not attribute.name.uri:
+            if attribute.name.local == FROM:
+                value = format_begin(clipped.begin)
+            elif attribute.name.local == TO:
+                value = format_time(clipped.end)
+        builder.attribute(attribute.name, value, attribute.declared_type)
+    return True

@@ -1,0 +1,63 @@
+"""Between instants of the time line and xs:dateTime values, and the lifespans of nodes."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from elementpath import datatypes as ep
+
+from xcql.diagnostics import error
+from xcql.evaluate.context import Context
+from xcql.evaluate.dates import build
+from xcql.model.lifespan import lifespan
+from xcql.model.time import START, Interval, parse_time
+from xcql.source import Span
+from xcql.xdm.atomic import instant, type_of
+from xcql.xdm.nodes import DocumentNode, ElementNode, Node
+
+_EPOCH = datetime(1970, 1, 1)
+
+
+def utc_now(context: Context) -> datetime:
+    """The instant of evaluation as the time line has it: in UTC, without a zone."""
+    return context.now.astimezone(UTC).replace(tzinfo=None)
+
+
+def datetime_value(moment: datetime) -> ep.DateTime:
+    """An instant as an xs:dateTime without a zone."""
+    clock = ((moment.hour * 60 + moment.minute) * 60 + moment.second) * 1_000_000
+    return build(ep.DateTime, moment.year, moment.month, moment.day, clock + moment.microsecond)
+
+
+def instant_of(value: Any, now: datetime, span: Span | None) -> datetime:
+    """The instant that a bound of an interval stands for: a date is its midnight.
+
+    Text is read as a validTime is. What lies outside the years 1 to 9999 is as early, or as late,
+    as a time can be.
+    """
+    if isinstance(value, (ep.DateTime, ep.Date)):
+        days, microseconds = instant(value)
+        try:
+            return _EPOCH + timedelta(days=days, microseconds=microseconds)
+        except OverflowError:
+            return START if days < 0 else datetime.max
+    if isinstance(value, str):
+        return parse_time(value, now, span)
+    if isinstance(value, ep.UntypedAtomic):
+        return parse_time(value.value, now, span)
+    raise error(
+        "XCQL0002",
+        f"a bound of an interval is a time; this is {type_of(value)}",
+        span,
+        hints=["write a time such as 2003-10-23T12:23:34, a date, now or start"],
+    )
+
+
+def node_lifespan(node: Node, now: datetime) -> Interval:
+    """When a node is valid; an attribute, text and the like as long as the element it is in."""
+    if isinstance(node, (ElementNode, DocumentNode)):
+        return lifespan(node, now)
+    if node.parent is not None:
+        return lifespan(node.parent, now)
+    return Interval(START, now)
