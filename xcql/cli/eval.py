@@ -61,6 +61,7 @@ def run(arguments: argparse.Namespace) -> int:
         streams=_streams(arguments.stream, arguments.tags),
         now=arguments.now,
     )
+    report_warnings(answer.warnings[len(query.warnings) :], arguments.error_format)
     for item in answer:
         sys.stdout.write(item.xml + "\n")
     return 0
@@ -79,9 +80,7 @@ def _streams(streams: list[str], tags: list[str]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, fragments in files.items():
         structure = named.get(name) or (for_all[0] if for_all else None)
-        found[name] = (
-            Path(fragments) if structure is None else (Path(fragments), Path(structure))
-        )
+        found[name] = Path(fragments) if structure is None else (Path(fragments), Path(structure))
     return found
 
 
