@@ -12,6 +12,7 @@ import math
 import re
 from collections.abc import Callable, Mapping
 from decimal import Decimal
+from functools import cache
 from typing import Any
 
 from elementpath import datatypes as ep
@@ -31,15 +32,12 @@ _NAME_START = (
     "\u2070-\u218f\u2c00-\u2fef\u3001-\ud7ff\uf900-\ufdcf\ufdf0-\ufffd\U00010000-\U000effff"
 )
 _NAME_CHAR = _NAME_START + r"\-.0-9\u00b7\u0300-\u036f\u203f\u2040"
-_NC_NAME = re.compile(f"[{_NAME_START}][{_NAME_CHAR}]*")
+# name of a type derived from xs:token -> its form; compiled at first use, as that takes long
 _TOKENS = {
-    "language": re.compile(r"[a-zA-Z]{1,8}(?:-[a-zA-Z0-9]{1,8})*"),
-    "NMTOKEN": re.compile(f"[{_NAME_CHAR}:]+"),
-    "Name": re.compile(f"[{_NAME_START}:][{_NAME_CHAR}:]*"),
-    "NCName": _NC_NAME,
-    "ID": _NC_NAME,
-    "IDREF": _NC_NAME,
-    "ENTITY": _NC_NAME,
+    "language": r"[a-zA-Z]{1,8}(?:-[a-zA-Z0-9]{1,8})*",
+    "NMTOKEN": f"[{_NAME_CHAR}:]+",
+    "Name": f"[{_NAME_START}:][{_NAME_CHAR}:]*",
+    **dict.fromkeys(["NCName", "ID", "IDREF", "ENTITY"], f"[{_NAME_START}][{_NAME_CHAR}]*"),
 }
 _FLOAT_SPECIALS = {
     "INF": math.inf,
@@ -152,15 +150,14 @@ def _string(text: str, wanted: AtomicType) -> str:
     if wanted.name == "normalizedString":
         return str.__new__(ep.NormalizedString, text)
     text = " ".join(part for part in text.split(" ") if part)
-    pattern = _TOKENS.get(wanted.name)
-    if pattern is not None and pattern.fullmatch(text) is None:
+    if wanted.name in _TOKENS and not _has_form(text, wanted.name):
         raise _unfit(text, wanted)
     return str.__new__(wanted.python, text)
 
 
 def _qname(text: str, namespaces: Mapping[str, str]) -> ep.QName:
     prefix, colon, local = text.rpartition(":")
-    if _NC_NAME.fullmatch(local) is None or (colon and _NC_NAME.fullmatch(prefix) is None):
+    if not is_ncname(local) or (colon and not is_ncname(prefix)):
         raise _unfit(text, ATOMIC_TYPES["QName"])
     if colon and not namespaces.get(prefix):
         raise error(
@@ -180,7 +177,16 @@ def make_qname(uri: str, prefix: str, local: str) -> ep.QName:
 
 
 def is_ncname(text: str) -> bool:
-    return _NC_NAME.fullmatch(text) is not None
+    return _has_form(text, "NCName")
+
+
+def _has_form(text: str, token_type: str) -> bool:
+    return _token_form(token_type).fullmatch(text) is not None
+
+
+@cache
+def _token_form(token_type: str) -> re.Pattern[str]:
+    return re.compile(_TOKENS[token_type])
 
 
 def _read_boolean(text: str, _: AtomicType) -> bool:

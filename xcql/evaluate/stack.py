@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from xcql.diagnostics import error
@@ -17,10 +18,17 @@ T = TypeVar("T")
 
 # the sizes to try: a machine may not grant the largest
 _STACK_SIZES = (1 << 30, 1 << 28, 1 << 26)
-_FRAMES = 1_000_000
+# what a Python frame takes of the stack at most, with the C frames around it (measured: 0.9 KB)
+_BYTES_PER_FRAME = 1800
 _here = threading.local()
-# setting a thread's stack size is a setting of the process
-_starting = threading.Lock()
+
+
+class _Room:
+    """The recursion limit of the process: raised while evaluations are under way."""
+
+    lock = threading.Lock()
+    evaluations = 0
+    limit_before = 0
 
 
 def with_deep_stack(work: Callable[[], T]) -> T:
@@ -36,32 +44,45 @@ def with_deep_stack(work: Callable[[], T]) -> T:
         except BaseException as problem:
             outcome[1] = problem
 
-    thread = _started(run)
-    thread.join()
+    for size in _STACK_SIZES:
+        try:
+            with _room(size // _BYTES_PER_FRAME):
+                _start(run, size).join()
+            break
+        except RuntimeError:
+            if size == _STACK_SIZES[-1]:
+                raise
     if outcome[1] is not None:
         raise outcome[1]
     return outcome[0]  # type: ignore[no-any-return]
 
 
-def _started(run: Callable[[], None]) -> threading.Thread:
-    with _starting:
-        if sys.getrecursionlimit() < _FRAMES:
-            sys.setrecursionlimit(_FRAMES)
-        before = threading.stack_size()
+@contextmanager
+def _room(frames: int) -> Iterator[None]:
+    with _Room.lock:
+        if _Room.evaluations == 0:
+            _Room.limit_before = sys.getrecursionlimit()
+            sys.setrecursionlimit(max(_Room.limit_before, frames))
+        _Room.evaluations += 1
+    try:
+        yield
+    finally:
+        with _Room.lock:
+            _Room.evaluations -= 1
+            if _Room.evaluations == 0:
+                sys.setrecursionlimit(_Room.limit_before)
+
+
+def _start(run: Callable[[], None], stack_size: int) -> threading.Thread:
+    # the stack size is a setting of the process, for all threads that are started next
+    with _Room.lock:
+        before = threading.stack_size(stack_size)
         try:
-            for size in _STACK_SIZES:
-                threading.stack_size(size)
-                thread = threading.Thread(target=run, daemon=True, name="xcql-evaluate")
-                try:
-                    thread.start()
-                except RuntimeError:
-                    if size == _STACK_SIZES[-1]:
-                        raise
-                    continue
-                return thread
+            thread = threading.Thread(target=run, daemon=True, name="xcql-evaluate")
+            thread.start()
         finally:
             threading.stack_size(before)
-    raise AssertionError("no stack size was tried")
+    return thread
 
 
 def _guarded(work: Callable[[], T]) -> T:

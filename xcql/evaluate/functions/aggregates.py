@@ -95,11 +95,11 @@ def _extreme(call: Call, values: Iterable[Any], second: Any, name: str) -> Any:
             values = itertools.chain(values, [second])
     best: Any = None
     widest = 0
+    texts = False
     for value in values:
         if type(value) is ep.UntypedAtomic:
             value = cast(value, "double")
-        elif isinstance(value, ep.AnyURI):
-            value = string_of(value)
+        texts = texts or isinstance(value, str)
         widest = max(widest, _width(value))
         if best is None:
             # a single value must be of a type that has an order, too
@@ -110,7 +110,8 @@ def _extreme(call: Call, values: Iterable[Any], second: Any, name: str) -> Any:
         if a != a or (b == b and (a > b if name == "max" else a < b)):
             best = value
     if best is None or widest == 0:
-        return best
+        # a URI among strings counts as a string
+        return string_of(best) if texts and isinstance(best, ep.AnyURI) else best
     # the result has the type that all the numbers can be promoted to
     if widest == 2:
         return promoted(best, 0.0)[0]

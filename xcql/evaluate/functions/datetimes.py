@@ -6,6 +6,7 @@ import datetime
 import re
 from collections.abc import Callable
 from decimal import Decimal
+from functools import cache
 from typing import Any, TypeVar, cast
 
 from elementpath import datatypes as ep
@@ -168,20 +169,19 @@ _IETF_TIME = (
     r"[+-]\d\d?:?(?:\d\d)?(?:\s*\(\s*(?:ut|utc|gmt|est|edt|cst|cdt|mst|mdt|pst|pdt)\s*\))?)?"
 )
 _IETF_MONTH = f"(?P<month>{'|'.join(_MONTHS)})"
-_IETF = [
-    # 06 Jun 1994 07:29:35 GMT, and with hyphens
-    re.compile(
-        rf"{_IETF_DAY}(?P<day>\d\d?)(?:\s*-\s*|\s+){_IETF_MONTH}(?:\s*-\s*|\s+)"
-        rf"(?P<year>\d\d|\d{{4}})\s+{_IETF_TIME}",
-        re.IGNORECASE | re.ASCII,
-    ),
-    # Jun 6 07:29:35 GMT 1994, as asctime writes it
-    re.compile(
-        rf"{_IETF_DAY}{_IETF_MONTH}(?:\s*-\s*|\s+)(?P<day>\d\d?)\s+{_IETF_TIME}"
-        rf"\s+(?P<year>\d\d|\d{{4}})",
-        re.IGNORECASE | re.ASCII,
-    ),
-]
+
+
+@cache
+def _ietf_forms() -> list[re.Pattern[str]]:
+    day, month, time = _IETF_DAY, _IETF_MONTH, _IETF_TIME
+    year, gap = r"(?P<year>\d\d|\d{4})", r"(?:\s*-\s*|\s+)"
+    forms = [
+        # 06 Jun 1994 07:29:35 GMT, and with hyphens
+        rf"{day}(?P<day>\d\d?){gap}{month}{gap}{year}\s+{time}",
+        # Jun 6 07:29:35 GMT 1994, as asctime writes it
+        rf"{day}{month}{gap}(?P<day>\d\d?)\s+{time}\s+{year}",
+    ]
+    return [re.compile(form, re.IGNORECASE | re.ASCII) for form in forms]
 
 
 @function("fn:parse-ietf-date", "xs:string?", returns="xs:dateTime?")
@@ -189,7 +189,7 @@ def parse_ietf_date(call: Call, text: str | None) -> ep.DateTime | None:
     if text is None:
         return None
     stripped = text.strip(" \t\r\n")
-    for form in _IETF:
+    for form in _ietf_forms():
         match = form.fullmatch(stripped)
         if match is not None:
             try:

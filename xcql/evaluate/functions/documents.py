@@ -144,7 +144,7 @@ def read_text(call: Call, uri: str, encoding: str | None = None) -> str:
     return text
 
 
-@function("fn:parse-xml", "xs:string?", returns="document-node(element(*))?")
+@function("fn:parse-xml", "xs:string?", returns="document-node()?")
 def parse_xml(call: Call, text: str | None) -> DocumentNode | None:
     if text is None:
         return None

@@ -6,14 +6,16 @@ import re
 import unicodedata
 from dataclasses import dataclass
 
-from elementpath.xpath30.xpath30_helpers import int_to_roman, int_to_words
-
 from xcql.diagnostics import error
 from xcql.evaluate.registry import Call, function
 
 _MODIFIER = re.compile(r"([co](\([^()]*\))?)?[at]?")
 _LATIN = "abcdefghijklmnopqrstuvwxyz"
 _GREEK = "αβγδεζηθικλμνξοπρστυφχψω"
+_ROMAN = [
+    *[(1000, "M"), (900, "CM"), (500, "D"), (400, "CD"), (100, "C"), (90, "XC"), (50, "L")],
+    *[(40, "XL"), (10, "X"), (9, "IX"), (5, "V"), (4, "IV"), (1, "I")],
+]
 # first signs of numberings that Unicode has in a row: circled, parenthesized, with a full stop
 _SERIES = {"①": 20, "⑴": 20, "⒈": 20, "㈠": 10, "㊀": 10, "❶": 10, "➀": 10, "➊": 10, "⓵": 10}
 
@@ -44,6 +46,9 @@ def integer_text(value: int, form: str, *, ordinal: bool = False) -> str:
     'twenty-first'
     """
     if form in ("w", "W", "Ww"):
+        # importing it takes long, and words are rarely asked for
+        from elementpath.xpath30.xpath30_helpers import int_to_words
+
         words = int_to_words(value, "en", "o" if ordinal else "")
         return words if form == "w" else words.upper() if form == "W" else words.title()
     text = _numbered(value, form)
@@ -61,7 +66,7 @@ def _numbered(value: int, form: str) -> str | None:
     if form in ("i", "I"):
         if not 0 < value < 5000:
             return None if value else "0"
-        roman = int_to_roman(value)
+        roman = _roman(value)
         return roman.lower() if form == "i" else roman
     for first, letters in (("a", _LATIN), ("α", _GREEK)):
         if form.lower() == first:
@@ -72,6 +77,14 @@ def _numbered(value: int, form: str) -> str | None:
     if form in _SERIES and 1 <= value <= _SERIES[form]:
         return chr(ord(form) + value - 1)
     return None
+
+
+def _roman(value: int) -> str:
+    signs = []
+    for worth, sign in _ROMAN:
+        count, value = divmod(value, worth)
+        signs.append(sign * count)
+    return "".join(signs)
 
 
 def _lettered(value: int, letters: str) -> str:

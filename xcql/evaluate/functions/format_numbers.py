@@ -12,6 +12,7 @@ from typing import Any
 from elementpath import datatypes as ep
 
 from xcql.diagnostics import XcqlError, error
+from xcql.evaluate.arithmetic import calculate
 from xcql.evaluate.casting import cast
 from xcql.evaluate.functions.numbers import DECIMALS_WIDE
 from xcql.evaluate.registry import Call, function
@@ -82,6 +83,7 @@ def format_number(call: Call, value: Any, picture: str, name: str | None = None)
             if len(pictures) > 1
             else replace(chosen, prefix=form.minus_sign + chosen.prefix)
         )
+    number = calculate("*", number, chosen.factor)
     if isinstance(number, float) and math.isinf(number):
         return f"{chosen.prefix}{form.infinity}{chosen.suffix}"
     exact = _exact(number).copy_abs()
@@ -155,7 +157,8 @@ def _analysed(part: str, form: DecimalFormat, picture: str) -> _Picture:
     active = [index for index, sign in enumerate(part) if form.is_active(sign)]
     if exponent_at is not None:
         active.append(exponent_at)
-    if not any(form.is_digit(part[index]) or part[index] == form.digit for index in active):
+    mantissa_end = len(part) if exponent_at is None else exponent_at
+    if not any(form.is_digit(sign) or sign == form.digit for sign in part[:mantissa_end]):
         raise _bad(picture, "it has no place for a digit")
     first, last = min(active), max(active)
     prefix, body, suffix = part[:first], part[first : last + 1], part[last + 1 :]
@@ -266,12 +269,13 @@ def _interval(positions: tuple[int, ...], digits: int) -> int:
     if not positions:
         return 0
     first = positions[0]
-    return first if first and list(positions) == list(range(first, digits, first)) else 0
+    # a separator may stand before the first digit, too
+    regular = (list(range(first, digits, first)), list(range(first, digits + 1, first)))
+    return first if first and list(positions) in regular else 0
 
 
 def _written(number: Decimal, part: _Picture, form: DecimalFormat) -> str:
     """A number, not negative, without prefix and suffix."""
-    number = DECIMALS_WIDE.multiply(number, Decimal(part.factor))
     exponent = 0
     if part.least_exponent and number:
         exponent = number.adjusted() + 1 - part.scaling

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from xcql.diagnostics import error
+from xcql.evaluate.casting import is_ncname
 from xcql.evaluate.functions.accessors import context_node
 from xcql.evaluate.functions.strings import xml_split
 from xcql.evaluate.registry import Call, function
@@ -127,7 +128,7 @@ def _counts_with(other: Node, node: Node) -> bool:
 @function("fn:element-with-id", "xs:string*", returns="element()*")
 @function("fn:element-with-id", "xs:string*", "node()", returns="element()*")
 def elements_by_id(call: Call, values: Iterable[str], *node: Node | None) -> list[Node]:
-    wanted = {word for value in values for word in xml_split(value)}
+    wanted = {word for value in values for word in xml_split(value) if is_ncname(word)}
     document = _document(call, node)
     if document.ids:
         return in_document_order(document.ids[word] for word in wanted if word in document.ids)

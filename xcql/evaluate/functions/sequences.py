@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -79,7 +78,7 @@ def reverse(call: Call, items: Iterable[Item]) -> Iterator[Item]:
 @function("fn:subsequence", "item()*", "xs:double", returns="item()*")
 @function("fn:subsequence", "item()*", "xs:double", "xs:double", returns="item()*")
 def subsequence(
-    call: Call, items: Iterable[Item], start: float, length: float = math.inf
+    call: Call, items: Iterable[Item], start: float, length: float | None = None
 ) -> Iterable[Item]:
     first, last = rounded_range(start, length)
     if first is None or first > 2**62:

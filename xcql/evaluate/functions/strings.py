@@ -110,24 +110,22 @@ def string_join(call: Call, values: Iterable[Any], separator: str = "") -> str:
 
 @function("fn:substring", "xs:string?", "xs:double", returns="xs:string")
 @function("fn:substring", "xs:string?", "xs:double", "xs:double", returns="xs:string")
-def substring(call: Call, text: str | None, start: float, length: float = math.inf) -> str:
+def substring(call: Call, text: str | None, start: float, length: float | None = None) -> str:
     first, last = rounded_range(start, length)
     if text is None or first is None:
         return ""
     return text[first:last]
 
 
-def rounded_range(start: float, length: float) -> tuple[int | None, int | None]:
+def rounded_range(start: float, length: float | None) -> tuple[int | None, int | None]:
     """Python's slice for the positions that `substring` and `subsequence` mean.
 
-    Both numbers are rounded; None for the start if there is nothing in the range, None for the
-    end if it is open.
+    Both numbers are rounded, and no length stands for all the rest. None for the start if there
+    is nothing in the range, None for the end if it is open.
     """
-    if math.isnan(start) or math.isnan(length) or start == math.inf:
-        return None, None
     begin = round_half_up(start)
-    end = begin + round_half_up(length)
-    if math.isnan(end) or end <= 1:
+    end = math.inf if length is None else begin + round_half_up(length)
+    if math.isnan(begin) or math.isnan(end) or begin == math.inf or end <= 1:
         return None, None
     first = 0 if begin == -math.inf else max(int(begin) - 1, 0)
     return first, None if end == math.inf else int(end) - 1
