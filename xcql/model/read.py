@@ -128,11 +128,10 @@ def read_fragments(data: str | bytes, tags: TagStructure, file: str) -> Iterator
         yield record
     rest = data[position:]
     if not is_file_end(rest, head):
-        yield (
-            _stray(rest, file, skipped + position)
-            if rest.strip()
-            else Rejected(file, skipped + len(data), "malformed", "the file has no end", b"")
-        )
+        if MEANINGLESS.fullmatch(rest):
+            yield Rejected(file, skipped + len(data), "malformed", "the root has no end", b"")
+        else:
+            yield _stray(rest, file, skipped + position)
 
 
 def is_xml_text(text: str) -> bool:
