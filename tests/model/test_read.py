@@ -211,6 +211,7 @@ def test_fragments_in_comments_and_sections_are_none() -> None:
         ('<remove id="x"><item/></remove>', "element", "a remove holds no element"),
         (item("x", "<nothing/>"), "undeclared element", "nothing is not declared in item"),
         (item("x", "<note><note/></note>"), "undeclared element", "not declared in note"),
+        (item("x", '<hole xmlns="urn:d" id="1"/>'), "undeclared element", "<stream:hole>"),
         (item("x", "<item2/>"), "inline element", "the temporal element item2 stands in item"),
         (item("x", "<item/>"), "inline element", "the temporal element item stands in item"),
         (item("x", "<hole/>"), "hole", "has no id"),
@@ -270,6 +271,7 @@ def test_encodings(encoding: str) -> None:
     name = encoding.removesuffix("-sig")
     text = f'<?xml version="1.0" encoding="{name}"?><f>{item("1", "é")}</f>'
     assert good(text.encode(encoding)).content == "<item>é</item>".encode()
+    assert good(text).content == "<item>é</item>".encode()
 
 
 def test_offsets_count_the_bytes_of_the_file() -> None:
@@ -300,6 +302,13 @@ def test_files_folders_and_gzip(tmp_path: Path) -> None:
         "3",
         "4",
     ]
+
+
+def test_a_file_with_the_same_content_as_one_before_is_skipped(tmp_path: Path) -> None:
+    (tmp_path / "a.xml").write_text(item("1"))
+    (tmp_path / "b.xml.gz").write_bytes(gzip.compress(item("1").encode()))
+    (tmp_path / "c.xml").write_text(item("2"))
+    assert ids(read_all(tmp_path, TAGS)) == ["1", "2"]
 
 
 @pytest.mark.parametrize("name", ["none.xml", "broken.gz", "cut.gz"])
