@@ -246,7 +246,9 @@ def copy(node: Node) -> Node:
 
 def _copy_element(builder: TreeBuilder, top: ElementNode, preserve: bool, inherit: bool) -> None:
     declarations = copied_declarations(top, builder.in_scope(), preserve, inherit)
-    builder.start_element(top.name, declarations, top.base_uri if not builder._open else None)
+    # what `xml:base` on the element itself says comes with its attributes
+    base_uri = top.parent.base_uri if top.parent is not None else top._base_uri
+    builder.start_element(top.name, declarations, None if builder._open else base_uri)
     for attribute in top.attributes:
         builder.attribute(attribute.name, attribute.value, _kept_type(attribute))
     pending = [iter(top.children)]
