@@ -1,0 +1,547 @@
+xquery version "3.1";
+(:~
+ : What translated XCQL queries call, in standard XQuery 3.1.
+ :
+ : A stream is a map: `fillers`, all fragments of an id in order of arrival, by id, and `tags`, for
+ : each tag that has fillers its type and the tags that such fillers stand in. The paper's words are
+ : kept: get_fillers, temporalize, interval_projection, version_projection, vtFrom, vtTo.
+ :
+ : The fragments are those that XCQL's reader accepts: each filler holds one element of its tag, and
+ : a hole stands only where its filler's tag is declared. Times may be in any form that XCQL reads.
+ :)
+module namespace xcql = "urn:xcql";
+
+declare namespace map = "http://www.w3.org/2005/xpath-functions/map";
+
+(:~ The instant of evaluation, in UTC, without a zone. :)
+declare variable $xcql:now as xs:dateTime external := xcql:utc(fn:current-dateTime());
+
+(:~ The beginning of time. :)
+declare variable $xcql:start as xs:dateTime := xs:dateTime("0001-01-01T00:00:00");
+
+(: ---------------------------------------------------------------- fragments and versions :)
+
+(:~ The stream that fragments files hold; what follows an <eos/> does not count. :)
+declare function xcql:fragments($files as document-node()*, $tags as map(xs:string, xs:string+))
+  as map(xs:string, item()*)
+{
+  let $fragments :=
+    for $file in $files
+    let $end := ($file/*/Q{}eos)[1]
+    return
+      if (fn:empty($end)) then $file/*/*
+      else $file/*/*[. << $end]
+  return map {
+    "fillers" : map:merge(
+      for $fragment in $fragments
+      group by $id := fn:string($fragment/@id)
+      return map:entry($id, $fragment)
+    ),
+    "tags" : $tags
+  }
+};
+
+(:~
+ : All versions of the fillers with these ids, in the order of the ids and of time, as the children
+ : of one element: what is selected from it is in document order.
+ :)
+declare function xcql:get_fillers($stream as map(*), $ids as xs:anyAtomicType*)
+  as element(Q{}filler)
+{
+  element { fn:QName("", "filler") } {
+    for $id in $ids
+    for $version in xcql:versions($stream, fn:string($id))
+    return xcql:element($version)
+  }
+};
+
+(:~ The same, with an element of its own for each of the elements whose holes are filled. :)
+declare function xcql:get_fillers_list($stream as map(*), $elements as element()*)
+  as element(Q{}fillers)
+{
+  element { fn:QName("", "fillers") } {
+    for $element in $elements
+    return xcql:get_fillers($stream, $element/Q{}hole/@id)
+  }
+};
+
+(:~
+ : All versions of the fillers of these tags that the root leads to, each as often as the temporal
+ : view has it, in document order. Holes are followed in the fragments, nothing is copied on the way.
+ :)
+declare function xcql:get_fillers_by_tsid($stream as map(*), $tsids as xs:string+)
+  as element(Q{}filler)
+{
+  let $above := xcql:above($stream, $tsids)
+  return
+    element { fn:QName("", "filler") } {
+      for $root in xcql:versions($stream, "0")
+      for $version in xcql:reached($stream, $root?element, $tsids, $above)
+      return xcql:element($version)
+    }
+};
+
+declare %private function xcql:reached(
+  $stream as map(*), $element as element(), $tsids as xs:string+, $above as xs:string*
+) as map(*)*
+{
+  for $hole in $element/descendant::Q{}hole
+  let $id := fn:string($hole/@id)
+  let $tsid := xcql:tsid($stream, $id)
+  return
+    if ($tsid = $tsids) then xcql:versions($stream, $id)
+    else if ($tsid = $above) then
+      for $version in xcql:versions($stream, $id)
+      return xcql:reached($stream, $version?element, $tsids, $above)
+    else ()
+};
+
+(:~ The tags whose fillers lead to fillers of the given ones. :)
+declare %private function xcql:above($stream as map(*), $tsids as xs:string*) as xs:string* {
+  let $parents := fn:distinct-values($tsids ! fn:tail($stream?tags(.)))
+  return
+    if (fn:empty($parents[fn:not(. = $tsids)])) then $tsids
+    else xcql:above($stream, fn:distinct-values(($tsids, $parents)))
+};
+
+declare %private function xcql:tsid($stream as map(*), $id as xs:string) as xs:string? {
+  let $tsids := $stream?fillers($id)/@tsid
+  return
+    if (fn:count($tsids) le 1) then $tsids ! fn:string(.)
+    else fn:string($tsids[fn:last()])
+};
+
+(:~ The versions of an id, or its events, in the order of time: maps of `element`, `from`, `to`. :)
+declare %private function xcql:versions($stream as map(*), $id as xs:string) as map(*)* {
+  let $arrived := $stream?fillers($id)
+  let $kind := xcql:tsid($stream, $id) ! fn:head($stream?tags(.))
+  return
+    if (fn:empty($kind)) then ()
+    else if (fn:count($arrived) = 1) then
+      let $time := xcql:valid-time($arrived)
+      where $time le $xcql:now and fn:exists($arrived/*)
+      return xcql:version($arrived, $kind, $time, ())
+    else xcql:history($arrived, $kind)
+};
+
+declare %private function xcql:history($arrived as element()+, $kind as xs:string) as map(*)* {
+  (: a remove without a time takes all that arrived before it :)
+  let $last := $arrived[fn:local-name(.) = "remove" and fn:empty(@validTime)][fn:last()]
+  let $since := if (fn:empty($last)) then $arrived else $arrived[. >> $last]
+  let $past := $since[xcql:valid-time(.) le $xcql:now]
+  let $replace := $past[fn:local-name(.) = "replace"][fn:last()]
+  let $counting := if (fn:empty($replace)) then $past else $past[fn:not(. << $replace)]
+  let $ordered := fn:sort($counting, (), xcql:valid-time#1)
+  let $times := $ordered ! xcql:valid-time(.)
+  return
+    if ($kind = "event") then
+      for $event at $p in $ordered
+      let $same := $ordered[xcql:valid-time(.) = $times[$p]]
+      where fn:not(fn:local-name($event) = "remove")
+        and fn:empty($same[. >> $event][fn:local-name(.) = "remove"])
+        and fn:empty(
+          for $twin in $same[. << $event][fn:deep-equal(*, $event/*)]
+          where fn:empty($same[fn:local-name(.) = "remove"][. >> $twin and . << $event])
+          return $twin
+        )
+      return xcql:version($event, $kind, $times[$p], $times[$p])
+    else
+      (: of several with one time the one that came last counts :)
+      let $kept := for $p in 1 to fn:count($ordered)
+                   where fn:not($times[$p] = $times[$p + 1]) return $p
+      return
+        if ($kind = "snapshot") then
+          for $filler in $ordered[$kept[fn:last()]]
+          where fn:not(fn:local-name($filler) = "remove")
+          return xcql:version($filler, $kind, $xcql:start, ())
+        else
+          for $p at $n in $kept
+          where fn:not(fn:local-name($ordered[$p]) = "remove")
+          return xcql:version($ordered[$p], $kind, $times[$p], $times[$kept[$n + 1]])
+};
+
+declare %private function xcql:version(
+  $filler as element(), $kind as xs:string, $from as xs:dateTime, $to as xs:dateTime?
+) as map(*)
+{
+  if ($kind = "snapshot") then map { "element" : $filler/* }
+  else map {
+    "element" : $filler/*,
+    "from" : xcql:begin($from),
+    "to" : if ($kind = "event") then xcql:begin($from) else fn:string(($to, "now")[1])
+  }
+};
+
+(:~ A version's element, with its lifespan in place of any in the data. :)
+declare %private function xcql:element($version as map(*)) as element() {
+  let $element := $version?element
+  return
+    if (fn:empty($version?from)) then $element
+    else
+      element { fn:node-name($element) } {
+        xcql:namespaces($element), xcql:attributes($version), $element/node()
+      }
+};
+
+declare %private function xcql:attributes($version as map(*)) as attribute()* {
+  if (fn:empty($version?from)) then $version?element/@*
+  else (
+    $version?element/@*[fn:not(fn:name(.) = ("vtFrom", "vtTo"))],
+    attribute vtFrom { $version?from },
+    attribute vtTo { $version?to }
+  )
+};
+
+(:~ What an element has in scope; the prefix `stream` is not the data's. :)
+declare %private function xcql:namespaces($element as element()) as namespace-node()* {
+  for $prefix in fn:in-scope-prefixes($element)
+  where fn:not($prefix = ("xml", "stream"))
+  return namespace { $prefix } { fn:namespace-uri-for-prefix($prefix, $element) }
+};
+
+(: ---------------------------------------------------------------- the temporal view :)
+
+(:~ The temporal view: each hole replaced by all versions of its filler. :)
+declare function xcql:view($stream as map(*)) as document-node() {
+  xcql:view($stream, map:keys($stream?tags))
+};
+
+(:~ The temporal view as far as fillers of these tags go; other holes are left as they are. :)
+declare function xcql:view($stream as map(*), $tsids as xs:string*) as document-node() {
+  document {
+    for $root in xcql:versions($stream, "0")
+    return xcql:whole($stream, $root, $tsids, "0")
+  }
+};
+
+(:~ Elements with their holes filled, and all other items as they are. :)
+declare function xcql:temporalize($stream as map(*), $items as item()*) as item()* {
+  let $tsids := map:keys($stream?tags)
+  for $item in $items
+  return
+    typeswitch ($item)
+      case element() return xcql:filled($stream, $item, $tsids, ())
+      default return $item
+};
+
+(:~
+ : Elements with the holes filled that have fillers of these tags; other holes are left as they are.
+ : All are made as children of one element, and so in document order.
+ :)
+declare function xcql:temporalize(
+  $stream as map(*), $elements as element()*, $tsids as xs:string*
+) as element()*
+{
+  element { fn:QName("", "filler") } {
+    for $element in $elements
+    return xcql:filled($stream, $element, $tsids, ())
+  }/*
+};
+
+declare %private function xcql:filled(
+  $stream as map(*), $node as node(), $tsids as xs:string*, $open as xs:string*
+) as node()*
+{
+  if ($node/self::Q{}hole) then
+    let $id := fn:string($node/@id)
+    let $tsid := xcql:tsid($stream, $id)
+    return
+      (: a hole that names a filler it stands inside is empty :)
+      if (fn:empty($tsid) or $id = $open) then ()
+      else if ($tsid = $tsids) then
+        for $version in xcql:versions($stream, $id)
+        return xcql:whole($stream, $version, $tsids, ($open, $id))
+      else $node
+  else if ($node/descendant::Q{}hole) then
+    element { fn:node-name($node) } {
+      xcql:namespaces($node),
+      $node/@*,
+      for $child in $node/node()
+      return xcql:filled($stream, $child, $tsids, $open)
+    }
+  else $node
+};
+
+declare %private function xcql:whole(
+  $stream as map(*), $version as map(*), $tsids as xs:string*, $open as xs:string*
+) as element()
+{
+  let $element := $version?element
+  return
+    element { fn:node-name($element) } {
+      xcql:namespaces($element),
+      xcql:attributes($version),
+      if ($element/descendant::Q{}hole) then
+        for $child in $element/node()
+        return xcql:filled($stream, $child, $tsids, $open)
+      else $element/node()
+    }
+};
+
+(: ---------------------------------------------------------------- projections :)
+
+(:~ What is valid in the closed interval, with lifespans clipped to it, as new trees. :)
+declare function xcql:interval_projection(
+  $items as item()*, $begin as xs:anyAtomicType?, $end as xs:anyAtomicType?
+) as item()*
+{
+  let $interval := xcql:interval($begin, $end)
+  where fn:exists($interval)
+  for $item in $items
+  return
+    typeswitch ($item)
+      case element() return xcql:sliced($item, $interval[1], $interval[2])
+      case document-node() return
+        document {
+          for $child in $item/node()
+          return xcql:sliced($child, $interval[1], $interval[2])
+        }
+      default return $item
+};
+
+declare %private function xcql:sliced(
+  $node as node(), $begin as xs:dateTime, $end as xs:dateTime
+) as node()?
+{
+  if (fn:not($node/self::element())) then $node
+  else if ($node/@vtFrom and $node/@vtTo) then
+    let $from := fn:max((xcql:time($node/@vtFrom), $begin))
+    let $to := fn:min((xcql:time($node/@vtTo), $end))
+    where $from le $to
+    return
+      element { fn:node-name($node) } {
+        xcql:namespaces($node),
+        for $attribute in $node/@*
+        return
+          switch (fn:name($attribute))
+            case "vtFrom" return attribute vtFrom { xcql:begin($from) }
+            case "vtTo" return attribute vtTo { $to }
+            default return $attribute,
+        for $child in $node/node()
+        return xcql:sliced($child, $begin, $end)
+      }
+  else
+    element { fn:node-name($node) } {
+      xcql:namespaces($node),
+      $node/@*,
+      for $child in $node/node()
+      return xcql:sliced($child, $begin, $end)
+    }
+};
+
+(:~ The items from `$first` to `$last`, the content of each sliced to its own lifespan. :)
+declare function xcql:version_projection(
+  $items as item()*, $first as xs:integer?, $last as xs:integer?
+) as item()*
+{
+  for $item at $position in $items
+  where $position ge $first and $position le $last
+  return
+    typeswitch ($item)
+      case element() return
+        let $lifespan := xcql:lifespan($item)
+        return
+          element { fn:node-name($item) } {
+            xcql:namespaces($item),
+            $item/@*,
+            for $child in $item/node()
+            return xcql:sliced($child, $lifespan[1], $lifespan[2])
+          }
+      case document-node() return
+        let $lifespan := xcql:lifespan($item)
+        return
+          document {
+            for $child in $item/node()
+            return xcql:sliced($child, $lifespan[1], $lifespan[2])
+          }
+      default return $item
+};
+
+(: ---------------------------------------------------------------- lifespans and time :)
+
+(:~ Begin of a node's lifespan. :)
+declare function xcql:vtFrom($node as node()?) as xs:dateTime? {
+  xcql:lifespan($node)[1]
+};
+
+(:~ End of a node's lifespan. :)
+declare function xcql:vtTo($node as node()?) as xs:dateTime? {
+  xcql:lifespan($node)[2]
+};
+
+(:~ Begin and end of a node's lifespan: its own, else what covers those of its child elements. :)
+declare function xcql:lifespan($node as node()?) as xs:dateTime* {
+  typeswitch ($node)
+    case empty-sequence() return ()
+    case element() return
+      if ($node/@vtFrom and $node/@vtTo) then (xcql:time($node/@vtFrom), xcql:time($node/@vtTo))
+      else xcql:cover($node/*)
+    case document-node() return xcql:cover($node/*)
+    default return
+      if ($node/..) then xcql:lifespan($node/..) else ($xcql:start, $xcql:now)
+};
+
+declare %private function xcql:cover($elements as element()*) as xs:dateTime+ {
+  if (fn:empty($elements)) then ($xcql:start, $xcql:now)
+  else
+    let $spans := $elements ! array { xcql:lifespan(.) }
+    return (fn:min($spans ! .(1)), fn:max($spans ! .(2)))
+};
+
+(:~ Begin and end of an interval; nothing if a bound is empty or the begin comes after the end. :)
+declare function xcql:interval($begin as xs:anyAtomicType?, $end as xs:anyAtomicType?)
+  as xs:dateTime*
+{
+  let $from := xcql:instant($begin)
+  let $to := xcql:instant($end)
+  return if ($from le $to) then ($from, $to) else ()
+};
+
+(:~ The instant that a bound of an interval stands for; a date is its midnight. :)
+declare function xcql:instant($bound as xs:anyAtomicType?) as xs:dateTime? {
+  typeswitch ($bound)
+    case empty-sequence() return ()
+    case xs:dateTime return xcql:utc($bound)
+    case xs:date return xcql:utc(xs:dateTime($bound))
+    case xs:string return xcql:time($bound)
+    case xs:untypedAtomic return xcql:time(fn:string($bound))
+    default return
+      fn:error(fn:QName("urn:xcql", "xcql:XCQL0002"), "a bound of an interval is a time")
+};
+
+(:~ `now` as fn:current-dateTime gives it, with the zone Z. :)
+declare function xcql:current-dateTime() as xs:dateTime {
+  fn:adjust-dateTime-to-timezone($xcql:now, xs:dayTimeDuration("PT0S"))
+};
+
+(:~ A sum, where a number added to a time counts seconds. :)
+declare function xcql:plus($a as xs:anyAtomicType?, $b as xs:anyAtomicType?) as xs:anyAtomicType? {
+  if ($a instance of xs:dateTime) then $a + xcql:seconds($b)
+  else if ($b instance of xs:dateTime) then xcql:seconds($a) + $b
+  else $a + $b
+};
+
+(:~ A difference, where a number taken from a time counts seconds. :)
+declare function xcql:minus($a as xs:anyAtomicType?, $b as xs:anyAtomicType?) as xs:anyAtomicType? {
+  if ($a instance of xs:dateTime) then $a - xcql:seconds($b) else $a - $b
+};
+
+declare %private function xcql:seconds($value as xs:anyAtomicType?) as xs:anyAtomicType? {
+  typeswitch ($value)
+    case xs:numeric return $value * xs:dayTimeDuration("PT1S")
+    case xs:untypedAtomic return xs:double($value) * xs:dayTimeDuration("PT1S")
+    default return $value
+};
+
+declare %private function xcql:utc($time as xs:dateTime) as xs:dateTime {
+  if (fn:empty(fn:timezone-from-dateTime($time))) then $time
+  else
+    fn:adjust-dateTime-to-timezone(
+      fn:adjust-dateTime-to-timezone($time, xs:dayTimeDuration("PT0S")), ())
+};
+
+(:~ How the attribute vtFrom writes an instant. :)
+declare %private function xcql:begin($instant as xs:dateTime) as xs:string {
+  if ($instant eq $xcql:start) then "start" else fn:string($instant)
+};
+
+declare %private function xcql:valid-time($fragment as element()) as xs:dateTime {
+  if ($fragment/@validTime) then xcql:time($fragment/@validTime) else $xcql:start
+};
+
+(:~ The instant that a text names; months, days and hours may have one digit. :)
+declare %private function xcql:time($text as xs:string) as xs:dateTime {
+  if ($text castable as xs:dateTime) then xcql:utc(xs:dateTime($text))
+  else
+    let $trimmed := fn:normalize-space($text)
+    return
+      if ($trimmed = "now") then $xcql:now
+      else if ($trimmed = "start") then $xcql:start
+      else
+        let $parts := fn:analyze-string(
+          fn:upper-case($trimmed),
+          "^(\d{4})-(\d{1,2})-(\d{1,2})(?:[T ](\d{1,2}):(\d\d)(?::(\d\d)(?:[.,](\d+))?)?)?\s*"
+            || "(?:(Z)|([+-]\d\d)(?::?(\d\d))?)?$"
+        )/fn:match/fn:group
+        let $part := function($number as xs:integer, $default as xs:string) as xs:string {
+          ($parts[@nr = $number]/fn:string(), $default)[1]
+        }
+        let $two := function($digits as xs:string) as xs:string {
+          fn:substring("0" || $digits, fn:string-length($digits))
+        }
+        return
+          if (fn:empty($parts)) then
+            fn:error(fn:QName("urn:xcql", "xcql:XCQL0002"), "'" || $trimmed || "' is not a time")
+          else
+            xcql:utc(xs:dateTime(
+              $part(1, "") || "-" || $two($part(2, "")) || "-" || $two($part(3, "")) || "T"
+                || $two($part(4, "00")) || ":" || $part(5, "00") || ":" || $part(6, "00")
+                || fn:string-join($parts[@nr = 7]/("." || .))
+                || (if ($parts[@nr = 9]) then $part(9, "") || ":" || $part(10, "00")
+                    else $part(8, ""))
+            ))
+};
+
+(: ---------------------------------------------------------------- Allen's relations :)
+
+(: An operand is begin and end of an interval, as `xcql:lifespan` and `xcql:interval` give them;
+   an empty one gives the empty sequence. :)
+
+declare function xcql:before($a as xs:dateTime*, $b as xs:dateTime*) as xs:boolean? {
+  $a[2] lt $b[1]
+};
+
+declare function xcql:after($a as xs:dateTime*, $b as xs:dateTime*) as xs:boolean? {
+  xcql:before($b, $a)
+};
+
+declare function xcql:meets($a as xs:dateTime*, $b as xs:dateTime*) as xs:boolean? {
+  $a[2] eq $b[1]
+};
+
+declare function xcql:met-by($a as xs:dateTime*, $b as xs:dateTime*) as xs:boolean? {
+  xcql:meets($b, $a)
+};
+
+declare function xcql:overlaps($a as xs:dateTime*, $b as xs:dateTime*) as xs:boolean? {
+  xcql:both($a, $b, $a[1] lt $b[1] and $b[1] lt $a[2] and $a[2] lt $b[2])
+};
+
+declare function xcql:overlapped-by($a as xs:dateTime*, $b as xs:dateTime*) as xs:boolean? {
+  xcql:overlaps($b, $a)
+};
+
+declare function xcql:starts($a as xs:dateTime*, $b as xs:dateTime*) as xs:boolean? {
+  xcql:both($a, $b, $a[1] eq $b[1] and $a[2] lt $b[2])
+};
+
+declare function xcql:started-by($a as xs:dateTime*, $b as xs:dateTime*) as xs:boolean? {
+  xcql:starts($b, $a)
+};
+
+declare function xcql:during($a as xs:dateTime*, $b as xs:dateTime*) as xs:boolean? {
+  xcql:both($a, $b, $b[1] lt $a[1] and $a[2] lt $b[2])
+};
+
+declare function xcql:contains($a as xs:dateTime*, $b as xs:dateTime*) as xs:boolean? {
+  xcql:during($b, $a)
+};
+
+declare function xcql:finishes($a as xs:dateTime*, $b as xs:dateTime*) as xs:boolean? {
+  xcql:both($a, $b, $a[2] eq $b[2] and $a[1] gt $b[1])
+};
+
+declare function xcql:finished-by($a as xs:dateTime*, $b as xs:dateTime*) as xs:boolean? {
+  xcql:finishes($b, $a)
+};
+
+declare function xcql:equals($a as xs:dateTime*, $b as xs:dateTime*) as xs:boolean? {
+  xcql:both($a, $b, $a[1] eq $b[1] and $a[2] eq $b[2])
+};
+
+declare %private function xcql:both(
+  $a as xs:dateTime*, $b as xs:dateTime*, $holds as xs:boolean
+) as xs:boolean?
+{
+  if (fn:empty($a) or fn:empty($b)) then () else $holds
+};
