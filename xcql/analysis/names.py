@@ -1,0 +1,101 @@
+"""The namespaces of a query: what its names mean, and how it can name a tag."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from xcql.model.tags import Tag
+from xcql.source import Span
+from xcql.syntax.construct import NamespaceDeclaration
+from xcql.syntax.node import Name, Node
+from xcql.syntax.path import NameTest, Wildcard
+from xcql.syntax.prolog import Declaration, DefaultNamespaceDecl, NamespaceDecl
+from xcql.syntax.types import AnyKindTest, ElementTest
+from xcql.xdm.names import XML_NAMESPACE
+
+FUNCTIONS = "http://www.w3.org/2005/xpath-functions"
+LOCAL = "http://www.w3.org/2005/xquery-local-functions"
+_PREDECLARED = {
+    "xml": XML_NAMESPACE,
+    "xs": "http://www.w3.org/2001/XMLSchema",
+    "fn": FUNCTIONS,
+    "map": f"{FUNCTIONS}/map",
+    "array": f"{FUNCTIONS}/array",
+    "math": f"{FUNCTIONS}/math",
+    "local": LOCAL,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Namespaces:
+    """The statically known namespaces at a place in a query."""
+
+    prefixes: Mapping[str, str]
+    element: str = ""
+    function: str = FUNCTIONS
+
+    @staticmethod
+    def of(declarations: Iterable[Declaration]) -> Namespaces:
+        """Those that a prolog declares."""
+        prefixes = dict(_PREDECLARED)
+        element, function = "", FUNCTIONS
+        for declaration in declarations:
+            if isinstance(declaration, NamespaceDecl):
+                prefixes[declaration.prefix] = declaration.uri
+            elif isinstance(declaration, DefaultNamespaceDecl):
+                if declaration.kind == "element":
+                    element = declaration.uri
+                else:
+                    function = declaration.uri
+        return Namespaces(prefixes, element, function)
+
+    def within(self, declarations: Iterable[NamespaceDeclaration]) -> Namespaces:
+        """Those inside an element constructor that declares some of its own."""
+        known = {declaration.prefix: declaration.uri for declaration in declarations}
+        if not known:
+            return self
+        element = known.pop("", self.element)
+        return replace(self, prefixes={**self.prefixes, **known}, element=element)
+
+    def element_name(self, name: Name) -> tuple[str | None, str]:
+        """Namespace and local part of an element's name; None for a prefix nobody declared."""
+        if name.uri is not None:
+            return name.uri, name.local
+        if name.prefix is not None:
+            return self.prefixes.get(name.prefix), name.local
+        return self.element, name.local
+
+    def function_name(self, name: Name) -> tuple[str | None, str]:
+        if name.uri is not None:
+            return name.uri, name.local
+        if name.prefix is not None:
+            return self.prefixes.get(name.prefix), name.local
+        return self.function, name.local
+
+    def element_test(self, test: Node) -> Callable[[Tag], bool] | None:
+        """What tells whether elements of a tag pass a node test; None if no element passes it."""
+        match test:
+            case NameTest(name=name) | ElementTest(name=Name() as name):
+                uri, local = self.element_name(name)
+                return lambda tag: tag.name.uri == uri and tag.name.local == local
+            case Wildcard(local=str(local)):
+                return lambda tag: tag.name.local == local
+            case Wildcard(uri=str(uri)):
+                return lambda tag: tag.name.uri == uri
+            case Wildcard(prefix=str(prefix)):
+                of_prefix = self.prefixes.get(prefix)
+                return lambda tag: tag.name.uri == of_prefix
+            case Wildcard() | ElementTest() | AnyKindTest():
+                return lambda tag: True
+        return None
+
+    def name_of(self, tag: Tag, span: Span) -> Name:
+        """A tag's name as the query can write it."""
+        uri, local = tag.name.uri, tag.name.local
+        if uri == self.element:
+            return Name(local, span=span)
+        for prefix, known in self.prefixes.items():
+            if known == uri:
+                return Name(local, prefix=prefix, span=span)
+        return Name(local, uri=uri, span=span)

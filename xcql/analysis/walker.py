@@ -1,0 +1,362 @@
+"""The walk over a query that finds the tag type of every expression, and rebuilds the query.
+
+What streams, steps across holes, and time become is decided by `Rules`; the plain ones leave all as
+it is, so that a walk with them is an analysis and nothing else. How each kind of expression is
+walked is registered with `@walks`, in the modules `walk_*`, by topic.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
+from importlib import import_module
+from itertools import count
+from typing import Any, NamedTuple
+
+from xcql.analysis.graph import TagGraph
+from xcql.analysis.names import Namespaces
+from xcql.analysis.types import DOCUMENT, PLAIN, Nodes, Tree, Type, join
+from xcql.diagnostics import Diagnostic, error, warning
+from xcql.recursion import deep_recursion
+from xcql.source import Span
+from xcql.syntax.functions import FunctionCall
+from xcql.syntax.literals import ContextItem
+from xcql.syntax.node import Expr, Node, child_fields
+from xcql.syntax.path import AxisStep, Path
+from xcql.syntax.prolog import FunctionDecl, MainModule
+from xcql.syntax.temporal import IntervalProjection, VersionProjection
+
+
+class Typed(NamedTuple):
+    """An expression, rebuilt, and its type."""
+
+    expr: Expr
+    type: Type
+
+
+class NeedsView(Exception):
+    """Fragments will not do: the query has to be asked of the temporal view of these streams."""
+
+    def __init__(self, streams: frozenset[str], reason: str, span: Span) -> None:
+        super().__init__(reason)
+        self.streams = streams
+        self.reason = reason
+        self.span = span
+
+
+@dataclass(frozen=True, slots=True)
+class Env:
+    """What is known at a place in the query: variables, the context item, loops, namespaces."""
+
+    names: Namespaces
+    variables: Mapping[str, Type] = field(default_factory=dict)
+    context: Type = PLAIN
+    depth: int = 0
+
+    def bind(self, name: object, type_: Type) -> Env:
+        return replace(self, variables={**self.variables, str(name): type_})
+
+    def inside(self) -> Env:
+        """The same, in the body of one more loop."""
+        return replace(self, depth=self.depth + 1)
+
+    def focus(self, item: Type) -> Env:
+        """The same, with each of some items as the context item in turn."""
+        return replace(self, context=item, depth=self.depth + 1)
+
+
+class Rules:
+    """What the constructs that have to do with streams become: here, what they were.
+
+    The temporal view of each stream is one tree, and nothing in it is a hole.
+    """
+
+    def stream(self, walker: Walker, name: str, call: FunctionCall, env: Env) -> Typed:
+        origin = walker.view_origin(name)
+        nodes = Nodes(name, frozenset({DOCUMENT}), origin=origin)
+        tree = Tree(-1 - sorted(walker.graphs).index(name), 0)
+        return Typed(call, Type((nodes,), one=True, tree=tree))
+
+    def fold(self, walker: Walker, steps: Sequence[Expr], env: Env) -> tuple[Typed, int] | None:
+        """The value of the first steps of a path from a stream by a shorter way, and how many."""
+        return None
+
+    def cross(self, base: Expr, nodes: Nodes, step: AxisStep, each: bool) -> Expr:
+        """A child step into fillers; `each` element that it begins at for itself."""
+        raise AssertionError("there are no holes in the temporal view")
+
+    def fill(self, base: Expr, nodes: Nodes, tags: frozenset[str]) -> Expr:
+        """Elements with the holes filled that have fillers of these tags."""
+        raise AssertionError("there are no holes in the temporal view")
+
+    def whole(self, base: Expr, nodes: Nodes, origin: int | None = None) -> Expr:
+        """Items with all holes filled, or those with fillers that are looked at in the origin."""
+        raise AssertionError("there are no holes in the temporal view")
+
+    def needs_view(self, streams: frozenset[str], reason: str, span: Span) -> None:
+        """Called where only the temporal view gives the right answer."""
+
+    def interval_projection(
+        self, node: IntervalProjection, base: Expr, begin: Expr, end: Expr | None
+    ) -> Expr:
+        return replace(node, base=base, interval=replace(node.interval, begin=begin, end=end))
+
+    def version_projection(
+        self, node: VersionProjection, base: Expr, first: Expr, last: Expr | None
+    ) -> Expr:
+        return replace(node, base=base, first=first, last=last)
+
+    def temporal(self, node: Expr) -> Expr:
+        """Literals of time, Allen's relations, functions and sums of time, their parts rebuilt."""
+        return node
+
+
+WalkFunction = Callable[["Walker", Any, Env], Typed]
+_WALKS: dict[type, WalkFunction] = {}
+
+
+def walks(*kinds: type) -> Callable[[WalkFunction], WalkFunction]:
+    """Decorator: this function walks these kinds of expressions."""
+
+    def register(function: WalkFunction) -> WalkFunction:
+        for kind in kinds:
+            _WALKS[kind] = function
+        return function
+
+    return register
+
+
+@cache
+def _load_walks() -> None:
+    for topic in ("values", "paths", "flwor", "calls", "temporal"):
+        import_module(f"xcql.analysis.walk_{topic}")
+
+
+class Walker:
+    """One walk over one query; holds what is found on the way."""
+
+    def __init__(
+        self, module: MainModule, graphs: Mapping[str, TagGraph], rules: Rules | None = None
+    ) -> None:
+        _load_walks()
+        self.module = module
+        self.graphs = graphs
+        self.rules = rules or Rules()
+        self.types: dict[int, Type] = {}
+        self.warnings: dict[tuple[int, str], Diagnostic] = {}
+        # what the query looks at in trees that need hold nothing else: tags by origin
+        self.origins: dict[int, set[str]] = {}
+        self.origin_streams: dict[int, str] = {}
+        self.origins_of_views: dict[str, int] = {}
+        self.functions: dict[tuple[str | None, str, int], FunctionDecl] = {}
+        self.calls: dict[tuple[object, ...], Type | None] = {}
+        self.globals = Env(Namespaces.of(module.declarations))
+        self._numbers = count()
+
+    def run(self) -> MainModule:
+        """The query rebuilt; its answer, and all that is kept, is free of holes."""
+        from xcql.analysis.walk_calls import walk_module
+
+        with deep_recursion():
+            return walk_module(self)
+
+    def walk(self, expr: Expr, env: Env) -> Typed:
+        function = _WALKS.get(type(expr))
+        typed = function(self, expr, env) if function else self.looked_into(expr, env)
+        self.types[id(expr)] = typed.type
+        return typed
+
+    def looked_into(self, expr: Expr, env: Env) -> Typed:
+        """An expression that looks inside the values of its parts, and makes something new."""
+        return Typed(self.rebuilt(expr, env), PLAIN)
+
+    def rebuilt(self, node: Any, env: Env) -> Any:
+        """A node with all expressions in it walked and made whole."""
+        changes: dict[str, Any] = {}
+        for name in child_fields(type(node)):
+            value = getattr(node, name)
+            new: Any = value
+            if isinstance(value, Node):
+                new = self.part(value, env)
+            elif isinstance(value, tuple) and any(isinstance(item, Node) for item in value):
+                new = tuple(
+                    self.part(item, env) if isinstance(item, Node) else item for item in value
+                )
+                if all(a is b for a, b in zip(new, value, strict=True)):
+                    new = value
+            if new is not value:
+                changes[name] = new
+        return replace(node, **changes) if changes else node
+
+    def part(self, node: Node, env: Env) -> Any:
+        return self.value(node, env) if isinstance(node, Expr) else self.rebuilt(node, env)
+
+    def value(self, expr: Expr, env: Env) -> Expr:
+        """An expression whose value somebody looks into, keeps or shows."""
+        return self.whole(self.walk(expr, env)).expr
+
+    # ------------------------------------------------------------------ holes
+
+    def missing(self, nodes: Nodes, tags: frozenset[str]) -> frozenset[str]:
+        """Those tags of fillers that are not in the place of their holes; looking is noted."""
+        if nodes.filled is None:
+            self.look(nodes, tags)
+            return frozenset()
+        return tags - nodes.filled
+
+    def look(self, nodes: Nodes, tags: Iterable[str]) -> None:
+        """Note that the query looks at fillers of these tags."""
+        if nodes.origin is not None:
+            self.origins[nodes.origin] |= frozenset(tags)
+
+    def look_everywhere(self, streams: Iterable[str]) -> None:
+        """Note that the query may look at anything in what there is of these streams."""
+        known = set(streams)
+        for origin, stream in self.origin_streams.items():
+            if stream in known:
+                self.origins[origin] |= self.graphs[stream].fragmented
+
+    def missing_below(self, nodes: Nodes) -> frozenset[str]:
+        graph = self.graphs[nodes.stream]
+        return self.missing(nodes, graph.fragmented_below(*nodes.tags))
+
+    def has_holes(self, type_: Type) -> bool:
+        """Whether there can be holes somewhere inside the items, or a wrapper for the document."""
+        return any(
+            self.missing_below(nodes) or (DOCUMENT in nodes.tags and nodes.filled is not None)
+            for nodes in type_.nodes
+        )
+
+    def has_holes_unseen(self, type_: Type) -> bool:
+        """The same, where to ask is not yet to look."""
+        return self.has_holes(
+            replace(type_, nodes=tuple(n for n in type_.nodes if n.filled is not None))
+        )
+
+    def whole(self, typed: Typed, origin: int | None = None) -> Typed:
+        """The same items with their holes filled: copies, where there can be holes in them."""
+        type_ = typed.type
+        if not self.has_holes(type_):
+            return typed
+        holey = [nodes for nodes in type_.nodes if self.has_holes(Type((nodes,)))]
+        if len(holey) > 1 or (DOCUMENT in holey[0].tags and len(holey[0].tags) > 1):
+            self.rules.needs_view(
+                type_.streams, "nodes of several kinds or streams are mixed here", typed.expr.span
+            )
+            return typed
+        expr = self.rules.whole(typed.expr, holey[0], origin)
+        if origin is None:
+            copied = tuple(Nodes(n.stream, n.tags, None, n.tags) for n in type_.nodes)
+        else:
+            copied = tuple(Nodes(n.stream, n.tags, None, origin=origin) for n in type_.nodes)
+        return Typed(expr, replace(type_, nodes=copied, tree=None))
+
+    def joined(self, parts: Sequence[Typed]) -> tuple[list[Expr], Type]:
+        """Values that come together in one: whole, if not all their nodes are of one kind."""
+        type_ = join(part.type for part in parts)
+        if (
+            len(parts) > 1
+            and self.has_holes_unseen(type_)
+            and (len(type_.nodes) > 1 or type_.plain)
+        ):
+            parts = [self.whole(part) for part in parts]
+            type_ = join(part.type for part in parts)
+        return [part.expr for part in parts], type_
+
+    # ------------------------------------------------------------------ trees and origins
+
+    def new_tree(self, env: Env) -> Tree:
+        return Tree(next(self._numbers), env.depth)
+
+    def new_origin(self, stream: str) -> int:
+        """A name for trees of a stream that need hold only what the query looks at."""
+        origin = next(self._numbers)
+        self.origins[origin] = set()
+        self.origin_streams[origin] = stream
+        return origin
+
+    def view_origin(self, stream: str) -> int:
+        """The origin that is the temporal view of a stream."""
+        if stream not in self.origins_of_views:
+            self.origins_of_views[stream] = self.new_origin(stream)
+        return self.origins_of_views[stream]
+
+    def item_of(self, type_: Type, env: Env) -> Type:
+        """The type of one item of a value, inside the loop that goes over them."""
+        return replace(type_, one=True, tree=type_.tree or Tree(next(self._numbers), env.depth + 1))
+
+    @staticmethod
+    def left(type_: Type, env: Env) -> Type:
+        """The type of what a loop gives: a tree that its body made is not the only one."""
+        tree = type_.tree if type_.tree is not None and type_.tree.depth <= env.depth else None
+        return replace(type_, one=False, tree=tree)
+
+    def ordered(self, typed: Typed, span: Span) -> None:
+        """A path begins here: the order of its nodes must be that of the view."""
+        type_ = typed.type
+        if type_.unknown:
+            self.anything(span, "nothing is known of the nodes that the path begins at")
+        elif type_.of_streams and not type_.one and type_.tree is None:
+            self.rules.needs_view(
+                type_.streams, "the nodes that the path begins at come from several places", span
+            )
+
+    def anything(self, span: Span, reason: str) -> None:
+        """Nodes of any stream may be meant."""
+        self.rules.needs_view(frozenset(self.graphs), reason, span)
+        self.look_everywhere(self.graphs)
+
+    def place(self, type_: Type, reason: str, span: Span) -> None:
+        """Somebody asks for the place of nodes in their tree."""
+        if type_.unknown:
+            self.anything(span, reason)
+        elif type_.of_streams:
+            self.rules.needs_view(type_.streams, reason, span)
+
+    # ------------------------------------------------------------------ telling
+
+    def warn(self, code: str, message: str, span: Span, hint: str = "") -> None:
+        self.warnings.setdefault(
+            (span.start, message), warning(code, message, span, hints=[hint] if hint else ())
+        )
+
+    def no_match(self, step: AxisStep, tags: Iterable[tuple[str, str]], below: bool) -> None:
+        """Say that a step can match nothing, and what it could have been."""
+        places = sorted(tags)
+        known: set[str] = set()
+        for stream, tag in places:
+            graph = self.graphs[stream]
+            inside = graph.below(tag) if below else [child.id for child in graph.children(tag)]
+            known |= {str(graph.tag(id).name) for id in inside}
+        written = step.test.span.text
+        where = " or ".join(sorted({self.tag_name(*place) for place in places})[:3])
+        near = difflib.get_close_matches(written, sorted(known), n=1)
+        hint = f"; did you mean '{near[0]}'?" if near else ""
+        self.warn("XCQL0401", f"no '{written}' below '{where}'{hint}", step.span)
+
+    def tag_name(self, stream: str, tag: str) -> str:
+        if tag == DOCUMENT:
+            return f'stream("{stream}")'
+        return str(self.graphs[stream].tag(tag).name)
+
+    def unknown_stream(self, name: str, span: Span) -> Exception:
+        near = difflib.get_close_matches(name, list(self.graphs), n=1)
+        return error(
+            "XCQL0004",
+            f'there is no stream "{name}"',
+            span,
+            notes=[f"streams: {', '.join(self.graphs) or 'none'}"],
+            hints=[f'did you mean stream("{near[0]}")?'] if near else (),
+        )
+
+
+def then(base: Expr, *steps: Expr) -> Expr:
+    """A path that goes on from a base; from the context item it is a relative path."""
+    span = base.span.to(steps[-1].span) if base.span.source is steps[-1].span.source else base.span
+    if isinstance(base, Path):
+        return Path(base.absolute, base.steps + steps, span=span)
+    if isinstance(base, ContextItem):
+        return Path(False, steps, span=span) if len(steps) > 1 else steps[0]
+    return Path(False, (base, *steps), span=span)

@@ -1,0 +1,257 @@
+"""`xcql.translate`: a query and Tag Structures in, standard XQuery out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Literal
+
+from xcql.analysis.graph import TagGraph
+from xcql.analysis.names import Namespaces
+from xcql.analysis.walker import NeedsView, Walker
+from xcql.diagnostics import Diagnostic, error
+from xcql.model.read import is_xml_text
+from xcql.model.tags import TagStructure, parse_tags, read_tags
+from xcql.parser import parse
+from xcql.recursion import deep_recursion
+from xcql.source import Source, Span
+from xcql.syntax.emitter import emit
+from xcql.syntax.literals import VariableRef
+from xcql.syntax.node import Expr, Name, walk
+from xcql.syntax.prolog import (
+    ContextItemDecl,
+    Declaration,
+    FunctionDecl,
+    MainModule,
+    ModuleImport,
+    OptionDecl,
+    VariableDecl,
+)
+from xcql.syntax.types import DocumentTest, SequenceType
+from xcql.translate import emission as to
+from xcql.translate.rules import FragmentRules, ResolveLookedAt, looked_at_tsids
+
+Strategy = Literal["caq", "qac", "qac+", "auto"]
+STRATEGIES: tuple[Strategy, ...] = ("caq", "qac", "qac+", "auto")
+Tags = TagStructure | str | bytes | Path
+
+# anything that may be a variable of the query
+_VARIABLE = re.compile(r"\$\s*([\w.:\-]+)")
+_SECOND_PART = (VariableDecl, ContextItemDecl, FunctionDecl, OptionDecl)
+
+
+@dataclass(frozen=True, slots=True)
+class Translation:
+    """A query in standard XQuery.
+
+    `module` is its syntax tree and `text` what it says; `notes` tell how each stream is read, and
+    why. `strategy` is the one that was asked for. `streams` names the streams by the variables
+    that take their fragments files.
+    """
+
+    module: MainModule
+    text: str
+    strategy: Strategy
+    warnings: tuple[Diagnostic, ...] = ()
+    notes: tuple[str, ...] = ()
+    streams: Mapping[str, str] = field(default_factory=dict)
+
+
+def translate(
+    query: str | Source | MainModule,
+    tags: Tags | Mapping[str, Tags],
+    strategy: Strategy = "auto",
+) -> Translation:
+    """Translate a query over streams of fragments to standard XQuery 3.1.
+
+    `tags` are the Tag Structures of the streams by name, as XML text, path or value; one alone
+    stands for the only stream that the query names. The strategies are the paper's: `caq` builds the
+    temporal view and asks it, `qac` follows holes on the way of the query, `qac+` goes to fillers
+    by their tags at once; `auto` is the fastest that is exact. All of them give the same answer.
+
+    >>> tags = '''<structure><tag type="snapshot" id="1" name="list">
+    ...   <tag type="temporal" id="2" name="item"/></tag></structure>'''
+    >>> print(translate('stream("s")/list/item', {"s": tags}, "qac").text.splitlines()[-1])
+    xcql:get_fillers($s, xcql:get_fillers($s, 0)/list/hole/@id)/item
+    """
+    if strategy not in STRATEGIES:
+        raise error(
+            "XCQL0403", f"there is no strategy '{strategy}'", hints=["caq, qac, qac+ or auto"]
+        )
+    module = query if isinstance(query, MainModule) else parse(query)
+    if not isinstance(module, MainModule):
+        raise error("XPST0003", "a library module has nothing to translate", module.span)
+    graphs = {name: TagGraph(_structure(given)) for name, given in _by_name(module, tags).items()}
+    return _Translator(module, graphs, strategy).translation()
+
+
+def _by_name(module: MainModule, tags: Tags | Mapping[str, Tags]) -> Mapping[str, Tags]:
+    if isinstance(tags, Mapping):
+        return tags
+    from xcql.syntax.functions import FunctionCall
+    from xcql.syntax.literals import StringLiteral
+
+    names = {
+        part.arguments[0].value
+        for part in walk(module)
+        if isinstance(part, FunctionCall)
+        and part.name.local == "stream"
+        and len(part.arguments) == 1
+        and isinstance(part.arguments[0], StringLiteral)
+    }
+    # the query may be about one stream only: then the tags are that stream's
+    return {next(iter(names)) if len(names) == 1 else "stream": tags}
+
+
+def _structure(given: Tags) -> TagStructure:
+    if isinstance(given, TagStructure):
+        return given
+    if isinstance(given, bytes) or (isinstance(given, str) and is_xml_text(given)):
+        return parse_tags(given)
+    return read_tags(given)
+
+
+class _Translator:
+    """One translation: tried on fragments, and again with views where fragments will not do."""
+
+    def __init__(
+        self, module: MainModule, graphs: Mapping[str, TagGraph], strategy: Strategy
+    ) -> None:
+        self._module = module
+        self._graphs = graphs
+        self._strategy: Strategy = strategy
+        self._names = Namespaces.of(module.declarations)
+        self._variables = _fresh_variables(module, graphs)
+        self._reasons: dict[str, tuple[str, Span]] = {}
+
+    def translation(self) -> Translation:
+        caq = self._strategy == "caq"
+        views = frozenset(self._graphs) if caq else frozenset[str]()
+        while True:
+            rules = FragmentRules(
+                self._graphs,
+                self._variables,
+                views,
+                self._strategy in ("qac+", "auto"),
+                self._names.element,
+            )
+            walker = Walker(self._module, self._graphs, rules)
+            try:
+                rewritten = walker.run()
+                break
+            except NeedsView as need:
+                views |= need.streams
+                for stream in need.streams:
+                    self._reasons[stream] = (need.reason, need.span)
+        with deep_recursion():
+            rewritten = ResolveLookedAt(walker).transform(rewritten)
+        used = [
+            name
+            for name in self._graphs
+            if any(
+                isinstance(part, VariableRef)
+                and part.name.prefix is None
+                and part.name.local == self._variables[name]
+                for part in walk(rewritten)
+            )
+        ]
+        module = self._with_streams(rewritten, walker, views, used)
+        return Translation(
+            module,
+            emit(module),
+            self._strategy,
+            (*self._module.warnings, *walker.warnings.values()),
+            tuple(self._notes(views, used, rules, walker)),
+            {_files(self._variables[name]): name for name in used},
+        )
+
+    def _with_streams(
+        self, module: MainModule, walker: Walker, views: frozenset[str], used: list[str]
+    ) -> MainModule:
+        """The module with the library imported and a variable for each stream."""
+        span = module.span
+        first = [d for d in module.declarations if not isinstance(d, _SECOND_PART)]
+        second = [d for d in module.declarations if isinstance(d, _SECOND_PART)]
+        library = ModuleImport(to.NAMESPACE, to.PREFIX, ("xcql.xqm",), span=span)
+        streams: list[Declaration] = []
+        for name in used:
+            streams += self._stream_declarations(name, walker, name in views, span)
+        return replace(
+            module,
+            declarations=(*first, library, *streams, *second),
+            version=module.version or "3.1",
+            warnings=(),
+        )
+
+    def _stream_declarations(
+        self, name: str, walker: Walker, as_view: bool, span: Span
+    ) -> list[Declaration]:
+        """`$x`: the fragments of a stream by id, or its temporal view made of them."""
+        graph = self._graphs[name]
+        files = _files(self._variables[name])
+        files_type = SequenceType(DocumentTest(span=span), "*", span=span)
+        value: Expr = to.call(
+            "fragments", to.variable(files, span), to.tag_map(graph, span), span=span
+        )
+        if as_view:
+            looked_at: tuple[Expr, ...] = ()
+            if self._strategy != "caq":
+                tsids = looked_at_tsids(walker, walker.view_origin(name))
+                if len(tsids) < len(to.tsids(graph, graph.fragmented)):
+                    looked_at = (to.strings(tsids, span),)
+            value = to.call("view", value, *looked_at, span=span)
+        return [
+            VariableDecl((), Name(files, span=span), files_type, None, external=True, span=span),
+            VariableDecl((), Name(self._variables[name], span=span), None, value, span=span),
+        ]
+
+    def _notes(
+        self, views: frozenset[str], used: list[str], rules: FragmentRules, walker: Walker
+    ) -> list[str]:
+        notes = []
+        for name in used:
+            if name not in views:
+                how = "qac+" if rules.folded else "qac"
+                notes.append(f'stream "{name}": {how}, from its fragments')
+            elif self._strategy == "caq":
+                notes.append(f'stream "{name}": caq, the whole temporal view is built')
+            else:
+                reason, span = self._reasons[name]
+                tsids = looked_at_tsids(walker, walker.view_origin(name))
+                kept = f"with fillers of tsid {', '.join(tsids)}" if tsids else "without fillers"
+                notes.append(
+                    f'stream "{name}": a view {kept}, since {reason}'
+                    f" (line {span.line}, column {span.column})"
+                )
+        for span, how in dict.fromkeys(rules.folded):
+            notes.append(
+                f"{' '.join(span.text.split())}: {how}; the levels above are not looked at"
+            )
+        return notes
+
+
+def _fresh_variables(module: MainModule, graphs: Mapping[str, TagGraph]) -> dict[str, str]:
+    """A variable for each stream that the query does not use; `#` for versions in `#[last]`."""
+    taken = set(_VARIABLE.findall(module.span.source.text))
+    fresh: dict[str, str] = {}
+    for stream in (*graphs, "#"):
+        base = "versions" if stream == "#" else _as_name(stream)
+        name, number = base, 1
+        while name in taken:
+            number += 1
+            name = f"{base}{number}"
+        fresh[stream] = name
+        taken |= {name, _files(name)}
+    return fresh
+
+
+def _files(variable: str) -> str:
+    """The variable that takes the fragments files of a stream."""
+    return f"{variable}-fragments"
+
+
+def _as_name(stream: str) -> str:
+    name = "".join(c if c.isalnum() or c in "_-" else "_" for c in stream)
+    return name if name and not name[0].isdigit() and name[0] != "-" else f"stream_{name}"

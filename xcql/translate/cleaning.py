@@ -1,0 +1,169 @@
+"""Fragments files that any XQuery processor can read, and that hold nothing without a place.
+
+The library takes fragments as XCQL's reader accepts them. What the reader has to mend or leave out
+is mended or left out in a copy: files that are not XML by themselves, rejected fragments, holes
+that stand where their filler's tag is not declared, and snapshot elements in fillers of their own,
+which are put in the place of their holes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from xml.parsers import expat
+from xml.sax.saxutils import quoteattr
+
+from xcql.model.fragments import ROOT_ID, Fragment
+from xcql.model.history import History, histories
+from xcql.model.read import FragmentBatch, read_all
+from xcql.model.tags import TagStructure
+from xcql.model.time import START, format_begin
+
+
+@dataclass(frozen=True, slots=True)
+class CleanCopy:
+    """A copy of a stream's fragments, and why it was made."""
+
+    path: Path
+    reason: str
+
+
+def clean_copy(
+    name: str,
+    files: Sequence[Path],
+    tags: TagStructure,
+    now: datetime,
+    folder: Path | None = None,
+) -> CleanCopy | None:
+    """Write a clean copy of fragments files if they need one; None if they can be read as they
+    are."""
+    batch = read_all(files, tags)
+    stream = histories(batch.fragments, tags, datetime.max)
+    conflicts = {(r.file, r.offset) for r in stream.rejected}
+    kept = [f for f in batch.fragments if (f.file, f.offset) not in conflicts]
+    current = histories(kept, tags, now).by_id
+    cleaner = _Cleaner(tags, stream.by_id, current)
+    reason = _why(files, batch, bool(conflicts)) or cleaner.why(kept)
+    if reason is None:
+        return None
+    path = (folder or files[0].parent) / f"{name}.clean.xml"
+    lines = [b"<fragments>", *(cleaner.fragment(fragment) for fragment in kept), b"</fragments>\n"]
+    path.write_bytes(b"\n".join(lines))
+    return CleanCopy(path, reason)
+
+
+def _why(files: Sequence[Path], batch: FragmentBatch, conflicts: bool) -> str | None:
+    """What is wrong with the files as they are."""
+    if len(files) != 1 or files[0].is_dir():
+        return "there are several files"
+    if files[0].suffix == ".gz":
+        return "the file is packed"
+    if batch.rejected or conflicts:
+        return "some fragments have no place in the stream"
+    return _why_not_xml(files[0].read_bytes())
+
+
+def _why_not_xml(data: bytes) -> str | None:
+    """Why a processor cannot read a file as the reader does."""
+    plain = True
+    depth = 0
+    parser = expat.ParserCreate(namespace_separator=" ")
+
+    def start(name: str, attributes: dict[str, str]) -> None:
+        nonlocal plain, depth
+        depth += 1
+        # fragments are looked for in no namespace, two levels down
+        if (depth == 2 or name.endswith("hole")) and " " in name:
+            plain = False
+        if (depth == 2 or name == "hole") and attributes.get("id", "").strip() != attributes.get(
+            "id", ""
+        ):
+            plain = False
+
+    def end(name: str) -> None:
+        nonlocal depth
+        depth -= 1
+
+    def namespace(prefix: str | None, uri: str) -> None:
+        nonlocal plain
+        if depth < 2:
+            plain = False
+
+    def doctype(*_: object) -> None:
+        nonlocal plain
+        plain = False
+
+    parser.StartElementHandler = start
+    parser.EndElementHandler = end
+    parser.StartNamespaceDeclHandler = namespace
+    parser.StartDoctypeDeclHandler = doctype
+    try:
+        parser.Parse(data, True)
+    except expat.ExpatError:
+        return "the file is not well-formed XML by itself"
+    return None if plain else "the file has namespaces, blanks in ids, or a DTD"
+
+
+class _Cleaner:
+    """Writes fragments anew, with holes only where something can come."""
+
+    def __init__(
+        self, tags: TagStructure, known: dict[str, History], current: dict[str, History]
+    ) -> None:
+        self._tags = tags
+        self._known = known
+        self._current = current
+
+    def why(self, fragments: Sequence[Fragment]) -> str | None:
+        for fragment in fragments:
+            for hole in fragment.holes:
+                history = self._known.get(hole.id)
+                if history is None:
+                    continue
+                if not self._is_declared(history, hole.parent):
+                    return "a hole stands where its filler's tag is not declared"
+                if history.tag.kind == "snapshot":
+                    return "a snapshot element stands in a filler of its own"
+        return None
+
+    def _is_declared(self, history: History, parent: str) -> bool:
+        above = self._tags.by_id(parent)
+        assert above is not None
+        child = self._tags.child(above, history.tag.name.uri, history.tag.name.local)
+        return child is not None and child.id == history.tag.id
+
+    def fragment(self, fragment: Fragment) -> bytes:
+        attributes = f" id={quoteattr(fragment.id)}"
+        if fragment.tsid is not None:
+            attributes += f" tsid={quoteattr(fragment.tsid)}"
+        if fragment.valid_time is not None and fragment.valid_time != START:
+            attributes += f' validTime="{format_begin(fragment.valid_time)}"'
+        for prefix, uri in fragment.namespaces:
+            if prefix not in ("xml", "stream"):
+                attributes += f" xmlns{':' if prefix else ''}{prefix}={quoteattr(uri)}"
+        content = self._content(fragment, frozenset({fragment.id}))
+        return f"<{fragment.op}{attributes}>".encode() + content + f"</{fragment.op}>".encode()
+
+    def _content(self, fragment: Fragment, inside: frozenset[str]) -> bytes:
+        """The element, with holes in their plain form."""
+        parts, position = [], 0
+        for hole in fragment.holes:
+            parts += [
+                fragment.content[position : hole.start],
+                self._hole(hole.id, hole.parent, inside),
+            ]
+            position = hole.end
+        return b"".join([*parts, fragment.content[position:]])
+
+    def _hole(self, id: str, parent: str, inside: frozenset[str]) -> bytes:
+        history = self._known.get(id)
+        if history is not None and not self._is_declared(history, parent):
+            return b""
+        if history is not None and history.tag.kind == "snapshot" and id != ROOT_ID:
+            current = self._current.get(id)
+            if current is None or id in inside:
+                return b""
+            return self._content(current.versions[-1].fragment, inside | {id})
+        return f'<hole xmlns="" id={quoteattr(id)}/>'.encode()

@@ -1,0 +1,108 @@
+"""The calls of the library `xcql.xqm`, as syntax nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from xcql.analysis.graph import TagGraph
+from xcql.analysis.walker import then
+from xcql.model.tags import Tag
+from xcql.source import Span
+from xcql.syntax.construct import MapConstructor, MapEntry
+from xcql.syntax.functions import FunctionCall
+from xcql.syntax.literals import IntegerLiteral, Sequence, StringLiteral, VariableRef
+from xcql.syntax.node import Expr, Name, node
+from xcql.syntax.path import AxisStep, NameTest
+
+PREFIX = "xcql"
+NAMESPACE = "urn:xcql"
+
+
+@node
+class LookedAt(Expr):
+    """The tags that the query looks at in trees of an origin: known when all has been walked.
+
+    `tops` are the tags that the trees begin at.
+    """
+
+    origin: int
+    tops: frozenset[str]
+
+
+def call(name: str, *arguments: Expr, span: Span) -> FunctionCall:
+    """A call of a function of the library."""
+    return FunctionCall(Name(name, prefix=PREFIX, span=span), arguments, span=span)
+
+
+def standard_call(name: str, *arguments: Expr, span: Span, prefix: str | None = None) -> Expr:
+    return FunctionCall(Name(name, prefix=prefix, span=span), arguments, span=span)
+
+
+def library_variable(name: str, span: Span) -> Expr:
+    return VariableRef(Name(name, prefix=PREFIX, span=span), span=span)
+
+
+def variable(name: str, span: Span) -> Expr:
+    return VariableRef(Name(name, span=span), span=span)
+
+
+def get_fillers(stream: str, ids: Expr, span: Span) -> Expr:
+    return call("get_fillers", variable(stream, span), ids, span=span)
+
+
+def root_fillers(stream: str, span: Span) -> Expr:
+    return get_fillers(stream, IntegerLiteral(0, span=span), span)
+
+
+def hole_ids(base: Expr, default_namespace: str) -> Expr:
+    """`base/hole/@id`"""
+    uri = "" if default_namespace else None
+    name = Name("hole", uri=uri, span=base.span)
+    hole = AxisStep("child", NameTest(name, span=base.span), span=base.span)
+    id_test = NameTest(Name("id", span=base.span), span=base.span)
+    return then(base, hole, AxisStep("attribute", id_test, span=base.span))
+
+
+def filler_step(default_namespace: str, span: Span) -> AxisStep:
+    uri = "" if default_namespace else None
+    return AxisStep("child", NameTest(Name("filler", uri=uri, span=span), span=span), span=span)
+
+
+def strings(values: Iterable[str], span: Span) -> Expr:
+    items: tuple[Expr, ...] = tuple(StringLiteral(value, span=span) for value in values)
+    return items[0] if len(items) == 1 else Sequence(items, span=span)
+
+
+def tsids(graph: TagGraph, tags: Iterable[str]) -> list[str]:
+    """The tsids that fillers of these tags can have: the tags' ids, and those of references."""
+    known = set(tags)
+    return sorted(
+        (tag.id for tag in _all(graph.structure.root) if graph.tag(tag.id).id in known),
+        key=lambda id: (len(id), id),
+    )
+
+
+def tag_map(graph: TagGraph, span: Span) -> Expr:
+    """For each tag that has fillers its type and the tags of the fillers that it stands in."""
+    root = graph.structure.root.id
+    entries = {}
+    for tag in _all(graph.structure.root):
+        target = graph.tag(tag.id)
+        if target.is_fragmented or target.id == root:
+            values = (target.kind, *tsids(graph, graph.filler_parents(target.id)))
+            entries[tag.id] = strings(values, span)
+    return MapConstructor(
+        tuple(
+            MapEntry(StringLiteral(id, span=span), value, span=span)
+            for id, value in entries.items()
+        ),
+        span=span,
+    )
+
+
+def _all(root: Tag) -> Iterable[Tag]:
+    pending = [root]
+    while pending:
+        tag = pending.pop()
+        yield tag
+        pending += reversed(tag.children)

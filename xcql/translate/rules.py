@@ -1,0 +1,318 @@
+"""What streams, steps across holes, projections and time become in standard XQuery.
+
+| XCQL | XQuery |
+| --- | --- |
+| `stream(x)` | `get_fillers($x, 0)`, or `$x` where that is the temporal view |
+| `e/A` across holes | `get_fillers($x, e'/hole/@id)/A` |
+| `stream(x)/.../A`, by tag | `get_fillers_by_tsid($x, "id of A")/A` |
+| `e?[tb, te]` | `interval_projection(e', tb, te)` |
+| `e#[vb, ve]` | `version_projection(e', vb, ve)` |
+| `vtFrom(e)`, `vtTo(e)` | the same, of the library |
+| `a before b` | `before(lifespan(a), lifespan(b))` |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from collections.abc import Sequence as SequenceOf
+from dataclasses import replace
+
+from xcql.analysis.graph import TagGraph
+from xcql.analysis.types import DOCUMENT, PLAIN, Nodes, Type
+from xcql.analysis.walk_paths import is_anywhere, predicates
+from xcql.analysis.walk_values import is_boolean
+from xcql.analysis.walker import Env, NeedsView, Rules, Typed, Walker, then
+from xcql.source import Span
+from xcql.syntax.flwor import Flwor, Let
+from xcql.syntax.functions import FunctionCall, InlineFunction, NamedFunctionRef
+from xcql.syntax.literals import StringLiteral, VariableRef
+from xcql.syntax.node import Expr, Name, Node, Transformer, walk
+from xcql.syntax.operators import Binary, SimpleMap
+from xcql.syntax.path import AxisStep
+from xcql.syntax.temporal import (
+    AllenComparison,
+    DateLiteral,
+    DateTimeLiteral,
+    DurationLiteral,
+    IntervalProjection,
+    LastVersion,
+    Now,
+    Start,
+    TimeInterval,
+    VersionProjection,
+)
+from xcql.syntax.types import AnyKindTest
+from xcql.translate import emission as to
+
+
+class FragmentRules(Rules):
+    """The rules for one translation.
+
+    `views` are the streams that are asked by their temporal view, all others by their fragments;
+    `by_tag` says whether a path that leads to fillers may go there at once, as QaC+ does.
+    """
+
+    def __init__(
+        self,
+        graphs: Mapping[str, TagGraph],
+        variables: Mapping[str, str],
+        views: frozenset[str],
+        by_tag: bool,
+        default_namespace: str,
+    ) -> None:
+        self.graphs = graphs
+        self.variables = variables
+        self.views = views
+        self.by_tag = by_tag
+        self.default_namespace = default_namespace
+        self.folded: list[tuple[Span, str]] = []
+
+    # ------------------------------------------------------------------ streams and holes
+
+    def stream(self, walker: Walker, name: str, call: FunctionCall, env: Env) -> Typed:
+        if name in self.views:
+            return Typed(
+                to.variable(self.variables[name], call.span),
+                super().stream(walker, name, call, env).type,
+            )
+        root = self.graphs[name].structure.root.id
+        nodes = Nodes(name, frozenset({DOCUMENT}), frozenset(), frozenset({root}))
+        tree = walker.new_tree(env)
+        return Typed(
+            to.root_fillers(self.variables[name], call.span), Type((nodes,), one=True, tree=tree)
+        )
+
+    def cross(self, base: Expr, nodes: Nodes, step: AxisStep, each: bool) -> Expr:
+        stream = self.variables[nodes.stream]
+        if each:
+            fillers = to.call(
+                "get_fillers_list", to.variable(stream, step.span), base, span=step.span
+            )
+            return then(fillers, to.filler_step(self.default_namespace, step.span), step)
+        ids = to.hole_ids(base, self.default_namespace)
+        return then(to.get_fillers(stream, ids, base.span.to(step.span)), step)
+
+    def fill(self, base: Expr, nodes: Nodes, tags: frozenset[str]) -> Expr:
+        tsids = to.strings(to.tsids(self.graphs[nodes.stream], tags), base.span)
+        stream = to.variable(self.variables[nodes.stream], base.span)
+        return to.call("temporalize", stream, base, tsids, span=base.span)
+
+    def whole(self, base: Expr, nodes: Nodes, origin: int | None = None) -> Expr:
+        span = base.span
+        stream = to.variable(self.variables[nodes.stream], span)
+        looked_at = () if origin is None else (to.LookedAt(origin, nodes.tags, span=span),)
+        if nodes.tags == {DOCUMENT}:
+            view = to.call("view", stream, *looked_at, span=span)
+            always = isinstance(base, VariableRef) or _is_library_call(base, "get_fillers")
+            return view if always else SimpleMap(base, view, span=span)
+        return to.call("temporalize", stream, base, *looked_at, span=span)
+
+    def needs_view(self, streams: frozenset[str], reason: str, span: Span) -> None:
+        if not streams <= self.views:
+            raise NeedsView(streams - self.views, reason, span)
+
+    def fold(self, walker: Walker, steps: SequenceOf[Expr], env: Env) -> tuple[Typed, int] | None:
+        """`stream(x)/.../A` -> `get_fillers_by_tsid($x, ids of A)/A`, where no step on the way
+        has a predicate, and A stands nowhere else and not inside itself"""
+        name = self._stream_name(walker, steps[0], env) if self.by_tag else None
+        if name is None or name in self.views:
+            return None
+        best = None
+        for position, tags in self._reached(name, steps, env):
+            step = steps[position]
+            assert isinstance(step, AxisStep)
+            nodes = Nodes(name, tags, frozenset(), tags)
+            type_ = Type((nodes,), tree=walker.new_tree(env))
+            walked = predicates(walker, step, type_, env)
+            types = walker.types
+            if all(is_boolean(p, types.get(id(p), PLAIN)) for p in step.predicates):
+                best = position, tags, walked, type_
+        if best is None:
+            return None
+        position, tags, walked, type_ = best
+        span = steps[0].span.to(steps[position].span)
+        tsids = to.tsids(self.graphs[name], tags)
+        self.folded.append((span, f"by tsid {', '.join(tsids)}"))
+        fillers = to.call(
+            "get_fillers_by_tsid",
+            to.variable(self.variables[name], span),
+            to.strings(tsids, span),
+            span=span,
+        )
+        return Typed(then(fillers, walked), type_), position + 1
+
+    def _stream_name(self, walker: Walker, first: Expr, env: Env) -> str | None:
+        """The stream that a path begins at, if it begins at one."""
+        if not isinstance(first, FunctionCall) or first.name.local != "stream":
+            return None
+        (nodes, *_) = walker.walk(first, env).type.nodes or (None,)
+        return nodes.stream if nodes is not None else None
+
+    def _reached(
+        self, name: str, steps: SequenceOf[Expr], env: Env
+    ) -> list[tuple[int, frozenset[str]]]:
+        """The steps at which a path from a stream has come to fillers, with their tags."""
+        graph = self.graphs[name]
+        tags, anywhere, found = frozenset({DOCUMENT}), False, []
+        for position, step in enumerate(steps[1:], start=1):
+            if is_anywhere(step):
+                anywhere = True
+                continue
+            if not isinstance(step, AxisStep) or step.axis != "child":
+                break
+            test = env.names.element_test(step.test)
+            if test is None or isinstance(step.test, AnyKindTest):
+                break
+            if anywhere:
+                tags |= frozenset().union(*(graph.below(tag) for tag in tags))
+            tags = frozenset(
+                child.id for tag in tags for child in graph.children(tag) if test(child)
+            )
+            anywhere = False
+            if (
+                tags
+                and tags <= graph.fragmented - {graph.structure.root.id}
+                and all(graph.has_one_place(tag) for tag in tags)
+                and not graph.nest(tags)
+            ):
+                found.append((position, tags))
+            if step.predicates:
+                break
+        return found
+
+    # ------------------------------------------------------------------ projections and time
+
+    def interval_projection(
+        self, node: IntervalProjection, base: Expr, begin: Expr, end: Expr | None
+    ) -> Expr:
+        first = _bound(node.interval.begin, begin)
+        last = first if end is None else _bound(node.interval.end, end)
+        return to.call("interval_projection", base, first, last, span=node.span)
+
+    def version_projection(
+        self, node: VersionProjection, base: Expr, first: Expr, last: Expr | None
+    ) -> Expr:
+        last = first if last is None else last
+        if not any(
+            isinstance(part, LastVersion) for bound in (first, last) for part in walk(bound)
+        ):
+            return to.call("version_projection", base, first, last, span=node.span)
+        # e#[last] -> let $versions := e' return version_projection($versions, count($versions), …)
+        name = Name(self.variables["#"], span=node.span)
+        count = _CountVersions(name)
+        projection = to.call(
+            "version_projection",
+            VariableRef(name, span=node.span),
+            count.transform(first),
+            count.transform(last),
+            span=node.span,
+        )
+        return Flwor((Let(name, base, span=base.span),), projection, span=node.span)
+
+    def temporal(self, node: Expr) -> Expr:
+        span = node.span
+        match node:
+            case DateLiteral():
+                return _constructor("date", node.text, span)
+            case DateTimeLiteral():
+                return _constructor("dateTime", node.text, span)
+            case DurationLiteral():
+                return _constructor(_duration_kind(node.text), node.text, span)
+            case Now() | FunctionCall(name=Name(local="now")):
+                return to.library_variable("now", span)
+            case Start() | FunctionCall(name=Name(local="start")):
+                return to.library_variable("start", span)
+            case FunctionCall(name=Name(local="vtFrom" | "vtTo" as local)):
+                return to.call(local, *node.arguments, span=span)
+            case FunctionCall(name=Name(local="implicit-timezone")):
+                return _constructor("dayTimeDuration", "PT0S", span)
+            case FunctionCall(name=Name(local=local)):
+                # the instant of the evaluation, as a dateTime, a date or a time
+                instant = to.call("current-dateTime", span=span)
+                if local == "current-dateTime":
+                    return instant
+                kind = local.removeprefix("current-")
+                return to.standard_call(kind, instant, span=span, prefix="xs")
+            case NamedFunctionRef(name=Name(local="now" | "start" as local)):
+                body = to.library_variable(local, span)
+                return InlineFunction((), (), None, body, span=span)
+            case NamedFunctionRef():
+                return replace(node, name=replace(node.name, prefix=to.PREFIX, uri=None))
+            case Binary():
+                name = "plus" if node.op == "+" else "minus"
+                return to.call(name, node.left, node.right, span=span)
+            case AllenComparison():
+                left, right = _interval(node.left), _interval(node.right)
+                return to.call(node.relation, left, right, span=span)
+        return node
+
+
+def _bound(written: Expr | None, walked: Expr) -> Expr:
+    """A bound of an interval: a literal as its text, as the paper writes it."""
+    if isinstance(written, DateLiteral | DateTimeLiteral):
+        return StringLiteral(written.text, span=written.span)
+    return walked
+
+
+def _interval(operand: Node) -> Expr:
+    """An operand of one of Allen's relations: begin and end."""
+    if isinstance(operand, TimeInterval):
+        end = operand.begin if operand.end is None else operand.end
+        return to.call("interval", operand.begin, end, span=operand.span)
+    assert isinstance(operand, Expr)
+    return to.call("lifespan", operand, span=operand.span)
+
+
+def _constructor(kind: str, text: str, span: Span) -> Expr:
+    return to.standard_call(kind, StringLiteral(text, span=span), span=span, prefix="xs")
+
+
+def _duration_kind(text: str) -> str:
+    date_part = text.partition("T")[0]
+    if "Y" not in date_part and "M" not in date_part:
+        return "dayTimeDuration"
+    return "duration" if "T" in text or "D" in text else "yearMonthDuration"
+
+
+def _is_library_call(expr: Expr, name: str) -> bool:
+    return (
+        isinstance(expr, FunctionCall) and expr.name.prefix == to.PREFIX and expr.name.local == name
+    )
+
+
+class _CountVersions(Transformer):
+    """Writes `count($versions)` for the `last` of a version interval."""
+
+    def __init__(self, versions: Name) -> None:
+        self._versions = versions
+
+    def transform_LastVersion(self, target: LastVersion) -> Node:
+        value = VariableRef(self._versions, span=target.span)
+        return to.standard_call("count", value, span=target.span)
+
+
+class ResolveLookedAt(Transformer):
+    """Puts in the tags that the query looks at, now that it has been walked to its end."""
+
+    def __init__(self, walker: Walker) -> None:
+        self._walker = walker
+
+    def transform_FunctionCall(self, target: FunctionCall) -> Node:
+        if not target.arguments or not isinstance(target.arguments[-1], to.LookedAt):
+            return target
+        *before, looked_at = target.arguments
+        assert isinstance(looked_at, to.LookedAt)
+        tsids = looked_at_tsids(self._walker, looked_at.origin, looked_at.tops)
+        if not tsids and target.name.local == "temporalize":
+            return before[-1]
+        return replace(target, arguments=(*before, to.strings(tsids, target.span)))
+
+
+def looked_at_tsids(
+    walker: Walker, origin: int, tops: frozenset[str] = frozenset({DOCUMENT})
+) -> list[str]:
+    """The tsids of the fillers that trees of an origin need, below their tops: what is looked at,
+    and what leads there."""
+    graph = walker.graphs[walker.origin_streams[origin]]
+    tags = walker.origins[origin]
+    return to.tsids(graph, (graph.above(tags) | tags) & graph.fragmented_below(*tops))
