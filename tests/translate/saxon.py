@@ -80,6 +80,6 @@ def agree(
         text = translated(query, streams, now, strategy, folder)
         answer = run(text)
         assert same_form(answer) == same_form(expected), (
-            f"{strategy} differs for: {query}\n{text[text.index('declare variable $'):][-3000:]}"
+            f"{strategy} differs for: {query}\n{text[text.index('declare variable $') :][-3000:]}"
         )
     return expected

@@ -13,9 +13,9 @@ DOCUMENT = ""
 class Nodes:
     """Elements of a stream, or its document, by the ids of the tags that they can have.
 
-    `filled` are the tags whose fillers stand in the place of their holes in these trees; None stands
-    for all tags. `tops` are the tags at which one of these trees may begin, although the temporal
-    view goes on above. `origin` tells apart trees that hold only what the query looks at.
+    `filled` are the tags whose fillers stand in the place of their holes in these trees; None
+    stands for all tags. `tops` are the tags at which one of these trees may begin, although the
+    temporal view goes on above. `origin` tells apart trees that hold only what the query looks at.
     """
 
     stream: str

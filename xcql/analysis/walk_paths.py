@@ -9,8 +9,9 @@
 | `e[pred]` | `predicates` |
 | the other axes | `self_step`, `upward_step`, `sideways_step` |
 
-An element that has holes is given as it stands in its filler. A step that stays inside the filler is
-left as it is; one that crosses holes becomes a call; where both can happen, holes are filled first.
+An element that has holes is given as it stands in its filler. A step that stays inside the filler
+is left as it is; one that crosses holes becomes a call; where both can happen, holes are filled
+first.
 """
 
 from __future__ import annotations

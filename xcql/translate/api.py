@@ -67,9 +67,9 @@ def translate(
     """Translate a query over streams of fragments to standard XQuery 3.1.
 
     `tags` are the Tag Structures of the streams by name, as XML text, path or value; one alone
-    stands for the only stream that the query names. The strategies are the paper's: `caq` builds the
-    temporal view and asks it, `qac` follows holes on the way of the query, `qac+` goes to fillers
-    by their tags at once; `auto` is the fastest that is exact. All of them give the same answer.
+    stands for the only stream that the query names. The strategies are the paper's: `caq` builds
+    the temporal view and asks it, `qac` follows holes on the way of the query, `qac+` goes to
+    fillers by their tags at once; `auto` is the fastest that is exact. All give the same answer.
 
     >>> tags = '''<structure><tag type="snapshot" id="1" name="list">
     ...   <tag type="temporal" id="2" name="item"/></tag></structure>'''

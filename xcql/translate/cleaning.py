@@ -8,7 +8,7 @@ which are put in the place of their holes.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -110,7 +110,7 @@ class _Cleaner:
     """Writes fragments anew, with holes only where something can come."""
 
     def __init__(
-        self, tags: TagStructure, known: dict[str, History], current: dict[str, History]
+        self, tags: TagStructure, known: Mapping[str, History], current: Mapping[str, History]
     ) -> None:
         self._tags = tags
         self._known = known
