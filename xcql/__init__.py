@@ -15,14 +15,16 @@ if TYPE_CHECKING:
     from xcql.evaluate.api import evaluate as evaluate
     from xcql.parser import parse as parse
     from xcql.syntax.emitter import emit as emit
+    from xcql.translate.api import translate as translate
 
-__all__ = ["Diagnostic", "XcqlError", "__version__", "emit", "evaluate", "parse"]
+__all__ = ["Diagnostic", "XcqlError", "__version__", "emit", "evaluate", "parse", "translate"]
 
 # public name -> the module that defines it, imported at first use
 _LAZY = {
     "evaluate": "xcql.evaluate.api",
     "emit": "xcql.syntax.emitter",
     "parse": "xcql.parser",
+    "translate": "xcql.translate.api",
 }
 
 

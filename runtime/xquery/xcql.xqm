@@ -2,8 +2,8 @@ xquery version "3.1";
 (:~
  : What translated XCQL queries call, in standard XQuery 3.1.
  :
- : A stream is a map: `fillers`, all fragments of an id in order of arrival, by id, and `tags`, for
- : each tag that has fillers its type and the tags that such fillers stand in. The paper's words are
+ : A stream is a map: `fragments` in order of arrival, `fillers`, all fragments of an id, by id, and
+ : `tags`, for each tag that has fillers its type and the tags of the fillers that it stands in. The paper's words are
  : kept: get_fillers, temporalize, interval_projection, version_projection, vtFrom, vtTo.
  :
  : The fragments are those that XCQL's reader accepts: each filler holds one element of its tag, and
@@ -21,24 +21,32 @@ declare variable $xcql:start as xs:dateTime := xs:dateTime("0001-01-01T00:00:00"
 
 (: ---------------------------------------------------------------- fragments and versions :)
 
-(:~ The stream that fragments files hold; what follows an <eos/> does not count. :)
+(:~ The fragments that files hold, in order of arrival; what follows an <eos/> does not count. :)
 declare function xcql:fragments($files as document-node()*, $tags as map(xs:string, xs:string+))
   as map(xs:string, item()*)
 {
-  let $fragments :=
-    for $file in $files
-    let $end := ($file/*/Q{}eos)[1]
-    return
-      if (fn:empty($end)) then $file/*/*
-      else $file/*/*[. << $end]
-  return map {
-    "fillers" : map:merge(
-      for $fragment in $fragments
-      group by $id := fn:string($fragment/@id)
-      return map:entry($id, $fragment)
-    ),
+  map {
+    "fragments" :
+      for $file in $files
+      let $end := ($file/*/Q{}eos)[1]
+      return
+        if (fn:empty($end)) then $file/*/*
+        else $file/*/*[. << $end],
     "tags" : $tags
   }
+};
+
+(:~ A stream: fragments that can be found by their id. :)
+declare function xcql:stream($fragments as map(*)) as map(xs:string, item()*) {
+  map:put($fragments, "fillers", xcql:by-id($fragments?fragments))
+};
+
+declare %private function xcql:by-id($fragments as element()*) as map(xs:string, element()+) {
+  map:merge(
+    for $fragment in $fragments
+    group by $id := fn:string($fragment/@id)
+    return map:entry($id, $fragment)
+  )
 };
 
 (:~
@@ -50,7 +58,7 @@ declare function xcql:get_fillers($stream as map(*), $ids as xs:anyAtomicType*)
 {
   element { fn:QName("", "filler") } {
     for $id in $ids
-    for $version in xcql:versions($stream, fn:string($id))
+    for $version in xcql:versions($stream?fillers(fn:string($id)), $stream?tags)
     return xcql:element($version)
   }
 };
@@ -67,54 +75,55 @@ declare function xcql:get_fillers_list($stream as map(*), $elements as element()
 
 (:~
  : All versions of the fillers of these tags that the root leads to, each as often as the temporal
- : view has it, in document order. Holes are followed in the fragments, nothing is copied on the way.
+ : view has it, in document order. Holes are followed in the fragments as they are; only fragments
+ : of these tags and of those that lead to them are looked at.
  :)
-declare function xcql:get_fillers_by_tsid($stream as map(*), $tsids as xs:string+)
+declare function xcql:get_fillers_by_tsid($fragments as map(*), $tsids as xs:string+)
   as element(Q{}filler)
 {
-  let $above := xcql:above($stream, $tsids)
+  let $tags := $fragments?tags
+  let $needed := xcql:above($tags, $tsids)
+  let $fillers := xcql:by-id($fragments?fragments[@tsid = $needed or fn:not(@tsid)])
   return
     element { fn:QName("", "filler") } {
-      for $root in xcql:versions($stream, "0")
-      for $version in xcql:reached($stream, $root?element, $tsids, $above)
+      for $root in xcql:versions($fillers("0"), $tags)
+      for $version in xcql:reached($root?element, $fillers, $tags, $tsids)
       return xcql:element($version)
     }
 };
 
 declare %private function xcql:reached(
-  $stream as map(*), $element as element(), $tsids as xs:string+, $above as xs:string*
+  $element as element(), $fillers as map(*), $tags as map(*), $tsids as xs:string+
 ) as map(*)*
 {
-  for $hole in $element/descendant::Q{}hole
-  let $id := fn:string($hole/@id)
-  let $tsid := xcql:tsid($stream, $id)
+  for $hole in $element/descendant::Q{}hole[map:contains($fillers, fn:string(@id))]
+  let $arrived := $fillers(fn:string($hole/@id))
   return
-    if ($tsid = $tsids) then xcql:versions($stream, $id)
-    else if ($tsid = $above) then
-      for $version in xcql:versions($stream, $id)
-      return xcql:reached($stream, $version?element, $tsids, $above)
-    else ()
+    if (xcql:tsid($arrived) = $tsids) then xcql:versions($arrived, $tags)
+    else
+      for $version in xcql:versions($arrived, $tags)
+      return xcql:reached($version?element, $fillers, $tags, $tsids)
 };
 
-(:~ The tags whose fillers lead to fillers of the given ones. :)
-declare %private function xcql:above($stream as map(*), $tsids as xs:string*) as xs:string* {
-  let $parents := fn:distinct-values($tsids ! fn:tail($stream?tags(.)))
+(:~ These tags, and those whose fillers lead to fillers of them. :)
+declare %private function xcql:above($tags as map(*), $tsids as xs:string*) as xs:string* {
+  let $parents := fn:distinct-values($tsids ! fn:tail($tags(.)))
   return
     if (fn:empty($parents[fn:not(. = $tsids)])) then $tsids
-    else xcql:above($stream, fn:distinct-values(($tsids, $parents)))
+    else xcql:above($tags, fn:distinct-values(($tsids, $parents)))
 };
 
-declare %private function xcql:tsid($stream as map(*), $id as xs:string) as xs:string? {
-  let $tsids := $stream?fillers($id)/@tsid
+(:~ The tag of the fragments of an id. :)
+declare %private function xcql:tsid($arrived as element()*) as xs:string? {
+  let $tsids := $arrived/@tsid
   return
     if (fn:count($tsids) le 1) then $tsids ! fn:string(.)
     else fn:string($tsids[fn:last()])
 };
 
 (:~ The versions of an id, or its events, in the order of time: maps of `element`, `from`, `to`. :)
-declare %private function xcql:versions($stream as map(*), $id as xs:string) as map(*)* {
-  let $arrived := $stream?fillers($id)
-  let $kind := xcql:tsid($stream, $id) ! fn:head($stream?tags(.))
+declare %private function xcql:versions($arrived as element()*, $tags as map(*)) as map(*)* {
+  let $kind := xcql:tsid($arrived) ! fn:head($tags(.))
   return
     if (fn:empty($kind)) then ()
     else if (fn:count($arrived) = 1) then
@@ -186,7 +195,9 @@ declare %private function xcql:element($version as map(*)) as element() {
 declare %private function xcql:attributes($version as map(*)) as attribute()* {
   if (fn:empty($version?from)) then $version?element/@*
   else (
-    $version?element/@*[fn:not(fn:name(.) = ("vtFrom", "vtTo"))],
+    let $own := $version?element/@*
+    return if ($own[fn:name(.) = "vtFrom" or fn:name(.) = "vtTo"])
+      then $own[fn:not(fn:name(.) = ("vtFrom", "vtTo"))] else $own,
     attribute vtFrom { $version?from },
     attribute vtTo { $version?to }
   )
@@ -209,7 +220,7 @@ declare function xcql:view($stream as map(*)) as document-node() {
 (:~ The temporal view as far as fillers of these tags go; other holes are left as they are. :)
 declare function xcql:view($stream as map(*), $tsids as xs:string*) as document-node() {
   document {
-    for $root in xcql:versions($stream, "0")
+    for $root in xcql:versions($stream?fillers("0"), $stream?tags)
     return xcql:whole($stream, $root, $tsids, "0")
   }
 };
@@ -244,12 +255,13 @@ declare %private function xcql:filled(
 {
   if ($node/self::Q{}hole) then
     let $id := fn:string($node/@id)
-    let $tsid := xcql:tsid($stream, $id)
+    let $arrived := $stream?fillers($id)
+    let $tsid := xcql:tsid($arrived)
     return
       (: a hole that names a filler it stands inside is empty :)
       if (fn:empty($tsid) or $id = $open) then ()
       else if ($tsid = $tsids) then
-        for $version in xcql:versions($stream, $id)
+        for $version in xcql:versions($arrived, $stream?tags)
         return xcql:whole($stream, $version, $tsids, ($open, $id))
       else $node
   else if ($node/descendant::Q{}hole) then
@@ -461,7 +473,7 @@ declare %private function xcql:time($text as xs:string) as xs:dateTime {
         let $parts := fn:analyze-string(
           fn:upper-case($trimmed),
           "^(\d{4})-(\d{1,2})-(\d{1,2})(?:[T ](\d{1,2}):(\d\d)(?::(\d\d)(?:[.,](\d+))?)?)?\s*"
-            || "(?:(Z)|([+-]\d\d)(?::?(\d\d))?)?$"
+            || "(?:(Z)|([+\-]\d\d)(?::?(\d\d))?)?$"
         )/fn:match/fn:group
         let $part := function($number as xs:integer, $default as xs:string) as xs:string {
           ($parts[@nr = $number]/fn:string(), $default)[1]

@@ -26,6 +26,7 @@ VERBS = {
     "fragment": ("xcql.cli.fragment", "cut a document into fillers, or find what changed in it"),
     "infer-tags": ("xcql.cli.infer_tags", "make a tag structure from a document or a schema"),
     "eval": ("xcql.cli.eval", "answer a query at once, without Spark"),
+    "translate": ("xcql.cli.translate", "turn a query into standard XQuery over fragments"),
     "parse": ("xcql.cli.parse", "show how a query is read: its syntax tree"),
 }
 

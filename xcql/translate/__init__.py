@@ -6,11 +6,31 @@
 | `rules` | what streams, steps across holes, projections and time become |
 | `emission` | the calls of the library, as syntax nodes |
 | `standalone` | one module that runs by itself: library inlined, fragments read by `doc()` |
+| `library` | where `xcql.xqm` is
 | `cleaning` | fragments files that another XQuery processor can read |
 
 The rules for paths (Figure 3) are in `xcql.analysis.walk_paths`: they are the same for all three.
 """
 
+from __future__ import annotations
+
+import sys
+from types import ModuleType
+from typing import Any
+
 from xcql.translate.api import Translation, translate
 
 __all__ = ["Translation", "translate"]
+
+
+class _CallablePackage(ModuleType):
+    """`xcql.translate(query, tags)` works, too, when this package was imported before.
+
+    An imported package takes the place of the function of the same name in `xcql`.
+    """
+
+    def __call__(self, *arguments: Any, **options: Any) -> Translation:
+        return translate(*arguments, **options)
+
+
+sys.modules[__name__].__class__ = _CallablePackage

@@ -18,7 +18,8 @@ from xcql.parser import parse
 from xcql.recursion import deep_recursion
 from xcql.source import Source, Span
 from xcql.syntax.emitter import emit
-from xcql.syntax.literals import VariableRef
+from xcql.syntax.functions import FunctionCall
+from xcql.syntax.literals import StringLiteral, VariableRef
 from xcql.syntax.node import Expr, Name, walk
 from xcql.syntax.prolog import (
     ContextItemDecl,
@@ -48,7 +49,7 @@ class Translation:
 
     `module` is its syntax tree and `text` what it says; `notes` tell how each stream is read, and
     why. `strategy` is the one that was asked for. `streams` names the streams by the variables
-    that take their fragments files.
+    that take their files.
     """
 
     module: MainModule
@@ -83,26 +84,28 @@ def translate(
     module = query if isinstance(query, MainModule) else parse(query)
     if not isinstance(module, MainModule):
         raise error("XPST0003", "a library module has nothing to translate", module.span)
-    graphs = {name: TagGraph(_structure(given)) for name, given in _by_name(module, tags).items()}
+    given = tags if isinstance(tags, Mapping) else {only_stream(module): tags}
+    graphs = {name: TagGraph(_structure(structure)) for name, structure in given.items()}
     return _Translator(module, graphs, strategy).translation()
 
 
-def _by_name(module: MainModule, tags: Tags | Mapping[str, Tags]) -> Mapping[str, Tags]:
-    if isinstance(tags, Mapping):
-        return tags
-    from xcql.syntax.functions import FunctionCall
-    from xcql.syntax.literals import StringLiteral
-
+def only_stream(query: Source | MainModule) -> str:
+    """The name of the only stream that a query asks for."""
+    module = query if isinstance(query, MainModule) else parse(query)
     names = {
-        part.arguments[0].value
+        argument.value
         for part in walk(module)
-        if isinstance(part, FunctionCall)
-        and part.name.local == "stream"
-        and len(part.arguments) == 1
-        and isinstance(part.arguments[0], StringLiteral)
+        if isinstance(part, FunctionCall) and part.name.local == "stream"
+        for argument in part.arguments
+        if isinstance(argument, StringLiteral)
     }
-    # the query may be about one stream only: then the tags are that stream's
-    return {next(iter(names)) if len(names) == 1 else "stream": tags}
+    if len(names) > 1:
+        raise error(
+            "XCQL0405",
+            f"the query asks for several streams: {', '.join(sorted(names))}",
+            hints=["say which stream each tag structure is of: --tags NAME=TAGS.xml"],
+        )
+    return next(iter(names), "stream")
 
 
 def _structure(given: Tags) -> TagStructure:
@@ -147,16 +150,12 @@ class _Translator:
                     self._reasons[stream] = (need.reason, need.span)
         with deep_recursion():
             rewritten = ResolveLookedAt(walker).transform(rewritten)
-        used = [
-            name
+        referred = {str(part.name) for part in walk(rewritten) if isinstance(part, VariableRef)}
+        used = {
+            name: self._variables[name] in referred
             for name in self._graphs
-            if any(
-                isinstance(part, VariableRef)
-                and part.name.prefix is None
-                and part.name.local == self._variables[name]
-                for part in walk(rewritten)
-            )
-        ]
+            if not referred.isdisjoint((self._variables[name], self._variables[_fragments(name)]))
+        }
         module = self._with_streams(rewritten, walker, views, used)
         return Translation(
             module,
@@ -164,11 +163,11 @@ class _Translator:
             self._strategy,
             (*self._module.warnings, *walker.warnings.values()),
             tuple(self._notes(views, used, rules, walker)),
-            {_files(self._variables[name]): name for name in used},
+            {self._variables[_files(name)]: name for name in used},
         )
 
     def _with_streams(
-        self, module: MainModule, walker: Walker, views: frozenset[str], used: list[str]
+        self, module: MainModule, walker: Walker, views: frozenset[str], used: Mapping[str, bool]
     ) -> MainModule:
         """The module with the library imported and a variable for each stream."""
         span = module.span
@@ -176,8 +175,9 @@ class _Translator:
         second = [d for d in module.declarations if isinstance(d, _SECOND_PART)]
         library = ModuleImport(to.NAMESPACE, to.PREFIX, ("xcql.xqm",), span=span)
         streams: list[Declaration] = []
-        for name in used:
-            streams += self._stream_declarations(name, walker, name in views, span)
+        for name, by_id in used.items():
+            declared = self._stream_declarations(name, walker, name in views, span)
+            streams += declared if by_id else declared[:-1]
         return replace(
             module,
             declarations=(*first, library, *streams, *second),
@@ -188,13 +188,15 @@ class _Translator:
     def _stream_declarations(
         self, name: str, walker: Walker, as_view: bool, span: Span
     ) -> list[Declaration]:
-        """`$x`: the fragments of a stream by id, or its temporal view made of them."""
+        """`$x-files`, `$x-fragments`, and `$x`: the fragments by id, or the view made of them."""
         graph = self._graphs[name]
-        files = _files(self._variables[name])
+        files = self._variables[_files(name)]
         files_type = SequenceType(DocumentTest(span=span), "*", span=span)
-        value: Expr = to.call(
+        fragments = self._variables[_fragments(name)]
+        given: Expr = to.call(
             "fragments", to.variable(files, span), to.tag_map(graph, span), span=span
         )
+        value: Expr = to.call("stream", to.variable(fragments, span), span=span)
         if as_view:
             looked_at: tuple[Expr, ...] = ()
             if self._strategy != "caq":
@@ -204,11 +206,12 @@ class _Translator:
             value = to.call("view", value, *looked_at, span=span)
         return [
             VariableDecl((), Name(files, span=span), files_type, None, external=True, span=span),
+            VariableDecl((), Name(fragments, span=span), None, given, span=span),
             VariableDecl((), Name(self._variables[name], span=span), None, value, span=span),
         ]
 
     def _notes(
-        self, views: frozenset[str], used: list[str], rules: FragmentRules, walker: Walker
+        self, views: frozenset[str], used: Mapping[str, bool], rules: FragmentRules, walker: Walker
     ) -> list[str]:
         notes = []
         for name in used:
@@ -233,23 +236,35 @@ class _Translator:
 
 
 def _fresh_variables(module: MainModule, graphs: Mapping[str, TagGraph]) -> dict[str, str]:
-    """A variable for each stream that the query does not use; `#` for versions in `#[last]`."""
+    """Variables for each stream that the query does not use; `#` for versions in `#[last]`."""
     taken = set(_VARIABLE.findall(module.span.source.text))
     fresh: dict[str, str] = {}
     for stream in (*graphs, "#"):
-        base = "versions" if stream == "#" else _as_name(stream)
-        name, number = base, 1
-        while name in taken:
-            number += 1
-            name = f"{base}{number}"
-        fresh[stream] = name
-        taken |= {name, _files(name)}
+        fresh[stream] = _fresh("versions" if stream == "#" else _as_name(stream), taken)
+    for stream in graphs:
+        fresh[_files(stream)] = _fresh(_files(_as_name(stream)), taken)
+        fresh[_fragments(stream)] = _fresh(_fragments(_as_name(stream)), taken)
     return fresh
 
 
-def _files(variable: str) -> str:
-    """The variable that takes the fragments files of a stream."""
-    return f"{variable}-fragments"
+def _fresh(base: str, taken: set[str]) -> str:
+    """A name that is not taken yet, and is from now on."""
+    name, number = base, 1
+    while name in taken:
+        number += 1
+        name = f"{base}{number}"
+    taken.add(name)
+    return name
+
+
+def _files(stream: str) -> str:
+    """The name of the variable that takes the files of a stream."""
+    return f"{stream}-files"
+
+
+def _fragments(stream: str) -> str:
+    """The name of the variable that holds the fragments of a stream."""
+    return f"{stream}-fragments"
 
 
 def _as_name(stream: str) -> str:

@@ -135,7 +135,7 @@ class FragmentRules(Rules):
         self.folded.append((span, f"by tsid {', '.join(tsids)}"))
         fillers = to.call(
             "get_fillers_by_tsid",
-            to.variable(self.variables[name], span),
+            to.variable(self.variables[f"{name}-fragments"], span),
             to.strings(tsids, span),
             span=span,
         )

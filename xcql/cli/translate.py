@@ -1,0 +1,118 @@
+"""`xcqlc translate`: a query as standard XQuery over fragments."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from xcql.cli.inputs import add_query_arguments, read_query
+from xcql.cli.report import report_warnings
+from xcql.diagnostics import error
+from xcql.model.tags import TagStructure, read_tags
+from xcql.translate import Translation, translate
+from xcql.translate.api import STRATEGIES, only_stream
+from xcql.translate.standalone import standalone
+
+_EXAMPLES = """\
+examples:
+  xcqlc translate query.xcql --tags tags.xml --strategy qac
+  xcqlc translate query.xcql --tags credit=tags.xml --explain
+  xcqlc translate query.xcql --tags tags.xml --standalone --fragments credit=fragments.xml \\
+      --now 2003-12-01T00:00:00 > query.xq
+
+Without --standalone the query imports the library xcql.xqm (--library says where that is) and takes
+the documents with the fragments of a stream NAME in the external variable $NAME-files.
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.epilog = _EXAMPLES
+    add_query_arguments(parser)
+    parser.add_argument(
+        "--tags",
+        action="append",
+        default=[],
+        metavar="[NAME=]TAGS.xml",
+        help="a stream's tag structure; without a name, that of the only stream in the query",
+    )
+    parser.add_argument(
+        "--strategy",
+        choices=STRATEGIES,
+        default="auto",
+        help="build the view, then query (caq); query, then build (qac); the same, and find fillers"
+        " by their tags (qac+); or the fastest of them (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--explain", action="store_true", help="say on stderr how each stream is read, and why"
+    )
+    parser.add_argument(
+        "--standalone",
+        action="store_true",
+        help="one module that runs by itself on any XQuery 3.1 processor",
+    )
+    parser.add_argument(
+        "--fragments",
+        action="append",
+        default=[],
+        metavar="[NAME=]FILE",
+        help="for --standalone: the file, or the files, that hold a stream's fragments",
+    )
+    parser.add_argument(
+        "--now", metavar="TIME", help="for --standalone: the instant of evaluation (default: now)"
+    )
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", help="default: standard output; clean copies go beside it"
+    )
+    parser.add_argument(
+        "--library", action="store_true", help="print the path of the library xcql.xqm, and stop"
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    if arguments.library:
+        from xcql.translate.library import library_path
+
+        print(library_path())
+        return 0
+    query = read_query(arguments)
+    named = [_pair(given) for given in arguments.tags]
+    tags = {name or only_stream(query): read_tags(file) for name, file in named}
+    translation = translate(query, tags, arguments.strategy)
+    report_warnings(translation.warnings, arguments.error_format)
+    if arguments.explain:
+        for note in translation.notes:
+            print(f"note: {note}", file=sys.stderr)
+    text = translation.text + "\n"
+    if arguments.standalone:
+        text = _standalone(arguments, translation, tags)
+    elif arguments.fragments or arguments.now:
+        raise error("XCQL0100", "--fragments and --now go with --standalone")
+    if arguments.output is None:
+        sys.stdout.write(text)
+    else:
+        Path(arguments.output).write_text(text, encoding="utf-8")
+    return 0
+
+
+def _standalone(
+    arguments: argparse.Namespace, translation: Translation, tags: dict[str, TagStructure]
+) -> str:
+    files: dict[str, list[Path]] = {}
+    for name, file in (_pair(given) for given in arguments.fragments):
+        if name is None and len(tags) != 1:
+            raise error(
+                "XCQL0100", "say which stream the --fragments are of: --fragments NAME=FILE"
+            )
+        files.setdefault(name or next(iter(tags)), []).append(Path(file))
+    folder = Path.cwd() if arguments.output is None else Path(arguments.output).parent
+    module = standalone(translation, files, tags, arguments.now, folder)
+    for copy in module.copies:
+        print(f"note: {copy.reason}; the query reads a clean copy, '{copy.path}'", file=sys.stderr)
+    return module.text
+
+
+def _pair(given: str) -> tuple[str | None, str]:
+    """The name and the file of `NAME=FILE`; no name if there is none."""
+    name, equals, file = given.partition("=")
+    return (name, file) if equals and "/" not in name else (None, given)
