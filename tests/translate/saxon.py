@@ -43,8 +43,8 @@ def run(text: str) -> list[str]:
 
 
 def same_form(items: list[str]) -> list[str]:
-    """Items in canonical form, so that equal ones are equal texts."""
-    return [canonical(parse_xml(f"<item>{item}</item>")) for item in items]
+    """Items in canonical form, so that equal ones are equal texts; empty ones cannot be seen."""
+    return [] if items == [""] else [canonical(parse_xml(f"<item>{item}</item>")) for item in items]
 
 
 def reference(query: str, streams: Mapping[str, tuple[Any, Any]], now: str) -> list[str]:

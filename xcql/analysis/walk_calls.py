@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from xcql.analysis import functions as known
 from xcql.analysis.names import FUNCTIONS, Namespaces
-from xcql.analysis.types import ATOM, PLAIN, UNKNOWN, Type, several
+from xcql.analysis.types import ATOM, PLAIN, UNKNOWN, Tree, Type, several
 from xcql.analysis.walker import Env, Typed, Walker, walks
 from xcql.diagnostics import error
 from xcql.syntax.functions import (
@@ -28,6 +28,8 @@ from xcql.syntax.prolog import (
 )
 from xcql.syntax.types import AtomicType
 
+# kinds of nodes that a function is followed through before it is given up
+_MAX_OPEN_CALLS = 30
 _CLOCK = frozenset({"current-dateTime", "current-date", "current-time", "implicit-timezone"})
 
 
@@ -218,14 +220,22 @@ def _is_atomic(parameter: Parameter) -> bool:
 
 def _result(w: Walker, declared: FunctionDecl, types: list[Type], env: Env) -> Type:
     """What a function gives for arguments of these types; for a recursive call nobody knows."""
+    # which tree it is makes no difference inside, only whether it is one
+    trees = {t.tree: Tree(-100 - n, 0) for n, t in enumerate(types) if t.tree is not None}
+    types = [t if t.tree is None else replace(t, tree=trees[t.tree]) for t in types]
     key = (id(declared), *types)
     if key not in w.calls:
+        if w.open_calls == _MAX_OPEN_CALLS:
+            w.anything(declared.span, "a function calls itself with ever new kinds of nodes")
+            return UNKNOWN
         w.calls[key] = None
+        w.open_calls += 1
         w.calls[key] = w.left(_body(w, declared, env, types).type, env)
+        w.open_calls -= 1
     known_result = w.calls[key]
     if known_result is None:
         return UNKNOWN if any(t.of_streams or t.unknown for t in types) else PLAIN
-    return known_result
+    return replace(known_result, tree=None)
 
 
 def _body(w: Walker, declared: FunctionDecl, env: Env, types: list[Type]) -> Typed:

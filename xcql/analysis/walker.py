@@ -153,6 +153,7 @@ class Walker:
         self.functions: dict[tuple[str | None, str, int], FunctionDecl] = {}
         self.calls: dict[tuple[object, ...], Type | None] = {}
         self.globals = Env(Namespaces.of(module.declarations))
+        self.open_calls = 0
         self._numbers = count()
 
     def run(self) -> MainModule:
