@@ -1,0 +1,36 @@
+(:
+query: stream("credit")//transaction[vendor = "ABC Inc"]#[1, 10]
+tags: samples/credit/tags.xml
+strategy: qac
+differs: not in print; of the holes of a transaction all are filled, since they are shown
+:)
+xquery version "3.1";
+import module namespace xcql = "urn:xcql" at "xcql.xqm";
+declare variable $credit-files as document-node()* external;
+declare variable $credit-fragments :=
+  xcql:fragments(
+    $credit-files,
+    map {
+      "1" : "snapshot",
+      "2" : ("temporal", "1"),
+      "4" : ("temporal", "2"),
+      "5" : ("event", "2"),
+      "7" : ("temporal", "5")
+    }
+  );
+declare variable $credit := xcql:stream($credit-fragments);
+xcql:version_projection(
+  xcql:temporalize(
+    $credit,
+    xcql:get_fillers(
+      $credit,
+      xcql:get_fillers(
+        $credit,
+        xcql:get_fillers($credit, 0)/creditAccounts/hole/@id
+      )/account/hole/@id
+    )/transaction[vendor = "ABC Inc"],
+    "7"
+  ),
+  1,
+  10
+)

@@ -1,0 +1,35 @@
+(:
+query: samples/papers/1-6.1-charged.xcql
+tags: samples/credit/tags.xml
+strategy: qac
+differs: temporalize around it all: the paper leaves the holes in the answer to whoever shows it
+:)
+xquery version "3.1";
+import module namespace xcql = "urn:xcql" at "xcql.xqm";
+declare variable $creditSystem-files as document-node()* external;
+declare variable $creditSystem-fragments :=
+  xcql:fragments(
+    $creditSystem-files,
+    map {
+      "1" : "snapshot",
+      "2" : ("temporal", "1"),
+      "4" : ("temporal", "2"),
+      "5" : ("event", "2"),
+      "7" : ("temporal", "5")
+    }
+  );
+declare variable $creditSystem := xcql:stream($creditSystem-fragments);
+xcql:temporalize(
+  $creditSystem,
+  for $t in
+    xcql:get_fillers(
+      $creditSystem,
+      xcql:get_fillers(
+        $creditSystem,
+        xcql:get_fillers($creditSystem, 0)/creditAccounts/hole/@id
+      )/account/hole/@id
+    )/transaction
+  where $t/amount > 1000
+      and xcql:get_fillers($creditSystem, $t/hole/@id)/status = "charged"
+  return $t
+)

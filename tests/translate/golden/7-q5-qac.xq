@@ -1,0 +1,24 @@
+(:
+query: count(for $i in stream("auction")/site/closed_auctions/closed_auction where $i/price/text() >= 40 return $i/price)
+tags: tests/translate/golden/auction-tags.xml
+strategy: qac
+differs: for document("auction.xml") the query says stream("auction")
+:)
+xquery version "3.1";
+import module namespace xcql = "urn:xcql" at "xcql.xqm";
+declare variable $auction-files as document-node()* external;
+declare variable $auction-fragments :=
+  xcql:fragments(
+    $auction-files,
+    map { "600" : "snapshot", "603" : ("temporal", "600") }
+  );
+declare variable $auction := xcql:stream($auction-fragments);
+count(
+  for $i in
+    xcql:get_fillers(
+      $auction,
+      xcql:get_fillers($auction, 0)/site/closed_auctions/hole/@id
+    )/closed_auction
+  where $i/price/text() >= 40
+  return $i/price
+)
