@@ -38,9 +38,9 @@ def path(w: Walker, node: Path, env: Env) -> Typed:
     if node.absolute:
         typed = _root(w, node, env)
     else:
-        folded = w.rules.fold(w, node.steps, env)
-        if folded is not None:
-            typed, position = folded
+        shorter = w.rules.share(w, node, env) or w.rules.fold(w, node.steps, env)
+        if shorter is not None:
+            typed, position = shorter
         elif isinstance(node.steps[0], AxisStep):
             typed = Typed(ContextItem(span=node.steps[0].span), env.context)
         else:

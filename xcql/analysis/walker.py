@@ -83,6 +83,10 @@ class Rules:
         """The value of the first steps of a path from a stream by a shorter way, and how many."""
         return None
 
+    def share(self, walker: Walker, path: Path, env: Env) -> tuple[Typed, int] | None:
+        """The value of the first steps of a path in a loop, made once outside, and how many."""
+        return None
+
     def cross(self, base: Expr, nodes: Nodes, step: AxisStep, each: bool) -> Expr:
         """A child step into fillers; `each` element that it begins at for itself."""
         raise AssertionError("there are no holes in the temporal view")

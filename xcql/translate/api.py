@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -126,7 +127,8 @@ class _Translator:
         self._graphs = graphs
         self._strategy: Strategy = strategy
         self._names = Namespaces.of(module.declarations)
-        self._variables = _fresh_variables(module, graphs)
+        self._taken = set(_VARIABLE.findall(module.span.source.text))
+        self._variables = _fresh_variables(graphs, self._taken)
         self._reasons: dict[str, tuple[str, Span]] = {}
 
     def translation(self) -> Translation:
@@ -139,6 +141,7 @@ class _Translator:
                 views,
                 self._strategy in ("qac+", "auto"),
                 self._names.element,
+                partial(_fresh, taken=set(self._taken)),
             )
             walker = Walker(self._module, self._graphs, rules)
             try:
@@ -148,6 +151,11 @@ class _Translator:
                 views |= need.streams
                 for stream in need.streams:
                     self._reasons[stream] = (need.reason, need.span)
+        shared = [
+            VariableDecl((), Name(name, span=span), None, value, span=span)
+            for value, (name, _, span) in rules.shared.items()
+        ]
+        rewritten = replace(rewritten, declarations=(*shared, *rewritten.declarations))
         with deep_recursion():
             rewritten = ResolveLookedAt(walker).transform(rewritten)
         referred = {str(part.name) for part in walk(rewritten) if isinstance(part, VariableRef)}
@@ -235,9 +243,8 @@ class _Translator:
         return notes
 
 
-def _fresh_variables(module: MainModule, graphs: Mapping[str, TagGraph]) -> dict[str, str]:
+def _fresh_variables(graphs: Mapping[str, TagGraph], taken: set[str]) -> dict[str, str]:
     """Variables for each stream that the query does not use; `#` for versions in `#[last]`."""
-    taken = set(_VARIABLE.findall(module.span.source.text))
     fresh: dict[str, str] = {}
     for stream in (*graphs, "#"):
         fresh[stream] = _fresh("versions" if stream == "#" else _as_name(stream), taken)

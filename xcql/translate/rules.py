@@ -13,7 +13,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from collections.abc import Sequence as SequenceOf
 from dataclasses import replace
 
@@ -28,7 +28,7 @@ from xcql.syntax.functions import FunctionCall, InlineFunction, NamedFunctionRef
 from xcql.syntax.literals import StringLiteral, VariableRef
 from xcql.syntax.node import Expr, Name, Node, Transformer, walk
 from xcql.syntax.operators import Binary, SimpleMap
-from xcql.syntax.path import AxisStep
+from xcql.syntax.path import AxisStep, NameTest, Path, Wildcard
 from xcql.syntax.temporal import (
     AllenComparison,
     DateLiteral,
@@ -59,6 +59,7 @@ class FragmentRules(Rules):
         views: frozenset[str],
         by_tag: bool,
         default_namespace: str,
+        fresh: Callable[[str], str],
     ) -> None:
         self.graphs = graphs
         self.variables = variables
@@ -66,6 +67,9 @@ class FragmentRules(Rules):
         self.by_tag = by_tag
         self.default_namespace = default_namespace
         self.folded: list[tuple[Span, str]] = []
+        # what is made once, outside of all loops: expression -> variable, type, span
+        self.shared: dict[Expr, tuple[str, Type, Span]] = {}
+        self._fresh = fresh
 
     # ------------------------------------------------------------------ streams and holes
 
@@ -140,6 +144,31 @@ class FragmentRules(Rules):
             span=span,
         )
         return Typed(then(fillers, walked), type_), position + 1
+
+    def share(self, walker: Walker, path: Path, env: Env) -> tuple[Typed, int] | None:
+        """`stream(x)/.../A` in a loop -> a variable, as far as no step depends on the loop"""
+        if env.depth == 0 or self._stream_name(walker, path.steps[0], env) in (None, *self.views):
+            return None
+        fixed = 1
+        while fixed < len(path.steps) and not any(
+            isinstance(part, VariableRef) for part in walk(path.steps[fixed])
+        ):
+            fixed += 1
+        # not as far as text or attributes, of whose tags nothing is known
+        while fixed > 1 and not _leads_to_elements(path.steps[fixed - 1]):
+            fixed -= 1
+        if fixed == 1:
+            return None
+        typed = walker.walk(replace(path, steps=path.steps[:fixed]), Env(env.names))
+        if len(typed.type.nodes) != 1 or not _finds_fillers(typed.expr):
+            return None
+        if typed.expr not in self.shared:
+            (nodes,) = typed.type.nodes
+            tag = self.graphs[nodes.stream].tag(min(nodes.tags)).name.local
+            name = self._fresh(f"{self.variables[nodes.stream]}-{tag}")
+            self.shared[typed.expr] = (name, typed.type, typed.expr.span)
+        name, type_, _ = self.shared[typed.expr]
+        return Typed(to.variable(name, typed.expr.span), type_), fixed
 
     def _stream_name(self, walker: Walker, first: Expr, env: Env) -> str | None:
         """The stream that a path begins at, if it begins at one."""
@@ -272,6 +301,20 @@ def _duration_kind(text: str) -> str:
     if "Y" not in date_part and "M" not in date_part:
         return "dayTimeDuration"
     return "duration" if "T" in text or "D" in text else "yearMonthDuration"
+
+
+def _leads_to_elements(step: Expr) -> bool:
+    return (
+        isinstance(step, AxisStep)
+        and step.axis != "attribute"
+        and isinstance(step.test, NameTest | Wildcard)
+    )
+
+
+def _finds_fillers(expr: Expr) -> bool:
+    """Whether an expression goes beyond the root's filler."""
+    calls = [p for p in walk(expr) if isinstance(p, FunctionCall) and p.name.prefix == to.PREFIX]
+    return len(calls) > 1 or any(c.name.local == "get_fillers_by_tsid" for c in calls)
 
 
 def _is_library_call(expr: Expr, name: str) -> bool:
