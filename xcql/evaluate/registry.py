@@ -31,7 +31,7 @@ NAMESPACES = {
     "array": "http://www.w3.org/2005/xpath-functions/array",
     "xs": "http://www.w3.org/2001/XMLSchema",
 }
-_PREFIXES = {uri: prefix for prefix, uri in NAMESPACES.items()}
+PREFIXES = {uri: prefix for prefix, uri in NAMESPACES.items()}
 
 Occurrence = Literal["", "?", "*", "+"]
 Body = TypeVar("Body", bound=Callable[..., Any])
@@ -107,7 +107,7 @@ class Builtin:
     @property
     def name(self) -> str:
         """The name as a user writes it: `substring`, `map:get`."""
-        prefix = _PREFIXES[self.uri]
+        prefix = PREFIXES[self.uri]
         return self.local if prefix == "fn" else f"{prefix}:{self.local}"
 
 
@@ -207,7 +207,7 @@ def similar_names(uri: str, local: str) -> list[str]:
     """
     _load()
     names = {next(iter(b.values())).name: (u, name) for (u, name), b in _BUILTINS.items()}
-    wanted = local if _PREFIXES.get(uri, "fn") == "fn" else f"{_PREFIXES[uri]}:{local}"
+    wanted = local if PREFIXES.get(uri, "fn") == "fn" else f"{PREFIXES[uri]}:{local}"
     return difflib.get_close_matches(wanted, names, n=3, cutoff=0.75)
 
 
