@@ -24,6 +24,9 @@ format: $(READY)
 grammar: $(READY) java  ## Generate the parser anew from grammar/*.g4
 	@$(BIN)/python tools/generate_parser.py
 
+qt3: $(READY)  ## All QT3 cases of ../shared through the reference evaluator
+	@$(BIN)/python tools/qt3.py
+
 bench: $(READY) java
 	@$(BIN)/python -m bench
 
