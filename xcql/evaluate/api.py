@@ -11,6 +11,7 @@ from xcql.diagnostics import XcqlError, error
 from xcql.evaluate import (  # noqa: F401 (each declares how its kinds of expressions run)
     basics,
     construct,
+    construct_computed,
     flwor,
     lookups,
     operators,
@@ -93,7 +94,6 @@ def _evaluate(
     evaluation = Evaluation(
         now=instant,
         streams=open_streams(streams or {}, instant, warnings),
-        functions=functions or {},
         variables={
             _variable_name(name): tuple(_variable(value))
             for name, value in (variables or {}).items()

@@ -9,6 +9,7 @@ from typing import Any
 from xcql.diagnostics import XcqlError, error
 from xcql.evaluate import registry
 from xcql.evaluate.context import FN, XS, Context, StaticContext
+from xcql.evaluate.conversion import convert
 from xcql.evaluate.python_values import from_python, to_python
 from xcql.evaluate.registry import Builtin, Call
 from xcql.evaluate.scope import (
@@ -23,14 +24,7 @@ from xcql.evaluate.scope import (
 )
 from xcql.evaluate.sequences import Held, Items, computed, hold, located, zero_or_one
 from xcql.evaluate.type_reader import read_sequence_type
-from xcql.evaluate.types import (
-    ANY_SEQUENCE,
-    SequenceType,
-    Signature,
-    builtin_type,
-    convert,
-    signature_of,
-)
+from xcql.evaluate.types import ANY_SEQUENCE, SequenceType, Signature, builtin_type, signature_of
 from xcql.evaluate.values import atomize, kind_of
 from xcql.source import Span
 from xcql.syntax import functions as syntax
