@@ -24,6 +24,9 @@ format: $(READY)
 grammar: $(READY) java  ## Generate the parser anew from grammar/*.g4
 	@$(BIN)/python tools/generate_parser.py
 
+qt3: $(READY)  ## All QT3 cases of ../shared through the reference evaluator
+	@$(BIN)/python tools/qt3.py
+
 bench: $(READY) java
 	@$(BIN)/python -m bench
 
@@ -41,6 +44,7 @@ $(READY): requirements.lock pyproject.toml
 	@echo "Installing the dependencies into $(VENV) ..." >&2
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.lock
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@$(BIN)/python -m compileall -q xcql runtime
 	@touch $@
 
 clean:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 # Python's frames live on the heap; this many of them take some tens of megabytes
-_LIMIT = 60_000
+_LIMIT = 25_000
 
 
 @contextmanager

@@ -23,6 +23,7 @@ EXIT_BUG = 70
 
 # verb -> (module, one line of help)
 VERBS = {
+    "eval": ("xcql.cli.eval", "answer a query at once, without Spark"),
     "parse": ("xcql.cli.parse", "show how a query is read: its syntax tree"),
 }
 

@@ -89,9 +89,10 @@ def _evaluate(
 ) -> Result:
     compiled = query if isinstance(query, CompiledQuery) else _prepare(query, functions)
     instant = _instant(now)
+    warnings = list(compiled.warnings)
     evaluation = Evaluation(
         now=instant,
-        streams=open_streams(streams or {}, instant),
+        streams=open_streams(streams or {}, instant, warnings),
         functions=functions or {},
         variables={
             _variable_name(name): tuple(_variable(value))
@@ -100,7 +101,7 @@ def _evaluate(
     )
     item = None if context is None else _context_item(context)
     try:
-        return Result(compiled.run(evaluation, item))
+        return Result(compiled.run(evaluation, item), warnings)
     except XcqlError as problem:
         raise located(problem, compiled.span) from None
 

@@ -202,7 +202,8 @@ def _builtin_callee(builtin: Builtin, name: QName, static: StaticContext, span: 
         except XcqlError as problem:
             raise located(problem, span) from None
 
-    return Callee(name, Signature(types, result_type), invoke)
+    prefix = name.prefix or registry.PREFIXES.get(name.uri, "")
+    return Callee(QName(name.uri, name.local, prefix), Signature(types, result_type), invoke)
 
 
 def as_sequence(result: Any) -> Items:

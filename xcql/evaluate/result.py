@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, overload
 
-from xcql.diagnostics import error
+from xcql.diagnostics import Diagnostic, error
 from xcql.evaluate.values import kind_of, text_of_item
 from xcql.xdm.atomic import string_of
 from xcql.xdm.functions import XdmFunction
@@ -47,7 +47,7 @@ class ResultItem:
 
 
 class Result(Sequence[ResultItem]):
-    """The items of an answer, in order.
+    """The items of an answer, in order; `warnings` tells of what was odd in query and data.
 
     >>> import xcql
     >>> answer = xcql.evaluate("1 to 3, <a>x</a>")
@@ -60,8 +60,9 @@ class Result(Sequence[ResultItem]):
     <a>x</a>
     """
 
-    def __init__(self, values: Sequence[Any]) -> None:
+    def __init__(self, values: Sequence[Any], warnings: Sequence[Diagnostic] = ()) -> None:
         self._values = values
+        self.warnings = tuple(warnings)
 
     @property
     def values(self) -> list[Any]:
@@ -78,7 +79,7 @@ class Result(Sequence[ResultItem]):
     def __getitem__(self, index: slice) -> Result: ...
     def __getitem__(self, index: int | slice) -> ResultItem | Result:
         if isinstance(index, slice):
-            return Result(self._values[index])
+            return Result(self._values[index], self.warnings)
         return ResultItem(self._values[index])
 
     def __len__(self) -> int:

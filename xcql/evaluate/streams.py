@@ -8,37 +8,51 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
-from xcql.diagnostics import error
-from xcql.evaluate.python_values import read_document
+from xcql.diagnostics import Diagnostic, error, warning
+from xcql.model.stream import plain_view, stream_view
+from xcql.model.time import to_utc
 from xcql.xdm.nodes import DocumentNode
-from xcql.xdm.parse import parse_xml
-
-# what may stand before the first tag of an XML text
-_BLANKS = "\ufeff \t\r\n"
 
 
 def open_streams(
-    streams: Mapping[str, Any], now: datetime.datetime
+    streams: Mapping[str, Any], now: datetime.datetime, warnings: list[Diagnostic]
 ) -> dict[str, Callable[[], DocumentNode]]:
-    """For each stream, how to get its view; it is built at the first use, once."""
-    return {name: cache(partial(_view, given, now, name)) for name, given in streams.items()}
+    """For each stream, how to get its view; it is built at the first use, once.
+
+    What is wrong with the fragments is added to the warnings.
+    """
+    return {
+        name: cache(partial(_view, given, now, name, warnings)) for name, given in streams.items()
+    }
 
 
-def _view(given: Any, now: datetime.datetime, name: str) -> DocumentNode:
+def _view(
+    given: Any, now: datetime.datetime, name: str, warnings: list[Diagnostic]
+) -> DocumentNode:
     """The temporal view of fragments with their tags, or a plain document, which has no history."""
     if isinstance(given, tuple):
-        raise NotImplementedError
-    return as_document(given, f"stream {name}")
+        if len(given) != 2:
+            raise error(
+                "XCQL0006", f"the stream '{name}' must be a pair of fragments and tags, or XML"
+            )
+        view = stream_view(given[0], given[1], to_utc(now))
+        warnings += view.warnings
+        warnings += (
+            warning(
+                "XCQL0007",
+                f"stream '{name}': a fragment was left out ({rejected.file}, byte"
+                f" {rejected.offset}): {rejected.reason}",
+            )
+            for rejected in view.rejected
+        )
+        return view.document
+    return as_document(given, f"stream '{name}'")
 
 
 def as_document(given: Any, what: str = "document") -> DocumentNode:
     """A document from XML text, a path, or a node."""
     if isinstance(given, DocumentNode):
         return given
-    if isinstance(given, Path):
-        return read_document(given)
-    if isinstance(given, bytes) or (isinstance(given, str) and given.lstrip(_BLANKS)[:1] == "<"):
-        return parse_xml(given, f"<{what}>")
-    if isinstance(given, str):
-        return read_document(Path(given))
+    if isinstance(given, (str, bytes, Path)):
+        return plain_view(given).document
     raise error("XCQL0006", f"the {what} must be XML text or a path")

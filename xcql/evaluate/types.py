@@ -6,7 +6,7 @@ A type comes from the query's text (`syntax.types`, by `TypeReader`) or from a b
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, ClassVar
@@ -260,6 +260,8 @@ class SequenceType:
         """Whether a value is an instance of the type."""
         if self.item is None:
             return all(False for _ in items)
+        if self.item.atomic and isinstance(items, (tuple, list)) and len(items) > 1:
+            return self.occurrence in ("*", "+") and _all_match(self.item, items)
         count = 0
         for item in items:
             count += 1
@@ -396,6 +398,8 @@ def convert(items: Items, wanted: SequenceType, place: Place, span: Span | None)
         for item in items:
             raise _unfit(item, wanted, place, span)
         return ()
+    if _fits(items, wanted, item_type):
+        return items
     if item_type.atomic:
         items = atomize(items) if type(items) is not range else items
     elif isinstance(item_type, AnyItemType) and occurrence == "*":
@@ -417,6 +421,22 @@ def convert(items: Items, wanted: SequenceType, place: Place, span: Span | None)
     if not found and occurrence == "":
         raise error("XPTY0004", f"{place()} must be {wanted}; it is an empty sequence", span)
     return found
+
+
+def _fits(items: Items, wanted: SequenceType, item_type: ItemType) -> bool:
+    """Whether a computed value needs no conversion at all, as most arguments don't."""
+    if type(items) is not tuple and type(items) is not list:
+        return False
+    if len(items) == 1:
+        return not isinstance(item_type, FunctionType) and item_type.matches(items[0])
+    if not items:
+        return wanted.occurrence in ("?", "*")
+    return item_type.atomic and wanted.occurrence in ("*", "+") and _all_match(item_type, items)
+
+
+def _all_match(item_type: ItemType, items: Sequence[Item]) -> bool:
+    """Whether all items are of an atomic type, which their Python classes decide."""
+    return all(item_type.matches(item) for item in {type(item): item for item in items}.values())
 
 
 def _at_least_one(

@@ -10,6 +10,7 @@ from typing import Any
 from xcql.parser._generated.XcqlLexer import XcqlLexer
 from xcql.parser._generated.XcqlParser import XcqlParser
 from xcql.parser.builder import Builder, builds, find, first_token, terminals
+from xcql.parser.characters import braced_uri
 from xcql.parser.paper_spellings import modern_call
 from xcql.source import Span
 from xcql.syntax.control import Ordered
@@ -264,7 +265,7 @@ def _name_test(b: Builder, context: Any) -> Node:
         case XcqlLexer.LOCAL_WILDCARD:
             return Wildcard(local=text[2:], span=span)
         case XcqlLexer.BRACED_WILDCARD:
-            return Wildcard(uri=" ".join(text[2:-2].split()), span=span)
+            return Wildcard(uri=braced_uri(span), span=span)
     return Wildcard(span=span)
 
 

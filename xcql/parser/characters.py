@@ -36,6 +36,22 @@ def _plain(text: str, quote: str) -> str:
     return normalize_line_ends(text).replace(quote * 2, quote)
 
 
+def braced_uri(span: Span) -> str:
+    """The namespace of `Q{uri}local` or `Q{uri}*`: references resolved, white space collapsed."""
+    text = span.text[: span.text.rindex("}")]
+    end = 2
+    parts = []
+    for match in _REFERENCE.finditer(text, end):
+        parts += [
+            text[end : match.start()],
+            reference_value(
+                Span(span.source, span.start + match.start(), span.start + match.end())
+            ),
+        ]
+        end = match.end()
+    return " ".join("".join([*parts, text[end:]]).split())
+
+
 def reference_value(span: Span) -> str:
     """The character that `&lt;`, `&#65;` or `&#x41;` stands for."""
     name = span.text[1:]

@@ -283,7 +283,10 @@ def _check_nesting(source: Source, tokens: list[Token]) -> None:
 def too_deep(span: Span) -> XcqlError:
     return error(
         "XPDY0130",
-        f"the query is nested more than {MAX_NESTING} levels deep here",
+        "the query is nested too deeply here",
         span,
-        hints=["bind inner parts to variables with 'let'"],
+        hints=[
+            f"brackets and tags may stand {MAX_NESTING} deep in each other;"
+            " bind inner parts to variables with 'let'"
+        ],
     )

@@ -11,6 +11,7 @@ from typing import TypeAlias
 
 WIDTH = 88
 INDENT = 2
+MOST_INDENT = 40  # deeper nesting would push the text off the page, and its size up to a square
 
 Doc: TypeAlias = "str | list[Doc] | Line | Group | Nest"
 
@@ -61,7 +62,7 @@ def render(doc: Doc) -> str:
         elif isinstance(current, list):
             pending.extend((indent, broken, part) for part in reversed(current))
         elif isinstance(current, Nest):
-            pending.append((indent + INDENT, broken, current.content))
+            pending.append((min(indent + INDENT, MOST_INDENT), broken, current.content))
         elif isinstance(current, Group):
             fits = _fits(current.content, WIDTH - column, pending)
             pending.append((indent, not fits, current.content))

@@ -15,10 +15,10 @@ N = TypeVar("N", bound="Node")
 @dataclass_transform(frozen_default=True, kw_only_default=False, field_specifiers=(field,))
 def node(cls: _C) -> _C:
     """Class decorator: a frozen, slotted dataclass."""
-    return cast(_C, dataclass(frozen=True, slots=True, eq=False)(cls))
+    return cast(_C, dataclass(frozen=True, slots=True, eq=False, repr=False)(cls))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Node:
     """Anything in a syntax tree.
 
@@ -26,7 +26,7 @@ class Node:
     that a sum of ten thousand terms is no problem.
     """
 
-    span: Span = field(kw_only=True, compare=False, repr=False)
+    span: Span = field(kw_only=True, compare=False)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Node):
@@ -51,6 +51,10 @@ class Node:
 
     def __hash__(self) -> int:
         return hash(tuple(_shape(self)))
+
+    def __repr__(self) -> str:
+        values = (f"{name}={getattr(self, name)!r}" for name in child_fields(type(self)))
+        return f"{type(self).__name__}({', '.join(values)})"
 
 
 class Expr(Node):

@@ -22,7 +22,7 @@ class MainModule(Node):
     body: Expr
     version: str | None = None
     encoding: str | None = None
-    warnings: tuple[Diagnostic, ...] = field(default=(), compare=False, repr=False, kw_only=True)
+    warnings: tuple[Diagnostic, ...] = field(default=(), compare=False, kw_only=True)
 
 
 @node
@@ -34,7 +34,7 @@ class LibraryModule(Node):
     declarations: tuple[Declaration, ...]
     version: str | None = None
     encoding: str | None = None
-    warnings: tuple[Diagnostic, ...] = field(default=(), compare=False, repr=False, kw_only=True)
+    warnings: tuple[Diagnostic, ...] = field(default=(), compare=False, kw_only=True)
 
 
 Module = MainModule | LibraryModule

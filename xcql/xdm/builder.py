@@ -233,7 +233,7 @@ def copy(node: Node) -> Node:
 
 
 def _copy_element(builder: TreeBuilder, top: ElementNode, preserve: bool, inherit: bool) -> None:
-    declarations = _top_declarations(builder.in_scope(), top, preserve, inherit)
+    declarations = copied_declarations(top, builder.in_scope(), preserve, inherit)
     builder.start_element(top.name, declarations, top.base_uri if not builder._open else None)
     for attribute in top.attributes:
         builder.attribute(attribute.name, attribute.value, _kept_type(attribute))
@@ -253,10 +253,10 @@ def _copy_element(builder: TreeBuilder, top: ElementNode, preserve: bool, inheri
             builder.end()
 
 
-def _top_declarations(
-    scope: Mapping[str, str], top: ElementNode, preserve: bool, inherit: bool
+def copied_declarations(
+    top: ElementNode, scope: Mapping[str, str], preserve: bool = True, inherit: bool = True
 ) -> dict[str, str]:
-    """What the top of a copy declares, so that it has the namespaces that it should have."""
+    """What a copy of an element declares, to have the namespaces it should have in a new scope."""
     own = {prefix: uri for prefix, uri in top.namespaces().items() if prefix != "xml"}
     kept = own if preserve else {}
     declarations = {prefix: uri for prefix, uri in kept.items() if scope.get(prefix) != uri}

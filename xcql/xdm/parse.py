@@ -6,6 +6,7 @@ one is an error. ID attributes that its DTD declares are remembered, for `fn:id`
 
 from __future__ import annotations
 
+from collections.abc import Container, Mapping
 from xml.parsers import expat
 
 from xcql.diagnostics import XcqlError, error
@@ -14,6 +15,7 @@ from xcql.xdm.builder import TreeBuilder
 from xcql.xdm.encoding import decode_xml, encoding_of
 from xcql.xdm.names import XML_NAMESPACE, QName
 from xcql.xdm.nodes import DocumentNode, ElementNode, descendants
+from xcql.xdm.serialize import escape_attribute
 
 # expat joins namespace, local name and prefix with this; XML allows it nowhere
 NAME_SEPARATOR = "\x1f"
@@ -32,6 +34,40 @@ def parse_xml(
     'x'
     """
     return _Parser(utf8_bytes(text, source_name), source_name).parse(document_uri)
+
+
+def parse_element(
+    data: bytes,
+    namespaces: Mapping[str, str],
+    not_inherited: Container[str] = (),
+    source_name: str = "<xml>",
+) -> ElementNode:
+    """The element that a stretch of a document is, given the namespaces of its surroundings.
+
+    It has them in scope, but for the prefixes in `not_inherited`, which only its names can use.
+
+    >>> parse_element(b"<p:a/>", {"p": "urn:p"}).name.uri
+    'urn:p'
+    """
+    lead, trail = in_context(namespaces)
+    around = parse_xml(lead + data + trail, source_name).document_element
+    assert around is not None
+    element = next(child for child in around.children if isinstance(child, ElementNode))
+    element.parent = None
+    inherited = {p: uri for p, uri in around.declarations.items() if p not in not_inherited}
+    used = {element.name.prefix: element.name.uri} if element.name.prefix in not_inherited else {}
+    element.declarations = inherited | used | dict(element.declarations)
+    return element
+
+
+def in_context(namespaces: Mapping[str, str]) -> tuple[bytes, bytes]:
+    """What to put before and after a stretch of a document, to have its namespaces declared."""
+    declarations = "".join(
+        f' xmlns{":" if prefix else ""}{prefix}="{escape_attribute(uri)}"'
+        for prefix, uri in namespaces.items()
+        if prefix != "xml"
+    )
+    return f"<context{declarations}>".encode(), b"</context>"
 
 
 def utf8_bytes(text: str | bytes, source_name: str) -> bytes:
