@@ -206,7 +206,7 @@ def similar_names(uri: str, local: str) -> list[str]:
     'substring'
     """
     _load()
-    names = {next(iter(b.values())).name: (u, name) for (u, name), b in _BUILTINS.items()}
+    names = {builtin.name for builtin in all_builtins()}
     wanted = local if PREFIXES.get(uri, "fn") == "fn" else f"{PREFIXES[uri]}:{local}"
     return difflib.get_close_matches(wanted, names, n=3, cutoff=0.75)
 
