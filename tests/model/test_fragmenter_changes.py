@@ -215,12 +215,31 @@ def test_an_event_gets_a_child() -> None:
 
 
 def test_events_do_not_change_and_do_not_end() -> None:
-    files, result = history(["<r><s><e id='1'>x</e></s></r>", "<r><s><e id='1'>y</e></s></r>"])
-    assert sent(files[1]) == [("filler", "1", "<e id='1'>y</e>")]
-    assert "count as further events" in result.warnings[0].message
-    files, result = history(["<r><s><e id='1'><c/></e></s></r>", "<r><s/></r>"])
-    assert sent(files[1]) == []
-    assert "gone from the document, but not from its history" in result.warnings[0].message
+    dumps = ["<r><s><e id='1'>x</e></s></r>", "<r><s><e id='1'>y</e></s></r>", "<r><s/></r>"]
+    files, result = history(dumps)
+    assert sent(files[1]) == [
+        ("filler", "2", "<e id='1'>y</e>"),
+        ("filler", "0", '<r><s><hole id="1" tsid="8"/><hole id="2" tsid="8"/></s></r>'),
+    ]
+    assert sent(files[2]) == []
+    assert "are gone from the document, or are others now" in result.warnings[0].message
+    assert rebuilt(files, TAGS, time(0)) == canonical_text(dumps[0])
+
+
+def test_events_are_known_by_what_they_say() -> None:
+    files, _ = history(["<r><s><e>1</e><e>2</e></s></r>", "<r><s><e>2</e><e>3</e></s></r>"])
+    assert [content for _, _, content in sent(files[1])] == [
+        "<e>3</e>",
+        '<r><s><hole id="1" tsid="8"/><hole id="2" tsid="8"/><hole id="3" tsid="8"/></s></r>',
+    ]
+
+
+def test_an_event_in_a_temporal_parent_may_change() -> None:
+    dumps = ["<r><s><t><e id='1'>x</e></t></s></r>", "<r><s><t><e id='1'>y</e></t></s></r>"]
+    files, result = history(dumps)
+    assert not result.warnings
+    for number, dump in enumerate(dumps):
+        assert rebuilt(files, TAGS, time(number)) == canonical_text(dump)
 
 
 def test_a_plain_document_as_the_previous_state() -> None:
@@ -287,7 +306,7 @@ def temporal(draw: st.DrawFn, depth: int, key: str | None) -> str:
             inner = draw(st.lists(st.sampled_from(["<p:u/>", "<p:u id='k'>1</p:u>"]), max_size=2))
             parts.append(f"<in xmlns:p='urn:p'>{''.join(inner)}</in>")
         elif kind == "e":
-            parts.append(draw(event(draw(st.integers(1, 2)))))
+            parts.append(draw(event(draw(st.integers(0, 2)))))
         parts.append(draw(TEXT))
     attribute = f" id='{key}'" if key else ""
     return f"<t{attribute}>{''.join(parts)}</t>"
@@ -297,7 +316,8 @@ def temporal(draw: st.DrawFn, depth: int, key: str | None) -> str:
 def event(draw: st.DrawFn, number: int) -> str:
     """An event is what it is; but what it holds may have a history."""
     child = draw(st.sampled_from(["", "<c/>", "<c>1</c>"]))
-    return f"<e id='{number}'>{number}{child}</e>"
+    attribute = f" id='{number}'" if number else ""
+    return f"<e{attribute}>{number}{child}</e>"
 
 
 @st.composite
