@@ -14,6 +14,7 @@ from xcql.diagnostics import XcqlError
 from xcql.model.changes import fragment_changes, read_keys
 from xcql.model.documents import read_document
 from xcql.model.fragmenter import Fragmented, fragment
+from xcql.model.infer import infer_from_document, tag_structure
 from xcql.model.read import read_all
 from xcql.model.shapes import shape_reader
 from xcql.model.state import State, add_to_state
@@ -359,3 +360,34 @@ def test_every_dump_is_found_again(series: list[str]) -> None:
         assert not view.rejected
         assert canonical(view.document) == canonical_text(dump)
         assert sent(changes(files[: number + 1], dump)[0]) == []
+
+
+def test_ten_levels_and_five_versions_of_everything() -> None:
+    def dump(version: int) -> str:
+        content = f"leaf {version}"
+        for level in range(9, 0, -1):
+            # the odd levels are temporal, in a namespace, and say which version they are
+            if level % 2:
+                pair = "".join(
+                    f"<n:l{level} k='{version}' id='{side}'>a<b>{version}</b>&lt;{content}"
+                    f"<!--{version}--><![CDATA[<{side}>]]></n:l{level}>"
+                    for side in ("x", "y")
+                )
+                content = f"\n {pair}\n"
+            else:
+                content = f"<l{level} xmlns='urn:d{level}' q='n:x'>{content}</l{level}>"
+        return f"<l0 xmlns:n='urn:n'>{content}</l0>"
+
+    dumps = [dump(version) for version in range(5)]
+    tags = tag_structure(
+        infer_from_document(document(dumps[0])),
+        temporal=[f"//l{level}" for level in (1, 3, 5, 7, 9)],
+    )
+    files, result = history(dumps, tags)
+    assert not result.warnings
+    fragments = [fragment for file in files for fragment in read_all(file, tags).fragments]
+    assert len(fragments) == 1 + 5 * (2 + 4 + 8 + 16 + 32)
+    for number, text in enumerate(dumps):
+        view = document_at(fragments, tags, time(number), now=time(9))
+        assert canonical(view.document) == canonical_text(text)
+        assert rebuilt(files, tags, time(number)) == canonical_text(text)
