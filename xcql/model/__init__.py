@@ -1,0 +1,1 @@
+"""The hole-filler model: tag structures, fragments, time, and the temporal view."""

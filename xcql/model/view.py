@@ -1,0 +1,191 @@
+"""The temporal view: the whole history of a stream as one document.
+
+This is the definition that every other way of answering a query is judged by: each hole is replaced
+by all versions of its filler, each with the attributes `vtFrom` and `vtTo`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+
+from xcql.diagnostics import Diagnostic, error, warning
+from xcql.model.fragments import ROOT_ID, Fragment, Rejected, content_tree, is_hole
+from xcql.model.history import Histories, History, Version, histories
+from xcql.model.lifespan import FROM, TO
+from xcql.model.tags import Tag, TagStructure
+from xcql.model.time import format_begin, format_end, to_utc
+from xcql.source import Source, Span
+from xcql.xdm.builder import TreeBuilder, copied_declarations, copy_into
+from xcql.xdm.names import QName
+from xcql.xdm.nodes import ChildNode, DocumentNode, ElementNode
+
+# Fillers that refer to each other can make a few fragments stand for more elements than any
+# machine holds; XMark's largest sample has two million.
+MAX_ELEMENTS = 5_000_000
+
+_FROM = QName("", FROM)
+_TO = QName("", TO)
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A view: the document, the fragments that have no place in the stream, and warnings."""
+
+    document: DocumentNode
+    rejected: tuple[Rejected, ...] = ()
+    warnings: tuple[Diagnostic, ...] = ()
+
+
+def temporal_view(fragments: Iterable[Fragment], tags: TagStructure, now: datetime) -> View:
+    """The temporal view of a stream at `now`, from its fragments in their order of arrival.
+
+    >>> from xcql.model.read import read_all
+    >>> from xcql.model.tags import parse_tags
+    >>> from xcql.xdm.serialize import serialize
+    >>> tags = parse_tags('<structure><tag type="temporal" id="1" name="a"/></structure>')
+    >>> batch = read_all('<filler id="0" tsid="1" validTime="2003-10-01"><a>x</a></filler>', tags)
+    >>> serialize(temporal_view(batch.fragments, tags, datetime(2004, 1, 1)).document)
+    '<a vtFrom="2003-10-01T00:00:00" vtTo="now">x</a>'
+    """
+    return _view(
+        histories(fragments, tags, now),
+        tags,
+        select=lambda history: history.versions,
+        attributes=_lifespan_attributes,
+    )
+
+
+def document_at(
+    fragments: Iterable[Fragment], tags: TagStructure, at: datetime, now: datetime
+) -> View:
+    """The document as it was at an instant, as far as is known at `now`.
+
+    Versions that were valid then, of two that meet the later one, and the events up to then;
+    without `vtFrom` and `vtTo`. A snapshot has no history, and so is as it is at `now`.
+    """
+    at = to_utc(at)
+
+    def select(history: History) -> Iterable[Version]:
+        if history.tag.kind == "event":
+            return (event for event in history.versions if event.begin <= at)
+        return (version for version in history.versions if version.is_valid_at(at))
+
+    return _view(histories(fragments, tags, now), tags, select, attributes=_own_attributes)
+
+
+Attributes = Iterator[tuple[QName, str]]
+
+
+def _own_attributes(element: ElementNode, tag: Tag, version: Version) -> Attributes:
+    return ((attribute.name, attribute.value) for attribute in element.attributes)
+
+
+def _lifespan_attributes(element: ElementNode, tag: Tag, version: Version) -> Attributes:
+    """The attributes of a filler's element, with its lifespan in place of any in the data."""
+    if not tag.is_fragmented:
+        yield from _own_attributes(element, tag, version)
+        return
+    for attribute in element.attributes:
+        if attribute.name not in (_FROM, _TO):
+            yield attribute.name, attribute.value
+    yield _FROM, format_begin(version.begin)
+    yield _TO, format_begin(version.begin) if tag.kind == "event" else format_end(version.end)
+
+
+@dataclass(frozen=True, slots=True)
+class _Frame:
+    """A place in the making of the view: what is still to come there, and what ends after it.
+
+    Content of an element is nodes; what comes to the place of a hole is versions.
+    """
+
+    content: Iterator[ChildNode | Version]
+    tag: Tag
+    fills: str | None = None
+
+
+def _view(
+    stream: Histories,
+    tags: TagStructure,
+    select: Callable[[History], Iterable[Version]],
+    attributes: Callable[[ElementNode, Tag, Version], Attributes],
+) -> View:
+    """The document that the histories make, with the versions of each that are selected."""
+    builder = TreeBuilder()
+    trees: dict[int, ElementNode] = {}
+    warnings: dict[tuple[str, str], Diagnostic] = {}
+    elements = 0
+    # the frames from the document down to where the building is, and the fillers open in them
+    frames: list[_Frame] = []
+    open_fillers: set[str] = set()
+
+    def fill(hole: str, history: History) -> None:
+        frames.append(_Frame(iter(select(history)), history.tag, fills=hole))
+        open_fillers.add(hole)
+
+    builder.start_document()
+    root = stream.by_id.get(ROOT_ID)
+    if root is not None:
+        fill(ROOT_ID, root)
+    while frames:
+        frame = frames[-1]
+        item = next(frame.content, None)
+        if item is None:
+            frames.pop()
+            if frame.fills is None:
+                builder.end()
+            else:
+                open_fillers.discard(frame.fills)
+        elif isinstance(item, Version):
+            tree = trees.get(id(item.fragment))
+            if tree is None:
+                tree = trees[id(item.fragment)] = content_tree(item.fragment)
+            elements += 1
+            builder.start_element(tree.name, copied_declarations(tree, builder.in_scope()))
+            for name, value in attributes(tree, frame.tag, item):
+                builder.attribute(name, value)
+            frames.append(_Frame(iter(tree.children), frame.tag))
+        elif not isinstance(item, ElementNode):
+            copy_into(builder, item)
+        elif is_hole(item):
+            hole = (item.attribute_value("id") or "").strip()
+            history = stream.by_id.get(hole)
+            if hole in open_fillers:
+                holder = next(f.fills for f in reversed(frames) if f.fills is not None)
+                warnings[hole, holder] = _inside_itself(hole, holder)
+            elif history is not None and _is_declared(history.tag, frame.tag, tags):
+                fill(hole, history)
+        else:
+            tag = tags.child(frame.tag, item.name.uri, item.name.local)
+            assert tag is not None, "a checked fragment has declared elements only"
+            elements += 1
+            builder.start_element(item.name, item.declarations)
+            for attribute in item.attributes:
+                builder.attribute(attribute.name, attribute.value)
+            frames.append(_Frame(iter(item.children), tag))
+        if elements > MAX_ELEMENTS:
+            raise error(
+                "XCQL0303",
+                f"the temporal view has more than {MAX_ELEMENTS:,} elements",
+                hints=["look for fillers that many versions refer to; query the store instead"],
+            )
+    builder.end()
+    return View(builder.document(), stream.rejected, tuple(warnings.values()))
+
+
+def _is_declared(tag: Tag, parent: Tag, tags: TagStructure) -> bool:
+    """Whether an element of this tag may stand where a hole in an element of `parent` is."""
+    declared = tags.child(parent, tag.name.uri, tag.name.local)
+    return declared is not None and declared.id == tag.id
+
+
+def _inside_itself(hole: str, holder: str) -> Diagnostic:
+    return warning(
+        "XCQL0302",
+        f"a hole in the filler '{holder}' names the filler '{hole}', which it stands inside:"
+        " it is left empty",
+        Span(Source("", "<stream>"), 0, 0),
+        hints=["no filler can hold itself: give the inner one an id of its own"],
+    )

@@ -1,0 +1,1 @@
+"""The XQuery data model's nodes: building, parsing and writing trees."""
