@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import datetime, timedelta, timezone
 
 import pytest
 from hypothesis import given
@@ -167,6 +167,15 @@ def test_what_is_later_than_now_is_not_in_the_view(now: str, expected: str) -> N
         filler(2, 6, "<note/>"),
     ]
     assert shown(*fragments, now=now) == expected
+
+
+def test_now_may_have_a_zone() -> None:
+    fragments = read_all(root(1) + filler(1, "2001-01-02T00:30:00", "<note/>"), TAGS).fragments
+    zone = timezone(timedelta(hours=1))
+    earlier, later = datetime(2001, 1, 2, 1, 29), datetime(2001, 1, 2, 1, 30)
+    for now, count in [(earlier, 0), (later, 1)]:
+        view = temporal_view(fragments, TAGS, now.replace(tzinfo=zone))
+        assert serialize(view.document).count("<note") == count
 
 
 def test_a_snapshot_later_than_now_does_not_count() -> None:

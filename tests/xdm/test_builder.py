@@ -145,6 +145,13 @@ def test_a_copy_is_a_tree_of_its_own() -> None:
     assert serialize(attribute) == 'x="1"'
 
 
+def test_a_copy_keeps_its_base_uri() -> None:
+    document = parse_xml("<a xml:base='x/'><b xml:base='y/'/></a>", document_uri="http://h/")
+    for node in descendants(document):
+        assert copy(node).base_uri == node.base_uri
+        assert copy(copy(node)).base_uri == node.base_uri
+
+
 def test_a_deep_tree_is_copied() -> None:
     depth = 20_000
     text = "<a>" * depth + "</a>" * depth

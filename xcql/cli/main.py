@@ -24,6 +24,8 @@ EXIT_BUG = 70
 # verb -> (module, one line of help)
 VERBS = {
     "eval": ("xcql.cli.eval", "answer a query at once, without Spark"),
+    "fragment": ("xcql.cli.fragment", "cut a document into fillers, or find what changed in it"),
+    "infer-tags": ("xcql.cli.infer_tags", "make a tag structure from a document or a schema"),
     "parse": ("xcql.cli.parse", "show how a query is read: its syntax tree"),
 }
 

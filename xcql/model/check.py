@@ -243,6 +243,8 @@ class _Reader:
         tag = self._tags.child(parent.tag, full.uri, full.local)
         if tag is None:
             reason = f"{_shown(full)} is not declared in {parent.tag.name}"
+            if full.local == "hole":
+                reason += "; a hole in a default namespace is written <stream:hole>"
             return self._refuse(_Fault("undeclared element", reason))
         if tag.is_fragmented:
             reason = f"the {tag.kind} element {tag.name} stands in {parent.tag.name} itself"

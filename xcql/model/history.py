@@ -14,7 +14,7 @@ from itertools import zip_longest
 
 from xcql.model.fragments import Fragment, Rejected, content_tree
 from xcql.model.tags import Tag, TagStructure
-from xcql.model.time import START
+from xcql.model.time import START, to_utc
 from xcql.xdm.serialize import canonical
 
 
@@ -55,6 +55,7 @@ def histories(fragments: Iterable[Fragment], tags: TagStructure, now: datetime) 
 
     What has a validTime after `now` is left out: an earlier `now` is travelling in time.
     """
+    now = to_utc(now)
     arrived: dict[str, list[Fragment]] = {}
     tag_of: dict[str, Tag] = {}
     rejected: list[Rejected] = []

@@ -15,6 +15,7 @@ import gzip
 import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 
 from xcql.diagnostics import Diagnostic, XcqlError, error, warning
@@ -58,15 +59,31 @@ def read_all(
 
 
 def read(source: FragmentSource | Iterable[FragmentSource], tags: TagStructure) -> Iterator[Record]:
-    """The same as `read_all`, one record after the other and one file in memory at a time."""
+    """The same as `read_all`, one record after the other and one file in memory at a time.
+
+    A file that has the same content as one before it is skipped.
+    """
+    seen: set[bytes] = set()
+    for file, data in _files(source):
+        text = data if isinstance(data, bytes) else data.encode("utf-8", "surrogatepass")
+        digest = sha256(text).digest()
+        if digest not in seen:
+            seen.add(digest)
+            yield from read_fragments(data, tags, file)
+
+
+def _files(
+    source: FragmentSource | Iterable[FragmentSource],
+) -> Iterator[tuple[str, str | bytes]]:
+    """The name and content of every file that a source stands for."""
     if isinstance(source, bytes) or (isinstance(source, str) and is_xml_text(source)):
-        yield from read_fragments(source, tags, "<fragments>")
+        yield "<fragments>", source
     elif isinstance(source, str | Path):
         for path in fragment_files(source):
-            yield from read_fragments(read_bytes(path), tags, str(path))
+            yield str(path), read_bytes(path)
     else:
         for part in source:
-            yield from read(part, tags)
+            yield from _files(part)
 
 
 def fragment_files(path: str | Path) -> list[Path]:
@@ -128,11 +145,10 @@ def read_fragments(data: str | bytes, tags: TagStructure, file: str) -> Iterator
         yield record
     rest = data[position:]
     if not is_file_end(rest, head):
-        yield (
-            _stray(rest, file, skipped + position)
-            if rest.strip()
-            else Rejected(file, skipped + len(data), "malformed", "the file has no end", b"")
-        )
+        if MEANINGLESS.fullmatch(rest):
+            yield Rejected(file, skipped + len(data), "malformed", "the root has no end", b"")
+        else:
+            yield _stray(rest, file, skipped + position)
 
 
 def is_xml_text(text: str) -> bool:

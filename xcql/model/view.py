@@ -15,7 +15,7 @@ from xcql.model.fragments import ROOT_ID, Fragment, Rejected, content_tree, is_h
 from xcql.model.history import Histories, History, Version, histories
 from xcql.model.lifespan import FROM, TO
 from xcql.model.tags import Tag, TagStructure
-from xcql.model.time import format_begin, format_end
+from xcql.model.time import format_begin, format_end, to_utc
 from xcql.source import Source, Span
 from xcql.xdm.builder import TreeBuilder, copied_declarations, copy_into
 from xcql.xdm.names import QName
@@ -65,6 +65,7 @@ def document_at(
     Versions that were valid then, of two that meet the later one, and the events up to then;
     without `vtFrom` and `vtTo`. A snapshot has no history, and so is as it is at `now`.
     """
+    at = to_utc(at)
 
     def select(history: History) -> Iterable[Version]:
         if history.tag.kind == "event":

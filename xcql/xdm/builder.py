@@ -17,6 +17,7 @@ from collections.abc import Mapping
 
 from xcql.xdm.names import XML_NAMESPACE, QName
 from xcql.xdm.nodes import (
+    NO_DECLARATIONS,
     AttributeNode,
     ChildNode,
     CommentNode,
@@ -60,20 +61,13 @@ class TreeBuilder:
         if self._text:
             self._flush()
         scope = self._scopes[-1]
-        declarations = dict(namespaces) if namespaces else {}
-        uri = name.uri
-        prefix = name.prefix if uri else ""
-        if uri == XML_NAMESPACE:
-            prefix = "xml"
-        if declarations.get(prefix, scope.get(prefix, "")) != uri:
-            if uri and prefix in declarations:
-                prefix = _free_prefix(prefix, {**scope, **declarations})
-            declarations[prefix] = uri
-        if prefix != name.prefix:
-            name = QName(uri, name.local, prefix)
-        if declarations:
-            scope = {**scope, **declarations}
-        self._push(ElementNode(name, declarations, base_uri), scope)
+        if namespaces or scope.get(name.prefix) != name.uri:
+            name, declarations = _fixed_up(name, namespaces or NO_DECLARATIONS, scope)
+            if declarations:
+                scope = {**scope, **declarations}
+            self._push(ElementNode(name, declarations, base_uri), scope)
+        else:
+            self._push(ElementNode(name, NO_DECLARATIONS, base_uri), scope)
 
     def attribute(self, name: QName, value: str, declared_type: str = "CDATA") -> None:
         """Add an attribute to the element that was opened last, before its content."""
@@ -102,10 +96,14 @@ class TreeBuilder:
             self._text.append(value)
 
     def comment(self, value: str) -> None:
-        self._append(CommentNode, value)
+        if self._text:
+            self._flush()
+        self._append(CommentNode(value))
 
     def processing_instruction(self, target: str, value: str) -> None:
-        self._append(ProcessingInstructionNode, target, value)
+        if self._text:
+            self._flush()
+        self._append(ProcessingInstructionNode(target, value))
 
     def end(self) -> None:
         """Close the element or document that was opened last."""
@@ -142,18 +140,16 @@ class TreeBuilder:
         self._open.append(node)
         self._scopes.append(scope)
 
-    def _append(self, kind: type[ChildNode], *values: str) -> None:
-        if self._text:
-            self._flush()
-        node = kind(*values)  # type: ignore[arg-type]
+    def _append(self, node: ChildNode) -> None:
         parent = self._open[-1]
         node.parent = parent
         parent.children.append(node)
 
     def _flush(self) -> None:
-        value = "".join(self._text)
-        self._text.clear()
-        self._append(TextNode, value)
+        text = self._text
+        value = text[0] if len(text) == 1 else "".join(text)
+        text.clear()
+        self._append(TextNode(value))
 
     def _declare(self, element: ElementNode, name: QName) -> str:
         """A prefix for an attribute's namespace, declared on the element if need be."""
@@ -174,6 +170,22 @@ class TreeBuilder:
         if scope.get(prefix) != uri:
             element.declarations = {**element.declarations, prefix: uri}
             self._scopes[-1] = {**scope, prefix: uri}
+
+
+def _fixed_up(
+    name: QName, namespaces: Mapping[str, str], scope: Mapping[str, str]
+) -> tuple[QName, Mapping[str, str]]:
+    """An element's name and the declarations on it, such that the name means what it should."""
+    declarations = dict(namespaces)
+    uri = name.uri
+    prefix = name.prefix if uri else ""
+    if uri == XML_NAMESPACE:
+        prefix = "xml"
+    if declarations.get(prefix, scope.get(prefix, "")) != uri:
+        if uri and prefix in declarations:
+            prefix = _free_prefix(prefix, {**scope, **declarations})
+        declarations[prefix] = uri
+    return QName(uri, name.local, prefix), declarations
 
 
 def copy_into(
@@ -234,7 +246,9 @@ def copy(node: Node) -> Node:
 
 def _copy_element(builder: TreeBuilder, top: ElementNode, preserve: bool, inherit: bool) -> None:
     declarations = copied_declarations(top, builder.in_scope(), preserve, inherit)
-    builder.start_element(top.name, declarations, top.base_uri if not builder._open else None)
+    # what `xml:base` on the element itself says comes with its attributes
+    base_uri = top.parent.base_uri if top.parent is not None else top._base_uri
+    builder.start_element(top.name, declarations, None if builder._open else base_uri)
     for attribute in top.attributes:
         builder.attribute(attribute.name, attribute.value, _kept_type(attribute))
     pending = [iter(top.children)]

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from itertools import count
+from types import MappingProxyType
 from typing import ClassVar, Literal, TypeAlias
 from urllib.parse import urljoin
 
@@ -21,7 +22,8 @@ NodeKind = Literal[
 ]
 
 _next_order = count(1).__next__
-_NO_DECLARATIONS: Mapping[str, str] = {}
+# what all elements share that declare no namespace
+NO_DECLARATIONS: Mapping[str, str] = MappingProxyType({})
 
 
 class Node:
@@ -31,9 +33,9 @@ class Node:
 
     kind: ClassVar[NodeKind]
 
-    def __init__(self) -> None:
-        self.parent: ParentNode | None = None
-        self.order = _next_order()
+    # Set by each class's own `__init__`: trees have many nodes, and a call costs.
+    parent: ParentNode | None
+    order: int
 
     @property
     def root(self) -> Node:
@@ -68,7 +70,8 @@ class DocumentNode(Node):
     kind = "document"
 
     def __init__(self, document_uri: str | None = None, base_uri: str | None = None) -> None:
-        super().__init__()
+        self.parent = None
+        self.order = _next_order()
         self.children: list[ChildNode] = []
         self.document_uri = document_uri
         self._base_uri = base_uri if base_uri is not None else document_uri
@@ -100,10 +103,11 @@ class ElementNode(Node):
     def __init__(
         self,
         name: QName,
-        declarations: Mapping[str, str] = _NO_DECLARATIONS,
+        declarations: Mapping[str, str] = NO_DECLARATIONS,
         base_uri: str | None = None,
     ) -> None:
-        super().__init__()
+        self.parent = None
+        self.order = _next_order()
         self.name = name
         self.declarations = declarations
         self.attributes: list[AttributeNode] = []
@@ -164,7 +168,8 @@ class AttributeNode(Node):
     kind = "attribute"
 
     def __init__(self, name: QName, value: str, declared_type: str = "CDATA") -> None:
-        super().__init__()
+        self.parent = None
+        self.order = _next_order()
         self.name = name
         self.value = value
         self.declared_type = declared_type
@@ -181,7 +186,8 @@ class TextNode(Node):
     kind = "text"
 
     def __init__(self, value: str) -> None:
-        super().__init__()
+        self.parent = None
+        self.order = _next_order()
         self.value = value
 
     def string_value(self) -> str:
@@ -196,7 +202,8 @@ class CommentNode(Node):
     kind = "comment"
 
     def __init__(self, value: str) -> None:
-        super().__init__()
+        self.parent = None
+        self.order = _next_order()
         self.value = value
 
     def string_value(self) -> str:
@@ -211,7 +218,8 @@ class ProcessingInstructionNode(Node):
     kind = "processing-instruction"
 
     def __init__(self, target: str, value: str) -> None:
-        super().__init__()
+        self.parent = None
+        self.order = _next_order()
         self.target = target
         self.value = value
 
@@ -231,7 +239,8 @@ class NamespaceNode(Node):
     kind = "namespace"
 
     def __init__(self, prefix: str, uri: str) -> None:
-        super().__init__()
+        self.parent = None
+        self.order = _next_order()
         self.prefix = prefix
         self.uri = uri
 
