@@ -24,7 +24,7 @@ from xcql.evaluate.prolog import CompiledQuery, compile_query
 from xcql.evaluate.python_values import from_python
 from xcql.evaluate.result import Result
 from xcql.evaluate.sequences import located
-from xcql.evaluate.stack import with_deep_stack
+from xcql.evaluate.stack import too_nested, with_deep_stack
 from xcql.evaluate.streams import as_document, open_streams
 from xcql.parser import parse
 from xcql.source import Source
@@ -104,6 +104,8 @@ def _evaluate(
         return Result(compiled.run(evaluation, item), warnings)
     except XcqlError as problem:
         raise located(problem, compiled.span) from None
+    except RecursionError:
+        raise too_nested(compiled.span) from None
 
 
 def _context_item(context: Any) -> Any:
