@@ -57,6 +57,14 @@ def test_variables(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == "1=2x\n"
 
 
+def test_a_variable_is_cast_to_its_type(capsys: pytest.CaptureFixture[str]) -> None:
+    query = "declare variable $n as xs:integer external; $n instance of xs:integer, $n + 1"
+    assert main(["eval", "-e", query, "--var", "n=3"]) == 0
+    assert capsys.readouterr().out == "true\n4\n"
+    assert main(["eval", "-e", query, "--var", "n=three"]) == 1
+    assert "FORG0001" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
