@@ -16,6 +16,7 @@ from xcql.evaluate.registry import (
     lookup,
     read_type,
     similar_names,
+    topics_by_name,
 )
 
 FN = NAMESPACES["fn"]
@@ -98,3 +99,12 @@ def test_hints() -> None:
     assert similar_names(FN, "sub-string")[0] == "substring"
     assert similar_names(NAMESPACES["map"], "mrge")[0] == "map:merge"
     assert similar_names(FN, "frobnicate") == []
+
+
+def test_every_name_is_found_in_its_module() -> None:
+    """A look-up imports one module only, so the index has to name every function."""
+    declared = {
+        builtin.local if builtin.uri == FN else builtin.name.split(":")[0] + ":"
+        for builtin in all_builtins()
+    }
+    assert set(topics_by_name()) == declared
