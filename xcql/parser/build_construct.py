@@ -34,12 +34,13 @@ from xcql.syntax.construct import (
     Text,
 )
 from xcql.syntax.literals import Sequence
+from xcql.syntax.names import NCNAME, fold_space
 from xcql.syntax.node import Expr, Name, Node
 
 P = XcqlParser
 
 _BLANKS = str.maketrans("\n\t", "  ")
-_PI = re.compile(r"<\?([^\s?]+)(?:\s+(.*))?\?>", re.DOTALL)
+_PI = re.compile(rf"<\?({NCNAME})(?:[ \t\n]+(.*))?\?>", re.DOTALL)
 
 _NAMED = {
     XcqlLexer.KW_ELEMENT: ComputedElement,
@@ -59,7 +60,7 @@ def _direct(b: Builder, context: Any) -> Expr:
     if first.symbol.type == XcqlLexer.DIRECT_COMMENT:
         return DirectComment(text[4:-3], span=span)
     match = _PI.fullmatch(text)
-    if match is None or ":" in match[1] or not (match[1][0].isalpha() or match[1][0] == "_"):
+    if match is None:
         raise b.syntax_error(
             "a processing instruction begins with its target: <?target ...?>", span
         )
@@ -130,7 +131,7 @@ def _namespace(b: Builder, attribute: DirectAttribute, prefix: str) -> Namespace
                 part.span,
             )
         uri += part.value
-    return NamespaceDeclaration(prefix, " ".join(uri.split()), span=attribute.span)
+    return NamespaceDeclaration(prefix, fold_space(uri), span=attribute.span)
 
 
 # ---------------------------------------------------------------- attribute values and content

@@ -26,7 +26,6 @@ from xcql.syntax.emitter import (
     emits,
     ends_with_type,
     is_lone_root,
-    is_ncname,
     on_projection,
 )
 from xcql.syntax.flwor import (
@@ -61,6 +60,7 @@ from xcql.syntax.literals import (
     StringLiteral,
     VariableRef,
 )
+from xcql.syntax.names import braced_uri, is_ncname
 from xcql.syntax.node import Expr, Name, Node
 from xcql.syntax.operators import (
     Arrow,
@@ -312,7 +312,7 @@ def _name_test(e: Emitter, node: NameTest) -> Doc:
 @emits(Wildcard)
 def _wildcard(e: Emitter, node: Wildcard) -> Doc:
     if node.uri is not None:
-        return f"Q{{{node.uri}}}*"
+        return f"{braced_uri(node.uri)}*"
     if node.prefix is not None:
         return f"{node.prefix}:*"
     return f"*:{node.local}" if node.local is not None else "*"
