@@ -45,7 +45,23 @@ _RESERVED = {
     "schema-element", "switch", "text", "typeswitch",
 }  # fmt: skip
 _URIS = ["", "urn:a", "http://example.org/a?b=c&d='e'\"f\"", "a b"]
-_COMPARISONS = ["=", "!=", "<", "<=", ">", ">=", "eq", "ne", "lt", "le", "gt", "ge", "is", "<<", ">>"]
+_COMPARISONS = [
+    "=",
+    "!=",
+    "<",
+    "<=",
+    ">",
+    ">=",
+    "eq",
+    "ne",
+    "lt",
+    "le",
+    "gt",
+    "ge",
+    "is",
+    "<<",
+    ">>",
+]
 _AXES = p.FORWARD_AXES + p.REVERSE_AXES
 
 _characters = st.one_of(
@@ -346,9 +362,7 @@ class _Maker:
         )
 
     def let_clause(self, depth: int) -> Any:
-        return f.Let(
-            self.variable_name(), self.expr(depth), self.optional_type(), span=NOWHERE
-        )
+        return f.Let(self.variable_name(), self.expr(depth), self.optional_type(), span=NOWHERE)
 
     def window_condition(self, depth: int) -> Any:
         return f.WindowCondition(
@@ -612,9 +626,7 @@ class _Maker:
             return ty.MapTest(key, self.sequence_type(depth - 1), span=NOWHERE)
 
         def array_test() -> Any:
-            return ty.ArrayTest(
-                self.maybe(lambda: self.sequence_type(depth - 1)), span=NOWHERE
-            )
+            return ty.ArrayTest(self.maybe(lambda: self.sequence_type(depth - 1)), span=NOWHERE)
 
         return self.pick([*simple, function_test, map_test, array_test])()
 
@@ -741,9 +753,7 @@ class _Maker:
         version = self.pick([None, None, "1.0", "3.1"])
         encoding = self.pick([None, "utf-8"])
         if self.draw(st.integers(0, 7)) == 0:
-            return pro.LibraryModule(
-                "p", self.uri(), declarations, version, encoding, span=NOWHERE
-            )
+            return pro.LibraryModule("p", self.uri(), declarations, version, encoding, span=NOWHERE)
         body = self.expr(depth)
         return pro.MainModule(declarations, body, version, encoding, span=NOWHERE)
 

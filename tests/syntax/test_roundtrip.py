@@ -95,6 +95,8 @@ def needless(tree: Node) -> str | None:
     for start, end in pairs_of_parentheses(text):
         if text[start : end + 1] in ("(/)", "()"):
             continue  # a lone slash as an operand always wears them: what may follow it is a trap
+        if text[start + 1 :].startswith(("function(", "%")) and text[end + 1 : end + 2] in "?*+":
+            continue  # in types they keep the occurrences of a function and its result apart
         shorter = without(text, (start, end))
         try:
             if parse(shorter) == tree:
@@ -142,7 +144,7 @@ def canonical_queries() -> list[str]:
 
 @pytest.mark.parametrize("query", canonical_queries())
 def test_a_canonical_query_is_emitted_as_itself(query: str) -> None:
-    assert emit(parse(query)) == query
+    assert emit(parse(query)).rstrip("\n") == query
     check_spans(parse(query), query)
 
 

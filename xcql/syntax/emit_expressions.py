@@ -213,7 +213,7 @@ def _simple_map(e: Emitter, node: SimpleMap) -> Doc:
 @emits(Arrow)
 def _arrow(e: Emitter, node: Arrow) -> Doc:
     plain = isinstance(node.function, Name | VariableRef)
-    function = e.doc(node.function) if plain else e.parenthesized(node.function)
+    function = e.doc(node.function) if plain else _in_parentheses(e, node.function)
     return Group(
         [
             e.at_least(node.base, Precedence.ARROW),
@@ -355,7 +355,13 @@ def _lookup_key(e: Emitter, key: Expr) -> Doc:
         return e.doc(key)
     if isinstance(key, StringLiteral) and is_ncname(key.value) and not e.is_time_like(key.value):
         return key.value
-    return e.parenthesized(key)
+    return _in_parentheses(e, key)
+
+
+def _in_parentheses(e: Emitter, node: Node) -> Doc:
+    """`( node )`; the empty sequence has its parentheses already."""
+    is_empty = isinstance(node, Sequence) and not node.items
+    return "()" if is_empty else e.parenthesized(node)
 
 
 # ---------------------------------------------------------------- time
@@ -669,7 +675,7 @@ def _extension(e: Emitter, node: Extension) -> Doc:
 
 @emits(Pragma)
 def _pragma(e: Emitter, node: Pragma) -> Doc:
-    return f"(# {node.name} {node.content}#)" if node.content else f"(# {node.name} #)"
+    return f"(# {node.name} {node.content} #)" if node.content else f"(# {node.name} #)"
 
 
 @emits(Validate)
