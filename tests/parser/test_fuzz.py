@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import time
 from pathlib import Path
@@ -19,13 +20,28 @@ SEEDS = [
     *(HERE.parent / "syntax" / "identity.xcql").read_text(encoding="utf-8").split("\n\n"),
     *(path.read_bytes().decode("utf-8") for path in sorted((HERE / "errors").glob("*.xcql"))),
 ]
+TOKEN_NAME = re.compile(r"KW_|NCNAME|_OPEN|_CLOSE|LPAREN|RBRACE|<EOF>")
+_SIGNS = r"""
+    ( ) [ ] { } }} {{ < > </ /> <!-- --> <? ?> <![CDATA[ ]]> (: :) (# #) ``[ ]`` `{ }` ?[ #[
+    . .. / // @ $ $x ? # ! * + - | || => := = != <= >> << :: : , ; & &amp; &#0; &#x110000;
+    1 1.5 1e5 10div 'a' " ' now last start 2003-11-01 2003-13-01T00:00:00 PT1H P1Y
+    Q{ Q{}a Q{a&b}c a:b *:a a:* <a <a> </a> <a/> xs:integer*
+"""
 WORDS = [
     *KEYWORDS,
-    *"( ) [ ] { } }} {{ < > </ /> <!-- --> <? ?> <![CDATA[ ]]> (: :) (# #) ``[ ]`` `{ }` ?[ #[".split(),
-    *". .. / // @ $ $x ? # ! * + - | || => := = != <= >> << :: : , ; & &amp; &#0; &#x110000;".split(),
-    *"1 1.5 1e5 10div 'a' \" ' now last start 2003-11-01 2003-13-01T00:00:00 PT1H P1Y".split(),
-    *"Q{ Q{}a Q{a&b}c a:b *:a a:* <a <a> </a> <a/> xs:integer* 𝄞 \u00a0 \r\n \n \t \x00 \ud7ff é".split(" "),
-]  # fmt: skip
+    *_SIGNS.split(),
+    *("\u00a0", "\r\n", "\n", "\t", "\x00", "\ud7ff", "é", "𝄞"),
+]
+
+
+def check_error(text: str, problem: XcqlError) -> None:
+    lines = text.split("\n")
+    assert problem.line is not None
+    assert problem.column is not None
+    assert 1 <= problem.line <= len(lines)
+    assert 1 <= problem.column <= len(lines[problem.line - 1]) + 1
+    assert str(problem).startswith(f"error[{problem.code}]: ")
+    assert TOKEN_NAME.search(problem.message) is None or TOKEN_NAME.search(text)
 
 
 def check(text: str, *, there_and_back: bool = True) -> None:
@@ -33,18 +49,13 @@ def check(text: str, *, there_and_back: bool = True) -> None:
     try:
         tree = parse(text)
     except XcqlError as problem:
-        lines = text.count("\n") + 1
-        assert problem.code
-        assert problem.line is not None
-        assert problem.column is not None
-        assert 1 <= problem.line <= lines
-        assert 1 <= problem.column <= len(text.split("\n")[problem.line - 1]) + 1
-        rendered = str(problem)
-        assert "KW_" not in rendered or "KW_" in text
-        assert rendered.startswith(f"error[{problem.code}]: ")
+        check_error(text, problem)
     else:
         assert not there_and_back or parse(emit(tree)) == tree
     assert sys.getrecursionlimit() == limit
+
+
+CHANGES = ("delete", "double", "swap", "character", "word", "word", "cut")
 
 
 @st.composite

@@ -457,7 +457,8 @@ def test_relations_have_the_precedence_of_comparisons() -> None:
             "declare function local:f",
         ),
         (
-            "define function f($x) { g#1 }; define function g($y as node()) as node() { f($y) }; f#1",
+            "define function f($x) { g#1 };"
+            "define function g($y as node()) as node() { f($y) }; f#1",
             "declare function local:f($x) { local:g#1 };\n"
             "declare function local:g($y as node()) as node() { local:f($y) };\nlocal:f#1",
             "declare function local:f",

@@ -652,8 +652,10 @@ def test_switches() -> None:
     "query",
     [
         "for $a in x", "for a in x return 1", "for $a x return 1", "let $a = 1 return 1",
-        "let $a := 1", "if (a) then b", "if a then b else c", "some $a in x", "switch (a) default return 1",
-        "typeswitch (a) default return 1", "try { 1 }", "for sliding window $w in x start when 1 return 1",
+        "let $a := 1", "if (a) then b", "if a then b else c", "some $a in x",
+        "switch (a) default return 1",
+        "typeswitch (a) default return 1", "try { 1 }",
+        "for sliding window $w in x start when 1 return 1",
         "for $a in x order $a return 1", "for $a in x group $a return 1", "where a return 1",
         "for $a in x return", "if () then 1 else", "try 1 catch * { 2 }", "function { 1 }",
         "for $a allowing empty in x at $i return 1",
