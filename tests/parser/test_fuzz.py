@@ -84,13 +84,13 @@ def mutated(draw: st.DrawFn) -> str:
     return text
 
 
-@examples(200, 4000)
+@examples(200)
 @given(mutated())
 def test_mutated_queries(text: str) -> None:
     check(text)
 
 
-@examples(150, 4000)
+@examples(150, 5000)
 @given(st.lists(st.sampled_from(WORDS), max_size=25), st.sampled_from(["", " "]))
 def test_words_in_any_order(words: list[str], space: str) -> None:
     check(space.join(words))
@@ -182,11 +182,3 @@ def test_long_repetition(kind: str) -> None:
     soon(repeated * DEPTH + core)
     if FULL:
         soon("$a" + repeated * DEPTH + core)
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(not FULL, reason="set XCQL_TEST_FULL for the long run")
-@examples(1, 10_000)
-@given(mutated())
-def test_mutated_queries_at_length(text: str) -> None:
-    check(text)

@@ -53,7 +53,7 @@ def check(tree: Node) -> None:
     assert emit(again) == text
 
 
-@examples(300)
+@examples(250)
 @given(modules())
 def test_every_tree_comes_back(tree: Node) -> None:
     check(tree)
@@ -106,7 +106,7 @@ def needless(tree: Node) -> str | None:
     return None
 
 
-@examples(120, 3000)
+@examples(60, 2000)
 @given(operations())
 def test_no_parenthesis_can_be_left_out(tree: Node) -> None:
     shorter = needless(tree)
