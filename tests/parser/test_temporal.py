@@ -287,6 +287,14 @@ def test_inside_constructors_in_an_interval() -> None:
     assert canonical("<a b='{$x?[now]}'/>") == '<a b="{ $x?[now] }"/>'
 
 
+@pytest.mark.parametrize(
+    "query",
+    ["$a?[b/(now)]", "$a?[/(PT1M)//(2003-11-01)]", "$a#[b/(last[1])]", "$a?[now/b]"],
+)
+def test_a_literal_as_a_step_keeps_its_parentheses(query: str) -> None:
+    assert canonical(query) == query
+
+
 def test_in_string_templates() -> None:
     assert canonical("``[a `{$x?[2003-11-01]}` #[1] ?[now]]``") == (
         "``[a `{ $x?[2003-11-01] }` #[1] ?[now]]``"

@@ -98,6 +98,8 @@ from xcql.syntax.temporal import (
 )
 from xcql.syntax.types import AnyKindTest, AttributeTest, SchemaAttributeTest
 
+_TIME_LEAVES = (DateLiteral, DateTimeLiteral, DurationLiteral, Now, Start, LastVersion)
+
 # ---------------------------------------------------------------- literals and variables
 
 
@@ -276,7 +278,15 @@ def _step(e: Emitter, step: Expr, *, first: bool) -> Doc:
     # a projection takes the whole path to its left: as a later step it needs parentheses
     if first and (isinstance(step, IntervalProjection | VersionProjection) or on_projection(step)):
         return e.doc(step)
+    if not first and _begins_with_time(step):
+        return e.parenthesized(step)  # right after a slash, now is the name of an element
     return e.at_least(step, Precedence.POSTFIX)
+
+
+def _begins_with_time(step: Expr) -> bool:
+    while isinstance(step, Filter | Lookup | DynamicCall):
+        step = step.function if isinstance(step, DynamicCall) else step.base
+    return isinstance(step, _TIME_LEAVES)
 
 
 @emits(AxisStep)
