@@ -393,6 +393,8 @@ def test_contains_is_still_a_function() -> None:
         "<!--x--> before [2003-11-01]",
         "``[x]`` before [2003-11-01]",
         '"x" before [2003-11-01]',
+        "$x treat as item()? before [2003-11-01]",
+        "$x cast as xs:string? before [2003-11-01]",
         "$a?[now] before [2003-11-01]",
         "$a?[now] before $b?[now]",
         "<a>{ b before [2003-11-01] }</a>",

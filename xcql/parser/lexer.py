@@ -248,7 +248,9 @@ def _with_allen_intervals(source: Source, tokens: list[Token]) -> list[Token]:
     ends = _operand_ends(tokens)
     again: dict[int, int] = {}  # index of [ -> index of ]
     for index, token in enumerate(tokens):
-        if token.type != XcqlLexer.ALLEN or index == 0 or not ends[index - 1]:
+        if token.type != XcqlLexer.ALLEN or index == 0:
+            continue
+        if not ends[index - 1] and not _ends_type(tokens, partner, index - 1):
             continue
         left, right = partner.get(index - 1), index + 1
         if (
@@ -270,6 +272,21 @@ def _with_allen_intervals(source: Source, tokens: list[Token]) -> list[Token]:
             result.append(tokens[index])
             index += 1
     return result
+
+
+def _ends_type(tokens: list[Token], partner: dict[int, int], index: int) -> bool:
+    """Whether the sign at an index is that of a type, as in `$e instance of item()? before [now]`.
+
+    Elsewhere a `?` before a word is a look-up, and a `+` an operator.
+    """
+    if tokens[index].type not in (XcqlLexer.QUESTION, XcqlLexer.PLUS):
+        return False
+    begin = index - 1
+    if tokens[begin].type == XcqlLexer.RPAREN and begin in partner:
+        begin = partner[begin]
+        if tokens[begin - 1].type not in (XcqlLexer.KW_AS, XcqlLexer.KW_OF):
+            begin -= 1
+    return begin > 0 and tokens[begin - 1].type in (XcqlLexer.KW_AS, XcqlLexer.KW_OF)
 
 
 def _bracket_partners(tokens: list[Token]) -> dict[int, int]:
