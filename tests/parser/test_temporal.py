@@ -493,10 +493,15 @@ def test_a_paper_spelling_parses_with_a_warning(query: str, standard: str, words
     assert not parse(standard).warnings
 
 
+def test_a_stream_without_a_name_gives_a_warning() -> None:
+    [warning] = parse("stream()//a").warnings
+    assert warning.code == "XCQL0001"
+    assert 'stream("name")' in warning.hints[0]
+
+
 @pytest.mark.parametrize(
     "query",
     [
-        "stream()",
         'stream("a")',
         "stream($a)",
         "stream(./a)",
