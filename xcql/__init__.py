@@ -14,12 +14,14 @@ from xcql.version import __version__
 if TYPE_CHECKING:
     from xcql.parser import parse as parse
     from xcql.syntax.emitter import emit as emit
+    from xcql_runtime.session import Session as Session  # noqa: TID251
 
-__all__ = ["Diagnostic", "XcqlError", "__version__", "emit", "parse"]
+__all__ = ["Diagnostic", "Session", "XcqlError", "__version__", "emit", "parse"]
 
 # public name -> the module that defines it, imported at first use
 _LAZY = {
     "emit": "xcql.syntax.emitter",
+    "Session": "xcql_runtime.session",
     "parse": "xcql.parser",
 }
 

@@ -1,0 +1,179 @@
+"""Temporalize: the view of a stream as XML text, rebuilt by Spark from the leaves up.
+
+Fillers at the greatest depth of the view are complete as they are. The texts of one depth come
+together with the pieces of the fillers one depth higher, between whose holes they stand: both
+carry the key of the parent's row, and where in it they belong. The root is never one value: its
+pieces are handed over one by one, in document order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+from functools import reduce
+from pathlib import Path
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.functions import broadcast, expr
+
+from xcql.diagnostics import error
+from xcql.model.tags import TagKind
+from xcql.shred.places import STEP
+from xcql.shred.tables import COMMON
+from xcql_runtime.store.frames import counts_at, files_frame, instant
+from xcql_runtime.store.state import DataFile, Stream
+
+_NAME_OF_TAG = r"^<[^\\s/>]+"
+_VALUE = r"""(?:"[^"]*"|\\'[^\\']*\\')"""
+# a lifespan that came with the data, after whatever other attributes stand before it
+_OLD_LIFESPAN = (
+    rf"^(<[^\\s/>]+(?:\\s+(?!(?:vtFrom|vtTo)[\\s=])[^\\s=]+\\s*=\\s*{_VALUE})*)"
+    rf"\\s+(?:vtFrom|vtTo)\\s*=\\s*{_VALUE}"
+)
+
+
+def temporalize(
+    spark: SparkSession, store: Path, stream: Stream, now: datetime, at: datetime | None = None
+) -> Iterator[str]:
+    """The text of the whole temporal view, or of the document as it was `at` an instant.
+
+    It comes in pieces, to be written one after the other.
+    """
+    if not stream.placed:
+        raise error(
+            "XCQL0318",
+            f"the view of '{stream.name}' has more copies of fillers than can be written out",
+            hints=["query the stream instead"],
+        )
+    deepest = max((depth for table in stream.tables.values() for depth in table.depths), default=-1)
+    below: DataFrame | None = None
+    for depth in range(deepest, 0, -1):
+        below = _complete(_pieces(spark, store, stream, depth, now, at, below))
+    if deepest < 0:
+        return
+    pieces = _pieces(spark, store, stream, 0, now, at, below)
+    if at is not None:
+        # the root itself may not have been there, and then nothing was
+        roots = pieces.where("position < 0").select("row")
+        pieces = pieces.join(broadcast(roots), "row", "left_semi")
+    ordered = pieces.orderBy("row", "position", "part", "number")
+    for row in ordered.select("text").toLocalIterator(prefetchPartitions=True):
+        yield row["text"]
+
+
+def _pieces(
+    spark: SparkSession,
+    store: Path,
+    stream: Stream,
+    depth: int,
+    now: datetime,
+    at: datetime | None,
+    below: DataFrame | None,
+) -> DataFrame:
+    """What the fillers at a depth consist of: their text between holes, and what fills these.
+
+    Columns: `row`, the key of the filler's row; `position`, the offset of the hole that the piece
+    fills or follows (-1: the first piece); `part`, 0 for what fills, 1 for what follows;
+    `number`, to tell the versions that fill a hole; `text`.
+    """
+    # tables that are handled alike are read as one
+    alike: dict[tuple[TagKind, bool], list[DataFile]] = {}
+    for tsid, table in stream.tables.items():
+        tag = stream.tags.by_id(tsid)
+        assert tag is not None
+        if depth in table.depths:
+            own = {attribute.name for attribute in table.shape.attributes}
+            has_lifespan = not own.isdisjoint({"vtFrom", "vtTo"})
+            alike.setdefault((tag.kind, has_lifespan), []).extend(table.files)
+    frames = [
+        _own_pieces(files_frame(spark, store, files, COMMON), kind, has_lifespan, depth, now, at)
+        for (kind, has_lifespan), files in alike.items()
+    ]
+    if below is not None:
+        frames.append(below)
+    return reduce(DataFrame.unionByName, frames)
+
+
+def _own_pieces(
+    frame: DataFrame,
+    kind: TagKind,
+    has_lifespan: bool,
+    depth: int,
+    now: datetime,
+    at: datetime | None,
+) -> DataFrame:
+    """The fillers' own text; `has_lifespan` says that the data may bring a lifespan of its own."""
+    rows = frame.withColumn("now", instant(now)).where(counts_at())
+    if at is not None:
+        rows = rows.withColumn("at", instant(at)).where(_valid_at(kind))
+    rows = (
+        rows.selectExpr("*", "explode(places) AS place")
+        .where(counts_at("place."))
+        .where(f"length(place.key) = {depth * STEP}")
+    )
+    start = "string(substring(raw, 1, coalesce(get(holes, 0).start, octet_length(raw))))"
+    lifespan = ""
+    if at is None and kind != "snapshot":
+        lifespan = f", {_lifespan(kind)}"
+        if has_lifespan:
+            for _ in range(2):
+                start = f"regexp_replace({start}, '{_OLD_LIFESPAN}', '$1')"
+    return (
+        rows.withColumn("start", expr(start))
+        .withColumn("name", expr(f"regexp_extract(start, '{_NAME_OF_TAG}', 0)"))
+        .selectExpr(
+            "concat(place.key, unhex(lpad(hex(number), 8, '0'))) AS row",
+            f"""concat(
+                  array(named_struct(
+                    'position', -1,
+                    'text', concat(name, namespaces{lifespan}, substr(start, length(name) + 1)))),
+                  transform(holes, (hole, i) -> named_struct(
+                    'position', hole.start,
+                    'text', string(substring(
+                      raw,
+                      hole.start + hole.length + 1,
+                      coalesce(get(holes, i + 1).start, octet_length(raw))
+                        - hole.start - hole.length))))
+                ) AS pieces""",
+        )
+        .selectExpr("row", "explode(pieces) AS piece")
+        .selectExpr(
+            "row", "piece.position AS position", "1 AS part", "0 AS number", "piece.text AS text"
+        )
+    )
+
+
+def _complete(pieces: DataFrame) -> DataFrame:
+    """The fillers put together of their pieces, as pieces for those that they stand in."""
+    parts = (
+        "array_sort(collect_list(named_struct('p', position, 'q', part, 'n', number, 't', text)))"
+    )
+    # without its first piece the row itself does not count, whatever would stand in it
+    whole = pieces.groupBy("row").agg(expr(parts).alias("parts")).where("parts[0].p = -1")
+    return whole.selectExpr(
+        "substring(row, 1, length(row) - 8) AS row",
+        "int(conv(hex(substring(row, length(row) - 7, 4)), 16, 10)) AS position",
+        "0 AS part",
+        "int(conv(hex(substring(row, length(row) - 3, 4)), 16, 10)) AS number",
+        "array_join(transform(parts, part -> part.t), '') AS text",
+    )
+
+
+def _valid_at(kind: TagKind) -> str:
+    """The condition that a version was valid at the instant `at`, a column.
+
+    Of two versions that meet there the later one was; events are there once they have happened.
+    """
+    begun = "(vtFrom IS NULL OR vtFrom <= at)"
+    if kind == "event":
+        return begun
+    return f"{begun} AND (vtTo IS NULL OR vtTo > at OR vtTo > now)"
+
+
+def _lifespan(kind: TagKind) -> str:
+    """The attributes `vtFrom` and `vtTo` as text."""
+    begin = "coalesce(replace(string(vtFrom), ' ', 'T'), 'start')"
+    end = "if(vtTo IS NULL OR vtTo > now, 'now', replace(string(vtTo), ' ', 'T'))"
+    if kind == "event":
+        end = begin
+    return f"""' vtFrom="', {begin}, '" vtTo="', {end}, '"'"""
