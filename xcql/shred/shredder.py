@@ -147,6 +147,7 @@ class Shredder:
         parser.buffer_text = True
 
         root, find = self.root, self._find
+        size = len(root.starts)
         holes: list[Hole] = []
         stack: list[SlotColumns] = []  # of the open elements
         text: list[str] = []  # since the last tag, or since the opaque element's begin
@@ -160,6 +161,7 @@ class Shredder:
             # a sham parent for the root, whose only use is to be looked into once
             stack.append(SlotColumns(root.tag, 0, False, False, by_name={raw_name: root}))
             parser.StartElementHandler = start
+            parser.EndElementHandler = end_element
             start(raw_name, attributes)
             del stack[0]
             opaque_depth = opaque_depth and 1
@@ -198,12 +200,8 @@ class Shredder:
 
         def end_element(raw_name: str) -> None:
             slot = stack.pop()
-            at = parser.CurrentByteIndex - shift
             begin = slot.starts[-1]
-            if at > begin:
-                slot.lengths.append(element.index(b">", at) + 1 - begin)
-            else:
-                slot.lengths.append(length_of_tag(begin))
+            slot.lengths.append(end_of(begin) - begin)
             if slot.is_leaf:
                 slot.texts.append("".join(text))
                 text.clear()
@@ -239,10 +237,7 @@ class Shredder:
                 return
             slot = stack.pop()
             begin = slot.starts[-1]
-            at = parser.CurrentByteIndex - shift
-            slot.lengths.append(
-                element.index(b">", at) + 1 - begin if at > begin else length_of_tag(begin)
-            )
+            slot.lengths.append(end_of(begin) - begin)
             slot.texts.append("".join(text))
             text.clear()
             opaque_depth = 0
@@ -259,8 +254,7 @@ class Shredder:
                 raise NotShreddable("a hole has content")
 
             def end_hole(raw_name: str) -> None:
-                end_at = parser.CurrentByteIndex - shift
-                end = element.index(b">", end_at) + 1 if end_at > at else at + length_of_tag(at)
+                end = end_of(at)
                 # white space alone is no content, but if it was written as something else
                 inside = element[at:end]
                 if any(map(_NOT_BLANK.search, text[text_before:])) or (
@@ -276,11 +270,14 @@ class Shredder:
             parser.StartElementHandler = start_inside_hole
             parser.EndElementHandler = end_hole
 
-        def length_of_tag(begin: int) -> int:
-            # expat reports the end of `<x/>` where the element begins
-            rest = _REST_OF_TAG.match(element, begin)
-            assert rest is not None
-            return rest.end() - begin
+        def end_of(begin: int) -> int:
+            at = parser.CurrentByteIndex - shift
+            if element[at - 2 : at] == b"/>":
+                # expat reports the end of `<x/>` after it, where another's end may begin
+                tag = _REST_OF_TAG.match(element, begin)
+                if tag is not None and tag.end() == at:
+                    return at
+            return element.index(b">", at) + 1
 
         def note_text(slot: SlotColumns) -> None:
             if slot.is_leaf:
@@ -298,13 +295,12 @@ class Shredder:
 
         parser.Parse(lead, False)
         parser.StartElementHandler = start_outside
-        parser.EndElementHandler = end_element
         parser.CharacterDataHandler = text.append
         parser.CommentHandler = comment
         parser.ProcessingInstructionHandler = comment
         parser.Parse(element, False)
         parser.Parse(trail, True)
-        if text or not root.starts or root.starts[-1] or root.lengths[-1] != len(element):
+        if text or len(root.starts) == size or root.lengths[-1] != len(element):
             raise NotShreddable("a filler holds one element")
         return holes
 

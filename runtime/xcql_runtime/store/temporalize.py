@@ -14,7 +14,7 @@ from functools import reduce
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.functions import broadcast, expr
+from pyspark.sql.functions import broadcast, expr, regexp_extract, regexp_replace
 
 from xcql.diagnostics import error
 from xcql.model.tags import TagKind
@@ -23,12 +23,12 @@ from xcql.shred.tables import COMMON
 from xcql_runtime.store.frames import counts_at, files_frame, instant
 from xcql_runtime.store.state import DataFile, Stream
 
-_NAME_OF_TAG = r"^<[^\\s/>]+"
-_VALUE = r"""(?:"[^"]*"|\\'[^\\']*\\')"""
+_NAME_OF_TAG = r"^<[^\s/>]+"
+_VALUE = r"""(?:"[^"]*"|'[^']*')"""
 # a lifespan that came with the data, after whatever other attributes stand before it
 _OLD_LIFESPAN = (
-    rf"^(<[^\\s/>]+(?:\\s+(?!(?:vtFrom|vtTo)[\\s=])[^\\s=]+\\s*=\\s*{_VALUE})*)"
-    rf"\\s+(?:vtFrom|vtTo)\\s*=\\s*{_VALUE}"
+    rf"^(<[^\s/>]+(?:\s+(?!(?:vtFrom|vtTo)[\s=])[^\s=]+\s*=\s*{_VALUE})*)"
+    rf"\s+(?:vtFrom|vtTo)\s*=\s*{_VALUE}"
 )
 
 
@@ -111,16 +111,16 @@ def _own_pieces(
         .where(counts_at("place."))
         .where(f"length(place.key) = {depth * STEP}")
     )
-    start = "string(substring(raw, 1, coalesce(get(holes, 0).start, octet_length(raw))))"
+    start = expr("string(substring(raw, 1, coalesce(get(holes, 0).start, octet_length(raw))))")
     lifespan = ""
     if at is None and kind != "snapshot":
         lifespan = f", {_lifespan(kind)}"
         if has_lifespan:
             for _ in range(2):
-                start = f"regexp_replace({start}, '{_OLD_LIFESPAN}', '$1')"
+                start = regexp_replace(start, _OLD_LIFESPAN, "$1")
     return (
-        rows.withColumn("start", expr(start))
-        .withColumn("name", expr(f"regexp_extract(start, '{_NAME_OF_TAG}', 0)"))
+        rows.withColumn("start", start)
+        .withColumn("name", regexp_extract("start", _NAME_OF_TAG, 0))
         .selectExpr(
             "concat(place.key, unhex(lpad(hex(number), 8, '0'))) AS row",
             f"""concat(

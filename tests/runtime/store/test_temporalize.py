@@ -31,14 +31,21 @@ TAGS = parse_tags("""<stream:structure>
 </stream:structure>""")
 
 CREDIT = """<f>
-<filler id="0" tsid="1" validTime="2003-01-01"><accounts> <hole id="1" tsid="2"/>
+<filler id="0" tsid="1" validTime="2003-01-01">
+  <accounts> <hole id="1" tsid="2"/>
   <hole id="2"/></accounts></filler>
-<filler id="1" tsid="2" validTime="2003-02-01"><account id="a" vtFrom="x"><customer>Ann &amp; Co</customer><hole id="10"/><hole id="20"/></account></filler>
-<filler id="1" tsid="2" validTime="2003-03-01"><account id="a"><customer>Bob</customer><hole id="10"/><hole id="20"/><hole id="20"/></account></filler>
+<filler id="1" tsid="2" validTime="2003-02-01">
+  <account id="a" vtFrom="x"><customer>Ann&amp;Co</customer><hole id="10"/><hole id="20"/></account>
+</filler>
+<filler id="1" tsid="2" validTime="2003-03-01">
+  <account id="a"><customer>Bob</customer><hole id="10"/><hole id="20"/><hole id="20"/></account>
+</filler>
 <filler id="10" tsid="4" validTime="2003-02-01"><limit>100</limit></filler>
 <filler id="10" tsid="4" validTime="2003-03-15T10:20:30.5"><limit>200</limit></filler>
-<filler id="20" tsid="5" validTime="2003-02-02"><transaction><vendor>V</vendor><hole id="30"/><amount>12</amount></transaction></filler>
-<filler id="20" tsid="5" validTime="2003-02-03"><transaction><vendor>W</vendor><hole id="30"/><amount>13</amount></transaction></filler>
+<filler id="20" tsid="5" validTime="2003-02-02">
+  <transaction><vendor>V</vendor><hole id="30"/><amount>12</amount></transaction></filler>
+<filler id="20" tsid="5" validTime="2003-02-03">
+  <transaction><vendor>W</vendor><hole id="30"/><amount>13</amount></transaction></filler>
 <filler id="30" tsid="7" validTime="2003-02-02"><status>charged</status></filler>
 <filler id="30" tsid="7" validTime="2003-05-02"><status>paid</status></filler>
 <remove id="30" validTime="2003-06-02"/>
