@@ -9,10 +9,10 @@ stream 'bids': 120 filler; commit 1
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from xcql.model.tags import TagStructure, read_tags
 from xcql.model.time import parse_time, to_utc
@@ -20,6 +20,7 @@ from xcql_runtime.spark import local_session
 from xcql_runtime.store.commit import read_state
 from xcql_runtime.store.ingest import IngestSummary, ingest
 from xcql_runtime.store.temporalize import temporalize
+from xcql_runtime.store.upkeep import StoreInfo, compact, info, vacuum, verify
 from xcql_runtime.workers import on_workers
 
 if TYPE_CHECKING:
@@ -59,15 +60,15 @@ class Session:
         if isinstance(tags, str | Path):
             tags = read_tags(tags)
 
-        return ingest(
-            self.store,
-            path,
-            stream,
-            tags,
-            lambda function, pieces: on_workers(self.spark)(function, pieces),
-            cores=os.cpu_count() or 1,
-            strict=strict,
-        )
+        return ingest(self.store, path, stream, tags, self._run, self._cores, strict)
+
+    def _run(self, function: Callable[[Any], Any], pieces: Sequence[Any]) -> list[Any]:
+        """Run pieces of work on Spark, which is started when there is some."""
+        return on_workers(self.spark)(function, pieces)
+
+    @property
+    def _cores(self) -> int:
+        return os.cpu_count() or 1
 
     def temporalize(
         self, stream: str, *, at: str | datetime | None = None, now: str | datetime | None = None
@@ -83,6 +84,22 @@ class Session:
             _instant(now) or datetime.now(UTC).replace(tzinfo=None),
             _instant(at),
         )
+
+    def info(self) -> StoreInfo:
+        """What the store holds; prints as a table."""
+        return info(self.store)
+
+    def verify(self) -> list[str]:
+        """What is wrong with the store, one sentence each; nothing, if all is well."""
+        return verify(self.store)
+
+    def compact(self) -> int:
+        """Put the rows of every table into few files; how many files went."""
+        return compact(self.store, self._run, self._cores)
+
+    def vacuum(self) -> int:
+        """Remove what no longer belongs to the store; how many files went."""
+        return vacuum(self.store)
 
     def streams(self) -> list[str]:
         """The names of the store's streams, sorted."""

@@ -23,6 +23,9 @@ EXIT_BUG = 70
 
 # verb -> (module, one line of help)
 VERBS = {
+    "ingest": ("xcql.cli.ingest", "put fragments into a store"),
+    "store": ("xcql.cli.store", "show, check and tidy up a store"),
+    "temporalize": ("xcql.cli.temporalize", "write the temporal view of a stream"),
     "parse": ("xcql.cli.parse", "show how a query is read: its syntax tree"),
 }
 

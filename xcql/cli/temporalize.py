@@ -1,0 +1,36 @@
+"""`xcqlc temporalize`: the view of a stream, or the document as it was at an instant."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterable
+from typing import TextIO
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--store", required=True, metavar="DIR", help="the store's folder")
+    parser.add_argument("--stream", required=True, metavar="NAME", help="the stream's name")
+    parser.add_argument("--at", metavar="T", help="the document as it was at this instant")
+    parser.add_argument("--now", metavar="T", help="the instant of evaluation (default: the clock)")
+    parser.add_argument("-o", "--output", metavar="OUT", help="a file (default: standard output)")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    from xcql import Session
+
+    pieces = Session(arguments.store).temporalize(
+        arguments.stream, at=arguments.at, now=arguments.now
+    )
+    if arguments.output is None:
+        _write(pieces, sys.stdout)
+    else:
+        with open(arguments.output, "w", encoding="utf-8", newline="") as file:
+            _write(pieces, file)
+    return 0
+
+
+def _write(pieces: Iterable[str], file: TextIO) -> None:
+    for piece in pieces:
+        file.write(piece)
+    file.write("\n")
