@@ -39,8 +39,8 @@ $(READY): requirements.lock pyproject.toml
 	  { echo "XCQL needs Python 3.11 or newer: try 'make PYTHON=python3.12'." >&2; exit 1; }
 	@test -x $(BIN)/python || { echo "Creating $(VENV) ..." >&2; $(PYTHON) -m venv $(VENV); }
 	@echo "Installing the dependencies into $(VENV) ..." >&2
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.lock
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check -r requirements.lock
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@$(BIN)/python -m compileall -q xcql runtime
 	@touch $@
 

@@ -18,6 +18,9 @@ class Source:
 
     text: str
     name: str = "<query>"
+    # where the text begins, when it is a piece of a larger one (a line of a huge document)
+    first_line: int = 1
+    first_column: int = 1
     _line_starts: list[int] = field(default_factory=list, repr=False, compare=False)
 
     def position(self, offset: int) -> tuple[int, int]:
@@ -30,11 +33,14 @@ class Source:
                 self._line_starts.append(newline + 1)
                 newline = find("\n", newline + 1)
         line = bisect_right(self._line_starts, offset)
-        return line, offset - self._line_starts[line - 1] + 1
+        column = offset - self._line_starts[line - 1] + 1
+        shift = self.first_column - 1 if line == 1 else 0
+        return line + self.first_line - 1, column + shift
 
     def line(self, number: int) -> str:
-        """The text of a line, counted from 1, without its line end."""
+        """The text of a line, as `position` counts them, without its line end."""
         self.position(0)
+        number -= self.first_line - 1
         if not 1 <= number <= len(self._line_starts):
             return ""
         start = self._line_starts[number - 1]
@@ -70,6 +76,8 @@ class Span:
         """The source line of the span's start, and carets that underline the span in it."""
         line, column = self.source.position(self.start)
         text = self.source.line(line)
+        if line == self.source.first_line:
+            column -= self.source.first_column - 1
         length = max(1, min(self.end - self.start, len(text) - column + 1))
         before = text[: column - 1].expandtabs(_TAB_WIDTH)
         through = text[: column - 1 + length].expandtabs(_TAB_WIDTH)

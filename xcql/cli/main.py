@@ -23,6 +23,8 @@ EXIT_BUG = 70
 
 # verb -> (module, one line of help)
 VERBS = {
+    "fragment": ("xcql.cli.fragment", "cut a document into fillers, or find what changed in it"),
+    "infer-tags": ("xcql.cli.infer_tags", "make a tag structure from a document or a schema"),
     "ingest": ("xcql.cli.ingest", "put fragments into a store"),
     "store": ("xcql.cli.store", "show, check and tidy up a store"),
     "temporalize": ("xcql.cli.temporalize", "write the temporal view of a stream"),

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import sys
-from collections.abc import Iterable
-from typing import TextIO
+
+from xcql.cli.outputs import open_output
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -22,15 +21,8 @@ def run(arguments: argparse.Namespace) -> int:
     pieces = Session(arguments.store).temporalize(
         arguments.stream, at=arguments.at, now=arguments.now
     )
-    if arguments.output is None:
-        _write(pieces, sys.stdout)
-    else:
-        with open(arguments.output, "w", encoding="utf-8", newline="") as file:
-            _write(pieces, file)
+    with open_output(arguments.output) as output:
+        for piece in pieces:
+            output.write(piece.encode())
+        output.write(b"\n")
     return 0
-
-
-def _write(pieces: Iterable[str], file: TextIO) -> None:
-    for piece in pieces:
-        file.write(piece)
-    file.write("\n")

@@ -1,0 +1,198 @@
+"""Ingest against Spark's own XML reader, on XMark factor 1 and 0.1: `python -m bench.ingest`.
+
+Both begin with files on disk and end with Parquet on disk, in one warm session: ours reads the
+fragments; Spark's reader reads the plain document, once for each kind of element that is a
+filler in ours (`rowTag`), with a schema of the same leaves.
+"""
+
+from __future__ import annotations
+
+import gzip
+import lzma
+import os
+import resource
+import shutil
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+from pyspark.sql.types import ArrayType, DataType, StringType, StructField, StructType
+
+from bench import Row, show
+from xcql import Session
+from xcql.model.documents import read_document
+from xcql.model.fragmenter import fragment
+from xcql.model.infer import infer_from_document, tag_structure
+from xcql.model.tags import TagStructure
+from xcql.shred.shape import Slot
+from xcql_runtime.spark import local_session
+from xcql_runtime.store.commit import read_state
+
+XMARK = Path(__file__).parents[2] / "shared" / "xmark"
+TEMPORAL = ["item", "person", "open_auction", "closed_auction", "category"]
+RUNS = 2
+
+
+def run() -> list[Row]:
+    if not XMARK.is_dir():
+        print("ingest: left out, for ../shared/xmark is not there")
+        return []
+    spark = local_session()
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        small = _measure(spark, folder, "auction-0.1.xml.gz")
+        large = _measure(spark, folder, "auction-1.xml.xz")
+    growth = large.ours / small.ours / (large.megabytes / small.megabytes)
+    return [
+        Row("ingest, factor 1", large.ours, "s"),
+        Row("ingest, factor 1", large.megabytes / large.ours, "MB/s"),
+        Row("Spark's XML reader to Parquet, factor 1", large.theirs, "s"),
+        Row("ingest / Spark's XML reader, factor 1", large.ours / large.theirs, "x", "at most 1.0"),
+        Row("ingest / Spark's XML reader, factor 0.1", small.ours / small.theirs, "x"),
+        Row("time per byte, factor 1 / factor 0.1", growth, "x", "about 1"),
+        Row("store / XML, bytes", large.size, "x", "at most 1.2"),
+        Row("peak memory of all Python processes", large.memory, "MB", "at most 1000"),
+    ]
+
+
+class Figures:
+    """What one document gave."""
+
+    def __init__(
+        self, megabytes: float, ours: float, theirs: float, size: float, memory: float
+    ) -> None:
+        self.megabytes = megabytes
+        self.ours = ours
+        self.theirs = theirs
+        self.size = size
+        self.memory = memory
+
+
+def _measure(spark: SparkSession, folder: Path, archive: str) -> Figures:
+    document = folder / archive.rpartition(".")[0]
+    fragments = document.with_suffix(".fragments.xml")
+    opener = lzma.open if archive.endswith(".xz") else gzip.open
+    with opener(XMARK / archive, "rb") as source, open(document, "wb") as target:
+        shutil.copyfileobj(source, target, 1 << 20)
+    with open(document, "rb") as source:
+        tree = infer_from_document(read_document(source, document.name))
+    tags = tag_structure(tree, temporal=[f"//{name}" for name in TEMPORAL])
+    with open(document, "rb") as source, open(fragments, "wb", 1 << 20) as target:
+        fragment(read_document(source, document.name), tags, "2003-10-23T00:00:00", target)
+
+    store = folder / "store"
+
+    def ingest() -> None:
+        shutil.rmtree(store, ignore_errors=True)
+        Session(store, spark).ingest(fragments, stream="auction", tags=tags)
+
+    with _PeakMemory() as memory:
+        ours = _best(ingest)
+    bytes_stored = sum(path.stat().st_size for path in store.rglob("*") if path.is_file())
+    schemas = _schemas(store, tags)
+
+    def read() -> None:
+        for name, schema in schemas.items():
+            target = folder / "peer" / name
+            reader = spark.read.schema(schema).option("rowTag", name)
+            reader.xml(str(document)).write.mode("overwrite").parquet(str(target))
+
+    theirs = _best(read)
+    size = document.stat().st_size
+    return Figures(size / 1e6, ours, theirs, bytes_stored / size, memory.peak)
+
+
+def _best(function: Callable[[], None]) -> float:
+    seconds = []
+    for _ in range(RUNS):
+        before = time.perf_counter()
+        function()
+        seconds.append(time.perf_counter() - before)
+    return min(seconds)
+
+
+def _schemas(store: Path, tags: TagStructure) -> dict[str, StructType]:
+    """For every element that is a filler: the leaves that its tables have, as Spark's reader wants."""
+    stream = read_state(store).stream("auction")
+    schemas: dict[str, StructType] = {}
+    for tsid, table in stream.tables.items():
+        tag = tags.by_id(tsid)
+        assert tag is not None
+        if tag.is_fragmented:
+            type = _peer_type(table.shape)
+            assert isinstance(type, StructType)
+            known = schemas.get(tag.name.local)
+            if known is None or len(str(type)) > len(str(known)):
+                schemas[tag.name.local] = type
+    return schemas
+
+
+def _peer_type(slot: Slot) -> DataType:
+    fields = [
+        StructField("_" + one.column.removeprefix("@"), StringType()) for one in slot.attributes
+    ]
+    if slot.has_text and not fields:
+        return StringType()
+    if slot.has_text:
+        fields.append(StructField("_VALUE", StringType()))
+    for child in slot.children:
+        type = _peer_type(child)
+        fields.append(StructField(child.column, ArrayType(type) if child.repeats else type))
+    return StructType(fields)
+
+
+class _PeakMemory:
+    """The most memory that this process and its Python workers have at once, in megabytes."""
+
+    def __init__(self) -> None:
+        self.peak = 0.0
+        self._over = threading.Event()
+        self._watcher = threading.Thread(target=self._watch, daemon=True)
+
+    def __enter__(self) -> _PeakMemory:
+        self._watcher.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        self._watcher.join()
+
+    def _watch(self) -> None:
+        while not self._over.wait(0.1):
+            self.peak = max(self.peak, sum(map(_resident, _python_processes())))
+
+
+def _python_processes() -> list[int]:
+    """This process, and those of the Python workers that Spark has started for it."""
+    parents = {}
+    for entry in os.listdir("/proc"):
+        if entry.isdigit():
+            try:
+                fields = Path(f"/proc/{entry}/stat").read_text().rpartition(")")[2].split()
+                name = Path(f"/proc/{entry}/comm").read_text().strip()
+            except OSError:
+                continue
+            parents[int(entry)] = int(fields[1]), name
+    found = []
+    for process, (_, name) in parents.items():
+        above = process
+        while above in parents and above != os.getpid():
+            above = parents[above][0]
+        if above == os.getpid() and name != "java":
+            found.append(process)
+    return found
+
+
+def _resident(process: int) -> float:
+    try:
+        pages = int(Path(f"/proc/{process}/statm").read_text().split()[1])
+    except OSError:
+        return 0.0
+    return pages * resource.getpagesize() / 1e6
+
+
+if __name__ == "__main__":
+    show("ingest", run())

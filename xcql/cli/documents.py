@@ -1,0 +1,41 @@
+"""Documents that the command line reads as streams, with a progress bar on a terminal."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO, cast
+
+from xcql.diagnostics import error
+from xcql.model.documents import Document, read_document
+
+
+@contextmanager
+def open_document(path: str) -> Iterator[Document]:
+    """The document in a file, compressed or not, or on standard input (`-`)."""
+    if path == "-":
+        yield read_document(sys.stdin.buffer, "<stdin>")
+        return
+    try:
+        # the reader of documents has a buffer of its own
+        file = cast(BinaryIO, open(path, "rb", buffering=0))  # noqa: SIM115 - closed below
+    except OSError as problem:
+        raise error("XCQL0101", f"'{path}' cannot be read: {problem.strerror}") from None
+    with file, _shown(file, path) as watched:
+        yield read_document(watched, path)
+
+
+@contextmanager
+def _shown(file: BinaryIO, path: str) -> Iterator[BinaryIO]:
+    if not sys.stderr.isatty():
+        yield file
+        return
+    from rich.console import Console
+    from rich.progress import wrap_file
+
+    size = Path(path).stat().st_size
+    console = Console(stderr=True)
+    with wrap_file(file, size, description=path, console=console, transient=True) as watched:
+        yield watched

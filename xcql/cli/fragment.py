@@ -1,0 +1,92 @@
+"""`xcqlc fragment`: a document as fillers with holes, or what changed since an earlier one."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from datetime import UTC, datetime
+
+from xcql.cli.documents import open_document
+from xcql.cli.outputs import open_output
+from xcql.cli.report import report_warnings
+from xcql.model.changes import fragment_changes, read_keys
+from xcql.model.fragmenter import fragment
+from xcql.model.shapes import ShapeReader, shape_reader
+from xcql.model.state import State, add_to_state
+from xcql.model.tags import TagStructure, read_tags
+from xcql.model.time import format_time, parse_time
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "document", metavar="DOC.xml", help="a document (also .gz or .xz), or - for stdin"
+    )
+    parser.add_argument("--tags", required=True, metavar="TAGS.xml", help="its tag structure")
+    parser.add_argument("-o", "--output", metavar="OUT.xml", help="default: standard output")
+    parser.add_argument(
+        "--valid-time", metavar="T", help="since when the document is so (default: now)"
+    )
+    parser.add_argument(
+        "--previous",
+        action="append",
+        default=[],
+        metavar="STATE",
+        help="the fragments so far (files, folders): only what changed since comes out;"
+        " or, in place of the first fragments, the document that they were made from",
+    )
+    parser.add_argument(
+        "--key",
+        action="append",
+        default=[],
+        metavar="PATH=@ATTR",
+        help="the attribute by which elements are the same as in STATE (default: @id, and the"
+        " position among siblings of the same tag where there is none)",
+    )
+    parser.epilog = """\
+examples:
+  xcqlc fragment monday.xml --tags tags.xml --valid-time 2003-10-20 -o history/1.xml
+  xcqlc fragment tuesday.xml --tags tags.xml --valid-time 2003-10-21 --previous history/ \\
+      -o history/2.xml
+"""
+
+
+def run(arguments: argparse.Namespace) -> int:
+    structure = read_tags(arguments.tags)
+    now = datetime.now(UTC).replace(tzinfo=None)
+    valid_time = now if arguments.valid_time is None else parse_time(arguments.valid_time, now)
+    shape_of = shape_reader(structure, read_keys(arguments.key, structure))
+    state = _read_state(arguments.previous, structure, shape_of, arguments.error_format)
+    with open_document(arguments.document) as document, open_output(arguments.output) as output:
+        if state is None:
+            result = fragment(document, structure, format_time(valid_time), output)
+        else:
+            result = fragment_changes(document, structure, state, shape_of, valid_time, output)
+    report_warnings(result.warnings, arguments.error_format)
+    word = "filler" if state is None else "change"
+    print(
+        f"{result.fillers:,} {word}{'' if result.fillers == 1 else 's'},"
+        f" {result.bytes_written:,} bytes from {result.bytes_read:,} bytes of XML",
+        file=sys.stderr,
+    )
+    return 0
+
+
+def _read_state(
+    paths: list[str], structure: TagStructure, shape_of: ShapeReader, error_format: str
+) -> State | None:
+    """The state that files and folders (their files by name) amount to, in the order given."""
+    if not paths:
+        return None
+    state = State()
+    for path in paths:
+        files = [path]
+        if os.path.isdir(path):
+            files = [
+                os.path.join(path, name) for name in sorted(os.listdir(path)) if name[0] != "."
+            ]
+        for file in files:
+            with open_document(file) as document:
+                add_to_state(state, document, structure, shape_of)
+    report_warnings(state.warnings, error_format)
+    return state

@@ -1,0 +1,79 @@
+"""`xcqlc infer-tags`: a Tag Structure from a document, a DTD or an XML Schema."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from xcql.cli.documents import open_document
+from xcql.cli.outputs import open_output
+from xcql.cli.report import report_warnings
+from xcql.diagnostics import error
+from xcql.model.infer import NameTree, infer_from_document, tag_structure
+from xcql.model.tags import tags_to_xml
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "source",
+        metavar="DOC.xml|SCHEMA.dtd|SCHEMA.xsd",
+        help="a document (also .gz or .xz, or - for stdin), a DTD, or an XML Schema",
+    )
+    parser.add_argument(
+        "--temporal",
+        action="append",
+        nargs="+",
+        default=[],
+        metavar="PATH",
+        help="elements that have versions: //item, /site/people/person, people/*",
+    )
+    parser.add_argument(
+        "--event",
+        action="append",
+        nargs="+",
+        default=[],
+        metavar="PATH",
+        help="elements that happen at one instant",
+    )
+    parser.add_argument("--root", metavar="NAME", help="the root element, for a schema with many")
+    parser.add_argument("-o", "--output", metavar="TAGS.xml", help="default: standard output")
+    parser.epilog = """\
+examples:
+  xcqlc infer-tags auction.xml.gz --temporal //item //person -o tags.xml
+  xcqlc infer-tags auction.dtd --temporal //item --event //bidder
+"""
+
+
+def run(arguments: argparse.Namespace) -> int:
+    structure = tag_structure(
+        _read(arguments),
+        [path for paths in arguments.temporal for path in paths],
+        [path for paths in arguments.event for path in paths],
+    )
+    with open_output(arguments.output) as output:
+        output.write(tags_to_xml(structure).encode("utf-8"))
+    tags = list(structure)
+    kinds = [tag.kind for tag in tags]
+    print(
+        f"{len(tags)} tags: {kinds.count('temporal')} temporal, {kinds.count('event')} event,"
+        f" {kinds.count('snapshot')} snapshot",
+        file=sys.stderr,
+    )
+    return 0
+
+
+def _read(arguments: argparse.Namespace) -> NameTree:
+    source: str = arguments.source
+    if source.lower().endswith((".dtd", ".xsd")):
+        # reading XML Schemas is a large import, of no use for documents
+        from xcql.model.infer_schema import infer_from_dtd, infer_from_xsd
+
+        if source.lower().endswith(".xsd"):
+            return infer_from_xsd(source, arguments.root)
+        return infer_from_dtd(source, arguments.root)
+    if arguments.root is not None:
+        raise error("XCQL0100", "--root is for schemas; a document has only one root element")
+    with open_document(source) as document:
+        tree = infer_from_document(document)
+    report_warnings(document.warnings, arguments.error_format)
+    return tree

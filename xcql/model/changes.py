@@ -1,0 +1,398 @@
+"""What changed from one state of a document to the next, as fragments.
+
+The new document is cut into fillers, and each is matched with the filler that had its place: by
+the key of its element, else by its position among the siblings of the same tag. A filler keeps its
+id as long as its place is filled. What came, what changed and what went is written with the new
+validTime; the rest is not.
+
+- A temporal filler that changed gets a new version, one that is gone a `remove`.
+- A snapshot filler has no versions. It is sent again when a child came, and keeps the holes of
+  children that went, so that earlier times still have them.
+- An event has no versions either, and does not end. It is known by its content, too: what has
+  another one is another event. If only a child came, the event is replaced by itself with one
+  more hole, at its own time.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections import deque
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from datetime import datetime
+from itertools import pairwise
+from typing import IO, BinaryIO, cast
+from xml.sax.saxutils import quoteattr
+
+from xcql.diagnostics import Diagnostic, error, warning
+from xcql.model.check import fragment_checker
+from xcql.model.documents import Document, read_document
+from xcql.model.fragmenter import FOOTER, HEADER, Fragmented, fragment
+from xcql.model.fragments import ROOT_ID, Fragment
+from xcql.model.paths import find_at
+from xcql.model.scan import START_TAG, scan
+from xcql.model.shapes import Shape, ShapeReader, Slot
+from xcql.model.state import Known, State, fragments_in
+from xcql.model.tags import Tag, TagStructure
+from xcql.model.time import format_time
+from xcql.xdm.names import QName
+
+
+def fragment_changes(
+    document: Document,
+    structure: TagStructure,
+    state: State,
+    shape_of: ShapeReader,
+    valid_time: datetime,
+    output: IO[bytes],
+) -> Fragmented:
+    """Write what is different in a document from a state, as fragments of a later time.
+
+    Sent to whoever has the fragments of the state, they make a history: the document at an earlier
+    time is as it was, and from `valid_time` on it is this one.
+    """
+    if ROOT_ID not in state.fillers:
+        raise error(
+            "XCQL0254",
+            "the previous state has no root, filler 0",
+            hints=["give all fragments so far, beginning with those of the first document"],
+        )
+    if valid_time <= state.latest:
+        raise error(
+            "XCQL0254",
+            f"the changes are of {format_time(valid_time)}, and the previous state has fragments"
+            f" of {format_time(state.latest)}",
+            hints=["give a later --valid-time, and a state without the output of this very run"],
+        )
+    with tempfile.TemporaryFile() as cut:
+        whole = fragment(document, structure, format_time(valid_time), cut)
+        changes = _Changes(cast(BinaryIO, cut), structure, state, shape_of, valid_time, output)
+        changes.write()
+    warnings = (*whole.warnings, *changes.warnings())
+    return Fragmented(changes.count, whole.bytes_read, changes.bytes_written, warnings)
+
+
+def read_keys(texts: Iterable[str], structure: TagStructure) -> dict[str, str]:
+    """Key attributes by tag id, from texts like `//person=@ssn`."""
+    places: list[tuple[Tag, tuple[QName, ...]]] = []
+    pending: list[tuple[Tag, tuple[QName, ...]]] = [(structure.root, (structure.root.name,))]
+    while pending:
+        tag, names = pending.pop()
+        if tag.ref is None:
+            places.append((tag, names))
+        pending += [(child, (*names, child.name)) for child in reversed(tag.children)]
+    keys: dict[str, str] = {}
+    for text in texts:
+        path, sign, attribute = text.rpartition("=@")
+        if not sign or not attribute:
+            raise error(
+                "XCQL0260",
+                f"'{text}' does not tell a key",
+                hints=["write a path and the attribute: //person=@ssn"],
+            )
+        keys |= {tag.id: attribute for tag in find_at(path, places)}
+    return keys
+
+
+# elements among which position counts: those of one tag and one key (or none), and for events of
+# one content
+_Kin = tuple[str, str | None, bytes]
+
+
+class _Changes:
+    """One comparison: which new filler is which old one, and what follows from it."""
+
+    def __init__(
+        self,
+        cut: BinaryIO,
+        structure: TagStructure,
+        state: State,
+        shape_of: ShapeReader,
+        valid_time: datetime,
+        output: IO[bytes],
+    ) -> None:
+        self.count = 0
+        self.bytes_written = 0
+        self._cut = cut
+        self._structure = structure
+        self._state = state
+        self._shape_of = shape_of
+        self._valid_time = valid_time
+        self._output = output
+        self._check = fragment_checker(structure)
+        self._tags: dict[str, Tag] = {}
+        self._shapes: dict[str, Shape] = {}
+        self._offsets: dict[str, int] = {}
+        cut.seek(0)
+        for found in fragments_in(read_document(cut, "<fillers>"), structure):
+            tag = structure.by_id(found.tsid or "")
+            assert tag is not None
+            self._tags[found.id] = tag
+            self._shapes[found.id] = shape_of(found)
+            self._offsets[found.id] = found.offset
+        ends = [*list(self._offsets.values())[1:], cut.seek(0, 2)]
+        self._ends = dict(zip(self._offsets, ends, strict=True))
+        # what the new fillers, numbered by themselves, are called from now on
+        self._ids: dict[str, str] = {}
+        self._matched: set[str] = {ROOT_ID}
+        self._without_history: set[str] = set()
+        self._lasting_events: set[str] = set()
+
+    def write(self) -> None:
+        self._match()
+        self._write(HEADER)
+        for new in self._tags:
+            self._compare(new)
+        for new, id in self._ids.items():
+            if id in self._matched:
+                self._end_children(self._state.fillers[id], self._shapes[new])
+        self._write(FOOTER)
+
+    def warnings(self) -> list[Diagnostic]:
+        found = []
+        for path in sorted(self._without_history):
+            found.append(
+                warning(
+                    "XCQL0255",
+                    f"a change in {path} outside its temporal elements has no history: earlier"
+                    " times show it as it is now",
+                    hints=["make what changes temporal in the tag structure, and begin anew"],
+                )
+            )
+        for path in sorted(self._lasting_events):
+            found.append(
+                warning(
+                    "XCQL0255",
+                    f"events at {path} are gone from the document, or are others now, but not from"
+                    " its history: what happened does not end",
+                    hints=["an element whose content changes is temporal, not an event"],
+                )
+            )
+        return found
+
+    # which is which
+
+    def _match(self) -> None:
+        """Give every new filler the id of its match, or the next free one, in document order."""
+        next_id = self._state.highest_id + 1
+        pending: list[tuple[str, str | None]] = [(ROOT_ID, ROOT_ID)]
+        while pending:
+            new, old = pending.pop()
+            self._ids[new] = old if old is not None else str(next_id)
+            next_id += old is None
+            known = self._state.fillers[old] if old is not None else None
+            children: list[tuple[str, str | None]] = []
+            for path, slot in self._shapes[new].slots.items():
+                before = known.shape.slots.get(path) if known is not None else None
+                if known is None or before is None:
+                    children += [(hole, None) for hole in slot.holes]
+                else:
+                    children += self._match_children(slot, before, known.tag.kind != "temporal")
+            pending += sorted(children, key=lambda child: int(child[0]), reverse=True)
+
+    def _match_children(
+        self, new: Slot, old: Slot, keeps_holes: bool
+    ) -> list[tuple[str, str | None]]:
+        """The new holes of an element, each with the old one that it is.
+
+        Those that are filled come first. One that was removed may be filled again; but where its
+        hole was kept, only if it is where the new one is, for its earlier place must stay right.
+        """
+        places = {id: place for place, id in enumerate(old.holes)}
+        filled: dict[_Kin, deque[str]] = {}
+        removed: dict[_Kin, deque[str]] = {}
+        for id in sorted(places, key=places.__getitem__):
+            if id in self._state.fillers and id not in self._matched:
+                known = self._state.fillers[id]
+                kin = filled if self._state.is_alive(id) else removed
+                for shape in [event for _, event in known.events] or [known.shape]:
+                    kin.setdefault(_kin(known.tag, shape), deque()).append(id)
+
+        def first(alike: deque[str], after: int) -> str | None:
+            while alike and (alike[0] in self._matched or places[alike[0]] <= after):
+                alike.popleft()
+            return alike[0] if alike else None
+
+        matches: dict[str, str] = {}
+        kins = {hole: _kin(self._tags[hole], self._shapes[hole]) for hole in new.holes}
+        for hole, kin_of_hole in kins.items():
+            match = first(filled.get(kin_of_hole, deque()), -1)
+            if match is not None:
+                matches[hole] = match
+                self._matched.add(match)
+        # hole -> the place of the next filled one, which a place has to be before
+        limits: dict[str, int] = {}
+        limit = len(old.holes)
+        for hole in reversed(new.holes):
+            limits[hole] = limit
+            if hole in matches:
+                limit = min(limit, places[matches[hole]])
+        reached = -1
+        for hole, kin_of_hole in kins.items():
+            if hole not in matches:
+                match = first(removed.get(kin_of_hole, deque()), reached if keeps_holes else -1)
+                if match is not None and (not keeps_holes or places[match] < limits[hole]):
+                    matches[hole] = match
+                    self._matched.add(match)
+            if hole in matches:
+                reached = max(reached, places[matches[hole]])
+        return [(hole, matches.get(hole)) for hole in new.holes]
+
+    # what changed
+
+    def _compare(self, new: str) -> None:
+        id, tag = self._ids[new], self._tags[new]
+        known = self._state.fillers[id] if id in self._matched else None
+        if known is None or tag.kind == "temporal":
+            is_same = known is not None and self._shapes[new].says_the_same_as(
+                known.shape, self._ids
+            )
+            if not (is_same and self._state.is_alive(id)):
+                self._send("filler", id, tag, self._valid_time, self._renumbered(self._read(new)))
+            return
+        found = self._read(new)
+        content = self._renumbered(found, known)
+        shape = self._shape_of(replace(found, content=content))
+        if tag.kind == "event":
+            self._compare_event(id, known, shape, content)
+        elif not (self._state.is_alive(id) and shape.says_the_same_as(known.shape)):
+            self._send("filler", id, tag, self._valid_time, content)
+            if not _is_only_filled(known.shape, shape):
+                self._without_history.add(self._structure.path_of(tag))
+
+    def _compare_event(self, id: str, known: Known, shape: Shape, content: bytes) -> None:
+        if any(shape.says_the_same_as(event) for _, event in known.events):
+            return
+        if len(known.events) > 1 or not self._state.has_times:
+            reason = "its id has several" if len(known.events) > 1 else "its time is not known"
+            raise error(
+                "XCQL0254",
+                f"an event {known.tag.name} has to be sent again, for a child of it came, and that"
+                f" cannot be: {reason}",
+                hints=["give the fragments so far to --previous, not a plain document"],
+            )
+        self._send("replace", id, known.tag, known.events[0][0], content)
+
+    def _end_children(self, known: Known, new: Shape) -> None:
+        """Remove what is below a filler no more."""
+        keeps_holes = known.tag.kind != "temporal"
+        pending = [
+            (id, keeps_holes and path in new.slots)
+            for path, slot in known.shape.slots.items()
+            for id in slot.holes
+        ]
+        while pending:
+            id, is_kept = pending.pop()
+            gone = self._state.fillers.get(id)
+            if gone is None or id in self._matched:
+                continue
+            # each is looked at once
+            self._matched.add(id)
+            if gone.tag.kind == "event" and is_kept:
+                self._lasting_events.add(self._structure.path_of(gone.tag))
+                continue
+            if gone.tag.kind != "event" and self._state.is_alive(id):
+                self._send("remove", id, gone.tag, self._valid_time, b"")
+            pending += [(child, False) for child in gone.shape.holes]
+
+    # how it is written
+
+    def _read(self, new: str) -> Fragment:
+        """A filler of the new document, content and all."""
+        self._cut.seek(self._offsets[new])
+        data = self._cut.read(self._ends[new] - self._offsets[new])
+        record = self._check(data, next(scan(data)), (), "<fillers>", 0)
+        assert isinstance(record, Fragment)
+        return record
+
+    def _renumbered(self, found: Fragment, known: Known | None = None) -> bytes:
+        """The content with the lasting ids in its holes, and with the holes that it has to keep."""
+        content = found.content
+        # hole of the new filler -> the holes to keep before it and behind it
+        beside: dict[str, tuple[bytes, bytes]] = {}
+        edits: list[tuple[int, int, bytes]] = []
+        if known is not None and known.tag.kind != "temporal":
+            slots = self._shapes[found.id].slots
+            for path, old in known.shape.slots.items():
+                if path in slots and slots[path].holes:
+                    beside |= self._kept_beside(slots[path], old)
+                elif path in slots and old.holes:
+                    kept = self._holes(old.holes, slots[path])
+                    edits.append(_at_end_of(slots[path], content, kept))
+        for hole in found.holes:
+            own = content[hole.start : hole.end].replace(
+                f'id="{hole.id}"'.encode(), f"id={quoteattr(self._ids[hole.id])}".encode(), 1
+            )
+            before, behind = beside.get(hole.id, (b"", b""))
+            edits.append((hole.start, hole.end, before + own + behind))
+        parts, position = [], 0
+        for start, end, text in sorted(edits):
+            parts += [content[position:start], text]
+            position = end
+        return b"".join([*parts, content[position:]])
+
+    def _kept_beside(self, new: Slot, old: Slot) -> dict[str, tuple[bytes, bytes]]:
+        """Where holes go whose elements are gone: each stays behind the one that it was behind."""
+        by_id = {self._ids[hole]: hole for hole in new.holes}
+        behind: dict[str | None, list[str]] = {}
+        last: str | None = None
+        for id in old.holes:
+            if id in by_id:
+                last = by_id[id]
+            else:
+                behind.setdefault(last, []).append(id)
+        # before the next hole is better than right behind the last: if another element has come
+        # in place of one that went, the white space around them stays right for both
+        beside = {
+            hole: (self._holes(behind.get(previous, ()), new), b"")
+            for previous, hole in pairwise([None, *new.holes])
+            if hole is not None
+        }
+        final = new.holes[-1]
+        beside[final] = beside[final][0], self._holes(behind.get(final, ()), new)
+        return beside
+
+    def _holes(self, ids: Sequence[str], slot: Slot) -> bytes:
+        # a hole counts in no namespace
+        undeclare = ' xmlns=""' if slot.in_default_namespace else ""
+        texts = []
+        for id in ids:
+            known = self._state.fillers.get(id)
+            tsid = f" tsid={quoteattr(known.tag.id)}" if known else ""
+            texts.append(f"<hole id={quoteattr(id)}{tsid}{undeclare}/>")
+        return "".join(texts).encode()
+
+    def _send(self, op: str, id: str, tag: Tag, time: datetime, content: bytes) -> None:
+        time_text = quoteattr(format_time(time))
+        start = f"<{op} id={quoteattr(id)} tsid={quoteattr(tag.id)} validTime={time_text}".encode()
+        end = b">" + content + f"</{op}>".encode() if content else b"/>"
+        self._write(start + end + b"\n")
+        self.count += 1
+
+    def _write(self, data: bytes) -> None:
+        self._output.write(data)
+        self.bytes_written += len(data)
+
+
+def _kin(tag: Tag, shape: Shape) -> _Kin:
+    return tag.id, shape.key, shape.outline if tag.kind == "event" else b""
+
+
+def _is_only_filled(old: Shape, new: Shape) -> bool:
+    """Whether the difference of two contents is only in holes that came or are no longer filled."""
+    if old.outline != new.outline or old.slots.keys() != new.slots.keys():
+        return False
+    for path, slot in old.slots.items():
+        still = set(slot.holes)
+        if [id for id in new.slots[path].holes if id in still] != slot.holes:
+            return False
+    return True
+
+
+def _at_end_of(slot: Slot, content: bytes, holes: bytes) -> tuple[int, int, bytes]:
+    """The edit that puts holes at the end of an element without holes."""
+    element = content[slot.start : slot.end]
+    empty = START_TAG.fullmatch(element) if element.endswith(b"/>") else None
+    if empty is None:
+        return slot.end, slot.end, holes
+    return slot.end - 2, slot.end, b">" + holes + b"</" + empty[1] + b">"

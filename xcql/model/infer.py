@@ -1,0 +1,196 @@
+"""Making a Tag Structure from a document, or from the names that a schema allows.
+
+Both are read into one tree of names. An element that occurs inside itself is in it once;
+where it recurs stands a reference, which becomes a `ref` tag.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from itertools import chain
+from typing import TypeVar
+from xml.parsers import expat
+
+from xcql.diagnostics import XcqlError, error
+from xcql.model.documents import Document, parse_chunk, place_in
+from xcql.model.paths import find_at
+from xcql.model.tags import MAX_DEPTH, Tag, TagKind, TagStructure
+from xcql.xdm.names import QName
+from xcql.xdm.parse import NAME_SEPARATOR, expanded_name
+
+# A schema whose elements nest freely has a tag for each way to nest them.
+MAX_TAGS = 20_000
+
+
+class NameTree(dict[str, "NameTree"]):
+    """An element and the elements seen in it; where one recurs, the tree is a ring.
+
+    As a dictionary it goes by the names as the parser tells them, which is fast.
+    """
+
+    __slots__ = ("children", "depth", "name", "parent")
+
+    def __init__(self, name: QName, parent: NameTree | None = None) -> None:
+        super().__init__()
+        self.name = name
+        self.parent = parent
+        self.depth: int = 1 if parent is None else parent.depth + 1
+        self.children: dict[QName, NameTree] = {}
+
+    def __missing__(self, told: str) -> NameTree:
+        child = self[told] = self.child(expanded_name(told))
+        return child
+
+    def child(self, name: QName) -> NameTree:
+        """The element of that name in this one: known, an ancestor that recurs, or new."""
+        if name not in self.children:
+            ancestor: NameTree | None = self
+            while ancestor is not None and ancestor.name != name:
+                ancestor = ancestor.parent
+            if ancestor is None and self.depth >= MAX_DEPTH:
+                raise _TooDeep
+            # a tree is also a dictionary, and false while that is empty
+            self.children[name] = NameTree(name, self) if ancestor is None else ancestor
+        return self.children[name]
+
+
+# an element, the names that lead to it, and whether it is a recurrence
+_Place = tuple[NameTree, tuple[QName, ...], bool]
+
+# what a schema knows an element's declaration by
+Declaration = TypeVar("Declaration", bound=Hashable)
+
+
+class _TooDeep(Exception):
+    pass
+
+
+def infer_from_document(document: Document) -> NameTree:
+    """The tree of all element names of a document, read in one pass."""
+    parser = expat.ParserCreate("UTF-8", NAME_SEPARATOR)
+    parser.namespace_prefixes = True
+    # the parent of the root, so that the root is like any other
+    window, base = b"", 0
+    tree = above = NameTree(QName("", ""))
+    outer: list[NameTree] = []
+    push, pop = outer.append, outer.pop
+
+    def start(name: str, attributes: dict[str, str]) -> None:
+        nonlocal tree
+        push(tree)
+        try:
+            tree = tree[name]
+        except _TooDeep:
+            line, column = parser.CurrentLineNumber, parser.CurrentColumnNumber + 1
+            at = parser.CurrentByteIndex - base
+            raise error(
+                "XCQL0261",
+                f"'{document.name}' has more than {MAX_DEPTH} different elements in each other",
+                place_in(document.name, window, at, line, column),
+            ) from None
+
+    def end(name: str) -> None:
+        nonlocal tree
+        tree = pop()
+
+    parser.StartElementHandler = start
+    parser.EndElementHandler = end
+    for chunk in chain(filter(None, document.chunks), [b""]):
+        window += chunk
+        parse_chunk(parser, chunk, not chunk, document.name, window, base)
+        parsed = max(parser.CurrentByteIndex, base)
+        window, base = window[parsed - base :], parsed
+    (root,) = above.children.values()
+    root.parent = None
+    return root
+
+
+def infer_from_declarations(
+    root: tuple[QName, Declaration],
+    content: Callable[[Declaration], Iterable[tuple[QName, Declaration]]],
+    source_name: str,
+) -> NameTree:
+    """The tree of the elements that a schema allows below a root.
+
+    `content` tells the child elements of a declared element, in order.
+    """
+    tree = NameTree(root[0])
+    pending = [(tree, root[1])]
+    # an element that recurs may be declared otherwise there, and then has all those children
+    visited = {(id(tree), root[1])}
+    while pending:
+        parent, declaration = pending.pop()
+        for name, child_declaration in content(declaration):
+            try:
+                child = parent.child(name)
+            except _TooDeep:
+                raise _too_many(source_name) from None
+            if (id(child), child_declaration) not in visited:
+                visited.add((id(child), child_declaration))
+                pending.append((child, child_declaration))
+        if len(visited) > MAX_TAGS:
+            raise _too_many(source_name)
+    return tree
+
+
+def _too_many(source_name: str) -> XcqlError:
+    return error(
+        "XCQL0261",
+        f"'{source_name}' allows more than {MAX_TAGS} ways of nesting its elements",
+        hints=["infer the tag structure from a document: it has only the elements that occur"],
+    )
+
+
+def tag_structure(
+    tree: NameTree, temporal: Sequence[str] = (), event: Sequence[str] = ()
+) -> TagStructure:
+    """The tag structure of a tree of names; the paths tell which elements have a history.
+
+    A path is `/site/people/person` from the root, or `//item`, `people/person` anywhere; `*` is
+    any name. A name without a prefix stands for every element with that local name.
+
+    >>> tree = NameTree(QName("", "site"))
+    >>> _ = tree.child(QName("", "item")).child(QName("", "name"))
+    >>> [(tag.id, str(tag.name), tag.kind) for tag in tag_structure(tree, temporal=["//item"])]
+    [('1', 'site', 'snapshot'), ('2', 'item', 'temporal'), ('3', 'name', 'snapshot')]
+    """
+    places = list(_places(tree))
+    ids: dict[int, str] = {}
+    for element, _, is_reference in places:
+        if not is_reference:
+            ids[id(element)] = str(len(ids) + 1)
+    kinds: dict[int, tuple[TagKind, str]] = {}
+    wanted: list[tuple[TagKind, str]] = [("temporal", path) for path in temporal]
+    wanted += [("event", path) for path in event]
+    for kind, path in wanted:
+        for element in find_at(path, [(element, names) for element, names, _ in places]):
+            earlier, earlier_path = kinds.setdefault(id(element), (kind, path))
+            if earlier != kind:
+                raise error(
+                    "XCQL0260",
+                    f"{element.name} is to be {earlier} ('{earlier_path}') and {kind} ('{path}')",
+                    hints=["a tag has one type: make one of the paths more precise"],
+                )
+
+    def tag(element: NameTree, parent: NameTree | None) -> Tag:
+        own_id = ids[id(element)]
+        kind = kinds.get(id(element), ("snapshot", ""))[0]
+        if element.parent is not parent:
+            return Tag(own_id, element.name, kind, ref=own_id)
+        children = tuple(tag(child, element) for child in element.children.values())
+        return Tag(own_id, element.name, kind, children)
+
+    return TagStructure(tag(tree, None))
+
+
+def _places(root: NameTree) -> Iterator[_Place]:
+    """Every element with the names that lead to it, in document order; where it recurs, too."""
+    pending: list[_Place] = [(root, (root.name,), False)]
+    while pending:
+        element, names, is_reference = pending.pop()
+        yield element, names, is_reference
+        if not is_reference:
+            pending += [
+                (child, (*names, child.name), child.parent is not element)
+                for child in reversed(element.children.values())
+            ]
