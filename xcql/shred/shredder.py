@@ -98,6 +98,8 @@ class Shredder:
         self._inside_opaque: dict[str, SlotColumns] = {}
         self._names: dict[str, str] = {}  # expat's own, shared by the parsers
         self.root = self._slot(tag, 0)
+        # a parent for the root, so that the root is an element like all others
+        self._outside = SlotColumns(tag, -1, opaque=False, is_leaf=False)
 
     def add(self, element: bytes, declarations: str = "") -> tuple[Hole, ...]:
         """Shred one filler's element and return its holes, in document order.
@@ -124,6 +126,10 @@ class Shredder:
     def _find(self, slot: SlotColumns, raw_name: str) -> SlotColumns | None:
         """The slot of a child element named as expat says, or None for a hole."""
         name = expanded_name(raw_name)
+        if slot is self._outside:
+            if name != self.root.tag.name:
+                raise NotShreddable(f"<{self.root.tag.name}> was expected, not <{name}>")
+            return self.root
         if name.local == "hole" and (name.prefix == "stream" or not name.uri):
             return None
         tag = self._structure.child(slot.tag, name.uri, name.local)
@@ -155,11 +161,9 @@ class Shredder:
 
         def start_outside(raw_name: str, attributes: list[str]) -> None:
             nonlocal opaque_depth
-            name = expanded_name(raw_name)
-            if name != root.tag.name or text:
-                raise NotShreddable(f"<{root.tag.name}> was expected, not <{name}>")
-            # a sham parent for the root, whose only use is to be looked into once
-            stack.append(SlotColumns(root.tag, 0, False, False, by_name={raw_name: root}))
+            if text:
+                raise NotShreddable("text stands before the element")
+            stack.append(self._outside)
             parser.StartElementHandler = start
             parser.EndElementHandler = end_element
             start(raw_name, attributes)
@@ -171,9 +175,8 @@ class Shredder:
             above = stack[-1]
             if text:
                 note_text(above)
-            try:
-                slot = above.by_name[raw_name]
-            except KeyError:
+            slot = above.by_name.get(raw_name, above)
+            if slot is above:
                 slot = above.by_name[raw_name] = find(above, raw_name)
             at = parser.CurrentByteIndex - shift
             if slot is None:
@@ -282,8 +285,9 @@ class Shredder:
         def note_text(slot: SlotColumns) -> None:
             if slot.is_leaf:
                 return
-            slot.spaced = True
-            if not slot.opaque and any(map(_NOT_BLANK.search, text)):
+            if slot.opaque or not "".join(text).strip(" \t\r\n"):
+                slot.spaced = True
+            else:
                 # from now on; `columns.py` fills in the string values of those before
                 slot.opaque = True
                 slot.by_name.clear()
