@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from array import array
 from bisect import bisect_left
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from xml.parsers import expat
 
@@ -22,6 +23,9 @@ from xcql.xdm.parse import NAME_SEPARATOR, expanded_name
 
 # Deeper elements are kept as they are, like recursive ones: nested columns cost more with depth
 MAX_SHREDDED_DEPTH = 12
+
+# Real streams have a handful of sets of namespaces; hostile ones, one for each filler
+_MAX_PARSERS = 16
 
 # what is left of a tag after its `<`: quoted values may hold a `>`
 _REST_OF_TAG = re.compile(rb"""(?:[^"'>]|"[^"]*"|'[^']*')*>""")
@@ -97,6 +101,8 @@ class Shredder:
         self._structure = structure
         self._inside_opaque: dict[str, SlotColumns] = {}
         self._names: dict[str, str] = {}  # expat's own, shared by the parsers
+        # by the namespaces around the elements
+        self._parsers: dict[str, Callable[[bytes], list[Hole]]] = {}
         self.root = self._slot(tag, 0)
         # a parent for the root, so that the root is an element like all others
         self._outside = SlotColumns(tag, -1, opaque=False, is_leaf=False)
@@ -108,11 +114,16 @@ class Shredder:
         tag leaves no trace, and raises `NotShreddable`.
         """
         size = len(self.root.starts)
+        feed = self._parsers.pop(declarations, None) or self._parser(declarations)
         try:
-            holes = self._shred(element, declarations)
+            holes = feed(element)
         except (NotShreddable, expat.ExpatError) as problem:
             self.root.truncate(size)
             raise NotShreddable(*problem.args) from None
+        # a parser that has met a fault is no longer of use, any other is
+        if len(self._parsers) >= _MAX_PARSERS:
+            self._parsers.clear()
+        self._parsers[declarations] = feed
         return tuple(holes)
 
     def _slot(self, tag: Tag, depth: int) -> SlotColumns:
@@ -144,16 +155,20 @@ class Shredder:
             siblings[tag.id] = self._slot(tag, depth + 1)
         return siblings[tag.id]
 
-    def _shred(self, element: bytes, declarations: str) -> list[Hole]:
-        lead, trail = context(declarations)
-        shift = len(lead)
+    def _parser(self, declarations: str) -> Callable[[bytes], list[Hole]]:
+        """A function that parses one element after the other, all of them in one document.
+
+        (A parser for each of them would cost more than parsing a small one.)
+        """
+        lead, _ = context(declarations)
         parser = expat.ParserCreate("utf-8", NAME_SEPARATOR, self._names)
         parser.namespace_prefixes = True
         parser.ordered_attributes = True
         parser.buffer_text = True
 
+        element = b""
+        shift = len(lead)  # where the element begins in the document
         root, find = self.root, self._find
-        size = len(root.starts)
         holes: list[Hole] = []
         stack: list[SlotColumns] = []  # of the open elements
         text: list[str] = []  # since the last tag, or since the opaque element's begin
@@ -297,16 +312,22 @@ class Shredder:
             for slot in stack:
                 slot.commented = True
 
+        def feed(given: bytes) -> list[Hole]:
+            nonlocal element, shift, holes
+            element, holes = given, []
+            size = len(root.starts)
+            parser.StartElementHandler = start_outside
+            parser.Parse(element, False)
+            if stack or text or len(root.starts) == size or root.lengths[-1] != len(element):
+                raise NotShreddable("a filler holds one element")
+            shift += len(element)
+            return holes
+
         parser.Parse(lead, False)
-        parser.StartElementHandler = start_outside
         parser.CharacterDataHandler = text.append
         parser.CommentHandler = comment
         parser.ProcessingInstructionHandler = comment
-        parser.Parse(element, False)
-        parser.Parse(trail, True)
-        if text or len(root.starts) == size or root.lengths[-1] != len(element):
-            raise NotShreddable("a filler holds one element")
-        return holes
+        return feed
 
 
 def _id_of_hole(attributes: list[str]) -> str:

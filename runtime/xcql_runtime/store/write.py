@@ -18,7 +18,7 @@ from xcql_runtime.workers import Run, run_here
 # what is smaller than this is not worth a Spark job
 WORTH_A_JOB = 2 << 20
 # about how many bytes of fillers go into one file
-_FILE_BYTES = 64 << 20
+_FILE_BYTES = 32 << 20
 
 
 @dataclass(frozen=True, slots=True)
