@@ -17,8 +17,10 @@ from xcql.model.time import START
 from xcql.shred.history import Arrival, Version, versions, without_repetitions
 from xcql.shred.places import Filler, Place, Placement, place
 
-# More places than this are not kept; a hostile stream doubles them with every level of holes
-MAX_PLACES = 5_000_000
+# Copies of fillers are kept up to this many, or this many times the versions that there are: where
+# parents have many versions the view multiplies them, and a hostile stream does so on purpose
+_COPIES = 200_000
+_COPIES_PER_VERSION = 10
 
 
 class Row(NamedTuple):
@@ -94,7 +96,8 @@ def derive(structure: TagStructure, rows: Iterable[Row], body_of: Callable[[int]
         for version in id_versions:
             found.setdefault(version.seq, []).append(version)
         fillers[id] = Filler(tag.id, [(one, by_seq[one.seq].holes) for one in id_versions])
-    return Derived(found, place(structure, fillers, MAX_PLACES), clashes, frozenset(repetitions))
+    placement = place(structure, fillers, max(_COPIES, _COPIES_PER_VERSION * len(found)))
+    return Derived(found, placement, clashes, frozenset(repetitions))
 
 
 def null_if_start(instant: datetime) -> datetime | None:

@@ -55,6 +55,10 @@ class Version(NamedTuple):
     since: datetime
     until: datetime | None
 
+    def counts_at(self, now: datetime) -> bool:
+        """Whether it is part of an evaluation at `now`."""
+        return self.since <= now and (self.until is None or now < self.until)
+
 
 def without_repetitions(
     arrivals: Sequence[Arrival], kind: TagKind, is_same: IsSame

@@ -75,20 +75,22 @@ class _Way(NamedTuple):
 
 
 def place(structure: TagStructure, fillers: Mapping[str, Filler], limit: int) -> Placement:
-    """Every filler's places, from the root down, level by level."""
+    """Every filler's places, from the root down, level by level.
+
+    `limit` is the largest number of copies (places times versions) that are kept.
+    """
     places: dict[str, list[Place]] = {}
     cycles: set[tuple[str, str]] = set()
-    count = 0
-    root = fillers.get(ROOT_ID)
+    fits: dict[tuple[str, str], bool] = {}
+    copies = 0
     frontier: dict[str, list[_Way]] = {}
+    root = fillers.get(ROOT_ID)
     if root is not None and root.tag == structure.root.id:
         frontier[ROOT_ID] = [_Way(Place(b"", None, START, None, START, None), frozenset())]
-    fits: dict[tuple[str, str], bool] = {}
     while frontier:
         below: dict[str, list[_Way]] = {}
         for id, ways in frontier.items():
             places.setdefault(id, []).extend(way.place for way in ways)
-            count += len(ways)
             for version, holes in fillers[id].versions:
                 for hole in holes:
                     child = fillers.get(hole.id)
@@ -107,12 +109,10 @@ def place(structure: TagStructure, fillers: Mapping[str, Filler], limit: int) ->
                         found = _step(way.place, id, version, step)
                         if found is not None:
                             below.setdefault(hole.id, []).append(_Way(found, way.inside | {id}))
-                            count += 1
-                    if count > limit:
-                        return Placement({}, frozenset(cycles), complete=False)
-            count -= len(ways)
         frontier = {id: _joined(ways) for id, ways in below.items()}
-        count = sum(map(len, places.values())) + sum(map(len, frontier.values()))
+        copies += sum(len(ways) * len(fillers[id].versions) for id, ways in frontier.items())
+        if copies > limit:
+            return Placement({}, frozenset(cycles), complete=False)
     return Placement(
         {id: sorted(found, key=_by_key) for id, found in places.items()}, frozenset(cycles)
     )

@@ -8,7 +8,7 @@ pieces are handed over one by one, in document order.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from functools import reduce
 from pathlib import Path
@@ -17,10 +17,14 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import broadcast, expr, regexp_extract, regexp_replace
 
 from xcql.diagnostics import error
+from xcql.model.fragments import Hole
 from xcql.model.tags import TagKind
-from xcql.shred.places import STEP
+from xcql.model.time import START
+from xcql.shred.history import Version
+from xcql.shred.places import STEP, Filler, place
 from xcql.shred.tables import COMMON
 from xcql_runtime.store.frames import counts_at, files_frame, instant
+from xcql_runtime.store.rows import stored_rows
 from xcql_runtime.store.state import DataFile, Stream
 
 _NAME_OF_TAG = r"^<[^\s/>]+"
@@ -32,6 +36,10 @@ _OLD_LIFESPAN = (
 )
 
 
+# more copies than this are not written out where the store does not keep them
+_MAX_COPIES = 2_000_000
+
+
 def temporalize(
     spark: SparkSession, store: Path, stream: Stream, now: datetime, at: datetime | None = None
 ) -> Iterator[str]:
@@ -39,19 +47,16 @@ def temporalize(
 
     It comes in pieces, to be written one after the other.
     """
-    if not stream.placed:
-        raise error(
-            "XCQL0318",
-            f"the view of '{stream.name}' has more copies of fillers than can be written out",
-            hints=["query the stream instead"],
-        )
+    looked_up: DataFrame | None = None
     deepest = max((depth for table in stream.tables.values() for depth in table.depths), default=-1)
+    if not stream.placed:
+        looked_up, deepest = _places_for(spark, store, stream, now, at)
     below: DataFrame | None = None
     for depth in range(deepest, 0, -1):
-        below = _complete(_pieces(spark, store, stream, depth, now, at, below))
+        below = _complete(_pieces(spark, store, stream, depth, now, at, below, looked_up))
     if deepest < 0:
         return
-    pieces = _pieces(spark, store, stream, 0, now, at, below)
+    pieces = _pieces(spark, store, stream, 0, now, at, below, looked_up)
     if at is not None:
         # the root itself may not have been there, and then nothing was
         roots = pieces.where("position < 0").select("row")
@@ -69,6 +74,7 @@ def _pieces(
     now: datetime,
     at: datetime | None,
     below: DataFrame | None,
+    looked_up: DataFrame | None,
 ) -> DataFrame:
     """What the fillers at a depth consist of: their text between holes, and what fills these.
 
@@ -81,12 +87,17 @@ def _pieces(
     for tsid, table in stream.tables.items():
         tag = stream.tags.by_id(tsid)
         assert tag is not None
-        if depth in table.depths:
+        if looked_up is not None or depth in table.depths:
             own = {attribute.name for attribute in table.shape.attributes}
             has_lifespan = not own.isdisjoint({"vtFrom", "vtTo"})
             alike.setdefault((tag.kind, has_lifespan), []).extend(table.files)
     frames = [
-        _own_pieces(files_frame(spark, store, files, COMMON), kind, has_lifespan, depth, now, at)
+        _own_pieces(
+            _placed(files_frame(spark, store, files, COMMON), looked_up, now, depth),
+            kind,
+            has_lifespan,
+            at,
+        )
         for (kind, has_lifespan), files in alike.items()
     ]
     if below is not None:
@@ -95,22 +106,11 @@ def _pieces(
 
 
 def _own_pieces(
-    frame: DataFrame,
-    kind: TagKind,
-    has_lifespan: bool,
-    depth: int,
-    now: datetime,
-    at: datetime | None,
+    rows: DataFrame, kind: TagKind, has_lifespan: bool, at: datetime | None
 ) -> DataFrame:
     """The fillers' own text; `has_lifespan` says that the data may bring a lifespan of its own."""
-    rows = frame.withColumn("now", instant(now)).where(counts_at())
     if at is not None:
         rows = rows.withColumn("at", instant(at)).where(_valid_at(kind))
-    rows = (
-        rows.selectExpr("*", "explode(places) AS place")
-        .where(counts_at("place."))
-        .where(f"length(place.key) = {depth * STEP}")
-    )
     start = expr("string(substring(raw, 1, coalesce(get(holes, 0).start, octet_length(raw))))")
     lifespan = ""
     if at is None and kind != "snapshot":
@@ -122,7 +122,7 @@ def _own_pieces(
         rows.withColumn("start", start)
         .withColumn("name", regexp_extract("start", _NAME_OF_TAG, 0))
         .selectExpr(
-            "concat(place.key, unhex(lpad(hex(number), 8, '0'))) AS row",
+            "concat(key, unhex(lpad(hex(number), 8, '0'))) AS row",
             f"""concat(
                   array(named_struct(
                     'position', -1,
@@ -141,6 +141,70 @@ def _own_pieces(
             "row", "piece.position AS position", "1 AS part", "0 AS number", "piece.text AS text"
         )
     )
+
+
+def _placed(frame: DataFrame, looked_up: DataFrame | None, now: datetime, depth: int) -> DataFrame:
+    """The rows that count, once for each of their places at a depth, with the place's `key`."""
+    rows = frame.withColumn("now", instant(now)).where(counts_at())
+    if looked_up is not None:
+        rows = rows.join(looked_up, "seq")
+    else:
+        rows = rows.selectExpr("*", "explode(places) AS place").where(counts_at("place."))
+        rows = rows.withColumn("key", expr("place.key"))
+    return rows.where(f"length(key) = {depth * STEP}")
+
+
+def _places_for(
+    spark: SparkSession, store: Path, stream: Stream, now: datetime, at: datetime | None
+) -> tuple[DataFrame, int]:
+    """The places of what is to be shown, where the store keeps none; and the greatest depth.
+
+    A view with too many copies to be kept may have few at any instant.
+    """
+    fillers: dict[str, tuple[str, list[tuple[Version, Sequence[Hole]]]]] = {}
+    for source in stored_rows(store, stream):
+        tag = stream.tags.by_id(source.tsid)
+        assert tag is not None
+        assert source.derived is not None
+        for row, values in zip(source.rows, source.derived.to_pylist(), strict=True):
+            assert row is not None
+            version = Version(
+                row.seq,
+                values["number"],
+                values["vtFrom"] or START,
+                values["vtTo"],
+                values["since"] or START,
+                values["until"],
+            )
+            if version.counts_at(now) and (at is None or _was_valid(version, tag.kind, now, at)):
+                found = fillers.setdefault(row.filler, (tag.id, []))
+                found[1].append((version, row.holes))
+    sorted_fillers = {
+        id: Filler(tag_id, sorted(versions, key=lambda one: one[0].number))
+        for id, (tag_id, versions) in fillers.items()
+    }
+    placement = place(stream.tags, sorted_fillers, _MAX_COPIES)
+    if not placement.complete:
+        raise error(
+            "XCQL0318",
+            f"the view of '{stream.name}' has more than {_MAX_COPIES:,} copies of fillers",
+            hints=["ask for the document at an instant, or query the stream"],
+        )
+    rows = [
+        (version.seq, one.key)
+        for id, places in placement.places.items()
+        for one in places
+        for version, _ in sorted_fillers[id].versions
+    ]
+    deepest = max((len(key) // STEP for _, key in rows), default=-1)
+    return spark.createDataFrame(rows, "seq long, key binary"), deepest
+
+
+def _was_valid(version: Version, kind: TagKind, now: datetime, at: datetime) -> bool:
+    """The same as `_valid_at`, of a version at hand."""
+    if version.vt_from > at or kind == "event":
+        return version.vt_from <= at
+    return version.vt_to is None or version.vt_to > at or version.vt_to > now
 
 
 def _complete(pieces: DataFrame) -> DataFrame:
