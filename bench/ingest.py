@@ -119,15 +119,19 @@ def _best(function: Callable[[], None]) -> tuple[float, float]:
     return min(seconds for seconds, _ in results), min(cpu for _, cpu in results)
 
 
+# processes come and go: what each has used, as far as it was last seen
+_used: dict[int, int] = {}
+
+
 def _processor_seconds() -> float:
-    ticks = 0
+    """The processor time that this process and all below it have used so far."""
     for process in _descendants():
         try:
             fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
         except OSError:
             continue
-        ticks += sum(map(int, fields[11:15]))
-    return ticks / os.sysconf("SC_CLK_TCK")
+        _used[process] = int(fields[11]) + int(fields[12])
+    return sum(_used.values()) / os.sysconf("SC_CLK_TCK")
 
 
 def _rows(store: Path) -> int:
@@ -179,6 +183,7 @@ class _PeakMemory:
     def _watch(self) -> None:
         while not self._over.wait(0.1):
             self.peak = max(self.peak, sum(map(_resident, _python_processes())))
+            _processor_seconds()
 
 
 def _python_processes() -> list[int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,9 @@ from xcql.cli.main import main
 from xcql.model.documents import read_document
 from xcql.model.fragmenter import fragment
 from xcql.model.infer import infer_from_document, tag_structure
+from xcql.model.read import read_all
 from xcql.model.tags import TagStructure, tags_to_xml
+from xcql.model.view import temporal_view
 from xcql.xdm.parse import parse_xml
 from xcql.xdm.serialize import canonical
 
@@ -66,25 +69,43 @@ def nested(depth: int, version: int) -> str:
     )
 
 
-def test_ten_levels_five_versions_of_everything(spark: SparkSession, tmp_path: Path) -> None:
-    states = [f"<root xmlns='urn:d'>{nested(10, version)}</root>".encode() for version in range(5)]
-    tags = infer(states[0], [f"//l{depth}" for depth in range(1, 11)], [])
-    (tmp_path / "tags.xml").write_text(tags_to_xml(tags))
-    session = Session(tmp_path / "store", spark)
+def check_history(spark: SparkSession, folder: Path, depth: int, versions: int) -> Session:
+    """A document nested so deep, and so many states of it in which every level has changed."""
+    states = [
+        f"<root xmlns='urn:d'>{nested(depth, number)}</root>".encode() for number in range(versions)
+    ]
+    tags = infer(states[0], [f"//l{level}" for level in range(1, depth + 1)], [])
+    (folder / "tags.xml").write_text(tags_to_xml(tags))
+    session = Session(folder / "store", spark)
     files: list[Path] = []
     for number, state in enumerate(states, 1):
-        document, output = tmp_path / f"doc{number}.xml", tmp_path / f"{number}.xml"
+        document, output = folder / f"doc{number}.xml", folder / f"{number}.xml"
         document.write_bytes(state)
-        command = ["fragment", str(document), "--tags", str(tmp_path / "tags.xml")]
+        command = ["fragment", str(document), "--tags", str(folder / "tags.xml")]
         command += ["--valid-time", f"2003-0{number}-01", "-o", str(output)]
         for file in files:
             command += ["--previous", str(file)]
         assert main(command) == 0
         files.append(output)
         assert session.ingest(output, stream="d", tags=tags).quarantined == {}
-    for number in (1, 5):
+    for number in (1, versions):
         back = "".join(session.temporalize("d", at=f"2003-0{number}-15"))
         assert canonical(parse_xml(back)) == canonical(parse_xml(states[number - 1]))
+    return session
+
+
+def test_two_levels_three_versions_of_everything(spark: SparkSession, tmp_path: Path) -> None:
+    session = check_history(spark, tmp_path, depth=2, versions=3)
+    now = datetime(2004, 1, 1)
+    known = read_all([tmp_path / f"{number}.xml" for number in (1, 2, 3)], session.tags("d"))
+    view = "".join(session.temporalize("d", now=now))
+    expected = temporal_view(known.fragments, session.tags("d"), now).document
+    assert canonical(parse_xml(view)) == canonical(expected)
+
+
+@pytest.mark.slow
+def test_ten_levels_five_versions_of_everything(spark: SparkSession, tmp_path: Path) -> None:
+    session = check_history(spark, tmp_path, depth=10, versions=5)
     # all of the view would be 5 ** 10 copies of the innermost element
     with pytest.raises(XcqlError, match="XCQL0318"):
         "".join(session.temporalize("d"))
