@@ -27,6 +27,9 @@ VERBS = {
     "eval": ("xcql.cli.eval", "answer a query at once, without Spark"),
     "fragment": ("xcql.cli.fragment", "cut a document into fillers, or find what changed in it"),
     "infer-tags": ("xcql.cli.infer_tags", "make a tag structure from a document or a schema"),
+    "ingest": ("xcql.cli.ingest", "put fragments into a store"),
+    "store": ("xcql.cli.store", "show, check and tidy up a store"),
+    "temporalize": ("xcql.cli.temporalize", "write the temporal view of a stream"),
     "parse": ("xcql.cli.parse", "show how a query is read: its syntax tree"),
 }
 
