@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test test-full lint format grammar lock bench qt3 java clean
+.PHONY: demo test test-full lint format grammar lock bench qt3 parse-rates java clean
 
 demo: $(READY) java  ## Run an XCQL query of the credit-card example
 	@$(BIN)/python samples/demo.py
@@ -24,6 +24,12 @@ format: $(READY)
 grammar: $(READY) java  ## Generate the parser anew from grammar/*.g4
 	@$(BIN)/python tools/generate_parser.py
 
+qt3: $(READY)  ## All QT3 cases of ../shared through the reference evaluator
+	@$(BIN)/python tools/qt3.py
+
+parse-rates: $(READY)  ## How many of the W3C's test queries parse, and which do not
+	@$(BIN)/python tests/parser/parse_rates.py
+
 bench: $(READY) java
 	@$(BIN)/python -m bench
 
@@ -39,8 +45,8 @@ $(READY): requirements.lock pyproject.toml
 	  { echo "XCQL needs Python 3.11 or newer: try 'make PYTHON=python3.12'." >&2; exit 1; }
 	@test -x $(BIN)/python || { echo "Creating $(VENV) ..." >&2; $(PYTHON) -m venv $(VENV); }
 	@echo "Installing the dependencies into $(VENV) ..." >&2
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.lock
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check -r requirements.lock
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@$(BIN)/python -m compileall -q xcql runtime
 	@touch $@
 

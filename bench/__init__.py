@@ -1,6 +1,6 @@
 """Benchmarks: `make bench` runs them all, `python -m bench.parse` one of them.
 
-Each module has `run() -> list[Row]`. Machines differ and are noisy, so goals are judged by a reader,
+Each module has `run() -> list[Row]`. Machines differ and are noisy: goals are judged by a reader,
 never by a test.
 """
 

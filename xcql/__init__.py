@@ -16,13 +16,24 @@ if TYPE_CHECKING:
     from xcql.parser import parse as parse
     from xcql.syntax.emitter import emit as emit
     from xcql.translate.api import translate as translate
+    from xcql_runtime.session import Session as Session  # noqa: TID251
 
-__all__ = ["Diagnostic", "XcqlError", "__version__", "emit", "evaluate", "parse", "translate"]
+__all__ = [
+    "Diagnostic",
+    "Session",
+    "XcqlError",
+    "__version__",
+    "emit",
+    "evaluate",
+    "parse",
+    "translate",
+]
 
 # public name -> the module that defines it, imported at first use
 _LAZY = {
     "evaluate": "xcql.evaluate.api",
     "emit": "xcql.syntax.emitter",
+    "Session": "xcql_runtime.session",
     "parse": "xcql.parser",
     "translate": "xcql.translate.api",
 }

@@ -14,6 +14,7 @@ from xcql.diagnostics import XcqlError
 from xcql.model.changes import fragment_changes, read_keys
 from xcql.model.documents import read_document
 from xcql.model.fragmenter import Fragmented, fragment
+from xcql.model.infer import infer_from_document, tag_structure
 from xcql.model.read import read_all
 from xcql.model.shapes import shape_reader
 from xcql.model.state import State, add_to_state
@@ -215,12 +216,31 @@ def test_an_event_gets_a_child() -> None:
 
 
 def test_events_do_not_change_and_do_not_end() -> None:
-    files, result = history(["<r><s><e id='1'>x</e></s></r>", "<r><s><e id='1'>y</e></s></r>"])
-    assert sent(files[1]) == [("filler", "1", "<e id='1'>y</e>")]
-    assert "count as further events" in result.warnings[0].message
-    files, result = history(["<r><s><e id='1'><c/></e></s></r>", "<r><s/></r>"])
-    assert sent(files[1]) == []
-    assert "gone from the document, but not from its history" in result.warnings[0].message
+    dumps = ["<r><s><e id='1'>x</e></s></r>", "<r><s><e id='1'>y</e></s></r>", "<r><s/></r>"]
+    files, result = history(dumps)
+    assert sent(files[1]) == [
+        ("filler", "2", "<e id='1'>y</e>"),
+        ("filler", "0", '<r><s><hole id="1" tsid="8"/><hole id="2" tsid="8"/></s></r>'),
+    ]
+    assert sent(files[2]) == []
+    assert "are gone from the document, or are others now" in result.warnings[0].message
+    assert rebuilt(files, TAGS, time(0)) == canonical_text(dumps[0])
+
+
+def test_events_are_known_by_what_they_say() -> None:
+    files, _ = history(["<r><s><e>1</e><e>2</e></s></r>", "<r><s><e>2</e><e>3</e></s></r>"])
+    assert [content for _, _, content in sent(files[1])] == [
+        "<e>3</e>",
+        '<r><s><hole id="1" tsid="8"/><hole id="2" tsid="8"/><hole id="3" tsid="8"/></s></r>',
+    ]
+
+
+def test_an_event_in_a_temporal_parent_may_change() -> None:
+    dumps = ["<r><s><t><e id='1'>x</e></t></s></r>", "<r><s><t><e id='1'>y</e></t></s></r>"]
+    files, result = history(dumps)
+    assert not result.warnings
+    for number, dump in enumerate(dumps):
+        assert rebuilt(files, TAGS, time(number)) == canonical_text(dump)
 
 
 def test_a_plain_document_as_the_previous_state() -> None:
@@ -287,7 +307,7 @@ def temporal(draw: st.DrawFn, depth: int, key: str | None) -> str:
             inner = draw(st.lists(st.sampled_from(["<p:u/>", "<p:u id='k'>1</p:u>"]), max_size=2))
             parts.append(f"<in xmlns:p='urn:p'>{''.join(inner)}</in>")
         elif kind == "e":
-            parts.append(draw(event(draw(st.integers(1, 2)))))
+            parts.append(draw(event(draw(st.integers(0, 2)))))
         parts.append(draw(TEXT))
     attribute = f" id='{key}'" if key else ""
     return f"<t{attribute}>{''.join(parts)}</t>"
@@ -297,7 +317,8 @@ def temporal(draw: st.DrawFn, depth: int, key: str | None) -> str:
 def event(draw: st.DrawFn, number: int) -> str:
     """An event is what it is; but what it holds may have a history."""
     child = draw(st.sampled_from(["", "<c/>", "<c>1</c>"]))
-    return f"<e id='{number}'>{number}{child}</e>"
+    attribute = f" id='{number}'" if number else ""
+    return f"<e{attribute}>{number}{child}</e>"
 
 
 @st.composite
@@ -339,3 +360,34 @@ def test_every_dump_is_found_again(series: list[str]) -> None:
         assert not view.rejected
         assert canonical(view.document) == canonical_text(dump)
         assert sent(changes(files[: number + 1], dump)[0]) == []
+
+
+def test_ten_levels_and_five_versions_of_everything() -> None:
+    def dump(version: int) -> str:
+        content = f"leaf {version}"
+        for level in range(9, 0, -1):
+            # the odd levels are temporal, in a namespace, and say which version they are
+            if level % 2:
+                pair = "".join(
+                    f"<n:l{level} k='{version}' id='{side}'>a<b>{version}</b>&lt;{content}"
+                    f"<!--{version}--><![CDATA[<{side}>]]></n:l{level}>"
+                    for side in ("x", "y")
+                )
+                content = f"\n {pair}\n"
+            else:
+                content = f"<l{level} xmlns='urn:d{level}' q='n:x'>{content}</l{level}>"
+        return f"<l0 xmlns:n='urn:n'>{content}</l0>"
+
+    dumps = [dump(version) for version in range(5)]
+    tags = tag_structure(
+        infer_from_document(document(dumps[0])),
+        temporal=[f"//l{level}" for level in (1, 3, 5, 7, 9)],
+    )
+    files, result = history(dumps, tags)
+    assert not result.warnings
+    fragments = [fragment for file in files for fragment in read_all(file, tags).fragments]
+    assert len(fragments) == 1 + 5 * (2 + 4 + 8 + 16 + 32)
+    for number, text in enumerate(dumps):
+        view = document_at(fragments, tags, time(number), now=time(9))
+        assert canonical(view.document) == canonical_text(text)
+        assert rebuilt(files, tags, time(number)) == canonical_text(text)

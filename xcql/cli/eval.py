@@ -10,12 +10,14 @@ from typing import Any
 from xcql.cli.inputs import add_query_arguments, read_query
 from xcql.cli.report import report_warnings
 from xcql.diagnostics import error
+from xcql.evaluate.api import evaluate, prepare
+from xcql.evaluate.values import untyped
 
 _EXAMPLES = """\
 examples:
   xcqlc eval -e 'count(//book)' --doc books.xml
   xcqlc eval query.xcql --stream credit=fragments.xml --tags tags.xml --now 2003-12-01T00:00:00
-  xcqlc eval -e 'stream("a")//x[. = $n]' --stream a=doc.xml --var n=3
+  xcqlc eval -e 'declare variable $n external; //x[. = $n]' --doc doc.xml --var n=3
 
 A stream without tags is a plain document, which has no history.
 """
@@ -44,20 +46,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME=VALUE",
-        help="the value of an external variable, as text; one that starts with < is a document",
+        help="the value of an external variable: text, cast to the type that the query declares;"
+        " one that starts with < is a document",
     )
     parser.add_argument("--now", metavar="TIME", help="the instant of evaluation, in UTC")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from xcql.evaluate.api import evaluate, prepare
-
     query = prepare(read_query(arguments))
     report_warnings(query.warnings, arguments.error_format)
     answer = evaluate(
         query,
         context=None if arguments.doc is None else Path(arguments.doc),
-        variables=dict(_pair(given, "--var") for given in arguments.var),
+        variables=dict(_variable(given) for given in arguments.var),
         streams=_streams(arguments.stream, arguments.tags),
         now=arguments.now,
     )
@@ -82,6 +83,12 @@ def _streams(streams: list[str], tags: list[str]) -> dict[str, Any]:
         structure = named.get(name) or (for_all[0] if for_all else None)
         found[name] = Path(fragments) if structure is None else (Path(fragments), Path(structure))
     return found
+
+
+def _variable(given: str) -> tuple[str, Any]:
+    """A variable's value: a document, or untyped text, which is cast to the declared type."""
+    name, value = _pair(given, "--var")
+    return name, value if value.startswith("<") else untyped(value)
 
 
 def _pair(given: str, option: str) -> tuple[str, str]:

@@ -11,6 +11,7 @@ from xcql.diagnostics import XcqlError, error
 from xcql.evaluate import (  # noqa: F401 (each declares how its kinds of expressions run)
     basics,
     construct,
+    construct_computed,
     flwor,
     lookups,
     operators,
@@ -23,7 +24,7 @@ from xcql.evaluate.prolog import CompiledQuery, compile_query
 from xcql.evaluate.python_values import from_python
 from xcql.evaluate.result import Result
 from xcql.evaluate.sequences import located
-from xcql.evaluate.stack import with_deep_stack
+from xcql.evaluate.stack import too_nested, with_deep_stack
 from xcql.evaluate.streams import as_document, open_streams
 from xcql.parser import parse
 from xcql.source import Source
@@ -93,7 +94,6 @@ def _evaluate(
     evaluation = Evaluation(
         now=instant,
         streams=open_streams(streams or {}, instant, warnings),
-        functions=functions or {},
         variables={
             _variable_name(name): tuple(_variable(value))
             for name, value in (variables or {}).items()
@@ -104,6 +104,8 @@ def _evaluate(
         return Result(compiled.run(evaluation, item), warnings)
     except XcqlError as problem:
         raise located(problem, compiled.span) from None
+    except RecursionError:
+        raise too_nested(compiled.span) from None
 
 
 def _context_item(context: Any) -> Any:

@@ -26,6 +26,8 @@ Operator = Literal["+", "-", "*", "div", "idiv", "mod"]
 DECIMALS = Context(prec=120, Emax=MAX_EMAX, Emin=MIN_EMIN)
 # digits after the point of a quotient that does not end
 _QUOTIENT_DIGITS = 18
+# and of one duration divided by another
+_RATIO_DIGITS = 20
 _DAY = 86400 * 1_000_000
 
 
@@ -136,13 +138,18 @@ def _integer_remainder(a: int, b: int) -> int:
     return -remainder if a < 0 else remainder
 
 
-def decimal_divide(a: int | Decimal, b: int | Decimal) -> Decimal:
-    """A quotient with 18 digits after the point, or as many as the operands have."""
+def decimal_divide(
+    a: int | Decimal, b: int | Decimal, least_digits: int = _QUOTIENT_DIGITS
+) -> Decimal:
+    """A quotient with 18 digits after the point, or as many as the operands have.
+
+    These are the digits that Saxon gives, too: the same query has the same answer there.
+    """
     if b == 0:
         raise _by_zero()
     a, b = Decimal(a), Decimal(b)
     quotient = DECIMALS.divide(a, b)
-    digits = max(_QUOTIENT_DIGITS, _scale(a), _scale(b))
+    digits = max(least_digits, _scale(a), _scale(b))
     if _scale(quotient) <= digits or quotient.adjusted() + digits >= DECIMALS.prec:
         return quotient
     return quotient.quantize(Decimal(1).scaleb(-digits), ROUND_HALF_DOWN, DECIMALS)
@@ -273,7 +280,7 @@ def _durations(sign: Operator, left: Any, right: Any) -> Atomic | None:
         return _duration_of(type(left), a + b)
     if sign == "-":
         return _duration_of(type(left), a - b)
-    return decimal_divide(a, b) if sign == "div" else None
+    return decimal_divide(a, b, _RATIO_DIGITS) if sign == "div" else None
 
 
 def _measure(value: Any) -> Decimal:

@@ -99,6 +99,40 @@ AXES: dict[str, Axis] = {
 }
 
 
+def named_elements(axis: str, test: SyntaxNode, static: StaticContext) -> Axis | None:
+    """`child::name` and `descendant::name` in one go, since most steps are one of them."""
+    if not isinstance(test, NameTest) or axis not in ("child", "descendant"):
+        return None
+    name = element_name(test.name, static)
+    uri, local = name.uri, name.local
+
+    def children(node: Node) -> Iterable[Node]:
+        if not isinstance(node, (ElementNode, DocumentNode)):
+            return ()
+        return [
+            child
+            for child in node.children
+            if type(child) is ElementNode and child.name.local == local and child.name.uri == uri
+        ]
+
+    def below(node: Node) -> Iterator[Node]:
+        if not isinstance(node, (ElementNode, DocumentNode)):
+            return
+        pending = [iter(node.children)]
+        while pending:
+            for child in pending[-1]:
+                if type(child) is ElementNode:
+                    if child.name.local == local and child.name.uri == uri:
+                        yield child
+                    if child.children:
+                        pending.append(iter(child.children))
+                        break
+            else:
+                pending.pop()
+
+    return children if axis == "child" else below
+
+
 def name_test(test: SyntaxNode, axis: str, static: StaticContext) -> NodeTest | None:
     """The test of a name or wildcard on the axis's principal kind; None for a kind test."""
     kind = "attribute" if axis == "attribute" else "element"

@@ -9,6 +9,7 @@ from typing import Any
 from xcql.diagnostics import XcqlError, error
 from xcql.evaluate import registry
 from xcql.evaluate.context import FN, XS, Context, StaticContext
+from xcql.evaluate.conversion import convert
 from xcql.evaluate.python_values import from_python, to_python
 from xcql.evaluate.registry import Builtin, Call
 from xcql.evaluate.scope import (
@@ -23,14 +24,7 @@ from xcql.evaluate.scope import (
 )
 from xcql.evaluate.sequences import Held, Items, computed, hold, located, zero_or_one
 from xcql.evaluate.type_reader import read_sequence_type
-from xcql.evaluate.types import (
-    ANY_SEQUENCE,
-    SequenceType,
-    Signature,
-    builtin_type,
-    convert,
-    signature_of,
-)
+from xcql.evaluate.types import ANY_SEQUENCE, SequenceType, Signature, builtin_type, signature_of
 from xcql.evaluate.values import atomize, kind_of
 from xcql.source import Span
 from xcql.syntax import functions as syntax
@@ -202,7 +196,8 @@ def _builtin_callee(builtin: Builtin, name: QName, static: StaticContext, span: 
         except XcqlError as problem:
             raise located(problem, span) from None
 
-    return Callee(name, Signature(types, result_type), invoke)
+    prefix = name.prefix or registry.PREFIXES.get(name.uri, "")
+    return Callee(QName(name.uri, name.local, prefix), Signature(types, result_type), invoke)
 
 
 def as_sequence(result: Any) -> Items:

@@ -54,12 +54,6 @@ class StaticContext:
         default_factory=lambda: MappingProxyType({})
     )
 
-    def resolve_prefix(self, prefix: str) -> str | None:
-        """The namespace of a prefix; the empty prefix is the default element namespace."""
-        if not prefix:
-            return self.default_element_namespace
-        return self.namespaces.get(prefix)
-
     def with_namespaces(self, declared: Mapping[str, str]) -> StaticContext:
         """The context inside an element constructor with these `xmlns` attributes."""
         namespaces = {**self.namespaces, **declared}
@@ -78,7 +72,6 @@ class Evaluation:
 
     now: datetime.datetime
     streams: Mapping[str, Callable[[], DocumentNode]] = field(default_factory=dict)
-    functions: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
     variables: Mapping[QName, Any] = field(default_factory=dict)
     documents: dict[str, DocumentNode] = field(default_factory=dict)
     globals: dict[QName, Iterable[Any]] = field(default_factory=dict)
@@ -117,10 +110,6 @@ class Context:
     def now(self) -> datetime.datetime:
         """The instant of evaluation, in UTC, aware of its zone."""
         return self.evaluation.now
-
-    def without_focus(self) -> Context:
-        """The context of a function's body: no context item."""
-        return self.evaluation.focusless
 
 
 def no_context_item(span: Span | None = None) -> XcqlError:

@@ -7,9 +7,10 @@ from typing import Any
 
 from xcql.diagnostics import XcqlError, error
 from xcql.evaluate.context import Context, no_context_item
+from xcql.evaluate.conversion import convert
 from xcql.evaluate.scope import Code, Environment, Scope, compile_expression, compiles
 from xcql.evaluate.sequences import Items, computed, located, zero_or_one_atomic
-from xcql.evaluate.types import AtomicItemType, SequenceType, convert
+from xcql.evaluate.types import AtomicItemType, SequenceType
 from xcql.evaluate.values import atomize, kind_of
 from xcql.source import Span
 from xcql.syntax.construct import (

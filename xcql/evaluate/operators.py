@@ -14,11 +14,12 @@ from xcql.evaluate.casting import cast
 from xcql.evaluate.collations import CODEPOINT, Collation
 from xcql.evaluate.comparing import Relation, compare, compare_general
 from xcql.evaluate.context import Context, StaticContext
+from xcql.evaluate.conversion import convert
 from xcql.evaluate.paths import in_document_order
 from xcql.evaluate.predicates import mentions
 from xcql.evaluate.scope import Code, Environment, Scope, compile_expression, compiles
 from xcql.evaluate.sequences import Items, computed, located, zero_or_one, zero_or_one_atomic
-from xcql.evaluate.types import AtomicItemType, SequenceType, convert
+from xcql.evaluate.types import AtomicItemType, SequenceType
 from xcql.evaluate.values import atomize, effective_boolean, kind_of
 from xcql.source import Span
 from xcql.syntax.operators import Binary, Comparison, SimpleMap, Unary

@@ -14,7 +14,7 @@ from operator import attrgetter
 from typing import Any
 
 from xcql.diagnostics import error
-from xcql.evaluate.axes import AXES, Axis, NodeTest, name_test
+from xcql.evaluate.axes import AXES, Axis, NodeTest, name_test, named_elements
 from xcql.evaluate.context import Context, no_context_item
 from xcql.evaluate.predicates import Filter, compile_predicate, is_positional, mentions
 from xcql.evaluate.scope import Code, Environment, Scope, compile_expression, compiles
@@ -26,7 +26,7 @@ from xcql.syntax import path as syntax
 from xcql.syntax.literals import ContextItem
 from xcql.syntax.node import Expr
 from xcql.syntax.types import AnyKindTest, NamespaceNodeTest
-from xcql.xdm.nodes import DocumentNode, ElementNode, Node
+from xcql.xdm.nodes import DocumentNode, Node
 
 _by_order = attrgetter("order")
 
@@ -88,8 +88,9 @@ def path(node: syntax.Path, scope: Scope) -> Code:
             start, steps = _context_node(first.span), (first, *steps)
         else:
             start = compile_expression(first, scope)
-    quick = _pipeline(steps, scope, _ONE_NODE)
-    thorough = _pipeline(steps, scope, _Promise())
+    compiled = [_step(step, scope) for step in steps]
+    quick = _pipeline(steps, compiled, _ONE_NODE)
+    thorough = _pipeline(steps, compiled, _Promise())
 
     def run(env: Environment, context: Context) -> Items:
         items = computed(start(env, context))
@@ -103,7 +104,7 @@ def path(node: syntax.Path, scope: Scope) -> Code:
 @compiles(syntax.AxisStep)
 def lone_step(node: syntax.AxisStep, scope: Scope) -> Code:
     start = _context_node(node.span)
-    steps = _pipeline((node,), scope, _ONE_NODE)
+    steps = _pipeline((node,), [_step(node, scope)], _ONE_NODE)
 
     def run(env: Environment, context: Context) -> Items:
         items = start(env, context)
@@ -170,17 +171,24 @@ def _context_node(span: Span) -> Code:
     return run
 
 
-def _pipeline(steps: tuple[Expr, ...], scope: Scope, promise: _Promise) -> list[Step]:
+def _step(step: Expr, scope: Scope) -> Step:
+    if isinstance(step, syntax.AxisStep):
+        return _axis_step(step, scope)
+    return _expression_step(step, scope)
+
+
+def _pipeline(steps: tuple[Expr, ...], compiled: list[Step], promise: _Promise) -> list[Step]:
+    """The steps, with a sort after each that does not keep the order of the nodes before it."""
     result: list[Step] = []
-    for step in steps:
-        if isinstance(step, syntax.AxisStep):
-            result.append(_axis_step(step, scope))
-            promise = _after(step.axis, promise)
+    for node, step in zip(steps, compiled, strict=True):
+        if isinstance(node, syntax.AxisStep):
+            result.append(step)
+            promise = _after(node.axis, promise)
             if not promise.ordered:
                 result.append(_sort)
                 promise = replace(promise, ordered=True)
-        elif not (isinstance(step, ContextItem) and promise.ordered):
-            result.append(_expression_step(step, scope))
+        elif not (isinstance(node, ContextItem) and promise.ordered):
+            result.append(step)
             promise = _Promise(ordered=True)
     return result
 
@@ -228,23 +236,13 @@ def _each(
 def _selection(step: syntax.AxisStep, scope: Scope) -> Axis:
     """The axis with its test."""
     axis = AXES[step.axis]
+    if isinstance(step.test, AnyKindTest):
+        return axis
+    quick = named_elements(step.axis, step.test, scope.static)
+    if quick is not None:
+        return quick
     test = name_test(step.test, step.axis, scope.static)
-    if test is None:
-        if isinstance(step.test, AnyKindTest):
-            return axis
-        test = read_item_type(step.test, scope).matches
-    elif step.axis == "child":
-        return _children(test)
-    return _tested(axis, test)
-
-
-def _children(test: NodeTest) -> Axis:
-    def select(node: Node) -> Iterable[Node]:
-        if isinstance(node, (ElementNode, DocumentNode)):
-            return [child for child in node.children if test(child)]
-        return ()
-
-    return select
+    return _tested(axis, test or read_item_type(step.test, scope).matches)
 
 
 def _tested(axis: Axis, test: NodeTest) -> Axis:

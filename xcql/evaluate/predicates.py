@@ -11,7 +11,7 @@ from xcql.evaluate.context import FN, Context
 from xcql.evaluate.scope import Code, Environment, Scope, compile_expression
 from xcql.evaluate.sequences import Items, computed, first_two
 from xcql.evaluate.values import effective_boolean
-from xcql.syntax.control import Quantified
+from xcql.syntax.control import If, Quantified
 from xcql.syntax.functions import FunctionCall, NamedFunctionRef
 from xcql.syntax.literals import IntegerLiteral, StringLiteral, VariableRef
 from xcql.syntax.node import Expr, Node, walk
@@ -29,6 +29,7 @@ _BOOLEAN_FUNCTIONS = frozenset(
         "deep-equal",
         "empty",
         "ends-with",
+        "error",
         "exists",
         "false",
         "matches",
@@ -95,6 +96,8 @@ def _is_boolean(node: Expr, scope: Scope) -> bool:
         return True
     if isinstance(node, Binary):
         return node.op in ("and", "or", "union", "intersect", "except")
+    if isinstance(node, If):
+        return _is_boolean(node.then, scope) and _is_boolean(node.otherwise, scope)
     if isinstance(node, Path):
         return not node.steps or isinstance(node.steps[-1], AxisStep)
     return (

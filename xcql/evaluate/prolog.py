@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from elementpath.datatypes import UntypedAtomic
+
 from xcql.diagnostics import Diagnostic, XcqlError, error
 from xcql.evaluate.calls import (
     UserFunction,
@@ -24,6 +26,7 @@ from xcql.evaluate.context import (
     StaticContext,
 )
 from xcql.evaluate.control import bind_checked
+from xcql.evaluate.conversion import convert
 from xcql.evaluate.decimal_formats import read_decimal_format
 from xcql.evaluate.scope import (
     Code,
@@ -293,9 +296,7 @@ def _external_variable(
     def run(env: Environment, context: Context) -> Items:
         given = context.evaluation.variables.get(name)
         if given is not None:
-            if wanted is not None and not wanted.matches(given):
-                raise error("XPTY0004", f"the value given for ${name} must be {wanted}", span)
-            return given  # type: ignore[no-any-return]
+            return given if wanted is None else _fitted(given, wanted, name, span)
         if default is None:
             raise error(
                 "XPDY0002",
@@ -306,6 +307,16 @@ def _external_variable(
         return default(env, context)
 
     return run
+
+
+def _fitted(given: tuple[Any, ...], wanted: SequenceType, name: QName, span: Span) -> Items:
+    """A value from outside, which must be of the declared type; untyped text is cast to it."""
+    what = f"the value given for ${name}"
+    if any(type(item) is UntypedAtomic for item in given):
+        return computed(convert(given, wanted, lambda: what, span))
+    if not wanted.matches(given):
+        raise error("XPTY0004", f"{what} must be {wanted}", span)
+    return given
 
 
 def _compile_function(node: syntax.FunctionDecl, scope: Scope) -> None:

@@ -25,9 +25,9 @@ from elementpath import datatypes as ep
 
 from xcql.diagnostics import error
 from xcql.evaluate.dates import build
+from xcql.model.stream import plain_view
 from xcql.xdm.functions import XdmFunction, XdmMap
-from xcql.xdm.nodes import DocumentNode, Node
-from xcql.xdm.parse import parse_xml
+from xcql.xdm.nodes import Node
 
 
 def from_python(value: Any) -> Iterator[Any]:
@@ -49,7 +49,7 @@ def _item(value: Any) -> Any:
     if isinstance(value, (str, bool, int, Decimal, float, Node, XdmFunction, ep.AnyAtomicType)):
         return value
     if isinstance(value, Path):
-        return read_document(value)
+        return plain_view(value).document
     if isinstance(value, datetime.datetime):
         clock = _clock(value.hour, value.minute, value.second, value.microsecond)
         return build(
@@ -79,16 +79,6 @@ def _clock(hour: int, minute: int, second: int, microsecond: int) -> int:
 
 def _zone(offset: datetime.timedelta | None) -> ep.Timezone | None:
     return None if offset is None else ep.Timezone(offset)
-
-
-def read_document(path: Path) -> DocumentNode:
-    """The document in a file."""
-    try:
-        data = path.read_bytes()
-    except OSError as problem:
-        reason = problem.strerror or "it cannot be read"
-        raise error("FODC0002", f"'{path}' cannot be opened: {reason.lower()}") from None
-    return parse_xml(data, str(path), path.absolute().as_uri())
 
 
 def to_python(values: Sequence[Any]) -> Any:

@@ -31,7 +31,7 @@ NAMESPACES = {
     "array": "http://www.w3.org/2005/xpath-functions/array",
     "xs": "http://www.w3.org/2001/XMLSchema",
 }
-_PREFIXES = {uri: prefix for prefix, uri in NAMESPACES.items()}
+PREFIXES = {uri: prefix for prefix, uri in NAMESPACES.items()}
 
 Occurrence = Literal["", "?", "*", "+"]
 Body = TypeVar("Body", bound=Callable[..., Any])
@@ -107,41 +107,77 @@ class Builtin:
     @property
     def name(self) -> str:
         """The name as a user writes it: `substring`, `map:get`."""
-        prefix = _PREFIXES[self.uri]
+        prefix = PREFIXES[self.uri]
         return self.local if prefix == "fn" else f"{prefix}:{self.local}"
 
 
 _BUILTINS: dict[tuple[str, str], dict[int, Builtin]] = {}
 
-# the modules that declare functions; imported at the first lookup
-_TOPICS = (
-    "accessors",
-    "aggregates",
-    "arrays",
-    "constructors",
-    "context",
-    "datetimes",
-    "documents",
-    "durations",
-    "errors",
-    "format_dates",
-    "format_integers",
-    "format_numbers",
-    "higher_order",
-    "json",
-    "maps",
-    "math",
-    "nodes",
-    "numbers",
-    "qnames",
-    "random",
-    "regex",
-    "sequences",
-    "serializing",
-    "strings",
-    "temporal",
-    "uris",
-)
+# the modules that declare functions, and which: a module is imported when one of them is looked
+# up; `map:` stands for all of that namespace
+_TOPICS = {
+    "accessors": (
+        "base-uri data document-uri local-name name namespace-uri nilled node-name string"
+    ),
+    "aggregates": "avg count max min sum",
+    "arrays": "array:",
+    "constructors": "xs:",
+    "context": (
+        "available-environment-variables default-collation default-language "
+        "environment-variable last position static-base-uri"
+    ),
+    "datetimes": (
+        "adjust-date-to-timezone adjust-dateTime-to-timezone adjust-time-to-timezone "
+        "current-date current-dateTime current-time dateTime day-from-date day-from-dateTime "
+        "hours-from-dateTime hours-from-time implicit-timezone minutes-from-dateTime "
+        "minutes-from-time month-from-date month-from-dateTime parse-ietf-date "
+        "seconds-from-dateTime seconds-from-time timezone-from-date timezone-from-dateTime "
+        "timezone-from-time year-from-date year-from-dateTime"
+    ),
+    "documents": (
+        "collection doc doc-available parse-xml parse-xml-fragment unparsed-text "
+        "unparsed-text-available unparsed-text-lines uri-collection"
+    ),
+    "durations": (
+        "days-from-duration hours-from-duration minutes-from-duration months-from-duration "
+        "seconds-from-duration years-from-duration"
+    ),
+    "errors": "error trace",
+    "format_dates": "format-date format-dateTime format-time",
+    "format_integers": "format-integer",
+    "format_numbers": "format-number",
+    "higher_order": (
+        "apply filter fold-left fold-right for-each for-each-pair function-arity "
+        "function-lookup function-name sort"
+    ),
+    "json": "json-doc json-to-xml parse-json xml-to-json",
+    "maps": "map:",
+    "math": "math:",
+    "nodes": (
+        "element-with-id generate-id has-children id idref innermost lang outermost path root"
+    ),
+    "numbers": "abs ceiling floor number round round-half-to-even",
+    "qnames": (
+        "QName in-scope-prefixes local-name-from-QName namespace-uri-for-prefix "
+        "namespace-uri-from-QName prefix-from-QName resolve-QName"
+    ),
+    "random": "random-number-generator",
+    "regex": "analyze-string matches replace tokenize",
+    "sequences": (
+        "boolean deep-equal distinct-values empty exactly-one exists false head index-of "
+        "insert-before not one-or-more remove reverse subsequence tail true unordered "
+        "zero-or-one"
+    ),
+    "serializing": "serialize",
+    "strings": (
+        "codepoint-equal codepoints-to-string collation-key compare concat contains "
+        "contains-token ends-with lower-case normalize-space normalize-unicode starts-with "
+        "string-join string-length string-to-codepoints substring substring-after "
+        "substring-before translate upper-case"
+    ),
+    "temporal": "currentDate currentDateTime now start stream vtFrom vtTo",
+    "uris": "encode-for-uri escape-html-uri iri-to-uri resolve-uri",
+}
 
 # functions of the standard that are left out, and why
 UNSUPPORTED: dict[tuple[str, str], str] = {
@@ -177,7 +213,7 @@ def lookup(uri: str, local: str, arity: int) -> Builtin | None:
     >>> lookup(NAMESPACES["fn"], "count", 1).name
     'count'
     """
-    _load()
+    _load_topic(uri, local)
     by_arity = _BUILTINS.get((uri, local))
     if by_arity is None:
         return None
@@ -195,7 +231,7 @@ def lookup(uri: str, local: str, arity: int) -> Builtin | None:
 
 def arities(uri: str, local: str) -> list[int]:
     """The arities a builtin of that name exists with; empty if there is none."""
-    _load()
+    _load_topic(uri, local)
     return sorted(_BUILTINS.get((uri, local), ()))
 
 
@@ -205,22 +241,36 @@ def similar_names(uri: str, local: str) -> list[str]:
     >>> similar_names(NAMESPACES["fn"], "sub-string")[0]
     'substring'
     """
-    _load()
-    names = {next(iter(b.values())).name: (u, name) for (u, name), b in _BUILTINS.items()}
-    wanted = local if _PREFIXES.get(uri, "fn") == "fn" else f"{_PREFIXES[uri]}:{local}"
+    _load_all()
+    names = {builtin.name for builtin in all_builtins()}
+    wanted = local if PREFIXES.get(uri, "fn") == "fn" else f"{PREFIXES[uri]}:{local}"
     return difflib.get_close_matches(wanted, names, n=3, cutoff=0.75)
 
 
 def all_builtins() -> Iterable[Builtin]:
     """Every builtin, by name and arity."""
-    _load()
+    _load_all()
     for key in sorted(_BUILTINS):
         for arity in sorted(_BUILTINS[key]):
             yield _BUILTINS[key][arity]
 
 
+def _load_topic(uri: str, local: str) -> None:
+    """Import the module that declares a function, if there is one."""
+    prefix = PREFIXES.get(uri)
+    topic = topics_by_name().get(local if prefix == "fn" else f"{prefix}:")
+    if topic is not None:
+        import_module(f"xcql.evaluate.functions.{topic}")
+
+
 @cache
-def _load() -> None:
+def topics_by_name() -> dict[str, str]:
+    """The module that declares each function of the fn namespace, and each other namespace."""
+    return {name: topic for topic, names in _TOPICS.items() for name in names.split()}
+
+
+@cache
+def _load_all() -> None:
     for topic in _TOPICS:
         import_module(f"xcql.evaluate.functions.{topic}")
 

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from xcql.diagnostics import XcqlError, error
-from xcql.evaluate.context import XS, Context, StaticContext
+from xcql.evaluate.context import Context, StaticContext
 from xcql.source import Span
 from xcql.syntax.node import Name, Node
 from xcql.xdm.names import QName
@@ -170,7 +170,3 @@ def near(wanted: str, known: Iterable[str], template: str) -> list[str]:
     """A hint with the names that look like a misspelt one; no hint if none does."""
     found = difflib.get_close_matches(wanted, list(known), n=3, cutoff=0.6)
     return [template.format(" or ".join(found))] if found else []
-
-
-def is_schema_type(name: QName) -> bool:
-    return name.uri == XS

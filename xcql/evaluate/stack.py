@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
-from xcql.diagnostics import error
+from xcql.diagnostics import XcqlError, error
+from xcql.source import Span
 
 T = TypeVar("T")
 
@@ -89,7 +90,12 @@ def _guarded(work: Callable[[], T]) -> T:
     try:
         return work()
     except RecursionError:
-        raise error(
-            "XCQL0003",
-            "the query is nested too deeply, or calls functions inside each other too often",
-        ) from None
+        raise too_nested() from None
+
+
+def too_nested(span: Span | None = None) -> XcqlError:
+    return error(
+        "XCQL0003",
+        "the query is nested too deeply, or calls functions inside each other too often",
+        span,
+    )

@@ -11,11 +11,12 @@ from xcql.diagnostics import XcqlError, error
 from xcql.evaluate.basics import constant
 from xcql.evaluate.casting import from_text
 from xcql.evaluate.context import Context
+from xcql.evaluate.conversion import convert
 from xcql.evaluate.projection import project_interval, project_version
 from xcql.evaluate.scope import Code, Environment, Scope, compile_expression, compiles
 from xcql.evaluate.sequences import Items, computed, located, zero_or_one, zero_or_one_atomic
 from xcql.evaluate.times import datetime_value, instant_of, node_lifespan, utc_now
-from xcql.evaluate.types import AtomicItemType, SequenceType, convert
+from xcql.evaluate.types import AtomicItemType, SequenceType
 from xcql.evaluate.values import kind_of
 from xcql.model.time import ALLEN_RELATIONS, START, Interval
 from xcql.source import Span

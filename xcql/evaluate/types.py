@@ -6,20 +6,14 @@ A type comes from the query's text (`syntax.types`, by `TypeReader`) or from a b
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, ClassVar
 
-from elementpath.datatypes import AnyURI, Float, UntypedAtomic
-
-from xcql.diagnostics import XcqlError, error
-from xcql.evaluate.casting import cast, to_double
 from xcql.evaluate.registry import Type as BuiltinType
-from xcql.evaluate.sequences import Items, computed
-from xcql.evaluate.values import atomize, kind_of
-from xcql.source import Span
-from xcql.xdm.atomic import ATOMIC_TYPES, NUMERIC_NAMES, AtomicType, is_numeric, make_float, type_of
+from xcql.evaluate.sequences import Items
+from xcql.xdm.atomic import ATOMIC_TYPES, NUMERIC_NAMES, is_numeric, type_of
 from xcql.xdm.functions import Item, XdmArray, XdmFunction, XdmMap
 from xcql.xdm.names import QName
 from xcql.xdm.nodes import DocumentNode, Node
@@ -261,7 +255,7 @@ class SequenceType:
         if self.item is None:
             return all(False for _ in items)
         if self.item.atomic and isinstance(items, (tuple, list)) and len(items) > 1:
-            return self.occurrence in ("*", "+") and _all_match(self.item, items)
+            return self.occurrence in ("*", "+") and all_match(self.item, items)
         count = 0
         for item in items:
             count += 1
@@ -298,6 +292,11 @@ _NARROWER = {
 }
 
 ANY_SEQUENCE = SequenceType(AnyItemType(), "*")
+
+
+def all_match(item_type: ItemType, items: Sequence[Item]) -> bool:
+    """Whether all items are of an atomic type, which their Python classes decide."""
+    return all(item_type.matches(item) for item in {type(item): item for item in items}.values())
 
 
 def _includes_signature(wanted: Signature, given: Signature) -> bool:
@@ -383,138 +382,3 @@ _BUILTIN_ITEMS: dict[str, ItemType] = {
     "map(*)": MapType(),
     "array(*)": ArrayType(),
 }
-
-# tells a conversion that failed where the value was going: "argument 1 of substring"
-Place = Callable[[], str]
-
-
-def convert(items: Items, wanted: SequenceType, place: Place, span: Span | None) -> Items:
-    """A value by the function conversion rules: atomized, cast, promoted, checked.
-
-    What may be a long sequence is converted as it is read.
-    """
-    item_type, occurrence = wanted.item, wanted.occurrence
-    if item_type is None:
-        for item in items:
-            raise _unfit(item, wanted, place, span)
-        return ()
-    if _fits(items, wanted, item_type):
-        return items
-    if item_type.atomic:
-        items = atomize(items) if type(items) is not range else items
-    elif isinstance(item_type, AnyItemType) and occurrence == "*":
-        return items
-    converted = _converted(items, item_type, wanted, place, span)
-    if occurrence == "*":
-        return converted
-    if occurrence == "+":
-        return _at_least_one(converted, wanted, place, span)
-    found = []
-    for item in converted:
-        found.append(item)
-        if len(found) > 1:
-            raise error(
-                "XPTY0004",
-                f"{place()} must be {wanted}; it is a sequence of several items",
-                span,
-            )
-    if not found and occurrence == "":
-        raise error("XPTY0004", f"{place()} must be {wanted}; it is an empty sequence", span)
-    return found
-
-
-def _fits(items: Items, wanted: SequenceType, item_type: ItemType) -> bool:
-    """Whether a computed value needs no conversion at all, as most arguments don't."""
-    if type(items) is not tuple and type(items) is not list:
-        return False
-    if len(items) == 1:
-        return not isinstance(item_type, FunctionType) and item_type.matches(items[0])
-    if not items:
-        return wanted.occurrence in ("?", "*")
-    return item_type.atomic and wanted.occurrence in ("*", "+") and _all_match(item_type, items)
-
-
-def _all_match(item_type: ItemType, items: Sequence[Item]) -> bool:
-    """Whether all items are of an atomic type, which their Python classes decide."""
-    return all(item_type.matches(item) for item in {type(item): item for item in items}.values())
-
-
-def _at_least_one(
-    items: Iterator[Item], wanted: SequenceType, place: Place, span: Span | None
-) -> Iterator[Item]:
-    empty = True
-    for item in items:
-        empty = False
-        yield item
-    if empty:
-        raise error("XPTY0004", f"{place()} must be {wanted}; it is an empty sequence", span)
-
-
-def _converted(
-    items: Items, item_type: ItemType, wanted: SequenceType, place: Place, span: Span | None
-) -> Iterator[Item]:
-    signature = item_type.signature if isinstance(item_type, FunctionType) else None
-    matches = item_type.matches
-    for item in items:
-        if matches(item):
-            yield item if signature is None else coerced(item, signature, span)
-            continue
-        fitted = _fitted(item, item_type, span)
-        if fitted is None:
-            raise _unfit(item, wanted, place, span)
-        yield fitted
-
-
-def _fitted(item: Item, item_type: ItemType, span: Span | None) -> Item | None:
-    """An item made to fit by a cast of untyped data, a promotion, or a coercion; else None."""
-    if isinstance(item_type, AtomicItemType):
-        name = item_type.name
-        if type(item) is UntypedAtomic:
-            if name in ("QName", "NOTATION"):
-                raise error("XPTY0117", f"untyped data cannot be made an {item_type}", span)
-            return cast(item, "double" if name == "numeric" else name)
-        if name == "double" and is_numeric(item):
-            return to_double(item)
-        if (name == "float" and isinstance(item, int)) or (name == "float" and is_decimal(item)):
-            return make_float(to_double(item))
-        if name == "string" and isinstance(item, AnyURI):
-            return item.value
-    elif isinstance(item_type, FunctionType) and isinstance(item, XdmFunction):
-        signature = item_type.signature
-        if signature is not None and len(signature.parameters) == item.arity:
-            return coerced(item, signature, span)
-    return None
-
-
-def is_decimal(item: Item) -> bool:
-    return is_numeric(item) and not isinstance(item, (float, Float))
-
-
-def coerced(function: XdmFunction, signature: Signature, span: Span | None) -> XdmFunction:
-    """A function with the wanted signature: arguments and result are converted on each call."""
-    given = signature_of(function)
-
-    def call(arguments: list[Items]) -> Items:
-        passed: list[Items] = []
-        for number, (argument, outer, inner) in enumerate(
-            zip(arguments, signature.parameters, given.parameters, strict=True), 1
-        ):
-            place = _argument_place(number)
-            value = computed(convert(argument, outer, place, span))
-            passed.append(computed(convert(value, inner, place, span)))
-        result = function.call(passed)
-        return computed(convert(result, signature.result, lambda: "the function's result", span))
-
-    return XdmFunction(function.name, function.arity, signature, call, function.annotations)
-
-
-def _argument_place(number: int) -> Place:
-    return lambda: f"argument {number} of the function"
-
-
-def _unfit(item: Item, wanted: SequenceType, place: Place, span: Span | None) -> XcqlError:
-    return error("XPTY0004", f"{place()} must be {wanted}; it is {kind_of(item)}", span)
-
-
-def atomic_type(name: str) -> AtomicType | None:
-    return ATOMIC_TYPES.get(name)

@@ -8,13 +8,15 @@ validTime; the rest is not.
 - A temporal filler that changed gets a new version, one that is gone a `remove`.
 - A snapshot filler has no versions. It is sent again when a child came, and keeps the holes of
   children that went, so that earlier times still have them.
-- An event has no versions either, and does not end. With another content it is another event; if
-  only a child came or went, it is replaced by itself with the hole, at its own time.
+- An event has no versions either, and does not end. It is known by its content, too: what has
+  another one is another event. If only a child came, the event is replaced by itself with one
+  more hole, at its own time.
 """
 
 from __future__ import annotations
 
 import tempfile
+from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -92,8 +94,9 @@ def read_keys(texts: Iterable[str], structure: TagStructure) -> dict[str, str]:
     return keys
 
 
-# elements among which position counts: those of one tag and one key, or of none
-_Kin = tuple[str, str | None]
+# elements among which position counts: those of one tag and one key (or none), and for events of
+# one content
+_Kin = tuple[str, str | None, bytes]
 
 
 class _Changes:
@@ -133,7 +136,6 @@ class _Changes:
         self._ids: dict[str, str] = {}
         self._matched: set[str] = {ROOT_ID}
         self._without_history: set[str] = set()
-        self._changed_events: set[str] = set()
         self._lasting_events: set[str] = set()
 
     def write(self) -> None:
@@ -157,21 +159,13 @@ class _Changes:
                     hints=["make what changes temporal in the tag structure, and begin anew"],
                 )
             )
-        for path in sorted(self._changed_events):
-            found.append(
-                warning(
-                    "XCQL0255",
-                    f"events at {path} are not what they were: they count as further events,"
-                    " beside the earlier ones",
-                    hints=["an element whose content changes is temporal, not an event"],
-                )
-            )
         for path in sorted(self._lasting_events):
             found.append(
                 warning(
                     "XCQL0255",
-                    f"events at {path} are gone from the document, but not from its history:"
-                    " what happened does not end",
+                    f"events at {path} are gone from the document, or are others now, but not from"
+                    " its history: what happened does not end",
+                    hints=["an element whose content changes is temporal, not an event"],
                 )
             )
         return found
@@ -205,42 +199,44 @@ class _Changes:
         hole was kept, only if it is where the new one is, for its earlier place must stay right.
         """
         places = {id: place for place, id in enumerate(old.holes)}
-        filled: dict[_Kin, list[str]] = {}
-        removed: dict[_Kin, list[str]] = {}
-        for id in places:
+        filled: dict[_Kin, deque[str]] = {}
+        removed: dict[_Kin, deque[str]] = {}
+        for id in sorted(places, key=places.__getitem__):
             if id in self._state.fillers and id not in self._matched:
                 known = self._state.fillers[id]
                 kin = filled if self._state.is_alive(id) else removed
-                kin.setdefault((known.tag.id, known.shape.key), []).append(id)
-        matches: dict[str, str | None] = {}
-        for hole in new.holes:
-            alike = filled.get(self._kin(hole))
-            matches[hole] = alike.pop(0) if alike else None
-        # what a place has to be before: that of the next hole which is filled
-        limits: list[int] = []
-        limit = len(places)
-        for hole in reversed(new.holes):
-            limits.append(limit)
-            match = matches[hole]
-            if match is not None:
-                limit = min(limit, places[match])
-        reached = -1
-        for hole, limit in zip(new.holes, reversed(limits), strict=True):
-            if matches[hole] is None:
-                for id in removed.get(self._kin(hole), ()):
-                    if id not in self._matched and (
-                        not keeps_holes or reached < places[id] < limit
-                    ):
-                        matches[hole] = id
-                        break
-            match = matches[hole]
-            if match is not None:
-                self._matched.add(match)
-                reached = max(reached, places[match])
-        return list(matches.items())
+                for shape in [event for _, event in known.events] or [known.shape]:
+                    kin.setdefault(_kin(known.tag, shape), deque()).append(id)
 
-    def _kin(self, new: str) -> _Kin:
-        return self._tags[new].id, self._shapes[new].key
+        def first(alike: deque[str], after: int) -> str | None:
+            while alike and (alike[0] in self._matched or places[alike[0]] <= after):
+                alike.popleft()
+            return alike[0] if alike else None
+
+        matches: dict[str, str] = {}
+        kins = {hole: _kin(self._tags[hole], self._shapes[hole]) for hole in new.holes}
+        for hole, kin_of_hole in kins.items():
+            match = first(filled.get(kin_of_hole, deque()), -1)
+            if match is not None:
+                matches[hole] = match
+                self._matched.add(match)
+        # hole -> the place of the next filled one, which a place has to be before
+        limits: dict[str, int] = {}
+        limit = len(old.holes)
+        for hole in reversed(new.holes):
+            limits[hole] = limit
+            if hole in matches:
+                limit = min(limit, places[matches[hole]])
+        reached = -1
+        for hole, kin_of_hole in kins.items():
+            if hole not in matches:
+                match = first(removed.get(kin_of_hole, deque()), reached if keeps_holes else -1)
+                if match is not None and (not keeps_holes or places[match] < limits[hole]):
+                    matches[hole] = match
+                    self._matched.add(match)
+            if hole in matches:
+                reached = max(reached, places[matches[hole]])
+        return [(hole, matches.get(hole)) for hole in new.holes]
 
     # what changed
 
@@ -267,19 +263,15 @@ class _Changes:
     def _compare_event(self, id: str, known: Known, shape: Shape, content: bytes) -> None:
         if any(shape.says_the_same_as(event) for _, event in known.events):
             return
-        time, event = known.events[0]
-        if len(known.events) > 1 or not _is_only_filled(event, shape):
-            self._changed_events.add(self._structure.path_of(known.tag))
-            self._send("filler", id, known.tag, self._valid_time, content)
-            return
-        if not self._state.has_times:
+        if len(known.events) > 1 or not self._state.has_times:
+            reason = "its id has several" if len(known.events) > 1 else "its time is not known"
             raise error(
                 "XCQL0254",
-                f"a child of the event {known.tag.name} came, so it is to be sent again, but the"
-                " time of the event is not known",
+                f"an event {known.tag.name} has to be sent again, for a child of it came, and that"
+                f" cannot be: {reason}",
                 hints=["give the fragments so far to --previous, not a plain document"],
             )
-        self._send("replace", id, known.tag, time, content)
+        self._send("replace", id, known.tag, known.events[0][0], content)
 
     def _end_children(self, known: Known, new: Shape) -> None:
         """Remove what is below a filler no more."""
@@ -380,6 +372,10 @@ class _Changes:
     def _write(self, data: bytes) -> None:
         self._output.write(data)
         self.bytes_written += len(data)
+
+
+def _kin(tag: Tag, shape: Shape) -> _Kin:
+    return tag.id, shape.key, shape.outline if tag.kind == "event" else b""
 
 
 def _is_only_filled(old: Shape, new: Shape) -> bool:

@@ -69,24 +69,22 @@ def fragment(
 ) -> Fragmented:
     """Write the fragments of a document: filler 0 is its root, ids follow document order.
 
-            A filler is written when its element ends, so those inside come before it.
+    A filler is written when its element ends, so those inside come before it.
 
-            >>> import io
-            >>> from xcql.model.documents import read_document
-            >>> from xcql.model.paths import near_names
-        from xcql.model.scan import START_TAG
-    from xcql.model.tags import parse_tags
-            >>> tags = parse_tags('''<stream:structure><tag type="snapshot" id="1" name="a">
-            ...   <tag type="temporal" id="2" name="b"/></tag></stream:structure>''')
-            >>> document = read_document(io.BytesIO(b"<a>x<b n='1'/></a>"), "a.xml")
-            >>> out = io.BytesIO()
-            >>> fragment(document, tags, "2003-10-23", out).fillers
-            2
-            >>> print(out.getvalue().decode().partition("\\n")[2], end="")
-            <fragments>
-            <filler id="1" tsid="2" validTime="2003-10-23"><b n='1'/></filler>
-            <filler id="0" tsid="1" validTime="2003-10-23"><a>x<hole id="1" tsid="2"/></a></filler>
-            </fragments>
+    >>> import io
+    >>> from xcql.model.documents import read_document
+    >>> from xcql.model.tags import parse_tags
+    >>> tags = parse_tags('''<stream:structure><tag type="snapshot" id="1" name="a">
+    ...   <tag type="temporal" id="2" name="b"/></tag></stream:structure>''')
+    >>> document = read_document(io.BytesIO(b"<a>x<b n='1'/></a>"), "a.xml")
+    >>> out = io.BytesIO()
+    >>> fragment(document, tags, "2003-10-23", out).fillers
+    2
+    >>> print(out.getvalue().decode().partition("\\n")[2], end="")
+    <fragments>
+    <filler id="1" tsid="2" validTime="2003-10-23"><b n='1'/></filler>
+    <filler id="0" tsid="1" validTime="2003-10-23"><a>x<hole id="1" tsid="2"/></a></filler>
+    </fragments>
     """
     _check_no_hole(structure)
     cutter = _Cutter(document, structure, valid_time, output)

@@ -62,7 +62,8 @@ class State:
     def add(self, fragment: Fragment, tag: Tag | None, shape: Shape | None) -> None:
         """Take in the next fragment to arrive; a remove has no shape."""
         id, time = fragment.id, fragment.valid_time
-        if id.isascii() and id.isdecimal():
+        # new ids count on from the highest number, if it is one that can be counted on from
+        if re.fullmatch("[0-9]{1,18}", id):
             self.highest_id = max(self.highest_id, int(id))
         if fragment.op == "replace" or time is None:
             self.fillers.pop(id, None)

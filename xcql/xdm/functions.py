@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from xcql.diagnostics import error
@@ -93,10 +93,6 @@ class XdmMap(XdmFunction):
         made = cls()
         made._entries = entries
         return made
-
-    @classmethod
-    def from_mapping(cls, values: Mapping[Atomic, Iterable[Item]]) -> XdmMap:
-        return cls(values.items())
 
     def __repr__(self) -> str:
         inner = ", ".join(f"{key!r}: {value!r}" for key, value in self.items())

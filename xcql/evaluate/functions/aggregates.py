@@ -30,17 +30,13 @@ def count(call: Call, items: Iterable[Item]) -> int:
 @function("fn:sum", "xs:anyAtomicType*", returns="xs:anyAtomicType")
 @function("fn:sum", "xs:anyAtomicType*", "xs:anyAtomicType?", returns="xs:anyAtomicType?")
 def sum_(call: Call, values: Iterable[Any], zero: Any = _ZERO) -> Any:
-    if isinstance(values, range):
-        return (values[0] + values[-1]) * len(values) // 2 if values else _zero(zero)
     total: Any = None
     for value in values:
         number = _summand(value, "sum")
         total = number if total is None else _added(total, number, "sum")
-    return _zero(zero) if total is None else total
-
-
-def _zero(zero: Any) -> Any:
-    return 0 if zero is _ZERO else zero
+    if total is None:
+        return 0 if zero is _ZERO else zero
+    return total
 
 
 @function("fn:avg", "xs:anyAtomicType*", returns="xs:anyAtomicType?")

@@ -235,7 +235,7 @@ def _number(value: Any, component: str) -> int:
         return days - days_from_civil(year, 1, 1) + 1
     if component == "W":
         return _week(days, weekday)
-    return _week_of_month(days, weekday)
+    return _week_of_month(year, value.month, days)
 
 
 def _week(days: int, weekday: int) -> int:
@@ -245,11 +245,17 @@ def _week(days: int, weekday: int) -> int:
     return (thursday - first) // 7 + 1
 
 
-def _week_of_month(days: int, weekday: int) -> int:
-    """The week of the month: like ISO weeks, it belongs to the month of its Thursday."""
-    thursday = days - weekday + 3
-    year, month, _ = civil_from_days(thursday)
-    return (thursday - days_from_civil(year, month, 1)) // 7 + 1
+def _week_of_month(year: int, month: int, days: int) -> int:
+    """The week of the month: the first one has the month's first Thursday.
+
+    The days before it count to the last week of the month before.
+    """
+    start = days_from_civil(year, month, 1)
+    first_monday = start + (3 - (start + 3) % 7) % 7 - 3
+    if days >= first_monday:
+        return (days - first_monday) // 7 + 1
+    year, month, _ = civil_from_days(start - 1)
+    return _week_of_month(year, month, start - 1)
 
 
 def _name(number: int, value: Any, marker: _Marker) -> str:

@@ -14,7 +14,7 @@ from xcql.evaluate.casting import cast
 from xcql.evaluate.collations import Collation
 from xcql.evaluate.comparing import order
 from xcql.evaluate.functions.qnames import qname_of
-from xcql.evaluate.registry import Call, function
+from xcql.evaluate.registry import PREFIXES, Call, function
 from xcql.evaluate.values import atomize
 from xcql.xdm.functions import Item, XdmArray, XdmFunction
 from xcql.xdm.names import QName
@@ -33,7 +33,11 @@ def function_lookup(call: Call, name: ep.QName, arity: int) -> XdmFunction | Non
 
 @function("fn:function-name", "function(*)", returns="xs:QName?")
 def function_name(call: Call, subject: XdmFunction) -> ep.QName | None:
-    return None if subject.name is None else qname_of(subject.name)
+    name = subject.name
+    if name is None:
+        return None
+    # a name of the default function namespace was written without a prefix
+    return qname_of(QName(name.uri, name.local, name.prefix or PREFIXES.get(name.uri, "")))
 
 
 @function("fn:function-arity", "function(*)", returns="xs:integer")

@@ -29,7 +29,6 @@ from xcql.xdm.nodes import (
 _FN = NAMESPACES["fn"]
 _SHORT = {8: "\\b", 9: "\\t", 10: "\\n", 12: "\\f", 13: "\\r"}
 _ESCAPE = re.compile(r'\\(?:["\\/bfnrt]|u[0-9A-Fa-f]{4})')
-_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 
 
 class _Number(str):
@@ -302,7 +301,7 @@ def _number(element: ElementNode) -> Iterator[str]:
     text = _content(element).strip(" \t\r\n")
     if not castable(text, "double") or text.lstrip("+-") in ("INF", "NaN"):
         raise _not_json(f'"{text}" is no number')
-    yield text if _NUMBER.fullmatch(text) else string_of(float(text))
+    yield string_of(float(text))
 
 
 def _boolean(element: ElementNode) -> Iterator[str]:

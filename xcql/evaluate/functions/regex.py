@@ -114,7 +114,7 @@ def analyze_string(call: Call, text: str | None, pattern: str, flags: str = "") 
 
 
 def _name(local: str) -> QName:
-    return QName(NAMESPACES["fn"], local, "fn")
+    return QName(NAMESPACES["fn"], local)
 
 
 def _text_element(builder: TreeBuilder, local: str, text: str) -> None:

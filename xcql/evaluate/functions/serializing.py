@@ -172,9 +172,7 @@ def _adaptive(item: Item) -> str:
 def _exponential(value: float) -> str:
     """A double with an exponent always, so that it cannot be taken for a decimal."""
     mantissa, _, exponent = f"{value!r}".partition("e")
-    if exponent:
-        return f"{mantissa}e{int(exponent)}"
-    return f"{mantissa.removesuffix('.0')}e0"
+    return f"{mantissa if '.' in mantissa else mantissa + '.0'}e{int(exponent or 0)}"
 
 
 def _adaptive_value(items: Iterable[Item]) -> str:

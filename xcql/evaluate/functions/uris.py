@@ -47,7 +47,10 @@ def resolve_uri(call: Call, relative: str | None, base: str | None = None) -> ep
 
 def resolved(relative: str, base: str | None) -> str:
     """A URI made absolute; FORG0002 if one of the two is not fit for that."""
-    if _INVALID.search(relative):
+    # before the first slash a colon ends a scheme, and nothing else
+    if _INVALID.search(relative) or (
+        ":" in re.split("[/?#]", relative)[0] and not _SCHEME.match(relative)
+    ):
         raise error("FORG0002", f'"{relative}" is not a URI reference')
     if _SCHEME.match(relative):
         return relative
