@@ -9,7 +9,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-
 import saxon
 
 NOW = "2004-01-01T00:00:00"
@@ -64,7 +63,7 @@ FRAGMENTS = """
     <item id="pear"><hole id="p2"/><name>pear</name>one<hole id="none"/>two<hole id="s2"/></item>
   </filler>
   <filler id="i3" tsid="7" validTime="2003-03-01"><item id="roll"><name>roll</name></item></filler>
-  <filler id="lost" tsid="7" validTime="2003-03-01"><item id="lost"><name>lost</name></item></filler>
+  <filler id="lost" tsid="7" validTime="2003-03-01"><item id="l"><name>lost</name></item></filler>
   <filler id="p1" tsid="9" validTime="2003-04-01"><price>3</price></filler>
   <filler id="p1" tsid="9" validTime="2003-01-01"><price>2</price></filler>
   <filler id="p1" tsid="9" validTime="2003-04-01"><price>4</price></filler>
