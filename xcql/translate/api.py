@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Literal
 
 from xcql.analysis.graph import TagGraph
-from xcql.analysis.names import Namespaces
 from xcql.analysis.walker import NeedsView, Walker
 from xcql.diagnostics import Diagnostic, error
 from xcql.model.read import is_xml_text
@@ -18,6 +17,7 @@ from xcql.model.tags import TagStructure, parse_tags, read_tags
 from xcql.parser import parse
 from xcql.recursion import deep_recursion
 from xcql.source import Source, Span
+from xcql.syntax.construct import NamespaceDeclaration
 from xcql.syntax.emitter import emit
 from xcql.syntax.functions import FunctionCall
 from xcql.syntax.literals import StringLiteral, VariableRef
@@ -25,6 +25,7 @@ from xcql.syntax.node import Expr, Name, walk
 from xcql.syntax.prolog import (
     ContextItemDecl,
     Declaration,
+    DefaultNamespaceDecl,
     FunctionDecl,
     MainModule,
     ModuleImport,
@@ -126,7 +127,6 @@ class _Translator:
         self._module = module
         self._graphs = graphs
         self._strategy: Strategy = strategy
-        self._names = Namespaces.of(module.declarations)
         self._taken = set(_VARIABLE.findall(module.span.source.text))
         self._variables = _fresh_variables(graphs, self._taken)
         self._reasons: dict[str, tuple[str, Span]] = {}
@@ -140,7 +140,7 @@ class _Translator:
                 self._variables,
                 views,
                 self._strategy in ("qac+", "auto"),
-                self._names.element,
+                _no_namespace(self._module),
                 partial(_fresh, taken=set(self._taken)),
             )
             walker = Walker(self._module, self._graphs, rules)
@@ -241,6 +241,16 @@ class _Translator:
                 f"{' '.join(span.text.split())}: {how}; the levels above are not looked at"
             )
         return notes
+
+
+def _no_namespace(module: MainModule) -> str | None:
+    """What to write for the namespace of holes: "" if names without a prefix may be in another."""
+    defaults = any(
+        (isinstance(part, DefaultNamespaceDecl) and part.kind == "element")
+        or (isinstance(part, NamespaceDeclaration) and not part.prefix)
+        for part in walk(module)
+    )
+    return "" if defaults else None
 
 
 def _fresh_variables(graphs: Mapping[str, TagGraph], taken: set[str]) -> dict[str, str]:

@@ -22,6 +22,9 @@ from xcql.model.tags import TagStructure
 from xcql.model.time import START, format_begin
 
 
+_FRAGMENTS = frozenset({"filler", "repeat", "replace", "remove", "eos"})
+
+
 @dataclass(frozen=True, slots=True)
 class CleanCopy:
     """A copy of a stream's fragments, and why it was made."""
@@ -74,6 +77,8 @@ def _why_not_xml(data: bytes) -> str | None:
     def start(name: str, attributes: dict[str, str]) -> None:
         nonlocal plain, depth
         depth += 1
+        if depth == 1 and name in _FRAGMENTS:
+            plain = False
         # fragments are looked for in no namespace, two levels down
         if (depth == 2 or name.endswith("hole")) and " " in name:
             plain = False
@@ -103,7 +108,7 @@ def _why_not_xml(data: bytes) -> str | None:
         parser.Parse(data, True)
     except expat.ExpatError:
         return "the file is not well-formed XML by itself"
-    return None if plain else "the file has namespaces, blanks in ids, or a DTD"
+    return None if plain else "the file has no root, or it has namespaces, blanks in ids, or a DTD"
 
 
 class _Cleaner:

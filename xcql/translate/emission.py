@@ -54,17 +54,15 @@ def root_fillers(stream: str, span: Span) -> Expr:
     return get_fillers(stream, IntegerLiteral(0, span=span), span)
 
 
-def hole_ids(base: Expr, default_namespace: str) -> Expr:
+def hole_ids(base: Expr, uri: str | None) -> Expr:
     """`base/hole/@id`"""
-    uri = "" if default_namespace else None
     name = Name("hole", uri=uri, span=base.span)
     hole = AxisStep("child", NameTest(name, span=base.span), span=base.span)
     id_test = NameTest(Name("id", span=base.span), span=base.span)
     return then(base, hole, AxisStep("attribute", id_test, span=base.span))
 
 
-def filler_step(default_namespace: str, span: Span) -> AxisStep:
-    uri = "" if default_namespace else None
+def filler_step(uri: str | None, span: Span) -> AxisStep:
     return AxisStep("child", NameTest(Name("filler", uri=uri, span=span), span=span), span=span)
 
 

@@ -49,7 +49,8 @@ class FragmentRules(Rules):
     """The rules for one translation.
 
     `views` are the streams that are asked by their temporal view, all others by their fragments;
-    `by_tag` says whether a path that leads to fillers may go there at once, as QaC+ does.
+    `by_tag` says whether a path that leads to fillers may go there at once, as QaC+ does;
+    `in_no_namespace` is "" where that must be said of the names of holes.
     """
 
     def __init__(
@@ -58,14 +59,14 @@ class FragmentRules(Rules):
         variables: Mapping[str, str],
         views: frozenset[str],
         by_tag: bool,
-        default_namespace: str,
+        in_no_namespace: str | None,
         fresh: Callable[[str], str],
     ) -> None:
         self.graphs = graphs
         self.variables = variables
         self.views = views
         self.by_tag = by_tag
-        self.default_namespace = default_namespace
+        self.in_no_namespace = in_no_namespace
         self.folded: list[tuple[Span, str]] = []
         # what is made once, outside of all loops: expression -> variable, type, span
         self.shared: dict[Expr, tuple[str, Type, Span]] = {}
@@ -92,8 +93,8 @@ class FragmentRules(Rules):
             fillers = to.call(
                 "get_fillers_list", to.variable(stream, step.span), base, span=step.span
             )
-            return then(fillers, to.filler_step(self.default_namespace, step.span), step)
-        ids = to.hole_ids(base, self.default_namespace)
+            return then(fillers, to.filler_step(self.in_no_namespace, step.span), step)
+        ids = to.hole_ids(base, self.in_no_namespace)
         return then(to.get_fillers(stream, ids, base.span.to(step.span)), step)
 
     def fill(self, base: Expr, nodes: Nodes, tags: frozenset[str]) -> Expr:
@@ -147,6 +148,8 @@ class FragmentRules(Rules):
 
     def share(self, walker: Walker, path: Path, env: Env) -> tuple[Typed, int] | None:
         """`stream(x)/.../A` in a loop -> a variable, as far as no step depends on the loop"""
+        if env.names is not walker.globals.names:
+            return None  # outside, the names in it could mean something else
         if env.depth == 0 or self._stream_name(walker, path.steps[0], env) in (None, *self.views):
             return None
         fixed = 1
