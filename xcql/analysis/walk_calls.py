@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from xcql.analysis import functions as known
-from xcql.analysis.names import FUNCTIONS, Namespaces
+from xcql.analysis.names import FUNCTIONS
 from xcql.analysis.types import ATOM, PLAIN, UNKNOWN, Tree, Type, several
 from xcql.analysis.walker import Env, Typed, Walker, walks
 from xcql.diagnostics import error
@@ -36,7 +36,7 @@ _CLOCK = frozenset({"current-dateTime", "current-date", "current-time", "implici
 def walk_module(w: Walker) -> MainModule:
     """Declarations in their order, then the query's body, whose answer is free of holes."""
     module = w.module
-    env = Env(Namespaces.of(module.declarations))
+    env = w.globals
     for declaration in module.declarations:
         if isinstance(declaration, FunctionDecl):
             key = (*env.names.function_name(declaration.name), len(declaration.parameters))

@@ -21,7 +21,6 @@ from xcql.model.read import FragmentBatch, read_all
 from xcql.model.tags import TagStructure
 from xcql.model.time import START, format_begin
 
-
 _FRAGMENTS = frozenset({"filler", "repeat", "replace", "remove", "eos"})
 
 
