@@ -7,7 +7,7 @@ from importlib import import_module
 
 from bench import show
 
-BENCHMARKS = ("parse", "fragment", "ingest")
+BENCHMARKS = ("parse", "fragment", "ingest", "translate")
 
 
 def main() -> None:
