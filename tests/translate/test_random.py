@@ -10,6 +10,8 @@ import saxon
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from xcql.diagnostics import XcqlError
+
 NOW = "2003-01-20T00:00:00"
 EXAMPLES = 1500 if os.environ.get("XCQL_TEST_FULL") else 25
 NAMES = "ab"
@@ -176,4 +178,9 @@ def test_random_paths(tmp_path_factory: object, data: st.DataObject) -> None:
     file = folder / "fragments.xml"
     file.write_text(text)
     for query in data.draw(st.lists(queries(), min_size=1, max_size=3)):
-        saxon.agree(query, {"s": (file, tags)}, NOW, folder)
+        try:
+            saxon.agree(query, {"s": (file, tags)}, NOW, folder)
+        except XcqlError as problem:
+            # comparing x to a number, counting versions of several, and the like
+            if not problem.code.startswith(("FORG", "XPTY")):
+                raise

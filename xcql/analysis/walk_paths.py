@@ -166,6 +166,7 @@ def child_step(w: Walker, base: Typed, step: AxisStep, env: Env) -> Typed:
     if len(base.type.nodes) > 1 or base.type.plain or base.type.leaves:
         w.rules.needs_view(base.type.streams, "nodes of several kinds are mixed here", step.span)
     (nodes, missing), *_ = crossing.items()
+    w.not_inside_itself(nodes, missing, step.span)
     if inside:
         base, filled = _filled(w, base, nodes, missing, env)
         return _in_place(w, base, step, type_, env, filled)
@@ -314,6 +315,7 @@ def _below(
         if len(base.type.nodes) > 1 or base.type.plain or base.type.leaves:
             w.rules.needs_view(base.type.streams, "nodes of several kinds are mixed", step.span)
         (nodes, tags), *_ = needed.items()
+        w.not_inside_itself(nodes, tags, step.span)
         if w.graphs[nodes.stream].nest(nodes.tags):
             w.rules.needs_view(
                 base.type.streams, "elements that may stand inside each other are filled", step.span

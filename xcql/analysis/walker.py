@@ -251,12 +251,22 @@ class Walker:
                 type_.streams, "nodes of several kinds or streams are mixed here", typed.expr.span
             )
             return typed
+        self.not_inside_itself(holey[0], self.missing_below(holey[0]), typed.expr.span)
         expr = self.rules.whole(typed.expr, holey[0], origin)
         if origin is None:
             copied = tuple(Nodes(n.stream, n.tags, None, n.tags) for n in type_.nodes)
         else:
             copied = tuple(Nodes(n.stream, n.tags, None, origin=origin) for n in type_.nodes)
         return Typed(expr, replace(type_, nodes=copied, tree=None))
+
+    def not_inside_itself(self, nodes: Nodes, tags: frozenset[str], span: Span) -> None:
+        """Fillers of these tags are fetched for holes in the nodes: one that the nodes stand inside
+        is left out, and only the view knows what they stand inside."""
+        graph = self.graphs[nodes.stream]
+        if tags & (nodes.tags | graph.above(nodes.tags)):
+            self.rules.needs_view(
+                frozenset({nodes.stream}), "a filler of a recursive tag may hold itself", span
+            )
 
     def joined(self, parts: Sequence[Typed]) -> tuple[list[Expr], Type]:
         """Values that come together in one: whole, if not all their nodes are of one kind."""
