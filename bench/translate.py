@@ -1,8 +1,8 @@
 """Figure 4 of the paper redone: XMark Q1, Q2 and Q5 by CaQ, QaC and QaC+ on SaxonC.
 
 The fragments are parsed before the clock starts: that costs the same whatever the strategy. Run
-time is that of the translated query, its index of fillers included, on a processor that has run it
-once before.
+time is the processor time of the translated query, its index of fillers included, after a first run.
+Items, persons, auctions and categories stand in fillers of their own; bidders do not.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def run() -> list[Row]:
 
 def _fragment(document: Path, tags: TagStructure, file: Path) -> None:
     with open_document(str(document)) as opened, file.open("wb") as output:
-        fragment(opened, tags, "2003-01-01", output)
+        fragment(opened, tags, "2003-01-01T00:00:00", output)
 
 
 def _milliseconds(
@@ -79,9 +79,9 @@ def _milliseconds(
     xquery.run_query_to_string()
     best = float("inf")
     for _ in range(REPEATS):
-        start = time.perf_counter()
+        start = time.process_time()
         xquery.run_query_to_string()
-        best = min(best, time.perf_counter() - start)
+        best = min(best, time.process_time() - start)
     return best * 1000
 
 

@@ -16,6 +16,8 @@ declare namespace map = "http://www.w3.org/2005/xpath-functions/map";
 (:~ The instant of evaluation, in UTC, without a zone. :)
 declare variable $xcql:now as xs:dateTime external := xcql:utc(fn:current-dateTime());
 
+declare %private variable $xcql:now-text as xs:string := fn:string($xcql:now);
+
 (:~ The beginning of time. :)
 declare variable $xcql:start as xs:dateTime := xs:dateTime("0001-01-01T00:00:00");
 
@@ -81,15 +83,31 @@ declare function xcql:get_fillers_list($stream as map(*), $elements as element()
 declare function xcql:get_fillers_by_tsid($fragments as map(*), $tsids as xs:string+)
   as element(Q{}filler)
 {
+  element { fn:QName("", "filler") } {
+    for $version in xcql:versions-by-tsid($fragments, $tsids)
+    return xcql:element($version)
+  }
+};
+
+(:~
+ : The elements of the same fillers as they stand in the fragments, just as often and in the same
+ : order, for loops that ask neither for lifespans nor for the place of an element.
+ :)
+declare function xcql:get_elements_by_tsid($fragments as map(*), $tsids as xs:string+)
+  as element()*
+{
+  for $version in xcql:versions-by-tsid($fragments, $tsids)
+  return $version?element
+};
+
+declare %private function xcql:versions-by-tsid($fragments as map(*), $tsids as xs:string+)
+  as map(*)*
+{
   let $tags := $fragments?tags
   let $needed := xcql:above($tags, $tsids)
-  let $fillers := xcql:by-id($fragments?fragments[@tsid = $needed or fn:not(@tsid)])
-  return
-    element { fn:QName("", "filler") } {
-      for $root in xcql:versions($fillers("0"), $tags)
-      for $version in xcql:reached($root?element, $fillers, $tags, $tsids)
-      return xcql:element($version)
-    }
+  let $fillers := xcql:by-id($fragments?fragments[fn:string(@tsid) = ("", $needed)])
+  for $root in xcql:versions($fillers("0"), $tags)
+  return xcql:reached($root?element, $fillers, $tags, $tsids)
 };
 
 declare %private function xcql:reached(
@@ -127,9 +145,17 @@ declare %private function xcql:versions($arrived as element()*, $tags as map(*))
   return
     if (fn:empty($kind)) then ()
     else if (fn:count($arrived) = 1) then
-      let $time := xcql:valid-time($arrived)
-      where $time le $xcql:now and fn:exists($arrived/*)
-      return xcql:version($arrived, $kind, $time, ())
+      (: times in the one form that XCQL writes are in order as texts, and most are :)
+      if (fn:translate($arrived/@validTime, "0123456789", "") = "--T::"
+          and fn:string-length($arrived/@validTime) = 19)
+      then
+        if ($arrived/@validTime le $xcql:now-text and $arrived/*)
+        then xcql:version($arrived, $kind, fn:string($arrived/@validTime), "now")
+        else ()
+      else
+        let $time := xcql:valid-time($arrived)
+        where $time le $xcql:now and fn:exists($arrived/*)
+        return xcql:version($arrived, $kind, xcql:begin($time), "now")
     else xcql:history($arrived, $kind)
 };
 
@@ -153,7 +179,7 @@ declare %private function xcql:history($arrived as element()+, $kind as xs:strin
           where fn:empty($same[fn:local-name(.) = "remove"][. >> $twin and . << $event])
           return $twin
         )
-      return xcql:version($event, $kind, $times[$p], $times[$p])
+      return xcql:version($event, $kind, xcql:begin($times[$p]), "now")
     else
       (: of several with one time the one that came last counts :)
       let $kept := for $p in 1 to fn:count($ordered)
@@ -162,22 +188,26 @@ declare %private function xcql:history($arrived as element()+, $kind as xs:strin
         if ($kind = "snapshot") then
           for $filler in $ordered[$kept[fn:last()]]
           where fn:not(fn:local-name($filler) = "remove")
-          return xcql:version($filler, $kind, $xcql:start, ())
+          return xcql:version($filler, $kind, "start", "now")
         else
           for $p at $n in $kept
           where fn:not(fn:local-name($ordered[$p]) = "remove")
-          return xcql:version($ordered[$p], $kind, $times[$p], $times[$kept[$n + 1]])
+          return
+            xcql:version(
+              $ordered[$p], $kind, xcql:begin($times[$p]),
+              (fn:string($times[$kept[$n + 1]])[. != ""], "now")[1]
+            )
 };
 
 declare %private function xcql:version(
-  $filler as element(), $kind as xs:string, $from as xs:dateTime, $to as xs:dateTime?
+  $filler as element(), $kind as xs:string, $from as xs:string, $to as xs:string
 ) as map(*)
 {
   if ($kind = "snapshot") then map { "element" : $filler/* }
   else map {
     "element" : $filler/*,
-    "from" : xcql:begin($from),
-    "to" : if ($kind = "event") then xcql:begin($from) else fn:string(($to, "now")[1])
+    "from" : if ($from = "0001-01-01T00:00:00") then "start" else $from,
+    "to" : if ($kind = "event") then $from else $to
   }
 };
 
@@ -464,6 +494,7 @@ declare %private function xcql:valid-time($fragment as element()) as xs:dateTime
 (:~ The instant that a text names; months, days and hours may have one digit. :)
 declare %private function xcql:time($text as xs:string) as xs:dateTime {
   if ($text castable as xs:dateTime) then xcql:utc(xs:dateTime($text))
+  else if ($text castable as xs:date) then xcql:utc(xs:dateTime(xs:date($text)))
   else
     let $trimmed := fn:normalize-space($text)
     return

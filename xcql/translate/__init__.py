@@ -4,6 +4,7 @@
 | --- | --- |
 | `api` | `translate`: a query and Tag Structures in, XQuery out |
 | `rules` | what streams, steps across holes, projections and time become |
+| `uncopied` | loops that need no copies of fillers |
 | `emission` | the calls of the library, as syntax nodes |
 | `standalone` | one module that runs by itself: library inlined, fragments read by `doc()` |
 | `library` | where `xcql.xqm` is
