@@ -11,6 +11,7 @@ xquery version "3.1";
  :)
 module namespace xcql = "urn:xcql";
 
+declare namespace array = "http://www.w3.org/2005/xpath-functions/array";
 declare namespace map = "http://www.w3.org/2005/xpath-functions/map";
 
 (:~ The instant of evaluation, in UTC, without a zone. :)
@@ -46,8 +47,8 @@ declare function xcql:stream($fragments as map(*)) as map(xs:string, item()*) {
 declare %private function xcql:by-id($fragments as element()*) as map(xs:string, element()+) {
   map:merge(
     for $fragment in $fragments
-    group by $id := fn:string($fragment/@id)
-    return map:entry($id, $fragment)
+    return map:entry(fn:string($fragment/@id), $fragment),
+    map { "duplicates" : "combine" }
   )
 };
 
@@ -84,7 +85,8 @@ declare function xcql:get_fillers_by_tsid($fragments as map(*), $tsids as xs:str
   as element(Q{}filler)
 {
   element { fn:QName("", "filler") } {
-    for $version in xcql:versions-by-tsid($fragments, $tsids)
+    for $arrived in xcql:reached($fragments, $tsids)
+    for $version in xcql:versions($arrived?*, $fragments?tags)
     return xcql:element($version)
   }
 };
@@ -96,12 +98,16 @@ declare function xcql:get_fillers_by_tsid($fragments as map(*), $tsids as xs:str
 declare function xcql:get_elements_by_tsid($fragments as map(*), $tsids as xs:string+)
   as element()*
 {
-  for $version in xcql:versions-by-tsid($fragments, $tsids)
-  return $version?element
+  for $arrived in xcql:reached($fragments, $tsids)
+  return
+    if (array:size($arrived) = 1) then
+      if (xcql:counts($arrived(1))) then $arrived(1)/* else ()
+    else xcql:versions($arrived?*, $fragments?tags)?element
 };
 
-declare %private function xcql:versions-by-tsid($fragments as map(*), $tsids as xs:string+)
-  as map(*)*
+(:~ The fragments of each filler of these tags that the root leads to, once for each time. :)
+declare %private function xcql:reached($fragments as map(*), $tsids as xs:string+)
+  as array(element())*
 {
   let $tags := $fragments?tags
   let $needed := xcql:above($tags, $tsids)
@@ -112,12 +118,13 @@ declare %private function xcql:versions-by-tsid($fragments as map(*), $tsids as 
 
 declare %private function xcql:reached(
   $element as element(), $fillers as map(*), $tags as map(*), $tsids as xs:string+
-) as map(*)*
+) as array(element())*
 {
-  for $hole in $element/descendant::Q{}hole[map:contains($fillers, fn:string(@id))]
+  for $hole in $element/descendant::Q{}hole
   let $arrived := $fillers(fn:string($hole/@id))
   return
-    if (xcql:tsid($arrived) = $tsids) then xcql:versions($arrived, $tags)
+    if (fn:empty($arrived)) then ()
+    else if (xcql:tsid($arrived) = $tsids) then array { $arrived }
     else
       for $version in xcql:versions($arrived, $tags)
       return xcql:reached($version?element, $fillers, $tags, $tsids)
@@ -145,18 +152,22 @@ declare %private function xcql:versions($arrived as element()*, $tags as map(*))
   return
     if (fn:empty($kind)) then ()
     else if (fn:count($arrived) = 1) then
-      (: times in the one form that XCQL writes are in order as texts, and most are :)
-      if (fn:translate($arrived/@validTime, "0123456789", "") = "--T::"
-          and fn:string-length($arrived/@validTime) = 19)
-      then
-        if ($arrived/@validTime le $xcql:now-text and $arrived/*)
-        then xcql:version($arrived, $kind, fn:string($arrived/@validTime), "now")
-        else ()
-      else
-        let $time := xcql:valid-time($arrived)
-        where $time le $xcql:now and fn:exists($arrived/*)
-        return xcql:version($arrived, $kind, xcql:begin($time), "now")
+      if (xcql:counts($arrived))
+      then xcql:version($arrived, $kind, xcql:begin(xcql:valid-time($arrived)), "now")
+      else ()
     else xcql:history($arrived, $kind)
+};
+
+(:~ Whether the only fragment of an id is in the view. :)
+declare %private function xcql:counts($only as element()) as xs:boolean {
+  let $time := $only/@validTime
+  return
+    $only/* and (
+      (: times in the one form that XCQL writes are in order as texts, and most are :)
+      if (fn:translate($time, "0123456789", "") = "--T::" and fn:string-length($time) = 19)
+      then $time le $xcql:now-text
+      else xcql:valid-time($only) le $xcql:now
+    )
 };
 
 declare %private function xcql:history($arrived as element()+, $kind as xs:string) as map(*)* {
@@ -225,9 +236,7 @@ declare %private function xcql:element($version as map(*)) as element() {
 declare %private function xcql:attributes($version as map(*)) as attribute()* {
   if (fn:empty($version?from)) then $version?element/@*
   else (
-    let $own := $version?element/@*
-    return if ($own[fn:name(.) = "vtFrom" or fn:name(.) = "vtTo"])
-      then $own[fn:not(fn:name(.) = ("vtFrom", "vtTo"))] else $own,
+    $version?element/@*[fn:not(fn:name(.) = ("vtFrom", "vtTo"))],
     attribute vtFrom { $version?from },
     attribute vtTo { $version?to }
   )
