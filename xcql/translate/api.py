@@ -225,8 +225,13 @@ class _Translator:
         notes = []
         for name in used:
             if name not in views:
-                how = "qac+" if rules.folded else "qac"
-                notes.append(f'stream "{name}": {how}, from its fragments')
+                if any(stream == name for stream, _, _ in rules.folded):
+                    how = "qac+, from its fragments"
+                elif rules.by_tag:
+                    how = "qac, from its fragments: no path leads straight to fillers of one place"
+                else:
+                    how = "qac, from its fragments"
+                notes.append(f'stream "{name}": {how}')
             elif self._strategy == "caq":
                 notes.append(f'stream "{name}": caq, the whole temporal view is built')
             else:
@@ -237,7 +242,7 @@ class _Translator:
                     f'stream "{name}": a view {kept}, since {reason}'
                     f" (line {span.line}, column {span.column})"
                 )
-        for span, how in dict.fromkeys(rules.folded):
+        for _, span, how in dict.fromkeys(rules.folded):
             notes.append(
                 f"{' '.join(span.text.split())}: {how}; the levels above are not looked at"
             )

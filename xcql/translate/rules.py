@@ -67,7 +67,7 @@ class FragmentRules(Rules):
         self.views = views
         self.by_tag = by_tag
         self.in_no_namespace = in_no_namespace
-        self.folded: list[tuple[Span, str]] = []
+        self.folded: list[tuple[str, Span, str]] = []
         # what is made once, outside of all loops: expression -> variable, type, span
         self.shared: dict[Expr, tuple[str, Type, Span]] = {}
         self._fresh = fresh
@@ -137,7 +137,7 @@ class FragmentRules(Rules):
         position, tags, walked, type_ = best
         span = steps[0].span.to(steps[position].span)
         tsids = to.tsids(self.graphs[name], tags)
-        self.folded.append((span, f"by tsid {', '.join(tsids)}"))
+        self.folded.append((name, span, f"by tsid {', '.join(tsids)}"))
         fillers = to.call(
             "get_fillers_by_tsid",
             to.variable(self.variables[f"{name}-fragments"], span),
