@@ -1,7 +1,7 @@
 """Figure 4 of the paper redone: XMark Q1, Q2 and Q5 by CaQ, QaC and QaC+ on SaxonC.
 
 The fragments are parsed before the clock starts: that costs the same whatever the strategy. Run
-time is the processor time of the translated query, its index of fillers included, after a first run.
+time is the processor time of the translated query after a first run, its index of fillers included.
 Items, persons, auctions and categories stand in fillers of their own; bidders do not.
 """
 
