@@ -22,12 +22,6 @@ from xcql.translate.library import library_text
 _IMPORT = f'import module namespace {to.PREFIX} = "{to.NAMESPACE}" at "xcql.xqm";\n'
 _HEAD = re.compile(r'\A.*?module namespace xcql = "urn:xcql";\n', re.DOTALL)
 _NOW = re.compile(r"(declare variable \$xcql:now as xs:dateTime) external :=[^;]*;")
-_MAP = 'declare namespace map = "http://www.w3.org/2005/xpath-functions/map";\n'
-# white space in the fragments is data; BaseX needs to be told
-_OPTIONS = (
-    'declare namespace db = "http://basex.org/modules/db";\n',
-    'declare option db:chop "false";\n',
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,13 +86,10 @@ def _files_variable(declaration: object) -> str:
 def _inlined(now: datetime, prefixes: set[str]) -> str:
     """The library as part of a main module, with the instant of evaluation in it."""
     body = _HEAD.sub("", library_text())
-    if "map" in prefixes:
-        body = body.replace(_MAP, "", 1)
+    for prefix in prefixes & {"array", "map"}:
+        body = re.sub(rf"declare namespace {prefix} = .*\n", "", body, count=1)
     body = _NOW.sub(rf'\1 := xs:dateTime("{format_time(now)}");', body)
-    namespace = f'declare namespace {to.PREFIX} = "{to.NAMESPACE}";\n'
-    head = _OPTIONS[0] if "db" not in prefixes else ""
-    lines = body.replace(_MAP, _MAP + _OPTIONS[1], 1) if "map" not in prefixes else body
-    return f"{head}{namespace}{lines}\n"
+    return f'declare namespace {to.PREFIX} = "{to.NAMESPACE}";\n{body}\n'
 
 
 def _instant(now: str | datetime | None) -> datetime:
