@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test test-full lint format grammar lock bench qt3 java clean
+.PHONY: demo test test-full lint format grammar lock bench qt3 parse-rates java clean
 
 demo: $(READY) java  ## Run an XCQL query of the credit-card example
 	@$(BIN)/python samples/demo.py
@@ -26,6 +26,9 @@ grammar: $(READY) java  ## Generate the parser anew from grammar/*.g4
 
 qt3: $(READY)  ## All QT3 cases of ../shared through the reference evaluator
 	@$(BIN)/python tools/qt3.py
+
+parse-rates: $(READY)  ## How many of the W3C's test queries parse, and which do not
+	@$(BIN)/python tests/parser/parse_rates.py
 
 bench: $(READY) java
 	@$(BIN)/python -m bench

@@ -7,7 +7,7 @@ from importlib import import_module
 
 from bench import show
 
-BENCHMARKS = ("parse", "fragment")
+BENCHMARKS = ("parse", "fragment", "ingest")
 
 
 def main() -> None:

@@ -174,10 +174,10 @@ arrowFunction : functionName | variable | parenthesized ;
 // ---------------------------------------------------------------- paths
 
 path
-    : SLASH relativePath       # rootedPath
-    | SLASH projection*        # root
-    | SLASH_SLASH relativePath # anywherePath
-    | relativePath             # plainPath
+    : SLASH relativePath             # rootedPath
+    | SLASH (projection pathPart*)?  # root
+    | SLASH_SLASH relativePath       # anywherePath
+    | relativePath                   # plainPath
     ;
 
 relativePath : step pathPart* ;

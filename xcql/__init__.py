@@ -15,13 +15,15 @@ if TYPE_CHECKING:
     from xcql.evaluate.api import evaluate as evaluate
     from xcql.parser import parse as parse
     from xcql.syntax.emitter import emit as emit
+    from xcql_runtime.session import Session as Session  # noqa: TID251
 
-__all__ = ["Diagnostic", "XcqlError", "__version__", "emit", "evaluate", "parse"]
+__all__ = ["Diagnostic", "Session", "XcqlError", "__version__", "emit", "evaluate", "parse"]
 
 # public name -> the module that defines it, imported at first use
 _LAZY = {
     "evaluate": "xcql.evaluate.api",
     "emit": "xcql.syntax.emitter",
+    "Session": "xcql_runtime.session",
     "parse": "xcql.parser",
 }
 

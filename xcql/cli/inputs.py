@@ -29,23 +29,28 @@ def read_query(arguments: argparse.Namespace) -> Source:
             hints=["name a query file, give the text with -e, or - to read standard input"],
         )
     if arguments.query == "-":
-        return Source(sys.stdin.read(), "<stdin>")
+        return Source(_decoded(sys.stdin.buffer.read(), "standard input"), "<stdin>")
     return Source(read_text(arguments.query), arguments.query)
 
 
 def read_text(path: str) -> str:
     """A UTF-8 text file's content, or an error that says what is wrong with the path."""
     try:
-        return Path(path).read_text(encoding="utf-8-sig")
+        return _decoded(Path(path).read_bytes(), f"'{path}'")
     except FileNotFoundError:
         raise error("XCQL0101", f"there is no file '{path}'") from None
     except IsADirectoryError:
         raise error("XCQL0101", f"'{path}' is a folder; a file was expected") from None
     except PermissionError:
         raise error("XCQL0101", f"'{path}' may not be read: permission denied") from None
+
+
+def _decoded(data: bytes, name: str) -> str:
+    try:
+        return data.decode("utf-8-sig")
     except UnicodeDecodeError as problem:
         raise error(
             "XCQL0101",
-            f"'{path}' is not UTF-8 text (byte {problem.start})",
+            f"{name} is not UTF-8 text (byte {problem.start})",
             hints=["save it as UTF-8"],
         ) from None

@@ -7,6 +7,7 @@ It offers `add_arguments(parser)` and `run(arguments) -> int`.
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -26,6 +27,9 @@ VERBS = {
     "eval": ("xcql.cli.eval", "answer a query at once, without Spark"),
     "fragment": ("xcql.cli.fragment", "cut a document into fillers, or find what changed in it"),
     "infer-tags": ("xcql.cli.infer_tags", "make a tag structure from a document or a schema"),
+    "ingest": ("xcql.cli.ingest", "put fragments into a store"),
+    "store": ("xcql.cli.store", "show, check and tidy up a store"),
+    "temporalize": ("xcql.cli.temporalize", "write the temporal view of a stream"),
     "parse": ("xcql.cli.parse", "show how a query is read: its syntax tree"),
 }
 
@@ -41,6 +45,7 @@ examples:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run `xcqlc` with the given arguments (default: the process's) and return its exit code."""
+    _write_utf_8()
     parser = _parser(sys.argv[1:] if argv is None else list(argv))
     arguments = parser.parse_args(argv)
     if arguments.verb is None:
@@ -60,6 +65,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Exception as bug:
         report_bug(bug)
         return EXIT_BUG
+
+
+def _write_utf_8() -> None:
+    """Queries and answers are UTF-8, whatever the locale says."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
 
 
 def _parser(argv: list[str]) -> argparse.ArgumentParser:

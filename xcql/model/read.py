@@ -13,15 +13,23 @@ from __future__ import annotations
 
 import gzip
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
 from xcql.diagnostics import Diagnostic, XcqlError, error, warning
 from xcql.model.check import fragment_checker
-from xcql.model.fragments import EndOfStream, Fragment, Rejected
-from xcql.model.scan import FRAGMENT_START, MEANINGLESS, file_head, is_file_end, scan
+from xcql.model.fragments import EndOfStream, Fragment, Namespaces, Rejected
+from xcql.model.scan import (
+    FRAGMENT_START,
+    MEANINGLESS,
+    FileHead,
+    Slice,
+    file_head,
+    is_file_end,
+    scan,
+)
 from xcql.model.tags import TagStructure
 from xcql.source import Source, Span
 from xcql.xdm.encoding import encoding_of
@@ -119,9 +127,24 @@ def read_fragments(data: str | bytes, tags: TagStructure, file: str) -> Iterator
         raw = data if isinstance(data, bytes) else data.encode("utf-8", "replace")
         yield Rejected(file, 0, "malformed", problem.message, raw)
         return
-    check = fragment_checker(tags)
     head = file_head(data, file, skipped)
     yield from head.rejected
+    yield from fragments_in(data, head, fragment_checker(tags), file, skipped)
+
+
+def fragments_in(
+    data: bytes,
+    head: FileHead,
+    check: Callable[[bytes, Slice, Namespaces, str, int], Fragment | Rejected | EndOfStream | None],
+    file: str,
+    skipped: int = 0,
+    is_last: bool = True,
+) -> Iterator[Record]:
+    """The fragments of a file's bytes, or of a stretch of them between two fragments' borders.
+
+    `check` is called with every fragment in turn; what it answers comes out, if it is not None.
+    With `is_last` the file's end is to be there, too.
+    """
     position = head.begin
     slices = scan(data, position)
     while (found := next(slices, None)) is not None:
@@ -142,9 +165,13 @@ def read_fragments(data: str | bytes, tags: TagStructure, file: str) -> Iterator
                 slices = scan(data, position)
                 raw = data[found.start : position]
                 record = Rejected(file, record.offset, record.kind, record.reason, raw)
-        yield record
+        if record is not None:
+            yield record
     rest = data[position:]
-    if not is_file_end(rest, head):
+    if not is_last:
+        if not MEANINGLESS.fullmatch(rest):
+            yield _stray(rest, file, skipped + position)
+    elif not is_file_end(rest, head):
         if MEANINGLESS.fullmatch(rest):
             yield Rejected(file, skipped + len(data), "malformed", "the root has no end", b"")
         else:

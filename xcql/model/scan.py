@@ -199,5 +199,5 @@ def _end_of(data: bytes, markup: re.Match[bytes]) -> int:
         return begin
     if closing == b"--":
         # a comment may not hold `--`: if this is not its end, the comment has none
-        return found + 3 if data.startswith(b">", found + 2) else begin
+        return found + 3 if data[found + 2 : found + 3] == b">" else begin
     return found + len(closing)

@@ -34,12 +34,13 @@ from xcql.syntax.construct import (
     Text,
 )
 from xcql.syntax.literals import Sequence
+from xcql.syntax.names import NCNAME, fold_space
 from xcql.syntax.node import Expr, Name, Node
 
 P = XcqlParser
 
 _BLANKS = str.maketrans("\n\t", "  ")
-_PI = re.compile(r"<\?([^\s?]+)(?:\s+(.*))?\?>", re.DOTALL)
+_PI = re.compile(rf"<\?({NCNAME})(?:[ \t\n]+(.*))?\?>", re.DOTALL)
 
 _NAMED = {
     XcqlLexer.KW_ELEMENT: ComputedElement,
@@ -59,7 +60,7 @@ def _direct(b: Builder, context: Any) -> Expr:
     if first.symbol.type == XcqlLexer.DIRECT_COMMENT:
         return DirectComment(text[4:-3], span=span)
     match = _PI.fullmatch(text)
-    if match is None or ":" in match[1] or not (match[1][0].isalpha() or match[1][0] == "_"):
+    if match is None:
         raise b.syntax_error(
             "a processing instruction begins with its target: <?target ...?>", span
         )
@@ -72,13 +73,6 @@ def _direct(b: Builder, context: Any) -> Expr:
 def _element(b: Builder, context: Any) -> Expr:
     tag_names = [c.symbol for c in context.children if _token_type(c) == XcqlLexer.TAG_NAME]
     name = _tag_name(b, tag_names[0])
-    if len(tag_names) == 2 and tag_names[1].text != tag_names[0].text:
-        raise error(
-            "XQST0118",
-            f"the end tag '{tag_names[1].text}' does not match the start tag '{tag_names[0].text}'",
-            b.token_span(tag_names[1]),
-            hints=[f"write </{tag_names[0].text}>"],
-        )
     namespaces: list[NamespaceDeclaration] = []
     attributes: list[DirectAttribute] = []
     for child in context.children:
@@ -90,14 +84,12 @@ def _element(b: Builder, context: Any) -> Expr:
                 namespaces.append(_namespace(b, attribute, ""))
             else:
                 attributes.append(attribute)
-    content = [child for child in context.children if type(child) is P.ContentContext]
-    return DirectElement(
-        name,
-        tuple(namespaces),
-        tuple(attributes),
-        tuple(_content(b, content)),
-        span=b.span(context),
-    )
+    parts = [child for child in context.children if type(child) is P.ContentContext]
+    content = tuple(_content(b, parts))
+    # after the content: of tags that cross, the first wrong one is inside
+    if len(tag_names) == 2 and tag_names[1].text != tag_names[0].text:
+        raise unmatched_end_tag(tag_names[0].text, b.token_span(tag_names[1]))
+    return DirectElement(name, tuple(namespaces), tuple(attributes), content, span=b.span(context))
 
 
 def unmatched_end_tag(start_tag: str, end_tag: Span) -> XcqlError:
@@ -130,7 +122,7 @@ def _namespace(b: Builder, attribute: DirectAttribute, prefix: str) -> Namespace
                 part.span,
             )
         uri += part.value
-    return NamespaceDeclaration(prefix, " ".join(uri.split()), span=attribute.span)
+    return NamespaceDeclaration(prefix, fold_space(uri), span=attribute.span)
 
 
 # ---------------------------------------------------------------- attribute values and content

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
-
-from antlr4 import InputStream
 
 from xcql.parser._generated.XcqlLexer import XcqlLexer
 from xcql.parser._generated.XcqlParser import XcqlParser
 from xcql.parser.builder import Builder, builds, find, terminals
+from xcql.parser.characters import braced_uri_value, normalize_line_ends
 from xcql.source import Span
 from xcql.syntax.construct import SquareArray
 from xcql.syntax.control import Extension, Pragma, Validate
+from xcql.syntax.names import NCNAME
 from xcql.syntax.node import Expr, Name, Node
 from xcql.syntax.operators import (
     Arrow,
@@ -29,7 +30,12 @@ from xcql.syntax.temporal import AllenComparison, TimeInterval
 
 P = XcqlParser
 
-_EQNAMES = (XcqlLexer.NAME, XcqlLexer.PREFIXED_NAME, XcqlLexer.BRACED_NAME)
+_PRAGMA = re.compile(
+    r"\(#[ \t\r\n]*"
+    rf"(?P<name>(?:(?P<uri>Q\{{[^{{}}]*\}})|(?P<prefix>{NCNAME}):)?(?P<local>{NCNAME}))"
+    r"(?:[ \t\r\n]+(?P<content>.*))?#\)",
+    re.DOTALL,
+)
 _LEVEL = {
     P.ComparisonContext: Precedence.COMPARISON,
     P.InstanceOfContext: Precedence.INSTANCE,
@@ -127,8 +133,27 @@ def _check_operands(b: Builder, context: Any) -> None:
     left = _level(context.children[0])
     if left < level or (left == level and level in NON_ASSOCIATIVE):
         raise _needs_parentheses(b, context, context.children[0])
+    if type(context) is P.BinaryContext and _operator(context) in ("+", "*"):
+        _check_occurrence(b, context)
     if len(context.children) == 3 and _level(context.children[2]) <= level:
         raise _needs_parentheses(b, context, context.children[2])
+
+
+def _check_occurrence(b: Builder, context: Any) -> None:
+    """Reject `1 treat as item() * 2`: the sign right after a type is its occurrence."""
+    left = context.children[0]
+    while type(left) in (P.BinaryContext, P.UnaryContext):
+        left = left.children[-1]
+    if type(left) not in (P.InstanceOfContext, P.TreatContext):
+        return
+    sequence_type = b.build(left.children[3])
+    if sequence_type.item is not None and not sequence_type.occurrence:
+        sign = context.children[1].symbol
+        raise b.syntax_error(
+            f"after a type, '{sign.text}' is read as a part of the type",
+            b.token_span(sign),
+            f"put parentheses around what stands before '{sign.text}'",
+        )
 
 
 def _level(context: Any) -> Precedence:
@@ -184,22 +209,10 @@ def _extension(b: Builder, context: Any) -> Expr:
 
 def _pragma(b: Builder, token: Any) -> Pragma:
     span = b.token_span(token)
-    words = token.text[2:-2].strip(" \t\r\n").split(None, 1)
-    if not words or not _is_eqname(words[0]):
+    match = _PRAGMA.fullmatch(token.text)
+    if match is None:
         raise b.syntax_error("a pragma begins with its name: (# prefix:name ... #)", span)
-    if words[0].startswith("Q{"):
-        uri, local = words[0][2:].rsplit("}", 1)
-        name = Name(local, uri=uri, span=span)
-    elif ":" in words[0]:
-        prefix, local = words[0].split(":")
-        name = Name(local, prefix, span=span)
-    else:
-        name = Name(words[0], span=span)
-    return Pragma(name, words[1] if len(words) > 1 else "", span=span)
-
-
-def _is_eqname(word: str) -> bool:
-    lexer = XcqlLexer(InputStream(word))
-    lexer.removeErrorListeners()
-    token = lexer.nextToken()
-    return token.type in _EQNAMES and token.stop == len(word) - 1
+    name_span = Span(b.source, span.start + match.start("name"), span.start + match.end("name"))
+    uri = braced_uri_value(name_span) if match["uri"] is not None else None
+    name = Name(match["local"], match["prefix"], uri, span=name_span)
+    return Pragma(name, normalize_line_ends(match["content"] or "").rstrip(" \t\n"), span=span)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import difflib
-from datetime import date, datetime
+from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
 from xcql.parser._generated.XcqlLexer import XcqlLexer
 from xcql.parser._generated.XcqlParser import XcqlParser
 from xcql.parser.builder import Builder, builds, find, first_token, terminals
-from xcql.parser.characters import braced_uri
+from xcql.parser.characters import braced_uri_value
 from xcql.parser.paper_spellings import modern_call
 from xcql.source import Span
 from xcql.syntax.control import Ordered
@@ -61,6 +61,7 @@ from xcql.syntax.types import (
 
 P = XcqlParser
 
+_FARTHEST_ZONE = timedelta(hours=14)
 _AXES = FORWARD_AXES + REVERSE_AXES
 # what may begin a step: after a lone slash such a token would have to be one
 _BEGINS_STEP = frozenset(
@@ -87,7 +88,14 @@ def _path(b: Builder, context: Any) -> Expr:
             steps.append(_any_descendant(b.token_span(context.start)))
         relative = context.children[1]
     steps.append(b.build(relative.children[0]))
-    for part in relative.children[1:]:
+    return _with_parts(b, absolute, steps, start, relative.children[1:])
+
+
+def _with_parts(
+    b: Builder, absolute: bool, steps: list[Expr], start: int, parts: list[Any]
+) -> Expr:
+    """A path that goes on with more steps, and with projections of all that came before."""
+    for part in parts:
         first = part.children[0]
         if type(first) is P.ProjectionContext:
             base = _whole(b, absolute, steps, start)
@@ -115,10 +123,9 @@ def _root(b: Builder, context: Any) -> Expr:
     slash = b.token_span(context.start)
     if len(context.children) == 1:
         _check_lone_slash(b, context, slash)
-    result: Expr = Path(True, (), span=slash)
-    for projection in context.children[1:]:
-        result = _projection(b, result, projection)
-    return result
+        return Path(True, (), span=slash)
+    projected = _projection(b, Path(True, (), span=slash), context.children[1])
+    return _with_parts(b, False, [projected], slash.start, context.children[2:])
 
 
 def _check_lone_slash(b: Builder, context: Any, slash: Span) -> None:
@@ -210,10 +217,11 @@ def _time_literal(b: Builder, context: Any) -> Expr:
 
 def _check_calendar(b: Builder, text: str, span: Span) -> None:
     try:
-        if "T" in text:
-            datetime.fromisoformat(text)
-        else:
-            date.fromisoformat(text[: text.index("-") + len("-mm-dd")])
+        day_end = text.index("-") + len("-mm-dd")
+        moment = text if "T" in text else f"{text[:day_end]}T00:00:00{text[day_end:]}"
+        offset = datetime.fromisoformat(moment).utcoffset()
+        if offset is not None and abs(offset) > _FARTHEST_ZONE:
+            raise ValueError
     except ValueError:
         raise b.syntax_error(f"'{text}' is not in the calendar", span) from None
 
@@ -265,7 +273,7 @@ def _name_test(b: Builder, context: Any) -> Node:
         case XcqlLexer.LOCAL_WILDCARD:
             return Wildcard(local=text[2:], span=span)
         case XcqlLexer.BRACED_WILDCARD:
-            return Wildcard(uri=braced_uri(span), span=span)
+            return Wildcard(uri=braced_uri_value(span), span=span)
     return Wildcard(span=span)
 
 

@@ -12,6 +12,7 @@ from xcql.parser.builder import Builder, builds, find, first_token, has_token, t
 from xcql.parser.paper_spellings import LocalFunctions
 from xcql.source import Span
 from xcql.syntax.functions import Annotation, Parameter
+from xcql.syntax.names import fold_space
 from xcql.syntax.node import Node
 from xcql.syntax.prolog import (
     ContextItemDecl,
@@ -67,13 +68,13 @@ def _module(b: Builder, context: Any) -> Module:
     span = Span(b.source, 0, len(b.source.text))
     module: Module
     if library is not None:
-        uri = first_token(library, XcqlLexer.STRING)
         module = LibraryModule(
             find(library, P.NcNameContext).start.text,
-            b.string(uri),
+            _uri(b, library),
             declarations,
             version,
             encoding,
+            warnings=tuple(b.warnings),
             span=span,
         )
     else:
@@ -124,7 +125,7 @@ def _uri(b: Builder, context: Any) -> str:
     """A URI literal: white space in it is folded."""
     token = first_token(context, XcqlLexer.STRING)
     assert token is not None
-    return " ".join(b.string(token).split())
+    return fold_space(b.string(token))
 
 
 @builds(P.NamespaceDeclContext)

@@ -7,6 +7,7 @@ from typing import Any
 from xcql.parser._generated.XcqlLexer import XcqlLexer
 from xcql.parser._generated.XcqlParser import XcqlParser
 from xcql.parser.builder import Builder, builds, find, first_token, has_token
+from xcql.syntax.names import fold_space
 from xcql.syntax.node import Node
 from xcql.syntax.types import (
     AnyItem,
@@ -122,7 +123,7 @@ def _processing_instruction(b: Builder, context: Any) -> Node:
     name = find(context, P.NcNameContext)
     target = None
     if literal is not None:
-        target = " ".join(b.string(literal).split())
+        target = fold_space(b.string(literal))
     elif name is not None:
         target = name.start.text
     return ProcessingInstructionTest(target, span=b.span(context))

@@ -14,7 +14,7 @@ from antlr4 import Token
 from xcql.diagnostics import Diagnostic, XcqlError, error, warning
 from xcql.parser._generated.XcqlLexer import XcqlLexer
 from xcql.parser._generated.XcqlParser import XcqlParser
-from xcql.parser.characters import braced_uri, string_value
+from xcql.parser.characters import braced_uri_value, string_value
 from xcql.source import Source, Span
 from xcql.syntax.literals import Sequence
 from xcql.syntax.node import Expr, Name
@@ -140,5 +140,5 @@ def _name(b: Builder, context: Any) -> Name:
         prefix, local = text.split(":")
         return Name(local, prefix, span=span)
     if token.type == XcqlLexer.BRACED_NAME:
-        return Name(text.rpartition("}")[2], uri=braced_uri(span), span=span)
+        return Name(text[text.index("}") + 1 :], uri=braced_uri_value(span), span=span)
     return Name(text, span=span)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 from xcql.diagnostics import error
 from xcql.source import Span
+from xcql.syntax.names import fold_space
 
 _PREDEFINED = {"lt": "<", "gt": ">", "amp": "&", "quot": '"', "apos": "'"}
 _REFERENCE = re.compile(r"&(#x[0-9A-Fa-f]+;|#[0-9]+;|[^\s&;\"'<]*;?)")
@@ -18,38 +20,29 @@ def normalize_line_ends(text: str) -> str:
 
 def string_value(span: Span) -> str:
     """The value of a string literal, which the span covers with its quotes."""
-    text, quote = span.text, span.text[0]
-    end = 1
+    quote = span.text[0]
+    return _resolved(
+        Span(span.source, span.start + 1, span.end - 1),
+        lambda text: normalize_line_ends(text).replace(quote * 2, quote),
+    )
+
+
+def braced_uri_value(span: Span) -> str:
+    """The URI of `Q{uri}name`, which the span covers."""
+    closing = span.text.index("}")
+    return fold_space(_resolved(Span(span.source, span.start + 2, span.start + closing), str))
+
+
+def _resolved(span: Span, plain: Callable[[str], str]) -> str:
+    """A text with its references resolved; `plain` reads what stands between them."""
+    text = span.text
+    end = 0
     parts = []
-    for match in _REFERENCE.finditer(text, 1, len(text) - 1):
-        parts += [
-            _plain(text[end : match.start()], quote),
-            reference_value(
-                Span(span.source, span.start + match.start(), span.start + match.end())
-            ),
-        ]
+    for match in _REFERENCE.finditer(text):
+        reference = Span(span.source, span.start + match.start(), span.start + match.end())
+        parts += [plain(text[end : match.start()]), reference_value(reference)]
         end = match.end()
-    return "".join([*parts, _plain(text[end:-1], quote)])
-
-
-def _plain(text: str, quote: str) -> str:
-    return normalize_line_ends(text).replace(quote * 2, quote)
-
-
-def braced_uri(span: Span) -> str:
-    """The namespace of `Q{uri}local` or `Q{uri}*`: references resolved, white space collapsed."""
-    text = span.text[: span.text.rindex("}")]
-    end = 2
-    parts = []
-    for match in _REFERENCE.finditer(text, end):
-        parts += [
-            text[end : match.start()],
-            reference_value(
-                Span(span.source, span.start + match.start(), span.start + match.end())
-            ),
-        ]
-        end = match.end()
-    return " ".join("".join([*parts, text[end:]]).split())
+    return "".join([*parts, plain(text[end:])])
 
 
 def reference_value(span: Span) -> str:

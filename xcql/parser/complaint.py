@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 import itertools
+import re
 from collections.abc import Iterator
 
 from antlr4 import Token
@@ -17,7 +18,7 @@ from xcql.diagnostics import XcqlError, error
 from xcql.parser._generated.XcqlLexer import XcqlLexer
 from xcql.parser.build_construct import unmatched_end_tag
 from xcql.parser.lexer import KEYWORDS
-from xcql.parser.two_stage import accepts
+from xcql.parser.two_stage import reach
 from xcql.source import Source, Span
 
 # What may be expected, in the order in which it is named, and a token that stands for it.
@@ -62,7 +63,39 @@ _MOST_NAMED = 5
 # beyond this many tokens, asking the parser again and again would take too long
 _MOST_TOKENS = 3000
 
-_FORGOTTEN = ("return", "then", "else", "satisfies", "in")
+_FORGOTTEN = {
+    "return": XcqlLexer.KW_RETURN,
+    "then": XcqlLexer.KW_THEN,
+    "else": XcqlLexer.KW_ELSE,
+    "satisfies": XcqlLexer.KW_SATISFIES,
+    "in": XcqlLexer.KW_IN,
+    "by": XcqlLexer.KW_BY,
+    ":=": XcqlLexer.ASSIGN,
+    ";": XcqlLexer.SEMICOLON,
+    ",": XcqlLexer.COMMA,
+}
+# what other languages write, by the last two tokens or the last one
+_FOREIGN = {
+    "==": "equality is written '=', inequality '!='",
+    "!=": "equality is written '=', inequality '!='",
+    "<>": "inequality is written '!='",
+    "->": "a value is handed on to a function with '=>'",
+    "!": "negation is a function: not(...)",
+    "%": "the remainder of a division is written 'mod'",
+    "#": "comments are written (: ... :)",
+}
+_SETTINGS = frozenset(
+    [
+        "namespace",
+        "default",
+        "boundary-space",
+        "base-uri",
+        "construction",
+        "ordering",
+        "copy-namespaces",
+        "decimal-format",
+    ]
+)
 _OPENERS = {
     XcqlLexer.LPAREN: "'('",
     XcqlLexer.LBRACKET: "'['",
@@ -91,13 +124,15 @@ def complaint(source: Source, tokens: list[Token], index: int) -> XcqlError:
     """The error for a query whose token at this index fits nowhere."""
     token = tokens[index]
     span = _span(source, token)
-    special = _special(token, span) or _unmatched_tag(source, tokens[:index])
+    if token.type == XcqlLexer.DOLLAR and tokens[index + 1].start == span.end:
+        span = span.to(_span(source, tokens[index + 1]))
+    special = _special(tokens, index, span) or _unmatched_tag(source, tokens[:index])
     if special is not None:
         return special
     if token.type == Token.EOF:
         message = "the query ends too early"
     else:
-        message = f"'{_shortened(token.text)}' was not expected here"
+        message = f"'{_shortened(span.text)}' was not expected here"
     if index > _MOST_TOKENS:
         return error("XPST0003", message, span)
     expected = _expected(tokens, index)
@@ -127,7 +162,8 @@ def _listed(words: list[str]) -> str:
 # ---------------------------------------------------------------- faults of the letters themselves
 
 
-def _special(token: Token, span: Span) -> XcqlError | None:
+def _special(tokens: list[Token], index: int, span: Span) -> XcqlError | None:
+    token = tokens[index]
     text = token.text
     if token.type == XcqlLexer.UNCLOSED_STRING:
         opening = Span(span.source, span.start, span.start + 1)
@@ -149,10 +185,20 @@ def _special(token: Token, span: Span) -> XcqlError | None:
     elif text == "}":
         hints = ["in the text of an element, braces are doubled: '}}'"]
     elif text == "<":
-        hints = ["in an attribute's value, '<' is written '&lt;'"]
-    elif text.isdigit() or text.isalpha() or text == "$":
+        hints = [
+            "in an attribute's value '<' is written '&lt;'; or is its closing quote missing?"
+            if _in_attribute_value(tokens[:index])
+            else "the start tag is not closed: is '>' or '/>' missing?"
+        ]
+    elif index and tokens[index - 1].type == XcqlLexer.TAG_EQUAL:
         hints = ["an attribute's value stands in quotes"]
     return error("XPST0003", f"'{text}' has no meaning here", span, hints=hints)
+
+
+def _in_attribute_value(tokens: list[Token]) -> bool:
+    kinds = (XcqlLexer.VALUE_OPEN, XcqlLexer.VALUE_CLOSE)
+    last = next((token.type for token in reversed(tokens) if token.type in kinds), None)
+    return bool(last == XcqlLexer.VALUE_OPEN)
 
 
 def _unmatched_tag(source: Source, tokens: list[Token]) -> XcqlError | None:
@@ -197,7 +243,7 @@ def _expected(tokens: list[Token], index: int) -> list[str]:
 
 def _fits(tokens: list[Token], index: int, token_type: int) -> bool:
     """Whether a token of this type could stand at this place."""
-    return accepts([*tokens[:index], _word(token_type, index), _end(index + 1)], index)
+    return reach([*tokens[:index], _word(token_type, index), _end(index + 1)]) > index
 
 
 def _word(token_type: int, index: int, text: str = "x") -> Token:
@@ -219,10 +265,38 @@ def _hints(source: Source, tokens: list[Token], index: int) -> Iterator[str]:
     word = tokens[index].text
     if word in KEYWORDS and _fits(tokens, index, XcqlLexer.PREFIXED_NAME):
         yield f"'{word}' is a reserved word; with a prefix it can be a name: local:{word}"
+    yield from _foreign(tokens, index)
+    yield from _unpaired_quote(source, tokens, index)
     yield from _misspelt(tokens, index)
     yield from _forgotten(tokens, index)
     if tokens[index].type == Token.EOF:
         yield from _left_open(source, tokens)
+
+
+def _foreign(tokens: list[Token], index: int) -> Iterator[str]:
+    """Habits from other languages, and rules that are easily forgotten."""
+    token = tokens[index]
+    before = tokens[index - 1] if index else None
+    if before is not None:
+        if before.text + token.text in _FOREIGN:
+            yield _FOREIGN[before.text + token.text]
+        if before.text in ("if", "switch", "typeswitch"):
+            yield f"what '{before.text}' looks at stands in parentheses: {before.text} (...)"
+        if before.type == XcqlLexer.STRING and before.text.endswith(('\\"', "\\'")):
+            yield "a quote inside a string is written twice, not with a backslash"
+        if before.type == XcqlLexer.DATE_LITERAL and re.match(r"T[0-9]", token.text):
+            yield f"a time has hours, minutes and seconds: {before.text}T10:00:00"
+        if before.text == "declare" and token.text in _SETTINGS:
+            yield "declarations of namespaces and settings come before variables and functions"
+    if token.text in _FOREIGN:
+        yield _FOREIGN[token.text]
+
+
+def _unpaired_quote(source: Source, tokens: list[Token], index: int) -> Iterator[str]:
+    for token in tokens[index:]:
+        if token.type == XcqlLexer.UNCLOSED_STRING:
+            line, column = source.position(token.start)
+            yield f"quotes do not pair up: the one at line {line}, column {column} is not closed"
 
 
 def _misspelt(tokens: list[Token], index: int) -> Iterator[str]:
@@ -235,23 +309,19 @@ def _misspelt(tokens: list[Token], index: int) -> Iterator[str]:
             if _gets_past(changed, index):
                 yield f"Did you mean '{sign}'?"
                 return
-    if index and token.text == "=" and tokens[index - 1].text in ("=", "!"):
-        yield "equality is written '=', inequality '!='"
-        return
+    furthest, guess = index, ""
     for place in (index, index - 1, index - 2):
         if place < 0 or not tokens[place].text[:1].isalpha():
             continue
         word = tokens[place].text
         for keyword in _near_keywords(word):
-            changed = [
-                *tokens[:place],
-                _word(KEYWORDS[keyword], place, keyword),
-                *tokens[place + 1 :],
-            ]
-            if _gets_past(changed, index):
+            replacement = _word(KEYWORDS[keyword], place, keyword)
+            far = _reach([*tokens[:place], replacement, *tokens[place + 1 :]])
+            if far > furthest:
                 case = " Keywords are written in lower case." if keyword == word.lower() else ""
-                yield f"Did you mean '{keyword}'?{case}"
-                return
+                furthest, guess = far, f"Did you mean '{keyword}'?{case}"
+    if guess:
+        yield guess
 
 
 def _near_keywords(word: str) -> list[str]:
@@ -260,23 +330,38 @@ def _near_keywords(word: str) -> list[str]:
 
 
 def _forgotten(tokens: list[Token], index: int) -> Iterator[str]:
-    """A keyword that is missing before this place."""
-    for keyword in _FORGOTTEN:
-        inserted = _word(KEYWORDS[keyword], index, keyword)
-        changed = [*tokens[:index], inserted, *tokens[index:]]
-        if tokens[index].type != Token.EOF and _gets_past(changed, index + 1):
-            yield f"Is a '{keyword}' missing before it?"
-            return
+    """A word or sign that is missing before this place."""
+    token = tokens[index]
+    if token.type == Token.EOF:
+        return
+    if token.type == XcqlLexer.NAME and _helps(tokens, index, XcqlLexer.DOLLAR):
+        yield f"the names of variables begin with '$': ${token.text}"
+        return
+    # where a name may stand, a keyword would be taken for one
+    if not _fits(tokens, index, XcqlLexer.NAME):
+        for missing, token_type in _FORGOTTEN.items():
+            if _helps(tokens, index, token_type):
+                yield f"Is '{missing}' missing before it?"
+                return
+
+
+def _helps(tokens: list[Token], index: int, token_type: int) -> bool:
+    """Whether the parser gets on if a token of this type is put before the one at an index."""
+    return _gets_past([*tokens[:index], _word(token_type, index), *tokens[index:]], index + 1)
 
 
 def _gets_past(tokens: list[Token], index: int) -> bool:
-    """Whether these tokens parse beyond an index. They are numbered anew, in copies."""
+    return _reach(tokens) > index
+
+
+def _reach(tokens: list[Token]) -> int:
+    """How far these tokens parse. They are numbered anew, in copies."""
     numbered = []
     for position, token in enumerate(tokens):
         copy = _word(token.type, position, token.text)
         copy.start, copy.stop = token.start, token.stop
         numbered.append(copy)
-    return accepts(numbered, index)
+    return reach(numbered)
 
 
 def _left_open(source: Source, tokens: list[Token]) -> Iterator[str]:

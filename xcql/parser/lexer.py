@@ -9,6 +9,7 @@ from antlr4 import InputStream, Token
 from xcql.diagnostics import XcqlError, error
 from xcql.parser._generated.XcqlLexer import XcqlLexer
 from xcql.source import Source, Span
+from xcql.syntax.names import NCNAME
 from xcql.syntax.temporal import ALLEN_RELATIONS
 
 KEYWORDS: dict[str, int] = {
@@ -54,6 +55,29 @@ _ENDS_OPERAND = frozenset(
         XcqlLexer.START,
         XcqlLexer.LAST,
         XcqlLexer.STAR,
+        XcqlLexer.DATE_LITERAL,
+        XcqlLexer.DATE_TIME_LITERAL,
+        XcqlLexer.DURATION_LITERAL,
+        XcqlLexer.DIRECT_COMMENT,
+        XcqlLexer.DIRECT_PI,
+        XcqlLexer.STRING_CONSTRUCTOR_CLOSE,
+    }
+)
+_WORDS = frozenset(KEYWORDS.values())
+# keywords that have another keyword right after them: order by, default return ...
+_FIRST_WORDS = frozenset(
+    {
+        XcqlLexer.KW_CAST,
+        XcqlLexer.KW_CASTABLE,
+        XcqlLexer.KW_DEFAULT,
+        XcqlLexer.KW_END,
+        XcqlLexer.KW_GROUP,
+        XcqlLexer.KW_INSTANCE,
+        XcqlLexer.KW_ORDER,
+        XcqlLexer.KW_STABLE,
+        XcqlLexer.KW_START,
+        XcqlLexer.KW_TREAT,
+        XcqlLexer.START,
     }
 )
 _TIME_ONLY = frozenset(
@@ -69,7 +93,7 @@ _OPENERS = {
 _CLOSERS = frozenset(_OPENERS.values()) | {XcqlLexer.TAG_EMPTY_CLOSE}
 
 _SPACE = re.compile(r"[ \t\r\n]*")
-_TAG_NAME = r"[^\W\d][\w.\-·]*(?::[^\W\d][\w.\-·]*)?"
+_TAG_NAME = f"{NCNAME}(?::{NCNAME})?"
 # In a valid query nothing but a start tag looks like this: comparisons do not associate.
 _SURE_TAG = re.compile(rf"{_TAG_NAME}[ \t\r\n]*(?:/?>|(?<=[ \t\r\n]){_TAG_NAME}\s*=\s*[\"'{{])")
 _TAG_LIKE = re.compile(_TAG_NAME)
@@ -99,6 +123,7 @@ class _Lexer(XcqlLexer):  # type: ignore[misc]
         self.removeErrorListeners()
         self._source = source
         self._previous: Token | None = None
+        self._operand_ended = False  # by the previous token
         self._brackets: list[str] = []
         self._interval = interval
         self._outer_interval = interval
@@ -137,6 +162,8 @@ class _Lexer(XcqlLexer):  # type: ignore[misc]
             self._open("(")
         elif kind in (self.RPAREN, self.RBRACKET, self.RBRACE):
             self._close()
+        before = self._previous.type if self._previous else Token.INVALID_TYPE
+        self._operand_ended = _ends_operand(token.type, before, self._operand_ended)
         self._previous = token
         return token
 
@@ -173,10 +200,7 @@ class _Lexer(XcqlLexer):  # type: ignore[misc]
         if _SURE_TAG.match(text, index):
             return True
         # what is no tag for sure may be one with a fault in it: then say so
-        before = self._previous
-        return (before is None or before.type not in _ENDS_OPERAND) and (
-            _TAG_LIKE.match(text, index) is not None
-        )
+        return not self._operand_ended and _TAG_LIKE.match(text, index) is not None
 
     def pushMode(self, m: int) -> None:
         self._opened.append(self._tokenStartCharIndex)
@@ -221,15 +245,18 @@ def _skip_space(text: str, index: int) -> int:
 def _with_allen_intervals(source: Source, tokens: list[Token]) -> list[Token]:
     """Read `[t1, t2]` beside an Allen relation again, as time, not as an array."""
     partner = _bracket_partners(tokens)
+    ends = _operand_ends(tokens)
     again: dict[int, int] = {}  # index of [ -> index of ]
     for index, token in enumerate(tokens):
-        if token.type != XcqlLexer.ALLEN or not _ends_operand(tokens, index - 1):
+        if token.type != XcqlLexer.ALLEN or index == 0:
+            continue
+        if not ends[index - 1] and not _ends_type(tokens, partner, index - 1):
             continue
         left, right = partner.get(index - 1), index + 1
         if (
             left is not None
             and tokens[left].type == XcqlLexer.LBRACKET
-            and not _ends_operand(tokens, left - 1)
+            and (left == 0 or not ends[left - 1])
             and tokens[left - 1].type not in (XcqlLexer.QUESTION, XcqlLexer.HASH)
         ):
             again[left] = index - 1
@@ -247,6 +274,21 @@ def _with_allen_intervals(source: Source, tokens: list[Token]) -> list[Token]:
     return result
 
 
+def _ends_type(tokens: list[Token], partner: dict[int, int], index: int) -> bool:
+    """Whether the sign at an index is that of a type, as in `$e instance of item()? before [now]`.
+
+    Elsewhere a `?` before a word is a look-up, and a `+` an operator.
+    """
+    if tokens[index].type not in (XcqlLexer.QUESTION, XcqlLexer.PLUS):
+        return False
+    begin = index - 1
+    if tokens[begin].type == XcqlLexer.RPAREN and begin in partner:
+        begin = partner[begin]
+        if tokens[begin - 1].type not in (XcqlLexer.KW_AS, XcqlLexer.KW_OF):
+            begin -= 1
+    return begin > 0 and tokens[begin - 1].type in (XcqlLexer.KW_AS, XcqlLexer.KW_OF)
+
+
 def _bracket_partners(tokens: list[Token]) -> dict[int, int]:
     """For each bracket that has a partner, the partner's index."""
     partner: dict[int, int] = {}
@@ -260,13 +302,26 @@ def _bracket_partners(tokens: list[Token]) -> dict[int, int]:
     return partner
 
 
-def _ends_operand(tokens: list[Token], index: int) -> bool:
-    """Whether an operand ends with this token, so that an operator may follow."""
-    if index < 0:
-        return False
-    if tokens[index].type in _ENDS_OPERAND:
+def _operand_ends(tokens: list[Token]) -> list[bool]:
+    """For each token whether an operand ends with it, so that an operator may follow."""
+    result: list[bool] = []
+    before, ended = Token.INVALID_TYPE, False
+    for token in tokens:
+        ended = _ends_operand(token.type, before, ended)
+        before = token.type
+        result.append(ended)
+    return result
+
+
+def _ends_operand(kind: int, before: int, before_ended: bool) -> bool:
+    """Whether an operand ends with a token of this kind, given the kind of the one before it.
+
+    A word that might be a keyword is one where an operator fits, and a name where an operand does:
+    in `text before order` the first and the last word are names.
+    """
+    if kind in _ENDS_OPERAND or before in _NAME_FOLLOWS:
         return True
-    return index > 0 and tokens[index - 1].type in _NAME_FOLLOWS
+    return kind in _WORDS and not before_ended and before not in _FIRST_WORDS
 
 
 def _check_nesting(source: Source, tokens: list[Token]) -> None:

@@ -5,7 +5,7 @@
 | `currentDateTime()`, `currentDate()` | `current-dateTime()`, `current-date()` |
 | `document("d.xml")` | `doc("d.xml")` |
 | `max(a, 5)`, `min(a, 5)` | `max((a, 5))`, `min((a, 5))` |
-| `stream(name)` | `stream("name")` |
+| `stream(name)`, `stream()` | `stream("name")` |
 | `define function f() {}` | `declare function local:f() {};` |
 | `return e sortby (k)` | `order by k return e` |
 | `<a id={ e }/>` | `<a id="{ e }"/>` |
@@ -59,6 +59,12 @@ def modern_call(call: FunctionCall, warn: Warn) -> FunctionCall:
         )
         values = Sequence(arguments, span=arguments[0].span.to(arguments[1].span))
         return replace(call, arguments=(values,))
+    if name.local == "stream" and not arguments:
+        warn(
+            "this stands for the only stream there is",
+            call.span,
+            'the standard spelling is stream("name")',
+        )
     if name.local in ("stream", "document") and len(arguments) == 1:
         word = _bare_word(arguments[0])
         if word is not None:

@@ -28,13 +28,13 @@ def parse_tree(tokens: list[Token]) -> Any:
         return _attempt(tokens, PredictionMode.LL)
 
 
-def accepts(tokens: list[Token], index: int) -> bool:
-    """Whether the parser, given tokens that end with EOF, gets past the token at an index."""
+def reach(tokens: list[Token]) -> int:
+    """The index of the token at which the parser gives up, or how many there are."""
     try:
         _attempt(tokens, PredictionMode.SLL)
     except Unexpected as failure:
-        return bool(failure.token.tokenIndex > index)
-    return True
+        return int(failure.token.tokenIndex)
+    return len(tokens)
 
 
 def _attempt(tokens: list[Token], mode: Any) -> Any:

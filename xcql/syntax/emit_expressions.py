@@ -26,7 +26,6 @@ from xcql.syntax.emitter import (
     emits,
     ends_with_type,
     is_lone_root,
-    is_ncname,
     on_projection,
 )
 from xcql.syntax.flwor import (
@@ -61,6 +60,7 @@ from xcql.syntax.literals import (
     StringLiteral,
     VariableRef,
 )
+from xcql.syntax.names import braced_uri, is_ncname
 from xcql.syntax.node import Expr, Name, Node
 from xcql.syntax.operators import (
     Arrow,
@@ -97,6 +97,8 @@ from xcql.syntax.temporal import (
     VersionProjection,
 )
 from xcql.syntax.types import AnyKindTest, AttributeTest, SchemaAttributeTest
+
+_TIME_LEAVES = (DateLiteral, DateTimeLiteral, DurationLiteral, Now, Start, LastVersion)
 
 # ---------------------------------------------------------------- literals and variables
 
@@ -213,7 +215,7 @@ def _simple_map(e: Emitter, node: SimpleMap) -> Doc:
 @emits(Arrow)
 def _arrow(e: Emitter, node: Arrow) -> Doc:
     plain = isinstance(node.function, Name | VariableRef)
-    function = e.doc(node.function) if plain else e.parenthesized(node.function)
+    function = e.doc(node.function) if plain else _in_parentheses(e, node.function)
     return Group(
         [
             e.at_least(node.base, Precedence.ARROW),
@@ -276,7 +278,15 @@ def _step(e: Emitter, step: Expr, *, first: bool) -> Doc:
     # a projection takes the whole path to its left: as a later step it needs parentheses
     if first and (isinstance(step, IntervalProjection | VersionProjection) or on_projection(step)):
         return e.doc(step)
+    if not first and _begins_with_time(step):
+        return e.parenthesized(step)  # right after a slash, now is the name of an element
     return e.at_least(step, Precedence.POSTFIX)
+
+
+def _begins_with_time(step: Expr) -> bool:
+    while isinstance(step, Filter | Lookup | DynamicCall):
+        step = step.function if isinstance(step, DynamicCall) else step.base
+    return isinstance(step, _TIME_LEAVES)
 
 
 @emits(AxisStep)
@@ -312,7 +322,7 @@ def _name_test(e: Emitter, node: NameTest) -> Doc:
 @emits(Wildcard)
 def _wildcard(e: Emitter, node: Wildcard) -> Doc:
     if node.uri is not None:
-        return f"Q{{{node.uri}}}*"
+        return f"{braced_uri(node.uri)}*"
     if node.prefix is not None:
         return f"{node.prefix}:*"
     return f"*:{node.local}" if node.local is not None else "*"
@@ -355,7 +365,13 @@ def _lookup_key(e: Emitter, key: Expr) -> Doc:
         return e.doc(key)
     if isinstance(key, StringLiteral) and is_ncname(key.value) and not e.is_time_like(key.value):
         return key.value
-    return e.parenthesized(key)
+    return _in_parentheses(e, key)
+
+
+def _in_parentheses(e: Emitter, node: Node) -> Doc:
+    """`( node )`; the empty sequence has its parentheses already."""
+    is_empty = isinstance(node, Sequence) and not node.items
+    return "()" if is_empty else e.parenthesized(node)
 
 
 # ---------------------------------------------------------------- time
@@ -669,7 +685,7 @@ def _extension(e: Emitter, node: Extension) -> Doc:
 
 @emits(Pragma)
 def _pragma(e: Emitter, node: Pragma) -> Doc:
-    return f"(# {node.name} {node.content}#)" if node.content else f"(# {node.name} #)"
+    return f"(# {node.name} {node.content} #)" if node.content else f"(# {node.name} #)"
 
 
 @emits(Validate)

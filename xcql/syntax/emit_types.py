@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from xcql.syntax.emit_expressions import quoted
-from xcql.syntax.emitter import Emitter, emits, is_ncname
+from xcql.syntax.emitter import Emitter, emits
 from xcql.syntax.layout import Doc, join
+from xcql.syntax.names import is_ncname
 from xcql.syntax.types import (
     AnyItem,
     AnyKindTest,

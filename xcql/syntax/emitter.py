@@ -64,7 +64,6 @@ _PRECEDENCE: dict[type, Precedence] = {
     **dict.fromkeys((Path, AxisStep, IntervalProjection, VersionProjection), Precedence.PATH),
     **dict.fromkeys((Filter, Lookup, DynamicCall), Precedence.POSTFIX),
 }
-_NCNAME = re.compile(r"[^\W\d][\w.\-·]*")
 # names whose beginning would be read as a literal of time inside ?[ ] and #[ ]
 _TIME_LIKE = re.compile(r"(now|start|last|P(?=[0-9T])[0-9YMDTHS]*)(?![\w])")
 
@@ -165,10 +164,6 @@ def on_projection(node: Node) -> bool:
 
 def is_lone_root(node: Node) -> bool:
     return isinstance(node, Path) and node.absolute and not node.steps
-
-
-def is_ncname(text: str) -> bool:
-    return _NCNAME.fullmatch(text) is not None
 
 
 def begins_with_bracket(node: Node) -> bool:

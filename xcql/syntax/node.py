@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any, TypeVar, cast, dataclass_transform
 
 from xcql.source import Span
+from xcql.syntax.names import braced_uri
 
 _C = TypeVar("_C", bound=type)
 N = TypeVar("N", bound="Node")
@@ -73,7 +74,7 @@ class Name(Node):
 
     def __str__(self) -> str:
         if self.uri is not None:
-            return f"Q{{{self.uri}}}{self.local}"
+            return f"{braced_uri(self.uri)}{self.local}"
         return f"{self.prefix}:{self.local}" if self.prefix is not None else self.local
 
 

@@ -1,0 +1,1 @@
+"""The fragment store: Parquet tables by tag, made whole by numbered commits."""

@@ -1,0 +1,73 @@
+"""The store's tables as DataFrames, without listing files or inferring schemas."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql.functions import expr
+from pyspark.sql.types import (
+    ArrayType,
+    BinaryType,
+    BooleanType,
+    DataType,
+    IntegerType,
+    LongType,
+    StringType,
+    StructField,
+    StructType,
+    TimestampNTZType,
+)
+
+from xcql.shred.tables import table_schema
+from xcql_runtime.store.state import DataFile, Table
+
+
+def table_frame(spark: SparkSession, store: Path, table: Table) -> DataFrame:
+    """The rows of one table, with the columns that `xcql.shred.tables` describes."""
+    return files_frame(spark, store, table.files, table_schema(table.shape))
+
+
+def files_frame(
+    spark: SparkSession, store: Path, files: Sequence[DataFile], schema: pa.Schema
+) -> DataFrame:
+    """The rows of Parquet files of the store."""
+    structure = StructType([StructField(field.name, _type(field.type)) for field in schema])
+    paths = [str((store / file.path).absolute()) for file in files]
+    if not paths:
+        return spark.createDataFrame([], structure)
+    return spark.read.schema(structure).parquet(*paths)
+
+
+def counts_at(prefix: str = "") -> str:
+    """The condition that a row, or a place, counts for an evaluation at `now`, a column."""
+    return (
+        f"({prefix}since IS NULL OR {prefix}since <= now)"
+        f" AND ({prefix}until IS NULL OR {prefix}until > now)"
+    )
+
+
+def instant(time: datetime) -> Column:
+    """An instant as a column; one that no time zone can touch."""
+    return expr(f"timestamp_ntz'{time.isoformat(sep=' ')}'")
+
+
+def _type(type: pa.DataType) -> DataType:
+    if pa.types.is_struct(type):
+        return StructType([StructField(field.name, _type(field.type)) for field in type])
+    if pa.types.is_list(type):
+        return ArrayType(_type(type.value_type))
+    if pa.types.is_timestamp(type):
+        return TimestampNTZType()
+    if pa.types.is_binary(type) or pa.types.is_fixed_size_binary(type):
+        return BinaryType()
+    simple = {
+        pa.string(): StringType(),
+        pa.int32(): IntegerType(),
+        pa.int64(): LongType(),
+        pa.bool_(): BooleanType(),
+    }
+    return simple[type]

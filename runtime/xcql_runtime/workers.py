@@ -1,0 +1,56 @@
+"""Running independent pieces of Python work: on Spark's workers, or right here.
+
+The pieces are values that can be pickled, and so are their results. An error of a piece is
+raised here as it was raised there, without Spark's wrapping.
+"""
+
+from __future__ import annotations
+
+import gc
+import pickle
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+from pyspark.sql import SparkSession
+from pyspark.sql.functions import udf
+
+Piece = TypeVar("Piece")
+Result = TypeVar("Result")
+Run = Callable[[Callable[[Any], Any], Sequence[Any]], list[Any]]
+
+
+def run_here(function: Callable[[Piece], Result], pieces: Sequence[Piece]) -> list[Result]:
+    """The results for all pieces, computed in this process."""
+    return [function(piece) for piece in pieces]
+
+
+def on_workers(spark: SparkSession) -> Run:
+    """A function that does what `run_here` does, one Spark task a piece, in parallel."""
+
+    def run(function: Callable[[Piece], Result], pieces: Sequence[Piece]) -> list[Result]:
+        if not pieces:
+            return []
+        # a plain function: those over Arrow batches would need pandas, for nothing
+        work = udf(lambda number: _outcome(function, pieces[number]), "binary", useArrow=False)
+        numbers = spark.range(0, len(pieces), 1, len(pieces))
+        rows = numbers.select("id", work("id").alias("outcome")).collect()
+        results: list[Any] = [None] * len(pieces)
+        for row in rows:
+            result, problem = pickle.loads(bytes(row["outcome"]))
+            if problem is not None:
+                raise problem
+            results[row["id"]] = result
+        return results
+
+    return run
+
+
+def _outcome(function: Callable[[Any], Any], piece: Any) -> bytes:
+    # the pieces build big lists of plain values, which the collector would walk again and again
+    gc.disable()
+    try:
+        return pickle.dumps((function(piece), None))
+    except Exception as problem:
+        return pickle.dumps((None, problem))
+    finally:
+        gc.enable()

@@ -1,0 +1,36 @@
+"""What many tests share: one Spark session for the whole run, in an odd time zone."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+ROOT = Path(__file__).parent.parent
+XMARK = ROOT.parent / "shared" / "xmark"
+
+# Spark's Python workers don't see pytest's own search path
+os.environ["PYTHONPATH"] = os.pathsep.join([str(ROOT), str(ROOT / "runtime")])
+os.environ["PYSPARK_PYTHON"] = sys.executable
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[SparkSession]:
+    """A small local session; its time zone is one that no answer may depend on."""
+    from xcql_runtime.spark import local_session
+
+    settings = {
+        "spark.sql.session.timeZone": "Asia/Kolkata",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.default.parallelism": "2",
+    }
+    session = local_session(cores=2, settings=settings)
+    yield session
+    session.stop()

@@ -1,0 +1,28 @@
+"""Short ways to say how a query must be read."""
+
+from __future__ import annotations
+
+import pytest
+
+from xcql import XcqlError, emit, parse
+from xcql.syntax.node import Expr
+
+
+def canonical(query: str) -> str:
+    """The query as it was understood: its canonical text."""
+    return emit(parse(query))
+
+
+def body(query: str) -> Expr:
+    """The syntax tree of a main module's answer."""
+    return parse(query).body  # type: ignore[union-attr]
+
+
+def rejected(query: str, code: str = "XPST0003") -> XcqlError:
+    """The error of a query that must not parse, checked for its code and place."""
+    with pytest.raises(XcqlError) as caught:
+        parse(query)
+    assert caught.value.code == code, str(caught.value)
+    assert caught.value.line is not None
+    assert caught.value.column is not None
+    return caught.value

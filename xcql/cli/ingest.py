@@ -1,0 +1,32 @@
+"""`xcqlc ingest`: fragment files into a store."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from xcql.cli.report import report_warnings
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("fragments", nargs="+", metavar="FRAGMENTS", help="files or folders")
+    parser.add_argument("--store", required=True, metavar="DIR", help="the store's folder")
+    parser.add_argument("--stream", required=True, metavar="NAME", help="the stream's name")
+    parser.add_argument("--tags", metavar="TAGS.xml", help="the tag structure of a new stream")
+    parser.add_argument(
+        "--strict", action="store_true", help="fail at a bad fragment, and change nothing"
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    from xcql import Session
+
+    summary = Session(arguments.store).ingest(
+        arguments.fragments,
+        stream=arguments.stream,
+        tags=arguments.tags,
+        strict=arguments.strict,
+    )
+    report_warnings(summary.warnings, arguments.error_format)
+    print(summary, file=sys.stderr)
+    return 0

@@ -1,0 +1,28 @@
+"""`xcqlc temporalize`: the view of a stream, or the document as it was at an instant."""
+
+from __future__ import annotations
+
+import argparse
+
+from xcql.cli.outputs import open_output
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--store", required=True, metavar="DIR", help="the store's folder")
+    parser.add_argument("--stream", required=True, metavar="NAME", help="the stream's name")
+    parser.add_argument("--at", metavar="T", help="the document as it was at this instant")
+    parser.add_argument("--now", metavar="T", help="the instant of evaluation (default: the clock)")
+    parser.add_argument("-o", "--output", metavar="OUT", help="a file (default: standard output)")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    from xcql import Session
+
+    pieces = Session(arguments.store).temporalize(
+        arguments.stream, at=arguments.at, now=arguments.now
+    )
+    with open_output(arguments.output) as output:
+        for piece in pieces:
+            output.write(piece.encode())
+        output.write(b"\n")
+    return 0

@@ -1,0 +1,1 @@
+"""From the bytes of fillers to columns: the store's table layout, free of Spark."""

@@ -1,0 +1,157 @@
+"""What the data have shown of a tag's elements: the part of a table's layout that tags don't say.
+
+A Tag Structure says which elements may stand where, not whether they repeat, mix text with
+elements, or which attributes they have. A `Slot` records that for the elements at one place
+below a filler's element; it starts at the first element seen there and only ever widens, so
+files that were written with a narrower shape stay true.
+
+A slot that the data never filled does not exist: a path through it is empty.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+# fields that every element's struct begins with; the underscore keeps them apart from most
+# element names, and `_free_name` from the others
+START, LENGTH, TEXT = "_start", "_length", "_text"
+
+
+@dataclass(frozen=True, slots=True)
+class Attribute:
+    """An attribute that elements of a slot have: its expanded name and its column."""
+
+    name: str
+    column: str
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """The elements with one tag at one place of a filler.
+
+    `repeats`: some parent has two of them, so that the column is an array.
+    `opaque`: mixed content or recursion; kept as a span with its string value, not shredded on.
+    `is_leaf`: its tag has no child tags; the string value is a column.
+    `spaced`: white space stands between child elements.
+    `commented`: comments or processing instructions stand inside.
+    """
+
+    tag: str
+    column: str
+    is_leaf: bool = False
+    opaque: bool = False
+    repeats: bool = False
+    spaced: bool = False
+    commented: bool = False
+    attributes: tuple[Attribute, ...] = ()
+    children: tuple[Slot, ...] = ()
+
+    @property
+    def has_text(self) -> bool:
+        """Whether the string value is a column."""
+        return self.is_leaf or self.opaque
+
+    def child(self, tag: str) -> Slot | None:
+        return next((child for child in self.children if child.tag == tag), None)
+
+    def attribute(self, name: str) -> Attribute | None:
+        """The attribute with that expanded name: `local`, or `Q{uri}local`."""
+        return next((one for one in self.attributes if one.name == name), None)
+
+
+def widen(known: Slot | None, seen: Slot) -> Slot:
+    """The shape that holds both: columns keep the names that they have.
+
+    >>> once = Slot("1", "list", children=(Slot("2", "item", is_leaf=True),))
+    >>> twice = Slot("1", "list", children=(Slot("2", "item", is_leaf=True, repeats=True),))
+    >>> widen(once, twice).children[0].repeats
+    True
+    """
+    if known is None:
+        known = replace(seen, attributes=(), children=())
+    opaque = known.opaque or seen.opaque
+    taken = {name.lower() for name in (START, LENGTH, TEXT)}
+    taken |= {attribute.column.lower() for attribute in known.attributes}
+    taken |= {child.column.lower() for child in known.children}
+    attributes = list(known.attributes)
+    for attribute in seen.attributes:
+        if known.attribute(attribute.name) is None:
+            column = _free_name(attribute.column, taken)
+            attributes.append(replace(attribute, column=column))
+    children: list[Slot] = []
+    if not opaque:
+        merged = {
+            child.tag: widen(child, seen.child(child.tag) or child) for child in known.children
+        }
+        for child in seen.children:
+            if child.tag not in merged:
+                column = _free_name(child.column, taken)
+                merged[child.tag] = widen(None, replace(child, column=column))
+        children = list(merged.values())
+    return replace(
+        known,
+        opaque=opaque,
+        repeats=known.repeats or seen.repeats,
+        spaced=known.spaced or seen.spaced,
+        commented=known.commented or seen.commented,
+        attributes=tuple(attributes),
+        children=tuple(children),
+    )
+
+
+def is_layout_kept(old: Slot, new: Slot) -> bool:
+    """Whether a file written with the old shape can be read with the new one.
+
+    New columns may come (they read as NULL); what was there must be what it was.
+    """
+    if (old.opaque, old.repeats) != (new.opaque, new.repeats):
+        return False
+    return all(
+        is_layout_kept(child, new_child)
+        for child in old.children
+        if (new_child := new.child(child.tag)) is not None
+    )
+
+
+def slot_to_json(slot: Slot) -> dict[str, Any]:
+    flags = [
+        name
+        for name in ("is_leaf", "opaque", "repeats", "spaced", "commented")
+        if getattr(slot, name)
+    ]
+    return {
+        "tag": slot.tag,
+        "column": slot.column,
+        "flags": flags,
+        "attributes": {one.name: one.column for one in slot.attributes},
+        "children": [slot_to_json(child) for child in slot.children],
+    }
+
+
+def slot_from_json(data: dict[str, Any]) -> Slot:
+    return Slot(
+        data["tag"],
+        data["column"],
+        attributes=tuple(Attribute(*one) for one in data["attributes"].items()),
+        children=tuple(slot_from_json(child) for child in data["children"]),
+        **dict.fromkeys(data["flags"], True),
+    )
+
+
+def walk(slot: Slot) -> Iterable[Slot]:
+    """The slot and every slot below it, in the order of their columns."""
+    yield slot
+    for child in slot.children:
+        yield from walk(child)
+
+
+def _free_name(wanted: str, taken: set[str]) -> str:
+    """The wanted name, with a number where it is taken: SQL does not tell `A` from `a`."""
+    name, number = wanted, 1
+    while name.lower() in taken:
+        number += 1
+        name = f"{wanted}_{number}"
+    taken.add(name.lower())
+    return name

@@ -1,0 +1,337 @@
+"""Shredding: one expat pass over a filler's element fills the columns of its tag's table.
+
+The elements of one tag at one place (a `Slot`) go into flat columns: the number of the parent
+element, the byte span inside the filler's element, attributes, and the string value where the
+element is a leaf or opaque. `columns.py` nests them. Nothing is copied but values: a span and
+the filler's bytes give every node back, byte for byte.
+"""
+
+from __future__ import annotations
+
+import re
+from array import array
+from bisect import bisect_left
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from xml.parsers import expat
+
+from xcql.model.fragments import Hole
+from xcql.model.tags import Tag, TagStructure
+from xcql.shred.namespaces import context
+from xcql.shred.shape import Attribute, Slot
+from xcql.xdm.parse import NAME_SEPARATOR, expanded_name
+
+# Deeper elements are kept as they are, like recursive ones: nested columns cost more with depth
+MAX_SHREDDED_DEPTH = 12
+
+# Real streams have a handful of sets of namespaces; hostile ones, one for each filler
+_MAX_PARSERS = 16
+
+# what is left of a tag after its `<`: quoted values may hold a `>`
+_REST_OF_TAG = re.compile(rb"""(?:[^"'>]|"[^"]*"|'[^']*')*>""")
+_NOT_BLANK = re.compile(r"[^ \t\r\n]")
+
+
+class NotShreddable(Exception):
+    """What was given is not one good element of the tag; `model.check` can say why."""
+
+
+@dataclass(slots=True)
+class SlotColumns:
+    """The elements of one slot, in document order of their fillers, as flat columns."""
+
+    tag: Tag
+    depth: int
+    opaque: bool
+    is_leaf: bool
+    parents: array[int] = field(default_factory=lambda: array("i"))
+    starts: array[int] = field(default_factory=lambda: array("i"))
+    lengths: array[int] = field(default_factory=lambda: array("i"))
+    texts: list[str | None] = field(default_factory=list)
+    # name as expat gives it -> the numbers of the elements that have it, and its values
+    attributes: dict[str, tuple[array[int], list[str]]] = field(default_factory=dict)
+    children: dict[str, SlotColumns] = field(default_factory=dict)
+    # names as expat gives them -> slot, filled as names are met; None: a hole
+    by_name: dict[str, SlotColumns | None] = field(default_factory=dict)
+    spaced: bool = False
+    commented: bool = False
+
+    def truncate(self, size: int) -> None:
+        """Forget every element from the given number on, and all below them."""
+        del self.parents[size:], self.starts[size:], self.lengths[size:], self.texts[size:]
+        for numbers, values in self.attributes.values():
+            kept = bisect_left(numbers, size)
+            del numbers[kept:], values[kept:]
+        for child in self.children.values():
+            child.truncate(bisect_left(child.parents, size))
+
+    def shape(self) -> Slot:
+        """What these elements show of their slot."""
+        names = [(name, expanded_name(name)) for name in self.attributes]
+        return Slot(
+            self.tag.id,
+            self.tag.name.local,
+            is_leaf=self.is_leaf,
+            opaque=self.opaque,
+            repeats=any(map(int.__eq__, self.parents, self.parents[1:])),
+            spaced=self.spaced,
+            commented=self.commented,
+            attributes=tuple(
+                Attribute(expanded.clark if expanded.uri else expanded.local, f"@{expanded.local}")
+                for name, expanded in names
+                if self.attributes[name][0]
+            ),
+            children=tuple(child.shape() for child in self.children.values() if len(child.starts)),
+        )
+
+
+class Shredder:
+    """Fills the columns of one tag's table, filler by filler.
+
+    >>> from xcql.model.tags import parse_tags
+    >>> tags = parse_tags('<structure><tag type="snapshot" id="1" name="price"/></structure>')
+    >>> shredder = Shredder(tags, tags.root)
+    >>> shredder.add(b"<price>12</price>")
+    ()
+    >>> shredder.root.texts
+    ['12']
+    """
+
+    def __init__(self, structure: TagStructure, tag: Tag) -> None:
+        self._structure = structure
+        self._inside_opaque: dict[str, SlotColumns] = {}
+        self._names: dict[str, str] = {}  # expat's own, shared by the parsers
+        # by the namespaces around the elements
+        self._parsers: dict[str, Callable[[bytes], list[Hole]]] = {}
+        self.root = self._slot(tag, 0)
+        # a parent for the root, so that the root is an element like all others
+        self._outside = SlotColumns(tag, -1, opaque=False, is_leaf=False)
+
+    def add(self, element: bytes, declarations: str = "") -> tuple[Hole, ...]:
+        """Shred one filler's element and return its holes, in document order.
+
+        `declarations` are the namespaces around it, as text. What is not one good element of the
+        tag leaves no trace, and raises `NotShreddable`.
+        """
+        size = len(self.root.starts)
+        feed = self._parsers.pop(declarations, None) or self._parser(declarations)
+        try:
+            holes = feed(element)
+        except (NotShreddable, expat.ExpatError) as problem:
+            self.root.truncate(size)
+            raise NotShreddable(*problem.args) from None
+        # a parser that has met a fault is no longer of use, any other is
+        if len(self._parsers) >= _MAX_PARSERS:
+            self._parsers.clear()
+        self._parsers[declarations] = feed
+        return tuple(holes)
+
+    def _slot(self, tag: Tag, depth: int) -> SlotColumns:
+        is_leaf = not self._structure.children(tag)
+        opaque = depth > MAX_SHREDDED_DEPTH or (depth > 0 and self._is_recursive(tag))
+        return SlotColumns(tag, depth, opaque, is_leaf)
+
+    def _is_recursive(self, tag: Tag) -> bool:
+        return any(below.id == tag.id for below in self._structure.descendants(tag))
+
+    def _find(self, slot: SlotColumns, raw_name: str) -> SlotColumns | None:
+        """The slot of a child element named as expat says, or None for a hole."""
+        name = expanded_name(raw_name)
+        if slot is self._outside:
+            if name != self.root.tag.name:
+                raise NotShreddable(f"<{self.root.tag.name}> was expected, not <{name}>")
+            return self.root
+        if name.local == "hole" and (name.prefix == "stream" or not name.uri):
+            return None
+        tag = self._structure.child(slot.tag, name.uri, name.local)
+        if tag is None:
+            raise NotShreddable(f"<{name}> is not declared inside <{slot.tag.name}>")
+        if tag.is_fragmented:
+            raise NotShreddable(f"<{tag.name}> is {tag.kind}, and stands inline")
+        # what is inside an opaque element has no columns: only its names are looked up
+        siblings = self._inside_opaque if slot.opaque else slot.children
+        if tag.id not in siblings:
+            depth = MAX_SHREDDED_DEPTH if slot.opaque else slot.depth
+            siblings[tag.id] = self._slot(tag, depth + 1)
+        return siblings[tag.id]
+
+    def _parser(self, declarations: str) -> Callable[[bytes], list[Hole]]:
+        """A function that parses one element after the other, all of them in one document.
+
+        (A parser for each of them would cost more than parsing a small one.)
+        """
+        lead, _ = context(declarations)
+        parser = expat.ParserCreate("utf-8", NAME_SEPARATOR, self._names)
+        parser.namespace_prefixes = True
+        parser.ordered_attributes = True
+        parser.buffer_text = True
+
+        element = b""
+        shift = len(lead)  # where the element begins in the document
+        root, find = self.root, self._find
+        holes: list[Hole] = []
+        stack: list[SlotColumns] = []  # of the open elements
+        text: list[str] = []  # since the last tag, or since the opaque element's begin
+        opaque_depth = 0  # how deep the open opaque element is nested; 0: none is open
+
+        def start_outside(raw_name: str, attributes: list[str]) -> None:
+            nonlocal opaque_depth
+            if text:
+                raise NotShreddable("text stands before the element")
+            stack.append(self._outside)
+            parser.StartElementHandler = start
+            parser.EndElementHandler = end_element
+            start(raw_name, attributes)
+            del stack[0]
+            opaque_depth = opaque_depth and 1
+
+        def start(raw_name: str, attributes: list[str]) -> None:
+            nonlocal opaque_depth
+            above = stack[-1]
+            if text:
+                note_text(above)
+            slot = above.by_name.get(raw_name, above)
+            if slot is above:
+                slot = above.by_name[raw_name] = find(above, raw_name)
+            at = parser.CurrentByteIndex - shift
+            if slot is None:
+                start_hole(at, attributes)
+                return
+            stack.append(slot)
+            starts = slot.starts
+            if attributes:
+                columns = slot.attributes
+                values = iter(attributes)
+                for key in values:
+                    try:
+                        numbers, column = columns[key]
+                    except KeyError:
+                        numbers, column = columns[key] = (array("i"), [])
+                    numbers.append(len(starts))
+                    column.append(next(values))
+            slot.parents.append(len(above.starts) - 1)
+            starts.append(at)
+            if slot.opaque:
+                opaque_depth = len(stack)
+                parser.StartElementHandler = start_inside_opaque
+                parser.EndElementHandler = end_inside_opaque
+
+        def end_element(raw_name: str) -> None:
+            slot = stack.pop()
+            begin = slot.starts[-1]
+            slot.lengths.append(end_of(begin) - begin)
+            if slot.is_leaf:
+                slot.texts.append("".join(text))
+                text.clear()
+            else:
+                slot.texts.append(None)
+                if text:
+                    note_text(slot)
+            if not stack:
+                finish()
+
+        def finish() -> None:
+            parser.StartElementHandler = start_beside
+            parser.EndElementHandler = None
+
+        def start_beside(raw_name: str, attributes: list[str]) -> None:
+            raise NotShreddable("a filler holds one element")
+
+        def start_inside_opaque(raw_name: str, attributes: list[str]) -> None:
+            above = stack[-1]
+            try:
+                slot = above.by_name[raw_name]
+            except KeyError:
+                slot = above.by_name[raw_name] = find(above, raw_name)
+            if slot is None:
+                start_hole(parser.CurrentByteIndex - shift, attributes)
+                return
+            stack.append(slot)
+
+        def end_inside_opaque(raw_name: str) -> None:
+            nonlocal opaque_depth
+            if len(stack) > opaque_depth:
+                stack.pop()
+                return
+            slot = stack.pop()
+            begin = slot.starts[-1]
+            slot.lengths.append(end_of(begin) - begin)
+            slot.texts.append("".join(text))
+            text.clear()
+            opaque_depth = 0
+            if stack:
+                parser.StartElementHandler = start
+                parser.EndElementHandler = end_element
+            else:
+                finish()
+
+        def start_hole(at: int, attributes: list[str]) -> None:
+            text_before = len(text)
+
+            def start_inside_hole(raw_name: str, attributes: list[str]) -> None:
+                raise NotShreddable("a hole has content")
+
+            def end_hole(raw_name: str) -> None:
+                end = end_of(at)
+                # white space alone is no content, but if it was written as something else
+                inside = element[at:end]
+                if any(map(_NOT_BLANK.search, text[text_before:])) or (
+                    len(text) > text_before and (b"&" in inside or b"<![" in inside)
+                ):
+                    raise NotShreddable("a hole has content")
+                del text[text_before:]
+                holes.append(Hole(id, at, end, stack[-1].tag.id))
+                parser.StartElementHandler = start_inside_opaque if opaque_depth else start
+                parser.EndElementHandler = end_inside_opaque if opaque_depth else end_element
+
+            id = _id_of_hole(attributes)
+            parser.StartElementHandler = start_inside_hole
+            parser.EndElementHandler = end_hole
+
+        def end_of(begin: int) -> int:
+            at = parser.CurrentByteIndex - shift
+            if element[at - 2 : at] == b"/>":
+                # expat reports the end of `<x/>` after it, where another's end may begin
+                tag = _REST_OF_TAG.match(element, begin)
+                if tag is not None and tag.end() == at:
+                    return at
+            return element.index(b">", at) + 1
+
+        def note_text(slot: SlotColumns) -> None:
+            if slot.is_leaf:
+                return
+            if slot.opaque or not "".join(text).strip(" \t\r\n"):
+                slot.spaced = True
+            else:
+                # from now on; `columns.py` fills in the string values of those before
+                slot.opaque = True
+                slot.by_name.clear()
+            text.clear()
+
+        def comment(*_: str) -> None:
+            for slot in stack:
+                slot.commented = True
+
+        def feed(given: bytes) -> list[Hole]:
+            nonlocal element, shift, holes
+            element, holes = given, []
+            size = len(root.starts)
+            parser.StartElementHandler = start_outside
+            parser.Parse(element, False)
+            if stack or text or len(root.starts) == size or root.lengths[-1] != len(element):
+                raise NotShreddable("a filler holds one element")
+            shift += len(element)
+            return holes
+
+        parser.Parse(lead, False)
+        parser.CharacterDataHandler = text.append
+        parser.CommentHandler = comment
+        parser.ProcessingInstructionHandler = comment
+        return feed
+
+
+def _id_of_hole(attributes: list[str]) -> str:
+    for index in range(0, len(attributes), 2):
+        if attributes[index] == "id" and (id := attributes[index + 1].strip()):
+            return id
+    raise NotShreddable("a hole has no id")

@@ -1,0 +1,251 @@
+"""The store's tables as Parquet files: their columns, and how one file is written.
+
+One row is one version of a filler (a row more where its lifespan depends on `now`):
+
+    filler, seq, operation, validTime, digest      what came, and when in the order of arrival
+    number, vtFrom, vtTo                           the version; NULL for `start` and `now`
+    since, until                                   the `now`s for which the row counts (`history`)
+    places                                         where the filler stands in the view (`places`)
+    holes                                          its holes in order: id, span, tag they stand in
+    namespaces                                     declarations in force around it, as attributes
+    raw                                            the bytes of its element, as they came
+    element                                        the element, shredded (`columns`)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from xcql.model.tags import TagStructure
+from xcql.shred.columns import element_type, nest, stage, unstage
+from xcql.shred.shape import Slot, is_layout_kept
+from xcql.shred.shredder import Shredder
+
+INSTANT = pa.timestamp("us")
+PLACES = pa.list_(
+    pa.struct(
+        [
+            ("key", pa.binary()),
+            ("parent", pa.string()),
+            ("vtFrom", INSTANT),
+            ("vtTo", INSTANT),
+            ("since", INSTANT),
+            ("until", INSTANT),
+        ]
+    )
+)
+HOLES = pa.list_(
+    pa.struct(
+        [
+            ("filler", pa.string()),
+            ("start", pa.int32()),
+            ("length", pa.int32()),
+            ("tag", pa.string()),
+        ]
+    )
+)
+# what a fragment says of itself
+ARRIVED = [
+    pa.field("filler", pa.string()),
+    pa.field("operation", pa.string()),
+    pa.field("validTime", INSTANT),
+    pa.field("digest", pa.binary(16)),
+    pa.field("holes", HOLES),
+    pa.field("namespaces", pa.string()),
+    pa.field("raw", pa.binary()),
+]
+# what only all fragments together say
+DERIVED = [
+    pa.field("seq", pa.int64()),
+    pa.field("number", pa.int32()),
+    pa.field("vtFrom", INSTANT),
+    pa.field("vtTo", INSTANT),
+    pa.field("since", INSTANT),
+    pa.field("until", INSTANT),
+    pa.field("places", PLACES),
+]
+REMOVES = pa.schema(
+    [
+        ("filler", pa.string()),
+        ("seq", pa.int64()),
+        ("tsid", pa.string()),
+        ("isTimed", pa.bool_()),
+        ("validTime", INSTANT),
+    ]
+)
+QUARANTINE = pa.schema(
+    [("file", pa.string()), ("offset", pa.int64()), ("reason", pa.string()), ("raw", pa.binary())]
+)
+# for every row of a file to be written: where it comes from, and its derived columns
+WRITE_PLAN = pa.schema([("source", pa.int32()), ("row", pa.int32()), *DERIVED])
+
+_ORDER = [
+    "filler",
+    "seq",
+    "operation",
+    "validTime",
+    "digest",
+    "number",
+    "vtFrom",
+    "vtTo",
+    "since",
+    "until",
+    "places",
+    "holes",
+    "namespaces",
+    "raw",
+    "element",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class RowSource:
+    """Where rows of a table come from: staged by an ingest, or in a file of the table.
+
+    `slots` is the path of the staged columns, None for a file of the table, whose `shape` is
+    that of the table when the file was written or later.
+    """
+
+    rows: str
+    slots: str | None
+    shape: Slot | None = None
+
+
+# the columns that are the same in every table
+COMMON = pa.schema(
+    [field for name in _ORDER for field in (*ARRIVED, *DERIVED) if field.name == name]
+)
+
+
+def table_schema(shape: Slot) -> pa.Schema:
+    """The columns of a tag's table."""
+    fields = {field.name: field for field in [*ARRIVED, *DERIVED]}
+    fields["element"] = pa.field("element", element_type(shape))
+    return pa.schema([fields[name] for name in _ORDER])
+
+
+def write_table(
+    structure: TagStructure,
+    tsid: str,
+    shape: Slot,
+    sources: Sequence[RowSource],
+    plan: pa.Table,
+    path: Path,
+) -> None:
+    """Write one Parquet file of a table: rows of the sources, as the plan lists them."""
+    parts = [_arrived(structure, tsid, shape, source) for source in sources]
+    begins = [0]
+    for part in parts:
+        begins.append(begins[-1] + part.num_rows)
+    rows = [
+        begins[source] + row
+        for source, row in zip(
+            plan.column("source").to_pylist(), plan.column("row").to_pylist(), strict=True
+        )
+    ]
+    table = pa.concat_tables(parts)
+    if rows != list(range(table.num_rows)):
+        table = table.take(pa.array(rows, pa.int64()))
+    columns = {name: table.column(name) for name in table.column_names}
+    columns |= {field.name: plan.column(field.name) for field in DERIVED}
+    schema = table_schema(shape)
+    result = pa.table([columns[name] for name in schema.names], schema=schema)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    pq.write_table(
+        result,
+        path,
+        compression="zstd",
+        compression_level=1,
+        row_group_size=1 << 16,
+        use_dictionary=True,
+        store_schema=False,
+    )
+
+
+def write_rows(schema: pa.Schema, rows: Sequence[dict[str, object]], path: Path) -> None:
+    """Write one Parquet file of a small table: removes, or quarantined fragments."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    pq.write_table(pa.Table.from_pylist(rows, schema), path, compression="zstd", store_schema=False)
+
+
+def read_staged(path: str) -> pa.Table:
+    """A table that an ingest has staged; its pages are read when they are looked at."""
+    with pa.memory_map(path) as file:
+        return pa.ipc.open_file(file).read_all()
+
+
+def write_staged(batch: pa.RecordBatch | pa.Table, path: Path) -> None:
+    with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, batch.schema) as writer:
+        writer.write(batch)
+
+
+def _arrived(structure: TagStructure, tsid: str, shape: Slot, source: RowSource) -> pa.Table:
+    """What came, of one source, with the elements as the table's shape has them now."""
+    names = [field.name for field in ARRIVED]
+    if source.slots is not None:
+        rows = read_staged(source.rows).select(names).combine_chunks()
+        staged = read_staged(source.slots).to_batches()[0]
+        element = nest(shape, unstage(staged), _Bodies(rows))
+        return rows.append_column("element", element)
+    rows = pq.read_table(source.rows, columns=[*names, "element"], partitioning=None)
+    assert source.shape is not None
+    rows = rows.combine_chunks()
+    if is_layout_kept(source.shape, shape):
+        element = conform(_only_chunk(rows.column("element")), element_type(shape))
+    else:
+        element = _shredded_anew(structure, tsid, shape, rows)
+    rows = rows.select(names).cast(pa.schema(ARRIVED))
+    return rows.append_column("element", element)
+
+
+def _shredded_anew(
+    structure: TagStructure, tsid: str, shape: Slot, rows: pa.Table
+) -> pa.StructArray:
+    tag = structure.by_id(tsid)
+    assert tag is not None
+    shredder = Shredder(structure, tag)
+    bodies = _Bodies(rows)
+    for index in range(rows.num_rows):
+        shredder.add(*bodies[index])
+    return nest(shape, unstage(stage(shredder.root)), bodies)
+
+
+def conform(array: pa.Array, type: pa.DataType) -> pa.Array:
+    """Elements with the columns that a wider shape of the same layout has; new ones are NULL."""
+    if array.type == type:
+        return array
+    if pa.types.is_list(type):
+        values = conform(array.values, type.value_type)
+        return pa.ListArray.from_arrays(array.offsets, values, type=type)
+    if not pa.types.is_struct(type):
+        return array.cast(type)
+    fields = []
+    for field in type:
+        if array.type.get_field_index(field.name) >= 0:
+            fields.append(conform(array.field(field.name), field.type))
+        elif pa.types.is_list(field.type):
+            fields.append(pa.array([[]] * len(array), field.type))
+        else:
+            fields.append(pa.nulls(len(array), field.type))
+    mask = array.is_null() if array.null_count else None
+    return pa.StructArray.from_arrays(fields, fields=list(type), mask=mask)
+
+
+def _only_chunk(column: pa.ChunkedArray) -> pa.Array:
+    return column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
+
+
+class _Bodies:
+    """The elements' bytes and the namespaces around them, by row."""
+
+    def __init__(self, rows: pa.Table) -> None:
+        self._raw = rows.column("raw")
+        self._namespaces = rows.column("namespaces")
+
+    def __getitem__(self, row: int) -> tuple[bytes, str]:
+        return self._raw[row].as_py(), self._namespaces[row].as_py()
