@@ -55,6 +55,7 @@ CONTROL = [
     ("try { 1, error() } catch * { $err:line-number, $err:column-number }", "1 10"),
     ("let $x := (1, error()) return try { count($x) } catch * { try { count($x) } catch * { 3 } }",
      "3"),
+    ("let $x := (1, error()) return try { count($x) } catch * { head($x) }", "1"),
     ("try { xs:integer('a') } catch err:FOAR0001 { 1 } catch err:* { 2 }", "2"),
     ("unordered { (1, 2) }, ordered { 3 }", "1 2 3"),
     ("declare namespace p = 'u'; (# p:hint anything #) { 1 }", "1"),

@@ -289,7 +289,13 @@ def test_inside_constructors_in_an_interval() -> None:
 
 @pytest.mark.parametrize(
     "query",
-    ["$a?[b/(now)]", "$a?[/(PT1M)//(2003-11-01)]", "$a#[b/(last[1])]", "$a?[now/b]"],
+    [
+        "$a?[b/(now)]",
+        "$a?[/(PT1M)//(2003-11-01)]",
+        "$a#[b/(last[1])]",
+        "$a?[now/b]",
+        "$a?[(now)()]",
+    ],
 )
 def test_a_literal_as_a_step_keeps_its_parentheses(query: str) -> None:
     assert canonical(query) == query

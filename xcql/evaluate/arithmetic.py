@@ -40,6 +40,7 @@ def calculate(sign: Operator, left: Atomic, right: Atomic) -> Atomic:
             return left - right
         if sign == "*":
             return left * right
+        return _INTEGERS[sign](left, right)
     if type(left) is ep.UntypedAtomic:
         left = cast(left, "double")
     if type(right) is ep.UntypedAtomic:

@@ -24,7 +24,14 @@ from xcql.evaluate.scope import (
 )
 from xcql.evaluate.sequences import Held, Items, computed, hold, located, zero_or_one
 from xcql.evaluate.type_reader import read_sequence_type
-from xcql.evaluate.types import ANY_SEQUENCE, SequenceType, Signature, builtin_type, signature_of
+from xcql.evaluate.types import (
+    ANY_SEQUENCE,
+    AtomicItemType,
+    SequenceType,
+    Signature,
+    builtin_type,
+    signature_of,
+)
 from xcql.evaluate.values import atomize, kind_of
 from xcql.source import Span
 from xcql.syntax import functions as syntax
@@ -36,6 +43,9 @@ from xcql.xdm.names import QName
 
 # calls of user functions inside each other; each takes some Python frames (see `stack.py`)
 MAX_DEPTH = 25_000
+
+_KEY = SequenceType(AtomicItemType("anyAtomicType"))
+_POSITION = SequenceType(AtomicItemType("integer"))
 
 Invoke = Callable[[list[Items], Context], Items]
 
@@ -362,7 +372,7 @@ def _dynamic_call(target: Code, arguments: tuple[Expr, ...], scope: Scope, span:
 def call_item(function: XdmFunction, arguments: list[Items], span: Span) -> Items:
     """Call a function item with arguments as they come."""
     if isinstance(function, (XdmMap, XdmArray)):
-        wanted = signature_of(function).parameters[0]
+        wanted = _KEY if isinstance(function, XdmMap) else _POSITION
         arguments = [convert(arguments[0], wanted, _place(1, "the function"), span)]
     try:
         return function.call(arguments)

@@ -198,6 +198,10 @@ def _general_comparison(
     def run(env: Environment, context: Context) -> Items:
         try:
             ours, theirs = left(env, context), right(env, context)
+            if type(ours) is tuple and type(theirs) is tuple and len(ours) == len(theirs) == 1:
+                a, b = ours[0], theirs[0]
+                if type(a) is int and type(b) is int:
+                    return _TRUE if _DIRECT[relation](a, b) else _FALSE
             if type(theirs) is range and len(theirs) > 1:
                 return (_any_in_range(relation, ours, theirs, collation),)
             if type(ours) is range and len(ours) > 1:

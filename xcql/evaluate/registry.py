@@ -175,7 +175,7 @@ _TOPICS = {
         "string-join string-length string-to-codepoints substring substring-after "
         "substring-before translate upper-case"
     ),
-    "temporal": "currentDate currentDateTime now start stream vtFrom vtTo",
+    "temporal": "now start stream vtFrom vtTo",
     "uris": "encode-for-uri escape-html-uri iri-to-uri resolve-uri",
 }
 

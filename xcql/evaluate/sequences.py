@@ -26,13 +26,14 @@ class Held:
     What fails once fails for every reader.
     """
 
-    __slots__ = ("_done", "_failure", "_known", "_rest")
+    __slots__ = ("_busy", "_done", "_failure", "_known", "_rest")
 
     def __init__(self, rest: Iterator[Item]) -> None:
         self._known: list[Item] = []
         self._rest = rest
         self._done = False
         self._failure: XcqlError | None = None
+        self._busy = False
 
     def __iter__(self) -> Iterator[Item]:
         return iter(self._known) if self._done else self._read()
@@ -40,6 +41,7 @@ class Held:
     def _read(self) -> Iterator[Item]:
         known, position = self._known, 0
         while True:
+            self._check_idle()
             while position < len(known):
                 yield known[position]
                 position += 1
@@ -51,6 +53,8 @@ class Held:
         """Compute one more item, or find out that there is none."""
         if self._failure is not None:
             raise self._failure
+        self._check_idle()
+        self._busy = True
         try:
             for item in self._rest:
                 self._known.append(item)
@@ -58,7 +62,14 @@ class Held:
         except XcqlError as problem:
             self._failure = problem
             raise
+        finally:
+            self._busy = False
         self._done = True
+
+    def _check_idle(self) -> None:
+        if self._busy:
+            # whoever reads while an item is being computed is what computes it
+            raise error("XQDY0054", "the value of a variable depends on itself")
 
     def all(self) -> list[Item]:
         """Every item, computed."""

@@ -335,7 +335,10 @@ def _filter(e: Emitter, node: Filter) -> Doc:
 
 @emits(DynamicCall)
 def _dynamic_call(e: Emitter, node: DynamicCall) -> Doc:
-    return [_postfix_base(e, node.function), e.listed("(", node.arguments, ")")]
+    # now() would call a function of that name
+    is_word = isinstance(node.function, Now | Start | LastVersion)
+    function = e.parenthesized(node.function) if is_word else _postfix_base(e, node.function)
+    return [function, e.listed("(", node.arguments, ")")]
 
 
 @emits(Lookup)

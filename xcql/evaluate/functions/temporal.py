@@ -7,7 +7,6 @@ import difflib
 from elementpath import datatypes as ep
 
 from xcql.diagnostics import error
-from xcql.evaluate.dates import UTC, build, with_zone
 from xcql.evaluate.registry import Call, function
 from xcql.evaluate.times import datetime_value, node_lifespan, utc_now
 from xcql.model.time import START
@@ -62,16 +61,3 @@ def now(call: Call) -> ep.DateTime:
 @function("fn:start", returns="xs:dateTime")
 def start(call: Call) -> ep.DateTime:
     return datetime_value(START)
-
-
-@function("fn:currentDateTime", returns="xs:dateTime")
-def current_date_time(call: Call) -> ep.DateTime:
-    """The papers' spelling of fn:current-dateTime."""
-    return with_zone(now(call), UTC)
-
-
-@function("fn:currentDate", returns="xs:date")
-def current_date(call: Call) -> ep.Date:
-    """The papers' spelling of fn:current-date."""
-    moment = utc_now(call.context)
-    return build(ep.Date, moment.year, moment.month, moment.day, 0, UTC)
