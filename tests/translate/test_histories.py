@@ -206,6 +206,9 @@ QUERIES = [
 ]
 
 
+MORE = (Path(__file__).parent / "one_a_line.xcql").read_text().splitlines()
+
+
 @pytest.fixture(scope="module")
 def shop(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Path, str]]:
     file = tmp_path_factory.mktemp("shop") / "fragments.xml"
@@ -213,7 +216,7 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Path, str]
     return {"s": (file, TAGS)}
 
 
-@pytest.mark.parametrize("query", QUERIES)
+@pytest.mark.parametrize("query", [*QUERIES, *MORE])
 def test_same_answer(query: str, shop: dict[str, tuple[Path, str]], tmp_path: Path) -> None:
     saxon.agree(query, shop, NOW, tmp_path)
 
