@@ -9,7 +9,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-import saxon
+
+from tests.translate import saxon
 
 NOW = "2004-01-01T00:00:00"
 

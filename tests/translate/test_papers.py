@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-import saxon
+
+from tests.translate import saxon
 
 ROOT = Path(__file__).parents[2]
 PAPERS = ROOT / "samples" / "papers"

@@ -6,10 +6,10 @@ import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import saxon
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.translate import saxon
 from xcql.diagnostics import XcqlError
 
 NOW = "2003-01-20T00:00:00"

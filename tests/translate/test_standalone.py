@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-import saxon
 
+from tests.translate import saxon
 from xcql.diagnostics import XcqlError
 from xcql.model.tags import parse_tags
 from xcql.translate import translate

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-import saxon
 
 import xcql
+from tests.translate import saxon
 from xcql.cli.documents import open_document
 from xcql.model.fragmenter import fragment
 from xcql.model.infer import tag_structure
