@@ -6,10 +6,10 @@ topic, and run over the nodes of `xcql.xdm`. Atomic values are elementpath's.
 
 from __future__ import annotations
 
-import sys
 from importlib import import_module
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
+
+from xcql.callable_package import stands_for
 
 if TYPE_CHECKING:
     from xcql.evaluate.api import evaluate as evaluate
@@ -31,14 +31,4 @@ def __getattr__(name: str) -> Any:
     return getattr(import_module(_LAZY[name]), name)
 
 
-class _CallablePackage(ModuleType):
-    """`xcql.evaluate(query)` works, too, when this package was imported before it was called.
-
-    An imported package takes the place of the function of the same name in `xcql`.
-    """
-
-    def __call__(self, *arguments: Any, **options: Any) -> Any:
-        return import_module("xcql.evaluate.api").evaluate(*arguments, **options)
-
-
-sys.modules[__name__].__class__ = _CallablePackage
+stands_for(__name__, "evaluate")

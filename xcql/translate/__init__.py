@@ -15,23 +15,10 @@ The rules for paths (Figure 3) are in `xcql.analysis.walk_paths`: they are the s
 
 from __future__ import annotations
 
-import sys
-from types import ModuleType
-from typing import Any
-
+from xcql.callable_package import stands_for
 from xcql.translate.api import Translation, translate
 
 __all__ = ["Translation", "translate"]
 
 
-class _CallablePackage(ModuleType):
-    """`xcql.translate(query, tags)` works, too, when this package was imported before.
-
-    An imported package takes the place of the function of the same name in `xcql`.
-    """
-
-    def __call__(self, *arguments: Any, **options: Any) -> Translation:
-        return translate(*arguments, **options)
-
-
-sys.modules[__name__].__class__ = _CallablePackage
+stands_for(__name__, "translate")
