@@ -157,8 +157,8 @@ QUERIES = [
     'for $a in stream("s")//aisle, $i in $a/item, $p in $i/price order by number($p), $a/@n'
     " return <p a='{ $a/@n }' i='{ $i/@id }'>{ $p/text() }</p>",
     'some $p in stream("s")//price satisfies $p = 6',
-    'for $i in stream("s")//item group by $n := $i/name return <g n="{ $n }">{ count($i) }</g>',
-    'for $i in stream("s")//item group by $n := $i/@id return <g n="{ $n }">{ $i/price }</g>',
+    'for $i in stream("s")//item group by $n := $i/name order by $n return <g>{ count($i) }</g>',
+    'for $i in stream("s")//item group by $n := $i/@id order by $n return <g>{ $i/price }</g>',
     'declare function local:f($x) { $x/price }; for $i in stream("s")//item return local:f($i)',
     'declare function local:up($x) { $x/.. }; local:up((stream("s")//price)[1])/name()',
     "declare function local:d($x as element()*) as xs:integer"

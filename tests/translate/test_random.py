@@ -142,7 +142,7 @@ ENDS = """
     for $x in (1, 2) return {}
     for $x in {}, $y in {} where $x/a = $y/b return <z>{{ $x/@n, $y/a }}</z>
     let $x := {} return count($x | $x/..)
-    for $x in {} group by $n := string($x/@n) return <g n="{{ $n }}">{{ $x/a }}</g>
+    for $x in {} group by $n := string($x/@n) order by $n return <g n="{{ $n }}">{{ $x/a }}</g>
     (for $x in {} return $x/a)/b
     for $x in {} order by string($x) return $x/a
     for $x in {} where $x/a[1] << $x/b[1] return $x

@@ -80,6 +80,7 @@ _FIRST_WORDS = frozenset(
         XcqlLexer.START,
     }
 )
+_TYPE_FOLLOWS = frozenset({XcqlLexer.KW_AS, XcqlLexer.KW_OF, XcqlLexer.KW_CASE, XcqlLexer.PIPE})
 _TIME_ONLY = frozenset(
     {XcqlLexer.DATE_LITERAL, XcqlLexer.DATE_TIME_LITERAL, XcqlLexer.DURATION_LITERAL}
 )
@@ -245,12 +246,10 @@ def _skip_space(text: str, index: int) -> int:
 def _with_allen_intervals(source: Source, tokens: list[Token]) -> list[Token]:
     """Read `[t1, t2]` beside an Allen relation again, as time, not as an array."""
     partner = _bracket_partners(tokens)
-    ends = _operand_ends(tokens)
+    ends = _operand_ends(tokens, partner)
     again: dict[int, int] = {}  # index of [ -> index of ]
     for index, token in enumerate(tokens):
-        if token.type != XcqlLexer.ALLEN or index == 0:
-            continue
-        if not ends[index - 1] and not _ends_type(tokens, partner, index - 1):
+        if token.type != XcqlLexer.ALLEN or index == 0 or not ends[index - 1]:
             continue
         left, right = partner.get(index - 1), index + 1
         if (
@@ -281,12 +280,35 @@ def _ends_type(tokens: list[Token], partner: dict[int, int], index: int) -> bool
     """
     if tokens[index].type not in (XcqlLexer.QUESTION, XcqlLexer.PLUS):
         return False
-    begin = index - 1
-    if tokens[begin].type == XcqlLexer.RPAREN and begin in partner:
-        begin = partner[begin]
-        if tokens[begin - 1].type not in (XcqlLexer.KW_AS, XcqlLexer.KW_OF):
-            begin -= 1
-    return begin > 0 and tokens[begin - 1].type in (XcqlLexer.KW_AS, XcqlLexer.KW_OF)
+    end = index - 1
+    while end > 0:
+        begin = end
+        if tokens[end].type == XcqlLexer.RPAREN and end in partner:
+            begin = partner[end]
+            if tokens[begin - 1].type not in _TYPE_FOLLOWS:
+                begin -= 1
+        begin = _before_annotations(tokens, partner, begin)
+        if begin == 0 or tokens[begin - 1].type not in _TYPE_FOLLOWS:
+            return False
+        if tokens[begin - 1].type != XcqlLexer.PIPE:
+            return True
+        # case a | b?: another type stands before this one
+        end = begin - 2
+        if tokens[end].type in (XcqlLexer.QUESTION, XcqlLexer.STAR, XcqlLexer.PLUS):
+            end -= 1
+    return False
+
+
+def _before_annotations(tokens: list[Token], partner: dict[int, int], begin: int) -> int:
+    """Where the type of a function begins, with its annotations: `%a %b(1) function(*)`."""
+    while begin >= 2:
+        name = begin - 1
+        if tokens[name].type == XcqlLexer.RPAREN and name in partner:
+            name = partner[name] - 1
+        if name < 1 or tokens[name - 1].type != XcqlLexer.PERCENT:
+            break
+        begin = name - 1
+    return begin
 
 
 def _bracket_partners(tokens: list[Token]) -> dict[int, int]:
@@ -302,12 +324,12 @@ def _bracket_partners(tokens: list[Token]) -> dict[int, int]:
     return partner
 
 
-def _operand_ends(tokens: list[Token]) -> list[bool]:
+def _operand_ends(tokens: list[Token], partner: dict[int, int]) -> list[bool]:
     """For each token whether an operand ends with it, so that an operator may follow."""
     result: list[bool] = []
     before, ended = Token.INVALID_TYPE, False
-    for token in tokens:
-        ended = _ends_operand(token.type, before, ended)
+    for index, token in enumerate(tokens):
+        ended = _ends_operand(token.type, before, ended) or _ends_type(tokens, partner, index)
         before = token.type
         result.append(ended)
     return result
