@@ -2,17 +2,153 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from importlib import import_module
 from typing import Literal
 
+from xcql.algebra.operators import Merge, Plan, Project, SortKey, order
+from xcql.algebra.printing import plan_text
+from xcql.algebra.rules import rewritten
+from xcql.algebra.scalars import Column, Scalar
+from xcql.analysis.graph import TagGraph
+from xcql.analysis.names import Namespaces
+from xcql.compile.access import ALWAYS, is_node, lifespan, serialised
 from xcql.compile.catalog import Catalog, Externals
-from xcql.compile.result import Compiled, NotNative
-from xcql.syntax.prolog import MainModule
+from xcql.compile.items import Dynamic
+from xcql.compile.result import Compiled, NotNative, TableUse
+from xcql.compile.scope import Compilation, Scope, value_of
+from xcql.compile.strategy import chosen
+from xcql.compile.values import Value, aligned_keys, aligned_order, leaves
+from xcql.recursion import deep_recursion
+from xcql.sql.lowering import Answer, lowered
+from xcql.syntax.prolog import FunctionDecl, MainModule, VariableDecl
 
 Native = Literal["qac", "qac+", "auto"]
+
+for _topic in (
+    "expressions",
+    "comparisons",
+    "paths",
+    "predicates",
+    "flwor",
+    "constructed",
+    "temporal",
+    "calls",
+):
+    import_module(f"xcql.compile.{_topic}")
 
 
 def compile_query(
     module: MainModule, catalog: Catalog, strategy: Native, externals: Externals
 ) -> Compiled:
     """The query as SQL text by a strategy; `NotNative` where it has no such form as a whole."""
-    raise NotNative("the query has no native form", module.span)
+    with deep_recursion():
+        return _compiled(module, catalog, strategy, externals)
+
+
+def _compiled(
+    module: MainModule, catalog: Catalog, strategy: Native, externals: Externals
+) -> Compiled:
+    compilation = Compilation(
+        module,
+        catalog,
+        externals,
+        {name: TagGraph(stream.tags) for name, stream in catalog.streams.items()},
+    )
+    scope = _prolog(compilation)
+    value = value_of(module.body, scope)
+    answer = answer_of(value, scope)
+    names = [name for name, _ in _streams_used(compilation)]
+    picked, reasons = chosen(strategy, [catalog.streams[name] for name in names])
+    stages = [("algebra", plan_text(answer.plan))]
+    graphs = dict(compilation.graphs)
+    plan = rewritten(answer.plan, picked, graphs, compilation.fresh, answer.columns)
+    stages.append(("rules", plan_text(plan)))
+    answer = replace(answer, plan=plan)
+    text, columns = lowered(answer, graphs, compilation.demands, picked)
+    tables = tuple(
+        TableUse(name, stream, tags, tuple(sorted(used)))
+        for (stream, tags), (name, used) in columns.items()
+    )
+    used_evaluations = tuple(one for one in compilation.evaluations if f"{one.name}(" in text)
+    return Compiled(
+        text,
+        picked,
+        tables,
+        used_evaluations,
+        tuple(compilation.sites),
+        (),
+        reasons,
+        tuple(stages),
+    )
+
+
+def _streams_used(compilation: Compilation) -> list[tuple[str, object]]:
+    return list(dict.fromkeys((stream, None) for stream, _ in compilation.demands))
+
+
+def _prolog(compilation: Compilation) -> Scope:
+    module = compilation.module
+    names = Namespaces.of(module.declarations)
+    functions = {}
+    for one in module.declarations:
+        if isinstance(one, FunctionDecl):
+            uri, local = names.function_name(one.name)
+            functions[uri or "", local, len(one.parameters)] = one
+    compilation.functions = functions
+    scope = Scope(compilation, names)
+    for declaration in module.declarations:
+        if isinstance(declaration, VariableDecl):
+            value = _global(declaration, scope)
+            scope = scope.bind(declaration.name, value)
+            compilation.globals = dict(scope.variables)
+    return scope
+
+
+def _global(declaration: VariableDecl, scope: Scope) -> Value:
+    from xcql.compile.calls import converted
+    from xcql.compile.externals import external_value
+
+    values = scope.compilation.externals.values
+    name = str(declaration.name)
+    if declaration.external and name in values:
+        value = external_value(values[name], declaration.span)
+    elif declaration.external and name in scope.compilation.externals.frames:
+        raise NotNative("a DataFrame as a variable", declaration.span)
+    elif declaration.value is not None:
+        value = value_of(declaration.value, scope)
+    else:
+        raise NotNative(f"the variable ${name} has no value", declaration.span)
+    if declaration.type is not None:
+        value = converted(value, declaration.type, scope, declaration.span)
+    return value
+
+
+def answer_of(value: Value, scope: Scope) -> Answer:
+    """The items of a value as rows: text, lifespan, and what orders them."""
+    compilation = scope.compilation
+    found = leaves(value)
+    item, begin, end = (compilation.fresh(name) for name in ("item", "vtFrom", "vtTo"))
+    plans: list[Plan] = []
+    for leaf in found:
+        inside = scope.within(frozenset())
+        text = serialised(leaf.item, inside)
+        ends = lifespan(leaf.item, inside) if is_node(leaf.item) else ALWAYS
+        if isinstance(leaf.item, Dynamic):
+            ends = ALWAYS
+        plan: Plan = Project(leaf.plan, item, text)
+        plan = Project(Project(plan, begin, ends[0]), end, ends[1])
+        plans.append(plan)
+    if len(plans) == 1:
+        return Answer(plans[0], item, begin, end, order(plans[0]))
+    orders = [order(plan) for plan in plans]
+    keys = aligned_keys(orders)
+    shared: list[tuple[str, tuple[Scalar, ...]]] = [
+        (name, tuple(Column(name) for _ in plans)) for name in (item, begin, end)
+    ]
+    by: list[SortKey] = []
+    for index, key in enumerate(aligned_order(orders)):
+        name = compilation.fresh("order")
+        shared.append((name, tuple(row[index] for row in keys)))
+        by.append(SortKey(Column(name), key.kind, key.descending, key.empty_greatest))
+    return Answer(Merge(tuple(plans), tuple(shared), tuple(by)), item, begin, end, tuple(by))

@@ -1,0 +1,15 @@
+"""The logical algebra between a query and SQL: plans of tuples, and scalars over their columns.
+
+| operator | in paper 2 | makes |
+| --- | --- | --- |
+| `Extract` | extract | the fillers of some tags, once for each place in the view |
+| `Follow`, `Rise` | | from a filler along its holes to the fillers in them, and back |
+| `Select`, `Project` | select, project | fewer tuples, more columns |
+| `Unnest` | unnest | a tuple for each element of an array |
+| `Join`, `Merge` | join, merge | tuples put together, sequences put together |
+| `Nest`, `Reduce` | nest, reduce | a tuple for each group, a value for a whole plan |
+| `Number`, `Order`, `Distinct` | | positions, order, node identity |
+
+A plan begins at the tuple it is evaluated for, the `Unit`. Inside a scalar a whole plan may stand,
+as `Nested`: that is how a query nests. The rules in `xcql.algebra.rules` take such plans out.
+"""

@@ -1,0 +1,551 @@
+"""The operators of the algebra: immutable plans that make tuples from tuples."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from xcql.algebra.scalars import (
+    TRUE,
+    Call,
+    Column,
+    Lambda,
+    Nested,
+    Scalar,
+    call,
+    conjunction,
+    rebuilt,
+    walk_scalar,
+)
+from xcql.source import Span
+
+# what order keys hold, so that those of several plans can be laid side by side
+KeyKind = Literal["key", "number", "text", "time", "truth", "other"]
+
+# the columns of a filler's row, each as `<row>_<column>`
+ROW_COLUMNS = (
+    "key",  # orders and identifies the copy in the view
+    "parent",  # the key of the row whose hole it fills
+    "offset",  # where in that row's bytes the hole stands
+    "filler",
+    "tag",
+    "number",
+    "vtFrom",
+    "vtTo",
+    "pathFrom",  # the part of time in which all fillers above it are valid
+    "pathTo",
+    "holes",
+    "namespaces",
+    "raw",
+    "element",
+)
+
+
+def row_column(row: str, column: str) -> Column:
+    """A column of a filler's row.
+
+    >>> row_column("i", "key").name
+    'i_key'
+    """
+    assert column in ROW_COLUMNS, column
+    return Column(f"{row}_{column}")
+
+
+@dataclass(frozen=True, slots=True)
+class SortKey:
+    """What tuples are ordered by; NULL is the least unless `empty_greatest`."""
+
+    scalar: Scalar
+    kind: KeyKind
+    descending: bool = False
+    empty_greatest: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Tuples with named columns; equal plans make equal tuples, wherever in the query they are."""
+
+    span: Span | None = field(default=None, kw_only=True, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Unit(Plan):
+    """The tuple that the plan is evaluated for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Extract(Plan):
+    """All fillers of some tags of a stream that are in the view, one tuple a copy."""
+
+    stream: str
+    tags: tuple[str, ...]
+    row: str
+    input: Plan = Unit()
+
+
+@dataclass(frozen=True, slots=True)
+class Follow(Plan):
+    """For each tuple the fillers of some tags in the holes of the filler `parent`.
+
+    `within` is a span of the parent's bytes that the holes must stand in: start and length.
+    """
+
+    input: Plan
+    stream: str
+    parent: str
+    tags: tuple[str, ...]
+    row: str
+    within: tuple[Scalar, Scalar] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Rise(Plan):
+    """For each tuple the filler that has the hole of the filler `child`."""
+
+    input: Plan
+    stream: str
+    child: str
+    tags: tuple[str, ...]
+    row: str
+
+
+@dataclass(frozen=True, slots=True)
+class Frame(Plan):
+    """The rows of a DataFrame that is bound to a variable, each as a struct."""
+
+    input: Plan
+    variable: str
+    item: str
+    position: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unnest(Plan):
+    """For each tuple one for every element of an array, with its position from 0.
+
+    With `outer` a tuple stays, with NULL, where the array is empty.
+    """
+
+    input: Plan
+    array: Scalar
+    item: str
+    position: str
+    outer: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Select(Plan):
+    input: Plan
+    condition: Scalar
+
+
+@dataclass(frozen=True, slots=True)
+class Project(Plan):
+    """The tuples with one more column."""
+
+    input: Plan
+    name: str
+    scalar: Scalar
+
+
+@dataclass(frozen=True, slots=True)
+class Number(Plan):
+    """The tuples with their position from 1, among those with equal values of the partition.
+
+    With `backwards` positions are counted from the end. `total` is the size of the partition, if
+    it is asked for.
+    """
+
+    input: Plan
+    name: str
+    partition: tuple[Scalar, ...] = ()
+    backwards: bool = False
+    total: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Order(Plan):
+    """The same tuples in another order."""
+
+    input: Plan
+    by: tuple[SortKey, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Distinct(Plan):
+    """One tuple for each value of the key, in the order of the key; `within` what it is for."""
+
+    input: Plan
+    key: Scalar
+    kind: KeyKind
+    within: tuple[Scalar, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Join(Plan):
+    """Pairs of tuples; `left` keeps those without a partner, `semi` and `anti` only the left."""
+
+    left: Plan
+    right: Plan
+    keys: tuple[tuple[Scalar, Scalar], ...]
+    condition: Scalar
+    kind: Literal["inner", "left", "semi", "anti"] = "inner"
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregate:
+    """A reduction of a value over the tuples of a group."""
+
+    reduction: str
+    value: Scalar
+
+
+@dataclass(frozen=True, slots=True)
+class Nest(Plan):
+    """A tuple for each group: its keys, and what its tuples are reduced to."""
+
+    input: Plan
+    keys: tuple[tuple[str, Scalar], ...]
+    fields: tuple[tuple[str, Aggregate], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Merge(Plan):
+    """The tuples of several plans; `columns` says how each makes the columns that they share.
+
+    `by` orders the tuples by some of these columns, `within` tells apart what they are for.
+    """
+
+    inputs: tuple[Plan, ...]
+    columns: tuple[tuple[str, tuple[Scalar, ...]], ...]
+    by: tuple[SortKey, ...]
+    within: tuple[Scalar, ...] = ()
+
+
+def inputs(plan: Plan) -> tuple[Plan, ...]:
+    match plan:
+        case Merge(inputs=several):
+            return several
+        case Join(left=left, right=right):
+            return (left, right)
+        case Unit():
+            return ()
+    return (plan.input,)  # type: ignore[attr-defined]
+
+
+def with_inputs(plan: Plan, *new: Plan) -> Plan:
+    match plan:
+        case Merge():
+            return replace(plan, inputs=new)
+        case Join():
+            return replace(plan, left=new[0], right=new[1])
+        case Unit():
+            return plan
+    if plan.input is new[0]:  # type: ignore[attr-defined]
+        return plan
+    return replace(plan, input=new[0])  # type: ignore[call-arg]
+
+
+def scalars(plan: Plan) -> tuple[Scalar, ...]:
+    """The scalars that stand in the operator itself."""
+    match plan:
+        case Follow(within=within):
+            return within or ()
+        case Unnest(array=array):
+            return (array,)
+        case Select(condition=condition):
+            return (condition,)
+        case Project(scalar=scalar):
+            return (scalar,)
+        case Number(partition=partition):
+            return partition
+        case Order(by=by):
+            return tuple(key.scalar for key in by)
+        case Distinct(key=key, within=within):
+            return (key, *within)
+        case Join(keys=keys, condition=condition):
+            return (*(one for pair in keys for one in pair), condition)
+        case Nest(keys=keys, fields=fields):
+            return (*(scalar for _, scalar in keys), *(one.value for _, one in fields))
+        case Merge(columns=columns, by=by, within=within):
+            own = (scalar for _, each in columns for scalar in each)
+            return (*own, *(key.scalar for key in by), *within)
+    return ()
+
+
+def with_scalars(plan: Plan, change: Callable[[Scalar], Scalar]) -> Plan:
+    """The operator with its own scalars changed."""
+    match plan:
+        case Follow(within=(start, length)):
+            return replace(plan, within=(change(start), change(length)))
+        case Unnest(array=array):
+            return replace(plan, array=change(array))
+        case Select(condition=condition):
+            return replace(plan, condition=change(condition))
+        case Project(scalar=scalar):
+            return replace(plan, scalar=change(scalar))
+        case Number(partition=partition):
+            return replace(plan, partition=tuple(map(change, partition)))
+        case Order(by=by):
+            return replace(plan, by=tuple(replace(k, scalar=change(k.scalar)) for k in by))
+        case Distinct(key=key, within=within):
+            return replace(plan, key=change(key), within=tuple(map(change, within)))
+        case Join(keys=keys, condition=condition):
+            new = tuple((change(a), change(b)) for a, b in keys)
+            return replace(plan, keys=new, condition=change(condition))
+        case Nest(keys=keys, fields=fields):
+            return replace(
+                plan,
+                keys=tuple((name, change(scalar)) for name, scalar in keys),
+                fields=tuple((name, replace(one, value=change(one.value))) for name, one in fields),
+            )
+        case Merge(columns=columns):
+            return replace(
+                plan,
+                columns=tuple((name, tuple(map(change, each))) for name, each in columns),
+                by=tuple(replace(key, scalar=change(key.scalar)) for key in plan.by),
+                within=tuple(map(change, plan.within)),
+            )
+    return plan
+
+
+def walk_plan(plan: Plan) -> Iterator[Plan]:
+    """The plan and the plans below it, and those nested in scalars."""
+    pending = [plan]
+    while pending:
+        here = pending.pop()
+        yield here
+        pending.extend(inputs(here))
+        for scalar in scalars(here):
+            pending += [one.plan for one in walk_scalar(scalar) if isinstance(one, Nested)]
+
+
+def own_columns(plan: Plan) -> frozenset[str]:
+    """The columns that the operator itself adds."""
+    match plan:
+        case Extract(row=row) | Follow(row=row) | Rise(row=row):
+            return frozenset(f"{row}_{column}" for column in ROW_COLUMNS)
+        case Unnest(item=item, position=position) | Frame(item=item, position=position):
+            return frozenset({item, position})
+        case Project(name=name):
+            return frozenset({name})
+        case Number(name=name, total=total):
+            return frozenset({name} if total is None else {name, total})
+        case Nest(keys=keys, fields=fields):
+            return frozenset(name for name, _ in keys) | {name for name, _ in fields}
+        case Merge(columns=columns):
+            return frozenset(name for name, _ in columns)
+    return frozenset()
+
+
+def columns(plan: Plan) -> frozenset[str]:
+    """All columns of the plan's tuples, apart from those of the tuple it is evaluated for."""
+    match plan:
+        case Nest() | Merge():
+            return own_columns(plan)
+        case Join(left=left, right=right, kind=kind):
+            return columns(left) | (columns(right) if kind in ("inner", "left") else frozenset())
+    return own_columns(plan).union(*(columns(one) for one in inputs(plan)))
+
+
+def used(scalar: Scalar) -> frozenset[str]:
+    """The columns that a scalar looks at, those of nested plans' outer tuples included."""
+    match scalar:
+        case Column(name=name):
+            return frozenset({name})
+        case Lambda(parameters=parameters, body=body):
+            return used(body) - set(parameters)
+        case Nested(plan=plan, value=value):
+            return free(plan) | (used(value) - columns(plan))
+        case Call(arguments=arguments):
+            return frozenset().union(*map(used, arguments))
+    return frozenset()
+
+
+def free(plan: Plan) -> frozenset[str]:
+    """The columns of the tuple it is evaluated for that a plan looks at."""
+    below = inputs(plan)
+    found: set[str] = set()
+    for one in below:
+        found |= free(one)
+    known = own_columns(plan).union(*(columns(one) for one in below))
+    for scalar in scalars(plan):
+        found |= used(scalar) - known
+    match plan:
+        case Follow(parent=row):
+            found |= {f"{row}_{column}" for column in ("key", "holes")} - known
+        case Rise(child=row):
+            found |= {f"{row}_{column}" for column in ("parent", "offset")} - known
+    return frozenset(found)
+
+
+def order(plan: Plan) -> tuple[SortKey, ...]:
+    """What the tuples are ordered by; without sorting it also tells them apart."""
+    match plan:
+        case Unit():
+            return ()
+        case Extract(row=row, input=below):
+            return (*order(below), _key_of(row))
+        case Follow(input=below, row=row, parent=parent):
+            before = order(below)
+            # a filler's key begins with that of the filler it stands in
+            if before and before[-1] == _key_of(parent):
+                before = before[:-1]
+            return (*before, _key_of(row))
+        case Rise(input=below):
+            return order(below)
+        case Unnest(input=below, position=position) | Frame(input=below, position=position):
+            return (*order(below), SortKey(Column(position), "number"))
+        case Order(by=by) | Merge(by=by):
+            return by
+        case Distinct(key=key, kind=kind, within=within):
+            return (*(SortKey(one, "other") for one in within), SortKey(key, kind))
+        case Nest(keys=keys):
+            return tuple(SortKey(Column(name), "other") for name, _ in keys)
+        case Join(left=left, right=right, kind="inner"):
+            return (*order(left), *order(right))
+        case Join(left=left):
+            return order(left)
+    return order(plan.input)  # type: ignore[attr-defined]
+
+
+def identity(plan: Plan) -> tuple[Scalar, ...]:
+    """What tells the plan's tuples apart."""
+    match plan:
+        case Order(input=below):
+            return identity(below)
+        case Unit():
+            return ()
+        case Extract(row=row, input=below):
+            return (*identity(below), row_column(row, "key"))
+        case Follow(input=below, row=row, parent=parent):
+            before = identity(below)
+            if before and before[-1] == row_column(parent, "key"):
+                before = before[:-1]
+            return (*before, row_column(row, "key"))
+        case Unnest(input=below, position=position) | Frame(input=below, position=position):
+            return (*identity(below), Column(position))
+        case Distinct(key=key, within=within):
+            return (*within, key)
+        case Nest(keys=keys):
+            return tuple(Column(name) for name, _ in keys)
+        case Merge(by=by, within=within):
+            own = (key.scalar for key in by)
+            return (*within, *(scalar for scalar in own if scalar not in within))
+        case Join(left=left, right=right, kind="inner"):
+            return (*identity(left), *identity(right))
+        case Join(left=left):
+            return identity(left)
+    return identity(plan.input)  # type: ignore[attr-defined]
+
+
+def _key_of(row: str) -> SortKey:
+    return SortKey(row_column(row, "key"), "key")
+
+
+def graft(plan: Plan, base: Plan) -> Plan:
+    """The plan, evaluated for every tuple of another instead of one: a dependent product."""
+    if isinstance(base, Unit):
+        return plan
+    if _scans(plan) and not free(plan) & columns(base):
+        return Join(base, plan, (), TRUE)
+    match plan:
+        case Unit():
+            return base
+        case Merge(inputs=several, columns=shared, by=by, within=within):
+            kept = tuple((name, (Column(name),) * len(several)) for name in sorted(columns(base)))
+            return replace(
+                plan,
+                inputs=tuple(graft(one, base) for one in several),
+                columns=(*kept, *shared),
+                by=(*order(base), *by),
+                within=(*identity(base), *within),
+            )
+        case Number(partition=partition):
+            return replace(
+                plan,
+                input=graft(plan.input, base),
+                partition=(*identity(base), *partition),
+            )
+        case Distinct(within=within):
+            return replace(plan, input=graft(plan.input, base), within=(*identity(base), *within))
+        case Order(by=by):
+            return replace(plan, input=graft(plan.input, base), by=(*order(base), *by))
+        case Nest(keys=keys, fields=fields):
+            # the columns of the base stay: they are the same for all tuples of a group
+            apart = tuple(
+                (one.name if isinstance(one, Column) else f"identity_{index}", one)
+                for index, one in enumerate(identity(base))
+            )
+            others = sorted(columns(base) - {name for name, _ in apart})
+            kept = tuple((name, Aggregate("any", Column(name))) for name in others)
+            return replace(
+                plan,
+                input=graft(plan.input, base),
+                keys=(*apart, *keys),
+                fields=(*fields, *kept),
+            )
+        case Join(left=left, right=right, keys=pairs, condition=condition, kind=kind):
+            if not free(right) & columns(base):
+                return replace(plan, left=graft(left, base))
+            assert kind == "inner", "a dependent outer join"
+            equal = (call("=", a, b) for a, b in pairs)
+            both = graft(right, graft(left, base))
+            return Select(both, conjunction(*equal, condition))
+    return replace(plan, input=graft(plan.input, base))  # type: ignore[attr-defined,call-arg]
+
+
+def _scans(plan: Plan) -> bool:
+    """Whether the plan reads a table of its own."""
+    return isinstance(plan, Extract | Frame) or any(map(_scans, inputs(plan)))
+
+
+def renamed_plan(plan: Plan, names: Mapping[str, str]) -> Plan:
+    """The plan with columns renamed, wherever they are made or used; rows by their name."""
+    below = tuple(renamed_plan(one, names) for one in inputs(plan))
+    plan = with_scalars(with_inputs(plan, *below), lambda one: renamed_scalar(one, names))
+    match plan:
+        case Extract(row=row):
+            return replace(plan, row=names.get(f"{row}_", row))
+        case Follow(row=row, parent=parent):
+            return replace(
+                plan, row=names.get(f"{row}_", row), parent=names.get(f"{parent}_", parent)
+            )
+        case Rise(row=row, child=child):
+            return replace(plan, row=names.get(f"{row}_", row), child=names.get(f"{child}_", child))
+        case Unnest(item=item, position=position) | Frame(item=item, position=position):
+            return replace(plan, item=names.get(item, item), position=names.get(position, position))
+        case Project(name=name):
+            return replace(plan, name=names.get(name, name))
+        case Number(name=name, total=total):
+            return replace(
+                plan,
+                name=names.get(name, name),
+                total=None if total is None else names.get(total, total),
+            )
+        case Nest(keys=keys, fields=fields):
+            return replace(
+                plan,
+                keys=tuple((names.get(name, name), one) for name, one in keys),
+                fields=tuple((names.get(name, name), one) for name, one in fields),
+            )
+        case Merge(columns=shared):
+            return replace(
+                plan, columns=tuple((names.get(name, name), one) for name, one in shared)
+            )
+    return plan
+
+
+def renamed_scalar(scalar: Scalar, names: Mapping[str, str]) -> Scalar:
+    match scalar:
+        case Column(name=name):
+            return Column(names[name]) if name in names else scalar
+        case Nested(plan=plan, reduction=reduction, value=value):
+            return Nested(renamed_plan(plan, names), reduction, renamed_scalar(value, names))
+    return rebuilt(scalar, lambda one: renamed_scalar(one, names))
+
+
+def present(value: Scalar) -> Call:
+    """The condition that an element is there."""
+    return call("present", value)

@@ -1,0 +1,110 @@
+"""Plans as stable text, for people and for tests."""
+
+from __future__ import annotations
+
+from xcql.algebra.operators import (
+    Distinct,
+    Extract,
+    Follow,
+    Frame,
+    Join,
+    Merge,
+    Nest,
+    Number,
+    Order,
+    Plan,
+    Project,
+    Rise,
+    Select,
+    SortKey,
+    Unit,
+    Unnest,
+    inputs,
+)
+from xcql.algebra.scalars import Argument, Call, Column, Constant, Lambda, Nested, Scalar
+
+_INFIX = frozenset({"=", "<>", "<", "<=", ">", ">=", "+", "-", "*", "and", "or", "%", "<=>"})
+
+
+def plan_text(plan: Plan, indent: int = 0) -> str:
+    """The plan, an operator a line, what it reads from indented below it.
+
+    >>> print(plan_text(Select(Unit(), Column("a"))))
+    select $a
+      unit
+    """
+    line = "  " * indent + _operator(plan)
+    return "\n".join([line, *(plan_text(one, indent + 1) for one in inputs(plan))])
+
+
+def _operator(plan: Plan) -> str:
+    match plan:
+        case Unit():
+            return "unit"
+        case Extract(stream=stream, tags=tags, row=row):
+            return f"extract {row}: fillers of {stream} with tag {' '.join(tags)}"
+        case Follow(parent=parent, tags=tags, row=row, within=within):
+            inside = "" if within is None else f" within {scalar_text(within[0])}"
+            return f"follow {row}: holes of {parent} to fillers with tag {' '.join(tags)}{inside}"
+        case Rise(child=child, tags=tags, row=row):
+            return f"rise {row}: from {child} to the filler with tag {' '.join(tags)} around it"
+        case Frame(variable=variable, item=item):
+            return f"frame {item}: rows of ${variable}"
+        case Unnest(array=array, item=item, position=position, outer=outer):
+            kind = "unnest outer" if outer else "unnest"
+            return f"{kind} {item} at {position}: {scalar_text(array)}"
+        case Select(condition=condition):
+            return f"select {scalar_text(condition)}"
+        case Project(name=name, scalar=scalar):
+            return f"project {name} := {scalar_text(scalar)}"
+        case Number(name=name, partition=partition, backwards=backwards, total=total):
+            way = " from the end" if backwards else ""
+            each = f" for each {', '.join(map(scalar_text, partition))}" if partition else ""
+            of = f" of {total}" if total else ""
+            return f"number {name}{of}{way}{each}"
+        case Order(by=by):
+            return f"order by {', '.join(map(_key, by))}"
+        case Distinct(key=key):
+            return f"distinct {scalar_text(key)}"
+        case Join(keys=keys, condition=condition, kind=kind):
+            on = [f"{scalar_text(a)} = {scalar_text(b)}" for a, b in keys]
+            if condition != Constant(True):
+                on.append(scalar_text(condition))
+            return f"{kind} join on {' and '.join(on) or 'all'}"
+        case Nest(keys=keys, fields=fields):
+            of = ", ".join(f"{name} := {scalar_text(scalar)}" for name, scalar in keys)
+            made = ", ".join(
+                f"{name} := {one.reduction}({scalar_text(one.value)})" for name, one in fields
+            )
+            return f"nest by ({of}): {made}"
+        case Merge(columns=columns):
+            return f"merge {', '.join(name for name, _ in columns)}"
+    raise AssertionError(plan)
+
+
+def _key(key: SortKey) -> str:
+    return scalar_text(key.scalar) + (" descending" if key.descending else "")
+
+
+def scalar_text(scalar: Scalar) -> str:
+    match scalar:
+        case Column(name=name):
+            return f"${name}"
+        case Constant(value=value):
+            return repr(value)
+        case Argument(name=name):
+            return f":{name}"
+        case Lambda(parameters=parameters, body=body):
+            return f"({', '.join(parameters)}) -> {scalar_text(body)}"
+        case Nested(plan=plan, reduction=reduction, value=value):
+            inner = plan_text(plan).replace("\n", "; ")
+            while "  " in inner:
+                inner = inner.replace("  ", " ")
+            return f"{reduction}({scalar_text(value)} for {{{inner}}})"
+        case Call(function="field", arguments=(base, Constant(value=name))):
+            return f"{scalar_text(base)}.{name}"
+        case Call(function=name, arguments=arguments) if name in _INFIX:
+            return "(" + f" {name} ".join(map(scalar_text, arguments)) + ")"
+        case Call(function=name, arguments=arguments):
+            return f"{name}({', '.join(map(scalar_text, arguments))})"
+    raise AssertionError(scalar)

@@ -1,0 +1,22 @@
+"""A change made everywhere in a plan, in the plans nested in its scalars too."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from xcql.algebra.operators import Plan, inputs, with_inputs, with_scalars
+from xcql.algebra.scalars import Nested, Scalar, rebuilt
+
+
+def everywhere(plan: Plan, change: Callable[[Plan], Plan]) -> Plan:
+    """The plan with `change` applied to every operator, those below first."""
+    below = tuple(everywhere(one, change) for one in inputs(plan))
+    plan = with_scalars(with_inputs(plan, *below), lambda scalar: _in_scalar(scalar, change))
+    return change(plan)
+
+
+def _in_scalar(scalar: Scalar, change: Callable[[Plan], Plan]) -> Scalar:
+    scalar = rebuilt(scalar, lambda one: _in_scalar(one, change))
+    if isinstance(scalar, Nested):
+        return Nested(everywhere(scalar.plan, change), scalar.reduction, scalar.value)
+    return scalar

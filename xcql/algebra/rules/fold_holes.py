@@ -1,0 +1,117 @@
+"""Chains of hole look-ups that nothing looks into become one scan: QaC+.
+
+    follow t: holes of a to fillers with tag 5          extract t: fillers with tag 5
+      extract a: fillers with tag 2              =>
+
+The store knows where in the view each filler stands, and the part of time in which all fillers
+above it are valid, so an interval projection on the way is a condition on that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from xcql.algebra.operators import (
+    ROW_COLUMNS,
+    Extract,
+    Follow,
+    Plan,
+    Select,
+    columns,
+    inputs,
+    own_columns,
+    row_column,
+    scalars,
+    used,
+    with_inputs,
+    with_scalars,
+)
+from xcql.algebra.scalars import Call, Nested, Scalar, call, conjuncts, rebuilt
+from xcql.analysis.graph import TagGraph
+
+
+def fold_holes(plan: Plan, graphs: Mapping[str, TagGraph], wanted: frozenset[str]) -> Plan:
+    """The plan with the chains folded; `wanted` are the columns that are looked at above it."""
+    needed = set(wanted)
+    for scalar in scalars(plan):
+        needed |= used(scalar)
+    if isinstance(plan, Follow):
+        needed.add(f"{plan.parent}_key")
+    below = tuple(
+        fold_holes(one, graphs, frozenset(needed) - (own_columns(plan) - columns(one)))
+        for one in inputs(plan)
+    )
+    plan = with_scalars(with_inputs(plan, *below), lambda one: _in_scalar(one, graphs))
+    if isinstance(plan, Follow):
+        return _folded(plan, graphs, wanted)
+    return plan
+
+
+def _in_scalar(scalar: Scalar, graphs: Mapping[str, TagGraph]) -> Scalar:
+    if isinstance(scalar, Nested):
+        value = _in_scalar(scalar.value, graphs)
+        folded = fold_holes(scalar.plan, graphs, used(value))
+        return Nested(folded, scalar.reduction, value)
+    return rebuilt(scalar, lambda one: _in_scalar(one, graphs))
+
+
+def _folded(follow: Follow, graphs: Mapping[str, TagGraph], wanted: frozenset[str]) -> Plan:
+    parent = follow.parent
+    own = {f"{parent}_{column}" for column in ROW_COLUMNS}
+    if follow.within is not None or wanted & own:
+        return follow
+    conditions: list[Scalar] = []
+    source = follow.input
+    while isinstance(source, Select):
+        conditions += conjuncts(source.condition)
+        source = source.input
+    if not isinstance(source, Extract) or source.row != parent:
+        return follow
+    graph = graphs[follow.stream]
+    if any(not set(graph.filler_parents(tag)) <= set(source.tags) for tag in follow.tags):
+        return follow
+    windows = {_window(condition, parent) for condition in conditions}
+    if None in windows or len(windows) > 1:
+        return follow
+    # all fillers above the parent must have been projected to the same interval
+    above_the_parent = any(
+        parent_tag != graph.structure.root.id
+        for tag in source.tags
+        for parent_tag in graph.filler_parents(tag)
+    )
+    asks_path = any(_is_path(condition, parent) for condition in conditions)
+    own_asked = any(not _is_path(condition, parent) for condition in conditions)
+    fragmented = any(graph.is_fragmented(tag) for tag in source.tags)
+    if windows and above_the_parent and not asks_path:
+        return follow
+    if windows and fragmented and not own_asked:
+        return follow
+    scan: Plan = Extract(follow.stream, follow.tags, follow.row, source.input, span=follow.span)
+    for window in windows:
+        assert window is not None
+        scan = Select(
+            scan,
+            call(
+                "overlaps",
+                row_column(follow.row, "pathFrom"),
+                row_column(follow.row, "pathTo"),
+                *window,
+            ),
+        )
+    return scan
+
+
+def _window(condition: Scalar, row: str) -> tuple[Scalar, Scalar] | None:
+    """The interval that a condition on a row's lifespan is about, or on those above it."""
+    match condition:
+        case Call(function="overlaps", arguments=(begin, end, first, last)):
+            if (begin, end) in (
+                (row_column(row, "vtFrom"), row_column(row, "vtTo")),
+                (row_column(row, "pathFrom"), row_column(row, "pathTo")),
+            ):
+                return first, last
+    return None
+
+
+def _is_path(condition: Scalar, row: str) -> bool:
+    return isinstance(condition, Call) and condition.arguments[0] == row_column(row, "pathFrom")

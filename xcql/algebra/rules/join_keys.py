@@ -1,0 +1,145 @@
+"""Conditions go down to the plans whose columns they are of, and equalities become keys of joins.
+
+select $a.id = $b.ref and $b.price > 3        inner join on $a.id = $b.ref
+  inner join on all                    =>       a
+    a                                           select $b.price > 3
+    b                                             b
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from xcql.algebra.operators import (
+    Extract,
+    Join,
+    Order,
+    Plan,
+    Project,
+    Select,
+    Unit,
+    Unnest,
+    columns,
+    used,
+)
+from xcql.algebra.rules.everywhere import everywhere
+from xcql.algebra.scalars import TRUE, Call, Nested, Scalar, conjunction, conjuncts, walk_scalar
+from xcql.algebra.substitution import substituted
+
+
+def join_keys(plan: Plan) -> Plan:
+    """The plan with conditions where they cost least."""
+    return everywhere(plan, _changed)
+
+
+def _changed(plan: Plan) -> Plan:
+    match plan:
+        case Extract(input=base) if not isinstance(base, Unit):
+            # what is scanned does not depend on the tuples it is scanned for
+            return Join(base, replace(plan, input=Unit()), (), TRUE, span=plan.span)
+        case Select(input=below, condition=condition):
+            parts = [_certain(one) for one in conjuncts(condition)]
+            flat = tuple(one for part in parts for one in conjuncts(part))
+            return _selected(below, flat, plan)
+        case Unnest(input=Join(kind="inner") as join, array=array):
+            if used(array) & columns(join) <= columns(join.right) and used(array) & columns(
+                join.right
+            ):
+                return replace(join, right=replace(plan, input=join.right))
+    return plan
+
+
+def _certain(condition: Scalar) -> Scalar:
+    """The condition without what only matters where it is NULL: there a tuple is left out anyway."""
+    match condition:
+        case Call(function="is_true", arguments=(inner,)):
+            return _certain(inner)
+        case Call(function="and", arguments=several):
+            return conjunction(*map(_certain, several))
+    return condition
+
+
+def _selected(below: Plan, parts: tuple[Scalar, ...], plan: Select) -> Plan:
+    """The plan with the conditions sunk into it as far as they go."""
+    if not parts:
+        return below
+    match below:
+        case Select(input=further, condition=condition):
+            if _sinks(further):
+                return _selected(further, (*conjuncts(condition), *parts), plan)
+        case Order(input=further):
+            return replace(below, input=_selected(further, parts, plan))
+        case Join(kind="inner"):
+            return _into_join(below, parts, plan)
+        case Project(input=further, name=name, scalar=scalar) if not _is_costly(scalar):
+            known = {name: scalar}
+            sunk = tuple(substituted(one, known) for one in parts)
+            if _sinks(further):
+                return replace(below, input=_selected(further, sunk, plan))
+        case Unnest(input=further, item=item, position=position) if _sinks(further):
+            own = {item, position}
+            through = tuple(one for one in parts if not used(one) & own)
+            kept = tuple(one for one in parts if used(one) & own)
+            if through:
+                rest = replace(below, input=_selected(further, through, plan))
+                return _rebuilt(rest, kept, plan)
+    return _rebuilt(below, parts, plan)
+
+
+def _rebuilt(below: Plan, parts: tuple[Scalar, ...], plan: Select) -> Plan:
+    return Select(below, conjunction(*parts), span=plan.span) if parts else below
+
+
+def _sinks(plan: Plan) -> bool:
+    """Whether there is a join further down that a condition could reach."""
+    match plan:
+        case Join(kind="inner"):
+            return True
+        case Select(input=below) | Order(input=below) | Unnest(input=below) | Project(input=below):
+            return _sinks(below)
+    return False
+
+
+def _is_costly(scalar: Scalar) -> bool:
+    return any(isinstance(one, Nested) for one in walk_scalar(scalar))
+
+
+def _into_join(join: Join, parts: tuple[Scalar, ...], plan: Select) -> Plan:
+    left, right = columns(join.left), columns(join.right)
+    keys = list(join.keys)
+    here: list[Scalar] = list(conjuncts(join.condition))
+    to_left: list[Scalar] = []
+    to_right: list[Scalar] = []
+    kept: list[Scalar] = []
+    for part in parts:
+        looks = used(part)
+        if _is_costly(part):
+            kept.append(part)
+        elif not looks & right:
+            to_left.append(part)
+        elif not looks & left:
+            to_right.append(part)
+        elif (pair := _pair(part, left, right)) is not None:
+            keys.append(pair)
+        else:
+            here.append(part)
+    new = replace(
+        join,
+        left=_selected(join.left, tuple(to_left), plan),
+        right=_selected(join.right, tuple(to_right), plan),
+        keys=tuple(keys),
+        condition=conjunction(*here),
+    )
+    return _rebuilt(new, tuple(kept), plan)
+
+
+def _pair(
+    part: Scalar, left: frozenset[str], right: frozenset[str]
+) -> tuple[Scalar, Scalar] | None:
+    match part:
+        case Call(function="=", arguments=(a, b)):
+            if not used(a) & right and not used(b) & left:
+                return a, b
+            if not used(a) & left and not used(b) & right:
+                return b, a
+    return None

@@ -1,0 +1,376 @@
+"""Nested plans become joins: a query in a query is no job in a job.
+
+    project n := count(for t with t.ref = $p.id)      left join on $p.id = ref
+      p                                          =>     p
+                                                        nest by (ref): n := count
+
+A condition that only asks whether there is anything becomes a semi-join or an anti-join. Where the
+nested plan depends on its tuple by more than equal values, it is evaluated for all tuples at once,
+and nested by what tells these apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from xcql.algebra.operators import (
+    Aggregate,
+    Distinct,
+    Join,
+    Merge,
+    Nest,
+    Number,
+    Order,
+    Plan,
+    Project,
+    Select,
+    Unit,
+    Unnest,
+    columns,
+    free,
+    graft,
+    identity,
+    inputs,
+    scalars,
+    used,
+    with_inputs,
+    with_scalars,
+)
+from xcql.algebra.rules.join_keys import join_keys
+from xcql.algebra.scalars import (
+    FALSE,
+    TRUE,
+    Call,
+    Column,
+    Constant,
+    Nested,
+    Scalar,
+    call,
+    conjunction,
+    conjuncts,
+    rebuilt,
+    walk_scalar,
+)
+
+Fresh = Callable[[str], str]
+
+
+def outer_join(plan: Plan, fresh: Fresh) -> Plan:
+    """The plan without nested plans."""
+    plan = with_inputs(plan, *(outer_join(one, fresh) for one in inputs(plan)))
+    if not any(_nested(scalar) for scalar in scalars(plan)):
+        return plan
+    match plan:
+        case Select():
+            return _selected(plan, fresh)
+        case Merge(inputs=several, columns=shared):
+            return _merged(plan, fresh)
+        case Nest() | Join():
+            return _projected_first(plan, fresh)
+    (base,) = inputs(plan)
+    base, known = _joined(base, [one for scalar in scalars(plan) for one in _nested(scalar)], fresh)
+    return with_scalars(with_inputs(plan, base), lambda one: _with_columns(one, known))
+
+
+def _nested(scalar: Scalar) -> list[Nested]:
+    """The outermost nested plans in a scalar."""
+    found: list[Nested] = []
+    pending = [scalar]
+    while pending:
+        here = pending.pop()
+        if isinstance(here, Nested):
+            found.append(here)
+        elif isinstance(here, Call):
+            pending.extend(reversed(here.arguments))
+        else:
+            from xcql.algebra.scalars import parts
+
+            pending.extend(parts(here))
+    return found
+
+
+def _with_columns(scalar: Scalar, known: dict[Nested, Scalar]) -> Scalar:
+    if isinstance(scalar, Nested) and scalar in known:
+        return known[scalar]
+    return rebuilt(scalar, lambda one: _with_columns(one, known))
+
+
+def _merged(plan: Merge, fresh: Fresh) -> Plan:
+    """Each input with the columns that need nested plans."""
+    below = list(plan.inputs)
+    shared: list[tuple[str, tuple[Scalar, ...]]] = []
+    for name, each in plan.columns:
+        row: list[Scalar] = []
+        for index, scalar in enumerate(each):
+            if _nested(scalar):
+                column = fresh(name)
+                below[index] = Project(below[index], column, scalar)
+                scalar = Column(column)
+            row.append(scalar)
+        shared.append((name, tuple(row)))
+    new = replace(plan, inputs=tuple(below), columns=tuple(shared))
+    return outer_join(new, fresh)
+
+
+def _projected_first(plan: Plan, fresh: Fresh) -> Plan:
+    """The scalars with nested plans computed before the operator."""
+    if isinstance(plan, Join):
+        if any(_nested(one) for one in conjuncts(plan.condition)) and plan.kind == "inner":
+            condition = plan.condition
+            return outer_join(Select(replace(plan, condition=TRUE), condition), fresh)
+        left, right = plan.left, plan.right
+        keys = []
+        for a, b in plan.keys:
+            if _nested(a):
+                name = fresh("key")
+                left, a = Project(left, name, a), Column(name)
+            if _nested(b):
+                name = fresh("key")
+                right, b = Project(right, name, b), Column(name)
+            keys.append((a, b))
+        return outer_join(replace(plan, left=left, right=right, keys=tuple(keys)), fresh)
+    assert isinstance(plan, Nest)
+    below = plan.input
+
+    def before(scalar: Scalar) -> Scalar:
+        nonlocal below
+        if not _nested(scalar):
+            return scalar
+        name = fresh("value")
+        below = Project(below, name, scalar)
+        return Column(name)
+
+    new = with_scalars(plan, before)
+    return outer_join(with_inputs(new, below), fresh)
+
+
+# conditions
+
+
+def _selected(plan: Select, fresh: Fresh) -> Plan:
+    base = plan.input
+    rest: list[Scalar] = []
+    for part in conjuncts(plan.condition):
+        joined = _semi_join(base, part, fresh)
+        if joined is not None:
+            base = joined
+        else:
+            rest.append(part)
+    if not rest:
+        return base
+    base, known = _joined(base, [one for part in rest for one in _nested(part)], fresh)
+    condition = conjunction(*(_with_columns(part, known) for part in rest))
+    return Select(base, condition, span=plan.span)
+
+
+def _semi_join(base: Plan, part: Scalar, fresh: Fresh) -> Plan | None:
+    kind = "semi"
+    while isinstance(part, Call) and part.function in ("not", "is_true"):
+        if part.function == "not":
+            kind = "anti" if kind == "semi" else "semi"
+        part = part.arguments[0]
+    if not isinstance(part, Nested) or part.reduction != "exists":
+        return None
+    if isinstance(base, Unit):
+        return None
+    found = _split(part.plan, columns(base), mixed=True)
+    if found is None:
+        return None
+    inner, keys, outside, mixed = found
+    if _depends_on_set(part.plan) and keys:
+        return None
+    right = outer_join(join_keys(inner), fresh)
+    return Join(base, right, keys, conjunction(*outside, *mixed), kind)  # type: ignore[arg-type]
+
+
+def _depends_on_set(plan: Plan) -> bool:
+    match plan:
+        case Number() | Distinct() | Nest() | Merge():
+            return True
+    return any(map(_depends_on_set, inputs(plan)))
+
+
+# values
+
+
+def _joined(base: Plan, nested: list[Nested], fresh: Fresh) -> tuple[Plan, dict[Nested, Scalar]]:
+    """The tuples with what the nested plans give for each, and in which columns."""
+    groups: dict[Plan, list[Nested]] = {}
+    for one in nested:
+        if one not in groups.setdefault(one.plan, []):
+            groups[one.plan].append(one)
+    known: dict[Nested, Scalar] = {}
+    for plan, several in groups.items():
+        base = _with_nest(base, plan, several, known, fresh)
+    return base, known
+
+
+def _with_nest(
+    base: Plan, plan: Plan, several: list[Nested], known: dict[Nested, Scalar], fresh: Fresh
+) -> Plan:
+    fields = tuple((fresh(one.reduction), Aggregate(one.reduction, one.value)) for one in several)
+    for (name, _), one in zip(fields, several, strict=True):
+        known[one] = _or_nothing(Column(name), one)
+    outer = columns(base)
+    values_outer = any(used(one.value) & (outer - columns(plan)) for one in several)
+    looks = free(plan) & outer
+    if not looks and not values_outer:
+        inner = outer_join(join_keys(Nest(plan, (), fields)), fresh)
+        if isinstance(base, Unit):
+            return inner
+        return Join(base, inner, (), TRUE, "left")
+    if not values_outer:
+        found = _split(plan, outer, mixed=False)
+        if found is not None and found[1]:
+            inner, keys, outside, _ = found
+            named = [(fresh("key"), b) for _, b in keys]
+            nest = Nest(inner, tuple(named), fields)
+            pairs = tuple((a, Column(name)) for (a, _), (name, _) in zip(keys, named, strict=True))
+            return Join(
+                base, outer_join(join_keys(nest), fresh), pairs, conjunction(*outside), "left"
+            )
+    # for all tuples at once
+    apart = identity(base)
+    named = [(fresh("key"), one) for one in apart]
+    nest = Nest(graft(plan, base), tuple(named), fields)
+    pairs = tuple((one, Column(name)) for name, one in named)
+    return Join(base, outer_join(join_keys(nest), fresh), pairs, TRUE, "left")
+
+
+def _or_nothing(column: Scalar, nested: Nested) -> Scalar:
+    """What a reduction gives where there is no tuple."""
+    match nested.reduction:
+        case "count":
+            return call("coalesce", column, Constant(0))
+        case "exists":
+            return call("coalesce", column, FALSE)
+        case "join":
+            return call("coalesce", column, Constant(""))
+        case "collect":
+            return call("or_empty", column)
+    return column
+
+
+Split = tuple[Plan, tuple[tuple[Scalar, Scalar], ...], tuple[Scalar, ...], tuple[Scalar, ...]]
+
+
+def _split(plan: Plan, outer: frozenset[str], mixed: bool) -> Split | None:
+    """A plan that looks at the outer tuple only in conditions, and these conditions apart.
+
+    Gives the plan without them, the pairs of equal values (outer, inner), the conditions on the
+    outer tuple alone, and, if `mixed` is allowed, those on both.
+    """
+    keys: list[tuple[Scalar, Scalar]] = []
+    outside: list[Scalar] = []
+    both: list[Scalar] = []
+
+    def without(here: Plan, top: bool) -> Plan | None:
+        if not free(here) & outer:
+            return here
+        match here:
+            case Unit():
+                return here
+            case Select(input=below, condition=condition):
+                made = columns(below)
+                kept: list[Scalar] = []
+                for part in _flat(condition):
+                    looks = used(part) & (outer - made)
+                    if not looks:
+                        kept.append(part)
+                    elif any(isinstance(one, Nested) for one in walk_scalar(part)):
+                        return None
+                    elif not used(part) & made:
+                        outside.append(part)
+                    elif (pair := _equal(part, outer, made)) is not None:
+                        keys.append(pair)
+                    elif mixed and top:
+                        both.append(part)
+                    else:
+                        return None
+                new = without(below, top)
+                if new is None:
+                    return None
+                return Select(new, conjunction(*kept), span=here.span) if kept else new
+            case Join(kind="inner", left=left, right=right, keys=pairs, condition=condition):
+                if not (isinstance(left, Unit) or not columns(left)):
+                    if any(used(a) & (outer - columns(left)) for a, _ in pairs):
+                        return None
+                    if used(condition) & (outer - columns(left) - columns(right)):
+                        return None
+                    new_left = without(left, False) if free(left) & outer else left
+                    new_right = right
+                    if new_left is None or free(right) & outer:
+                        return None
+                    return replace(here, left=new_left, right=new_right)
+                # a look-up for the outer tuple itself
+                new_right = without(right, top)
+                new_left = without(left, top)
+                if new_right is None or not isinstance(new_left, Unit):
+                    return None
+                for a, b in pairs:
+                    keys.append((a, b))
+                for part in conjuncts(condition):
+                    if used(part) & (outer - columns(right)):
+                        if not mixed:
+                            return None
+                        both.append(part)
+                    else:
+                        new_right = Select(new_right, part)
+                return new_right
+            case Project(scalar=scalar) | Unnest(array=scalar):
+                below = here.input
+                if used(scalar) & (outer - columns(below)):
+                    return None
+                new = without(below, top)
+                return None if new is None else with_inputs(here, new)
+            case Order(input=below):
+                new = without(below, top)
+                return None if new is None else with_inputs(here, new)
+            case Number(input=below, partition=partition):
+                before = len(keys)
+                if outside or both:
+                    return None
+                new = without(below, False)
+                if new is None or outside or both:
+                    return None
+                added = tuple(inner for _, inner in keys[before:])
+                return replace(here, input=new, partition=(*added, *partition))
+            case Distinct(input=below, within=within):
+                before = len(keys)
+                new = without(below, False)
+                if new is None or outside or both:
+                    return None
+                added = tuple(inner for _, inner in keys[before:])
+                return replace(here, input=new, within=(*added, *within))
+        return None
+
+    inner = without(plan, True)
+    if inner is None or free(inner) & outer:
+        return None
+    made = columns(inner)
+    if any(not used(b) <= made for _, b in keys):
+        return None
+    return inner, tuple(keys), tuple(outside), tuple(both)
+
+
+def _flat(condition: Scalar) -> list[Scalar]:
+    found: list[Scalar] = []
+    for part in conjuncts(condition):
+        if isinstance(part, Call) and part.function == "is_true":
+            found += _flat(part.arguments[0])
+        else:
+            found.append(part)
+    return found
+
+
+def _equal(
+    part: Scalar, outer: frozenset[str], made: frozenset[str]
+) -> tuple[Scalar, Scalar] | None:
+    match part:
+        case Call(function="=", arguments=(a, b)):
+            if not used(a) & made and not used(b) & (outer - made):
+                return a, b
+            if not used(b) & made and not used(a) & (outer - made):
+                return b, a
+    return None

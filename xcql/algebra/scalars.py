@@ -1,0 +1,180 @@
+"""Scalars: what is computed from the columns of one tuple."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from xcql.algebra.operators import Plan
+
+
+@dataclass(frozen=True, slots=True)
+class Scalar:
+    """A value for each tuple; NULL stands for the empty sequence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column(Scalar):
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Constant(Scalar):
+    """A value known now: None, a truth value, number, string, bytes or instant."""
+
+    value: object
+
+    def __eq__(self, other: object) -> bool:
+        # 1, 1.0 and True are equal in Python, but not here
+        if not isinstance(other, Constant):
+            return NotImplemented
+        return type(self.value) is type(other.value) and self.value == other.value
+
+    def __hash__(self) -> int:
+        return hash((type(self.value), self.value))
+
+
+@dataclass(frozen=True, slots=True)
+class Argument(Scalar):
+    """A value given when the query runs, such as `now`."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Call(Scalar):
+    """An operation on scalars: a function of the dialect, by name."""
+
+    function: str
+    arguments: tuple[Scalar, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Lambda(Scalar):
+    """A function for each element of an array; its parameters are columns of their own."""
+
+    parameters: tuple[str, ...]
+    body: Scalar
+
+
+@dataclass(frozen=True, slots=True)
+class Nested(Scalar):
+    """A plan for this tuple, reduced to one value (reduce, in paper 2).
+
+    `reduction` is `count`, `exists`, `collect` (an array, in the plan's order), `join` (strings put
+    together), `single`, `first`, `sum`, `min`, `max` or `avg`, of `value` for each tuple.
+    """
+
+    plan: Plan
+    reduction: str
+    value: Scalar
+
+
+TRUE, FALSE, NULL = Constant(True), Constant(False), Constant(None)
+NOW = Argument("now")
+
+
+def call(function: str, *arguments: Scalar) -> Call:
+    return Call(function, arguments)
+
+
+def conjunction(*conditions: Scalar) -> Scalar:
+    """All of the conditions.
+
+    >>> conjunction(TRUE, Column("a"), TRUE)
+    Column(name='a')
+    """
+    known: list[Scalar] = []
+    for condition in conditions:
+        for one in conjuncts(condition):
+            if one == FALSE:
+                return FALSE
+            if one not in known:
+                known.append(one)
+    if not known:
+        return TRUE
+    return known[0] if len(known) == 1 else Call("and", tuple(known))
+
+
+def conjuncts(condition: Scalar) -> tuple[Scalar, ...]:
+    """The conditions that all have to hold."""
+    if condition == TRUE:
+        return ()
+    if isinstance(condition, Call) and condition.function == "and":
+        return tuple(part for one in condition.arguments for part in conjuncts(one))
+    return (condition,)
+
+
+def disjunction(*conditions: Scalar) -> Scalar:
+    known = [condition for condition in conditions if condition != FALSE]
+    if TRUE in known:
+        return TRUE
+    if not known:
+        return FALSE
+    return known[0] if len(known) == 1 else Call("or", tuple(known))
+
+
+def negation(condition: Scalar) -> Scalar:
+    """Not, of a condition that is never NULL."""
+    if condition in (TRUE, FALSE):
+        return FALSE if condition == TRUE else TRUE
+    if isinstance(condition, Call) and condition.function == "not":
+        return condition.arguments[0]
+    return call("not", condition)
+
+
+def field(value: Scalar, name: str) -> Scalar:
+    return call("field", value, Constant(name))
+
+
+def case(*branches: tuple[Scalar, Scalar], otherwise: Scalar = NULL) -> Scalar:
+    """The value of the first condition that holds."""
+    kept: list[tuple[Scalar, Scalar]] = []
+    for condition, value in branches:
+        if condition == TRUE:
+            otherwise = value
+            break
+        if condition != FALSE:
+            kept.append((condition, value))
+    if not kept:
+        return otherwise
+    return Call("case", (*(part for branch in kept for part in branch), otherwise))
+
+
+def parts(scalar: Scalar) -> tuple[Scalar, ...]:
+    """The scalars right inside of one; plans are not looked into."""
+    match scalar:
+        case Call(arguments=arguments):
+            return arguments
+        case Lambda(body=body):
+            return (body,)
+        case Nested(value=value):
+            return (value,)
+    return ()
+
+
+def rebuilt(scalar: Scalar, change: Callable[[Scalar], Scalar]) -> Scalar:
+    """The scalar with `change` applied to the scalars right inside of it."""
+    match scalar:
+        case Call(arguments=arguments):
+            changed = tuple(change(one) for one in arguments)
+            same = all(new is old for new, old in zip(changed, arguments, strict=True))
+            return scalar if same else replace(scalar, arguments=changed)
+        case Lambda(body=body):
+            new = change(body)
+            return scalar if new is body else replace(scalar, body=new)
+        case Nested(value=value):
+            new = change(value)
+            return scalar if new is value else replace(scalar, value=new)
+    return scalar
+
+
+def walk_scalar(scalar: Scalar) -> Iterator[Scalar]:
+    """The scalar and all inside of it, except inside nested plans."""
+    pending = [scalar]
+    while pending:
+        here = pending.pop()
+        yield here
+        pending.extend(parts(here))

@@ -1,0 +1,25 @@
+"""Columns replaced by the scalars that they are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from xcql.algebra.operators import Plan, inputs, used, with_inputs, with_scalars
+from xcql.algebra.scalars import Column, Nested, Scalar, rebuilt
+
+
+def substituted(scalar: Scalar, known: Mapping[str, Scalar]) -> Scalar:
+    """The scalar with columns replaced, in nested plans too."""
+    if not known or used(scalar).isdisjoint(known):
+        return scalar
+    match scalar:
+        case Column(name=name):
+            return known.get(name, scalar)
+        case Nested(plan=plan, reduction=reduction, value=value):
+            return Nested(substituted_plan(plan, known), reduction, substituted(value, known))
+    return rebuilt(scalar, lambda one: substituted(one, known))
+
+
+def substituted_plan(plan: Plan, known: Mapping[str, Scalar]) -> Plan:
+    below = tuple(substituted_plan(one, known) for one in inputs(plan))
+    return with_scalars(with_inputs(plan, *below), lambda one: substituted(one, known))

@@ -1,0 +1,389 @@
+"""What can be read of nodes: values, text, order, lifespans."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from xcql.algebra.operators import Merge, Plan, SortKey, Unit, Unnest
+from xcql.algebra.scalars import (
+    NOW,
+    NULL,
+    Call,
+    Column,
+    Constant,
+    Nested,
+    Scalar,
+    call,
+    case,
+    field,
+)
+from xcql.compile.items import (
+    Atomic,
+    Attribute,
+    Dynamic,
+    Element,
+    Inner,
+    Item,
+    Markup,
+    StreamDocument,
+    StreamElement,
+    Text,
+    Window,
+)
+from xcql.compile.result import NotNative
+from xcql.compile.scope import Scope
+from xcql.compile.values import Leaf, Value, leaves
+from xcql.model.time import START as START_OF_TIME
+
+START = Constant(START_OF_TIME)
+# stands for `now` where the latest of several ends is looked for
+FOR_EVER = call("instant", Constant("9999-12-31T23:59:59.999999"))
+
+Lifespan = tuple[Scalar, Scalar]
+ALWAYS: Lifespan = (NULL, NULL)
+
+
+def has_holes(node: StreamElement | StreamDocument, scope: Scope) -> bool:
+    """Whether fillers can stand below the node."""
+    graph = scope.compilation.graphs[node.stream]
+    if isinstance(node, StreamDocument):
+        return True
+    return bool(graph.fragmented_below(*node.tags))
+
+
+def is_fragmented(node: StreamElement, scope: Scope) -> bool:
+    graph = scope.compilation.graphs[node.stream]
+    return node.is_filler and all(graph.is_fragmented(tag) for tag in node.tags)
+
+
+def span_of(node: StreamElement, scope: Scope) -> tuple[Scalar, Scalar]:
+    """Where in the filler's bytes the element stands: start and length."""
+    if node.is_filler:
+        return Constant(0), call("octet_length", node.column("raw"))
+    scope.compilation.demand(node, "_start")
+    scope.compilation.demand(node, "_length")
+    return field(node.struct, "_start"), field(node.struct, "_length")
+
+
+def node_key(item: Item, scope: Scope) -> Scalar | None:
+    """What identifies a node, and orders it as its document does; None where nothing does."""
+    match item:
+        case StreamDocument():
+            return Constant(b"")
+        case StreamElement(is_filler=True):
+            return item.column("key")
+        case StreamElement():
+            scope.compilation.demand(item, "_start")
+            return call("node_key", item.column("key"), field(item.struct, "_start"))
+        case Attribute(name=name, owner=StreamElement() as owner):
+            above = node_key(owner, scope)
+            assert above is not None
+            return call("key_below", above, Constant(f"\0@{name}"))
+        case Text(owner=StreamElement() as owner):
+            above = node_key(owner, scope)
+            assert above is not None
+            return call("key_below", above, Constant("\0text"))
+    return None
+
+
+# text
+
+
+def element_text(node: StreamElement, scope: Scope) -> Scalar:
+    """The string value of an element that has it in a column."""
+    scope.compilation.demand(node, "_text")
+    return field(node.struct, "_text")
+
+
+def string_value(item: Item, scope: Scope) -> Scalar:
+    """The string value of a node, or an atomic value as a string."""
+    match item:
+        case Atomic():
+            from xcql.compile.casts import to_string
+
+            return to_string(item)
+        case StreamElement():
+            if item.shape.has_text and not has_holes(item, scope):
+                return element_text(item, scope)
+            return call("xpath_string", serialised(item, scope), Constant("string(/)"))
+        case StreamDocument():
+            raise NotNative("the text of a whole stream")
+        case Attribute(scalar=scalar) | Text(scalar=scalar):
+            return scalar
+        case Element():
+            from xcql.compile.constructed import constructed_string
+
+            return constructed_string(item, scope)
+        case Markup(value=value):
+            return value
+        case Inner(owner=owner, xpath=xpath):
+            raise NotNative("the text of elements inside of mixed content")
+        case Dynamic():
+            raise NotNative("the value of what has no native form")
+    raise NotNative("a function as text")
+
+
+def attribute_of(node: StreamElement, name: str, scope: Scope) -> Scalar | None:
+    """The value of an attribute, NULL where an element has none; None where none has."""
+    if name in ("vtFrom", "vtTo") and is_fragmented(node, scope):
+        begin, end = own_lifespan(node, scope)
+        if name == "vtFrom":
+            return call("coalesce", call("time_text", begin), Constant("start"))
+        return call("coalesce", call("time_text", end), Constant("now"))
+    column = node.shape.attributes.get(name)
+    if column is None:
+        return None
+    scope.compilation.demand(node, column)
+    return field(node.struct, column)
+
+
+def inner_xml(node: StreamElement, scope: Scope) -> Scalar:
+    """The bytes of an element as text, with nothing added."""
+    if node.is_filler:
+        return call("text_of_bytes", node.column("raw"))
+    start, length = span_of(node, scope)
+    return call("text_of_span", node.column("raw"), start, length)
+
+
+def serialised(item: Item, scope: Scope) -> Scalar:
+    """The item as text, by the xml output method."""
+    match item:
+        case Atomic() | Text():
+            return call("escape_text", string_value(item, scope))
+        case Attribute(name=name, scalar=scalar):
+            if name.startswith("Q{"):
+                raise NotNative("an attribute in a namespace by itself")
+            return call(
+                "concat", Constant(f'{name}="'), call("escape_attribute", scalar), Constant('"')
+            )
+        case StreamElement():
+            return _element_xml(item, scope)
+        case StreamDocument():
+            tops = below_document(item, scope)
+            if len(tops) != 1:
+                raise NotNative("a stream without a root")
+            leaf = tops[0]
+            return Nested(leaf.plan, "join", serialised(leaf.item, scope))
+        case Element():
+            from xcql.compile.constructed import constructed_xml
+
+            return constructed_xml(item, scope)
+        case Markup(text=text):
+            return text
+        case Dynamic(scalar=scalar):
+            return call("dynamic_text", scalar)
+        case Inner():
+            raise NotNative("elements inside of mixed content as XML")
+    raise NotNative("a function as XML")
+
+
+def below_document(document: StreamDocument, scope: Scope) -> list[Leaf]:
+    from xcql.compile.paths import axis_from
+    from xcql.syntax.path import Wildcard
+
+    span = scope.compilation.module.span
+    return axis_from(Leaf(Unit(), document), "child", Wildcard(span=span), scope, span)
+
+
+def _uses_namespaces(node: StreamElement, scope: Scope) -> bool:
+    tags = scope.compilation.catalog.streams[node.stream]
+    if any(tag.name.uri for tag in tags.tags):
+        return True
+    from xcql.shred.shape import walk
+
+    return any(
+        attribute.name.startswith("Q{")
+        for slot in tags.slots.values()
+        for one in walk(slot)
+        for attribute in one.attributes
+    )
+
+
+def _element_xml(node: StreamElement, scope: Scope) -> Scalar:
+    if not node.is_filler and _uses_namespaces(node, scope):
+        raise NotNative("an element whose namespaces are declared further up")
+    if not has_holes(node, scope):
+        text = inner_xml(node, scope)
+        return _start_completed(node, text, scope)
+    return _with_holes_filled(node, scope)
+
+
+def _start_completed(node: StreamElement, text: Scalar, scope: Scope) -> Scalar:
+    """The text of an element with what its start tag lacks: namespaces around, its lifespan."""
+    if is_fragmented(node, scope):
+        begin, end = own_lifespan(node, scope)
+        own = node.shape.attributes
+        if "vtFrom" in own or "vtTo" in own:
+            text = call("without_lifespan", text)
+        return call(
+            "with_lifespan",
+            text,
+            node.column("namespaces"),
+            call("coalesce", call("time_text", begin), Constant("start")),
+            call("coalesce", call("time_text", end), Constant("now")),
+        )
+    if node.is_filler:
+        return call("with_namespaces", text, node.column("namespaces"))
+    return call("with_namespaces", text, node.column("namespaces"))
+
+
+def _with_holes_filled(node: StreamElement, scope: Scope) -> Scalar:
+    """The text with what stands in the holes: pieces between holes and children, put together."""
+    compilation = scope.compilation
+    piece, at = compilation.fresh("piece"), compilation.fresh("piece_at")
+    start, length = span_of(node, scope)
+    pieces = Unnest(
+        Unit(), call("pieces", node.column("raw"), node.column("holes"), start, length), piece, at
+    )
+    position, text = field(Column(piece), "position"), field(Column(piece), "text")
+    first = call("=", position, Constant(-1))
+    own_text = case((first, _start_completed(node, text, scope)), otherwise=text)
+    plans: list[Plan] = [pieces]
+    positions: list[Scalar] = [position]
+    parts: list[Scalar] = [Constant(1)]
+    numbers: list[Scalar] = [Constant(0)]
+    texts: list[Scalar] = [own_text]
+    for leaf in filler_children(node, scope):
+        child = leaf.item
+        assert isinstance(child, StreamElement)
+        plans.append(leaf.plan)
+        positions.append(child.column("offset"))
+        parts.append(Constant(0))
+        numbers.append(child.column("number"))
+        texts.append(serialised(child, scope))
+    names = [compilation.fresh(name) for name in ("position", "part", "number", "text")]
+    shared = tuple(
+        zip(
+            names,
+            (tuple(each_) for each_ in (positions, parts, numbers, texts)),
+            strict=True,
+        )
+    )
+    by = tuple(SortKey(Column(name), "number") for name in names[:3])
+    return Nested(Merge(tuple(plans), shared, by), "join", Column(names[3]))
+
+
+_DEPTH = 40
+
+
+def filler_children(node: StreamElement, scope: Scope) -> list[Leaf]:
+    """The fillers in the holes of an element, wherever below it the holes stand."""
+    from xcql.compile.paths import _StreamSteps
+    from xcql.syntax.path import Wildcard
+
+    graph = scope.compilation.graphs[node.stream]
+    span = scope.compilation.module.span
+    if len(graph.below(node.tags[0])) and any(
+        id in graph.below(id) for id in graph.fragmented_below(*node.tags)
+    ):
+        raise NotNative("fillers that stand inside fillers of the same tag")
+    steps = _StreamSteps(scope, Wildcard(span=span), span)
+    holes: frozenset[str] = frozenset().union(
+        *(steps._holes_below(graph, tag) for tag in node.tags)
+    )
+    return steps.follow(Leaf(Unit(), node), tuple(sorted(holes)), is_child=False)
+
+
+# lifespans: begin and end, NULL for `start` and `now`
+
+
+def own_lifespan(node: StreamElement, scope: Scope) -> Lifespan:
+    """The lifespan of a filler's element, clipped to what it was projected to."""
+    if node.lifespan is not None:
+        return node.lifespan
+    begin, end = node.column("vtFrom"), node.column("vtTo")
+    return (begin, end) if node.window is None else clipped((begin, end), node.window)
+
+
+def clipped(lifespan: Lifespan, window: Window) -> Lifespan:
+    begin, end = lifespan
+    clipped_begin = call("greatest", call("coalesce", begin, START), window.begin)
+    return (
+        call("nullif", clipped_begin, START),
+        call("least", call("coalesce", end, NOW), window.end),
+    )
+
+
+def lifespan(item: Item, scope: Scope) -> Lifespan:
+    """The lifespan of an item: its own, or what covers its elements'."""
+    match item:
+        case StreamElement():
+            if is_fragmented(item, scope):
+                return own_lifespan(item, scope)
+            if not has_holes(item, scope):
+                return ALWAYS
+            from xcql.compile.paths import axis_from
+            from xcql.syntax.path import Wildcard
+
+            span = scope.compilation.module.span
+            below = axis_from(Leaf(Unit(), item), "child", Wildcard(span=span), scope, span)
+            return cover(below, scope)
+        case StreamDocument():
+            return cover(below_document(item, scope), scope)
+        case Element(attributes=attributes, content=content):
+            own = {attribute.name: attribute.scalar for attribute in attributes}
+            if "vtFrom" in own and "vtTo" in own:
+                return (
+                    call("lifespan_bound", own["vtFrom"], Constant("start")),
+                    call("lifespan_bound", own["vtTo"], Constant("now")),
+                )
+            found = [leaf for value in content for leaf in leaves(value)]
+            return cover(
+                [
+                    leaf
+                    for leaf in found
+                    if isinstance(leaf.item, Element | StreamElement | StreamDocument)
+                ],
+                scope,
+            )
+    return ALWAYS
+
+
+def cover(found: Sequence[Leaf], scope: Scope) -> Lifespan:
+    """The smallest interval that covers the lifespans of all these; always, if there are none."""
+    begins: list[Scalar] = []
+    ends: list[Scalar] = []
+    for leaf in found:
+        begin, end = lifespan(leaf.item, scope)
+        begin = START if begin == NULL else call("coalesce", begin, START)
+        end = FOR_EVER if end == NULL else call("coalesce", end, FOR_EVER)
+        if isinstance(leaf.plan, Unit):
+            begins.append(begin)
+            ends.append(end)
+        else:
+            begins.append(Nested(leaf.plan, "min", begin))
+            ends.append(Nested(leaf.plan, "max", end))
+    if not begins or (START in begins and FOR_EVER in ends):
+        return ALWAYS
+    begin = begins[0] if len(begins) == 1 else Call("least", tuple(begins))
+    end = ends[0] if len(ends) == 1 else Call("greatest", tuple(ends))
+    return call("nullif", begin, START), call("nullif", end, FOR_EVER)
+
+
+def atomized(item: Item, scope: Scope) -> Atomic:
+    """The typed value of an item."""
+    match item:
+        case Atomic():
+            return item
+        case Attribute(scalar=scalar, type=type_):
+            return Atomic(scalar, type_)
+        case Markup(value=value):
+            return Atomic(value, "xs:string")
+    return Atomic(string_value(item, scope), "xs:untypedAtomic")
+
+
+def data(value: Value, scope: Scope) -> Value:
+    """The value atomized."""
+    from xcql.compile.mapping import mapped_items
+
+    return mapped_items(value, lambda item: atomized(item, scope))
+
+
+def is_node(item: Item) -> bool:
+    return isinstance(
+        item, StreamDocument | StreamElement | Attribute | Text | Inner | Element | Markup
+    )
+
+
+def elements_of(values: Iterable[Value]) -> list[Leaf]:
+    return [leaf for value in values for leaf in leaves(value)]

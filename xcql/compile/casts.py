@@ -1,0 +1,278 @@
+"""Atomic types: how values are written, read, and promoted."""
+
+from __future__ import annotations
+
+from xcql.algebra.scalars import NULL, Call, Constant, Scalar, call, case
+from xcql.compile.items import Atomic, Item
+from xcql.compile.result import NotNative
+from xcql.compile.scope import Scope
+from xcql.compile.values import Value, at_most_one, count, gather, leaves, single_scalar
+from xcql.source import Span
+
+XS = "http://www.w3.org/2001/XMLSchema"
+STRINGS = frozenset({"xs:string", "xs:untypedAtomic", "xs:anyURI"})
+INTEGERS = frozenset(
+    f"xs:{name}"
+    for name in (
+        "integer",
+        "long",
+        "int",
+        "short",
+        "byte",
+        "nonNegativeInteger",
+        "positiveInteger",
+        "unsignedLong",
+        "unsignedInt",
+        "unsignedShort",
+        "unsignedByte",
+        "nonPositiveInteger",
+        "negativeInteger",
+    )
+)
+NUMBERS = INTEGERS | {"xs:decimal", "xs:double", "xs:float"}
+INSTANTS = frozenset({"xs:dateTime", "xs:date"})
+_SUPPORTED = STRINGS | {
+    "xs:integer",
+    "xs:decimal",
+    "xs:double",
+    "xs:boolean",
+    "xs:dateTime",
+    "xs:date",
+    "xs:dayTimeDuration",
+    "xs:yearMonthDuration",
+}
+
+
+def to_string(item: Atomic) -> Scalar:
+    """An atomic value as xs:string writes it."""
+    value = item.scalar
+    match item.type:
+        case type_ if type_ in STRINGS:
+            return value
+        case "xs:double":
+            return call("double_text", value)
+        case "xs:decimal":
+            return call("decimal_text", value)
+        case "xs:dateTime":
+            return call("zoned_time_text", value, item.zone or Constant(""))
+        case "xs:date":
+            return call("zoned_date_text", value, item.zone or Constant(""))
+        case "xs:dayTimeDuration":
+            return call("day_time_text", value)
+        case "xs:yearMonthDuration":
+            return call("year_month_text", value)
+        case "xs:boolean" | "xs:integer":
+            return call("to_string", value)
+    raise NotNative(f"{item.type} as text")
+
+
+def cast(item: Atomic, target: str, scope: Scope, span: Span) -> Atomic:
+    """The value in another type; where it cannot be, the query fails with FORG0001."""
+    if item.type == target:
+        return item
+    if target in ("xs:string", "xs:untypedAtomic"):
+        return Atomic(to_string(item), target)
+    if target not in _SUPPORTED or item.type not in _SUPPORTED:
+        raise NotNative(f"a cast from {item.type} to {target}", span)
+    if item.type in STRINGS:
+        return _parsed(item, target, scope, span)
+    value = item.scalar
+    match item.type, target:
+        case "xs:integer" | "xs:decimal", "xs:double":
+            return Atomic(call("to_double", value), target)
+        case "xs:integer", "xs:decimal":
+            return Atomic(call("to_decimal", value), target)
+        case "xs:decimal", "xs:integer":
+            return Atomic(call("to_integer", value), target)
+        case "xs:double", "xs:integer" | "xs:decimal":
+            bad = scope.compilation.error(
+                "FOCA0002", "'{}' is no number that fits here", span, call("double_text", value)
+            )
+            fits = call("is_finite", value)
+            convert = "to_integer" if target == "xs:integer" else "double_to_decimal"
+            return Atomic(
+                case((call("is_null", value), NULL), (fits, call(convert, value)), otherwise=bad),
+                target,
+            )
+        case "xs:integer" | "xs:decimal" | "xs:double", "xs:boolean":
+            return Atomic(number_truth(item), target)
+        case "xs:boolean", "xs:integer" | "xs:double" | "xs:decimal":
+            return Atomic(
+                call(
+                    {
+                        "xs:integer": "to_integer",
+                        "xs:double": "to_double",
+                        "xs:decimal": "to_decimal",
+                    }[target],
+                    call("to_int", value),
+                ),
+                target,
+            )
+        case "xs:dateTime", "xs:date":
+            if item.zone is not None and item.zone != Constant("Z"):
+                raise NotNative("a date of a time with a zone", span)
+            return Atomic(call("to_date", value), target, item.zone)
+        case "xs:date", "xs:dateTime":
+            if item.zone is not None and item.zone != Constant("Z"):
+                raise NotNative("a time of a date with a zone", span)
+            return Atomic(call("to_instant", value), target, item.zone)
+    raise NotNative(f"a cast from {item.type} to {target}", span)
+
+
+def _parsed(item: Atomic, target: str, scope: Scope, span: Span) -> Atomic:
+    """A string read as a value of another type."""
+    text = item.scalar
+    name = target.removeprefix("xs:")
+    bad = scope.compilation.error("FORG0001", f"'{{}}' is no {target}", span, text)
+    if target == "xs:anyURI":
+        return Atomic(call("collapsed", text), target)
+    known = _known(text, target)
+    if known is not None:
+        return known
+    checked = case(
+        (call(f"is_{name}_text", text), call(f"parse_{name}", text)),
+        (call("is_not_null", text), bad),
+    )
+    zone = call("zone_of", text) if target in INSTANTS else None
+    return Atomic(checked, target, zone)
+
+
+def _known(text: Scalar, target: str) -> Atomic | None:
+    """A constant, read now."""
+    if not isinstance(text, Constant) or not isinstance(text.value, str):
+        return None
+    from elementpath import datatypes as ep
+
+    try:
+        match target:
+            case "xs:integer":
+                return Atomic(Constant(int(text.value)), target)
+            case "xs:dateTime":
+                read = ep.DateTime10.fromstring(text.value.strip())
+                zone = text.value.strip()[19:].lstrip(".0123456789")
+                moment = read.dt
+                return Atomic(Constant(_in_utc(moment)), target, Constant(_zone(zone)))
+    except (ValueError, TypeError, OverflowError):
+        return None
+    return None
+
+
+def _zone(zone: str) -> str:
+    return "Z" if zone in ("+00:00", "-00:00") else zone
+
+
+def _in_utc(moment):  # type: ignore[no-untyped-def]
+    from datetime import datetime
+
+    plain = datetime(
+        moment.year,
+        moment.month,
+        moment.day,
+        moment.hour,
+        moment.minute,
+        moment.second,
+        moment.microsecond,
+    )
+    if moment.tzinfo is None:
+        return plain
+    offset = moment.utcoffset()
+    return (plain - offset).replace(tzinfo=None) if offset else plain.replace(tzinfo=None)
+
+
+def castable(item: Atomic, target: str, span: Span) -> Scalar:
+    """Whether a value that is there can be cast."""
+    if item.type == target or target in ("xs:string", "xs:untypedAtomic"):
+        return Constant(True)
+    if item.type in STRINGS and target in _SUPPORTED:
+        name = target.removeprefix("xs:")
+        return call(f"is_{name}_text", item.scalar)
+    if item.type in NUMBERS and target in NUMBERS:
+        if item.type == "xs:double" and target != "xs:double":
+            return call("is_finite", item.scalar)
+        return Constant(True)
+    raise NotNative(f"whether {item.type} can be cast to {target}", span)
+
+
+def number_truth(item: Atomic) -> Scalar:
+    """The effective boolean value of a number."""
+    if item.type == "xs:double":
+        return Call(
+            "and",
+            (call("<>", item.scalar, Constant(0)), call("not", call("is_nan", item.scalar))),
+        )
+    return call("<>", item.scalar, Constant(0))
+
+
+def number(item: Atomic, scope: Scope, span: Span) -> Atomic:
+    """An operand of arithmetic: untyped data counts as xs:double."""
+    if item.type == "xs:untypedAtomic":
+        return cast(item, "xs:double", scope, span)
+    return item
+
+
+def common_number(types: list[str]) -> str:
+    """The type that numbers of several types are promoted to."""
+    for type_ in ("xs:double", "xs:float", "xs:decimal"):
+        if type_ in types:
+            return type_
+    return "xs:integer"
+
+
+def one_atomic(
+    value: Value, scope: Scope, span: Span, what: str = "one value at most"
+) -> Atomic | None:
+    """The value as one atomic item; NULL where it is empty, None where it always is.
+
+    More than one item is XPTY0004.
+    """
+    from xcql.compile.access import atomized, data
+
+    kinds: dict[str, None] = {}
+    zones: set[Scalar | None] = set()
+    for leaf in leaves(value):
+        item = atomized(leaf.item, scope)
+        kinds[item.type] = None
+        zones.add(item.zone)
+    if not kinds:
+        return None
+    types = list(kinds)
+    if len(types) == 1:
+        type_ = types[0]
+    elif all(one in NUMBERS for one in types):
+        type_ = common_number(types)
+    elif all(one in STRINGS for one in types):
+        type_ = "xs:string"
+    else:
+        raise NotNative("a value of several types", span)
+
+    def read(item: Item) -> Scalar:
+        found = atomized(item, scope)
+        return cast(found, type_, scope, span).scalar
+
+    zone: Scalar | None = None
+    if type_ in INSTANTS and zones != {None}:
+        if len(zones) == 1:
+            (zone,) = zones
+            if not isinstance(zone, Constant):
+                if not at_most_one(value):
+                    raise NotNative("times with zones from a sequence", span)
+                zone = single_scalar(
+                    data(value, scope),
+                    lambda item: item.zone or Constant(""),  # type: ignore[attr-defined]
+                )
+        else:
+            raise NotNative("times with several zones", span)
+    return Atomic(single(value, read, scope, span, what), type_, zone)
+
+
+def single(value: Value, read, scope: Scope, span: Span, what: str) -> Scalar:  # type: ignore[no-untyped-def]
+    """A scalar of the only item; XPTY0004 where there are several."""
+    if at_most_one(value):
+        return single_scalar(value, read)
+    too_many = scope.compilation.error(
+        "XPTY0004",
+        f"a sequence of {{}} items, where {what} is needed",
+        span,
+        call("to_string", count(value)),
+    )
+    return call("only", gather(value, read), too_many)

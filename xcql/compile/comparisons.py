@@ -1,0 +1,281 @@
+"""Comparisons, and what counts as true."""
+
+from __future__ import annotations
+
+from xcql.algebra.operators import Select, columns
+from xcql.algebra.scalars import (
+    FALSE,
+    Call,
+    Constant,
+    Nested,
+    Scalar,
+    call,
+    conjunction,
+    disjunction,
+)
+from xcql.compile.access import atomized, is_node, node_key
+from xcql.compile.casts import (
+    INSTANTS,
+    NUMBERS,
+    STRINGS,
+    cast,
+    common_number,
+    number_truth,
+    one_atomic,
+)
+from xcql.compile.items import Atomic, Item
+from xcql.compile.result import NotNative
+from xcql.compile.scope import Scope, compiles, value_of
+from xcql.compile.values import (
+    EMPTY,
+    Concat,
+    Each,
+    Leaf,
+    Merged,
+    Single,
+    Value,
+    apart,
+    at_most_one,
+    condition_of,
+    exists,
+    guarded,
+    is_optional,
+    leaves,
+    replaced,
+    single_scalar,
+)
+from xcql.source import Span
+from xcql.syntax.operators import Comparison
+
+_GENERAL = {"=": "=", "!=": "<>", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
+_VALUE = {"eq": "=", "ne": "<>", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
+
+
+@compiles(Comparison)
+def _comparison(expr: Comparison, scope: Scope) -> Value:
+    left = value_of(expr.left, scope)
+    right = value_of(expr.right, scope)
+    if expr.op in _GENERAL:
+        found = general(_GENERAL[expr.op], left, right, scope, expr.span)
+        return Single(Atomic(found, "xs:boolean"))
+    if expr.op in _VALUE:
+        a = one_atomic(left, scope, expr.left.span)
+        b = one_atomic(right, scope, expr.right.span)
+        if a is None or b is None:
+            return EMPTY
+        a, b = (
+            Atomic(one.scalar, "xs:string", one.zone) if one.type == "xs:untypedAtomic" else one
+            for one in (a, b)
+        )
+        return nullable(
+            compared(_VALUE[expr.op], a, b, scope, expr.span), "xs:boolean", left, right
+        )
+    return _nodes_compared(expr, left, right, scope)
+
+
+def nullable(scalar: Scalar, type_: str, *operands: Value) -> Value:
+    """An atomic value that is empty where an operand is."""
+    item = Single(Atomic(scalar, type_))
+    if all(isinstance(one, Single) for one in operands):
+        return item
+    return guarded(call("is_not_null", scalar), item)
+
+
+def _nodes_compared(expr: Comparison, left: Value, right: Value, scope: Scope) -> Value:
+    def key(item: Item) -> Scalar:
+        found = node_key(item, scope)
+        if found is None:
+            raise NotNative("the identity of these nodes is not known", expr.span)
+        return found
+
+    if left == EMPTY or right == EMPTY:
+        return EMPTY
+    if not (at_most_one(left) and at_most_one(right)):
+        raise NotNative("a comparison of nodes that may be several", expr.span)
+    kinds = {type(leaf.item) for value in (left, right) for leaf in leaves(value)}
+    streams = {
+        getattr(leaf.item, "stream", None) for value in (left, right) for leaf in leaves(value)
+    }
+    windows = {
+        getattr(leaf.item, "window", None) for value in (left, right) for leaf in leaves(value)
+    }
+    if len(kinds) > 1 or len(streams) > 1 or windows != {None}:
+        raise NotNative("a comparison of nodes of several trees", expr.span)
+    sign = {"is": "=", "<<": "<", ">>": ">"}[expr.op]
+    scalar = call(sign, single_scalar(left, key), single_scalar(right, key))
+    return nullable(scalar, "xs:boolean", left, right)
+
+
+def general(sign: str, left: Value, right: Value, scope: Scope, span: Span) -> Scalar:
+    """Whether some items of the two values compare so; never NULL."""
+    found = []
+    for a in leaves(left):
+        for b in leaves(right):
+            found.append(_some(sign, a, b, scope, span))
+    return disjunction(*found)
+
+
+def _some(sign: str, a: Leaf, b: Leaf, scope: Scope, span: Span) -> Scalar:
+    one, known_one = _optional(a)
+    other, known_other = _optional(b)
+    x, y = atomized(a.item, scope), atomized(b.item, scope)
+    if known_one is not None:
+        x = _with(x, known_one)
+    if known_other is not None:
+        y = _with(y, known_other)
+    condition = compared(sign, *_general_pair(x, y, scope, span), scope, span)
+    if known_one is not None and known_other is not None:
+        return call("is_true", conjunction(*_beside(condition, one, other)))
+    if known_one is not None:
+        inner = Nested(Select(b.plan, condition), "exists", Constant(True))
+        return conjunction(one, inner)
+    if known_other is not None:
+        inner = Nested(Select(a.plan, condition), "exists", Constant(True))
+        return conjunction(other, inner)
+    # a pair of one tuple of each
+    value = apart(Each(b.plan, Single(b.item)), columns(a.plan) | scope.taken)
+    (second,) = leaves(value)
+    y = atomized(second.item, scope)
+    condition = compared(sign, *_general_pair(x, y, scope, span), scope, span)
+    inner = Nested(Select(second.plan, condition), "exists", Constant(True))
+    return Nested(Select(a.plan, inner), "exists", Constant(True))
+
+
+def _beside(condition: Scalar, *guards: Scalar) -> tuple[Scalar, ...]:
+    """The condition and its guards, without those that it implies, since NULL is not true."""
+    from xcql.algebra.scalars import conjuncts, walk_scalar
+
+    inside = set(walk_scalar(condition))
+    kept = [
+        guard
+        for one in guards
+        for guard in conjuncts(one)
+        if not (
+            isinstance(guard, Call)
+            and guard.function in ("is_not_null", "present")
+            and guard.arguments[0] in inside
+            and _is_strict(condition)
+        )
+    ]
+    return (*kept, condition)
+
+
+def _is_strict(condition: Scalar) -> bool:
+    return isinstance(condition, Call) and condition.function in ("=", "<", "<=", ">", ">=", "<>")
+
+
+def _optional(leaf: Leaf):  # type: ignore[no-untyped-def]
+    if is_optional(leaf.plan):
+        return condition_of(leaf.plan)
+    return None, None
+
+
+def _with(item: Atomic, known: dict[str, Scalar]) -> Atomic:
+    return Atomic(replaced(item.scalar, known), item.type, item.zone)
+
+
+def _general_pair(a: Atomic, b: Atomic, scope: Scope, span: Span) -> tuple[Atomic, Atomic]:
+    """Untyped data take the type of what they are compared with."""
+    if a.type == "xs:untypedAtomic" and b.type == "xs:untypedAtomic":
+        return Atomic(a.scalar, "xs:string"), Atomic(b.scalar, "xs:string")
+    if a.type == "xs:untypedAtomic":
+        return cast(a, _partner(b.type), scope, span), b
+    if b.type == "xs:untypedAtomic":
+        return a, cast(b, _partner(a.type), scope, span)
+    return a, b
+
+
+def _partner(type_: str) -> str:
+    if type_ in NUMBERS:
+        return "xs:double"
+    return "xs:string" if type_ in STRINGS else type_
+
+
+def compared(sign: str, a: Atomic, b: Atomic, scope: Scope, span: Span) -> Scalar:
+    """A comparison of two values; NULL where one of them is."""
+    if a.type in NUMBERS and b.type in NUMBERS:
+        type_ = common_number([a.type, b.type])
+        x, y = (cast(one, type_, scope, span).scalar for one in (a, b))
+        plain = call(sign, x, y)
+        if type_ != "xs:double":
+            return plain
+        # in SQL NaN equals itself, and is more than any number
+        doubtful = {"=": x, "<>": x, ">": x, ">=": x, "<": y, "<=": y}[sign]
+        if isinstance(doubtful, Constant):
+            doubtful = y if doubtful is x and sign in ("=", "<>") else doubtful
+        if _is_number(doubtful):
+            return plain
+        nan = call("is_nan", doubtful)
+        if sign == "<>":
+            return Call("or", (plain, nan))
+        return Call("and", (plain, call("not", nan)))
+    same = a.type == b.type or (a.type in STRINGS and b.type in STRINGS)
+    if not same or a.type not in STRINGS | INSTANTS | {
+        "xs:boolean",
+        "xs:dayTimeDuration",
+        "xs:yearMonthDuration",
+    }:
+        raise NotNative(f"a comparison of {a.type} with {b.type}", span)
+    return call(sign, a.scalar, b.scalar)
+
+
+def _is_number(scalar: Scalar) -> bool:
+    """Whether it is a number for certain, not NaN."""
+    match scalar:
+        case Constant(value=value):
+            return value is None or value == value
+        case Call(function="to_double", arguments=(inner,)):
+            return isinstance(inner, Constant) or (
+                isinstance(inner, Nested) and inner.reduction == "count"
+            )
+    return False
+
+
+def truth(value: Value, scope: Scope, span: Span) -> Scalar:
+    """The effective boolean value; never NULL."""
+    match value:
+        case Concat(values=()):
+            return FALSE
+        case Single(item=item):
+            return item_truth(item, span)
+        case Concat(values=several, exclusive=True):
+            return disjunction(*(truth(one, scope, span) for one in several))
+    found = leaves(value)
+    if all(is_node(leaf.item) for leaf in found):
+        return exists(value)
+    if at_most_one(value):
+        return call("is_true", single_scalar(value, lambda item: item_truth(item, span)))
+    if isinstance(value, Merged) or any(is_node(leaf.item) for leaf in found):
+        raise NotNative("the truth of a sequence of nodes and other items", span)
+
+    def read(item: Item) -> Scalar:
+        return item_truth(item, span)
+
+    bad = scope.compilation.error(
+        "FORG0006",
+        "a sequence of {} items is neither true nor false",
+        span,
+        call("to_string", _count(value)),
+    )
+    from xcql.compile.values import gather
+
+    return call("is_true", call("only", gather(value, read), bad))
+
+
+def _count(value: Value) -> Scalar:
+    from xcql.compile.values import count
+
+    return count(value)
+
+
+def item_truth(item: Item, span: Span) -> Scalar:
+    if is_node(item):
+        return Constant(True)
+    if isinstance(item, Atomic):
+        if item.type == "xs:boolean":
+            return item.scalar
+        if item.type in STRINGS:
+            return call("<>", item.scalar, Constant(""))
+        if item.type in NUMBERS:
+            return number_truth(item)
+    raise NotNative("the truth of such a value", span)

@@ -1,0 +1,222 @@
+"""FLWOR expressions: a stream of tuples through the clauses, and a value for each at the end."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import singledispatch
+
+from xcql.algebra.operators import (
+    KeyKind,
+    Number,
+    Order,
+    Plan,
+    Project,
+    Select,
+    SortKey,
+    Unit,
+    columns,
+    graft,
+    order,
+)
+from xcql.algebra.scalars import Column, Constant, Scalar, call, case
+from xcql.compile.casts import INSTANTS, NUMBERS, STRINGS, one_atomic
+from xcql.compile.comparisons import truth
+from xcql.compile.items import Atomic
+from xcql.compile.result import NotNative
+from xcql.compile.scope import Scope, compiles, value_of
+from xcql.compile.values import (
+    EMPTY,
+    Leaf,
+    Merged,
+    Single,
+    Value,
+    apart,
+    each,
+    leaves,
+)
+from xcql.syntax.flwor import Clause, Count, Flwor, For, GroupBy, Let, OrderBy, Where, Window
+
+
+@dataclass(frozen=True, slots=True)
+class Tuples:
+    """The tuples of a FLWOR expression: a plan, and the variables over its columns."""
+
+    plan: Plan
+    scope: Scope
+    # the variables bound so far, which `group by` gathers
+    bound: tuple[str, ...] = ()
+
+
+@compiles(Flwor)
+def _flwor(expr: Flwor, scope: Scope) -> Value:
+    streams = tuples(expr.clauses, scope)
+    values = [each(one.plan, value_of(expr.result, one.scope)) for one in streams]
+    if not values:
+        return EMPTY
+    return values[0] if len(values) == 1 else Merged(tuple(values))
+
+
+def tuples(clauses: Sequence[Clause], scope: Scope) -> list[Tuples]:
+    """The tuples after some clauses; several plans where a variable is of several kinds."""
+    streams = [Tuples(Unit(), scope)]
+    for index, clause in enumerate(clauses):
+        after: list[Tuples] = []
+        if len(streams) > 1 and isinstance(clause, Count | GroupBy | Window):
+            raise NotNative("all tuples together, where they are of several kinds", clause.span)
+        for stream in streams:
+            after += apply(clause, stream)
+        streams = after
+        if len(streams) > 64:
+            raise NotNative("variables of too many kinds", clause.span)
+    return streams
+
+
+@singledispatch
+def apply(clause: Clause, stream: Tuples) -> list[Tuples]:
+    raise NotNative(f"the clause {type(clause).__name__}", clause.span)
+
+
+@apply.register
+def _let(clause: Let, stream: Tuples) -> list[Tuples]:
+    value = value_of(clause.source, stream.scope)
+    if clause.type is not None:
+        from xcql.compile.calls import converted
+
+        value = converted(value, clause.type, stream.scope, clause.span, is_call=False)
+    name = str(clause.variable)
+    return [replace(stream, scope=stream.scope.bind(name, value), bound=_also(stream, name))]
+
+
+def _also(stream: Tuples, *names: str) -> tuple[str, ...]:
+    return (*(one for one in stream.bound if one not in names), *names)
+
+
+@apply.register
+def _for(clause: For, stream: Tuples) -> list[Tuples]:
+    source = value_of(clause.source, stream.scope)
+    if clause.allowing_empty:
+        raise NotNative("allowing empty", clause.span)
+    if clause.type is not None:
+        from xcql.compile.expressions import is_instance
+
+        fits = is_instance(source, replace(clause.type, occurrence="*"), stream.scope, clause.span)
+        if fits != Constant(True):
+            raise NotNative("a type that may not fit", clause.span)
+    return bind_each(source, stream, str(clause.variable), clause.position, clause)
+
+
+def bind_each(
+    source: Value, stream: Tuples, name: str, position: object, clause: Clause
+) -> list[Tuples]:
+    """A tuple for each item of the source."""
+    if source == EMPTY:
+        return []
+    source = named_after(source, name, stream)
+    found = leaves(source)
+    if len(found) > 1 and (position is not None or _all_atomic(found)):
+        from xcql.compile.sequences import as_one_leaf
+
+        found = [as_one_leaf(source, stream.scope, clause.span)]
+    after: list[Tuples] = []
+    for leaf in found:
+        plan = leaf.plan
+        scope = stream.scope
+        bound = _also(stream, name)
+        if position is not None:
+            numbered = Number(plan, scope.compilation.fresh(str(position)))
+            plan = numbered
+            at = Single(Atomic(Column(numbered.name), "xs:integer"))
+            scope = scope.bind(position, at)
+            bound = (*bound, str(position))
+        plan = graft(plan, stream.plan)
+        scope = scope.within(columns(plan)).bind(name, Single(leaf.item))
+        after.append(Tuples(plan, scope, bound))
+    return after
+
+
+def _all_atomic(found: Sequence[Leaf]) -> bool:
+    return all(isinstance(leaf.item, Atomic) for leaf in found)
+
+
+def named_after(value: Value, name: str, stream: Tuples) -> Value:
+    """The value with its columns named apart from those of the tuples."""
+    return apart(value, columns(stream.plan) | stream.scope.taken)
+
+
+@apply.register
+def _where(clause: Where, stream: Tuples) -> list[Tuples]:
+    condition = truth(value_of(clause.condition, stream.scope), stream.scope, clause.condition.span)
+    return [replace(stream, plan=Select(stream.plan, condition, span=clause.span))]
+
+
+@apply.register
+def _count(clause: Count, stream: Tuples) -> list[Tuples]:
+    numbered = Number(stream.plan, stream.scope.compilation.fresh(str(clause.variable)))
+    scope = stream.scope.within(columns(numbered))
+    value = Single(Atomic(Column(numbered.name), "xs:integer"))
+    name = str(clause.variable)
+    return [Tuples(numbered, scope.bind(name, value), _also(stream, name))]
+
+
+@apply.register
+def _order_by(clause: OrderBy, stream: Tuples) -> list[Tuples]:
+    keys: list[SortKey] = []
+    plan = stream.plan
+    scope = stream.scope
+    for key in clause.keys:
+        if key.collation is not None:
+            raise NotNative("a collation", key.span)
+        item = one_atomic(value_of(key.key, scope), scope, key.key.span)
+        if item is None:
+            continue
+        if item.type == "xs:untypedAtomic":
+            item = replace(item, type="xs:string")
+        column = scope.compilation.fresh("sort")
+        scalar, kind = sortable(item, key.span)
+        plan = Project(plan, column, scalar)
+        greatest = (key.empty or "least") == "greatest"
+        keys.append(SortKey(Column(column), kind, key.descending, greatest))
+    plan = Order(plan, (*keys, *order(stream.plan)))
+    return [Tuples(plan, scope.within(columns(plan)), stream.bound)]
+
+
+def sortable(item: Atomic, span: object) -> tuple[Scalar, KeyKind]:
+    """A scalar that sorts as the values do."""
+    if item.type == "xs:double":
+        # NaN is less than any number, but more than nothing
+        nan = call("is_nan", item.scalar)
+        flag = case(
+            (call("is_null", item.scalar), Constant(None)),
+            (nan, Constant(0)),
+            otherwise=Constant(1),
+        )
+        number = case((nan, Constant(0.0)), otherwise=item.scalar)
+        return case(
+            (call("is_null", item.scalar), Constant(None)), otherwise=call("struct", flag, number)
+        ), "other"
+    if item.type in NUMBERS:
+        return item.scalar, "other"
+    if item.type in STRINGS:
+        return item.scalar, "text"
+    if item.type in INSTANTS:
+        return item.scalar, "time"
+    if item.type == "xs:boolean":
+        return item.scalar, "truth"
+    if item.type in ("xs:dayTimeDuration", "xs:yearMonthDuration"):
+        return item.scalar, "other"
+    raise NotNative(f"sorting by {item.type}", span)  # type: ignore[arg-type]
+
+
+@apply.register
+def _group_by(clause: GroupBy, stream: Tuples) -> list[Tuples]:
+    from xcql.compile.grouping import grouped
+
+    return grouped(clause, stream)
+
+
+@apply.register
+def _window(clause: Window, stream: Tuples) -> list[Tuples]:
+    from xcql.compile.windows import windows
+
+    return windows(clause, stream)

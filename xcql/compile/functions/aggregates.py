@@ -1,0 +1,196 @@
+"""count, sum, avg, min, max."""
+
+from __future__ import annotations
+
+from xcql.algebra.scalars import Constant, Nested, Scalar, call, case
+from xcql.compile.access import atomized
+from xcql.compile.calls import CallSite, function
+from xcql.compile.casts import NUMBERS, STRINGS, cast, common_number
+from xcql.compile.items import Atomic, Item
+from xcql.compile.result import NotNative
+from xcql.compile.values import (
+    EMPTY,
+    Each,
+    Single,
+    Value,
+    at_most_one,
+    concat,
+    count,
+    exists,
+    gather,
+    guarded,
+    is_optional,
+    leaves,
+)
+
+
+@function("count", 1)
+def _count(site: CallSite) -> Value:
+    return Single(Atomic(count(site.arguments[0]), "xs:integer"))
+
+
+def common_type(site: CallSite, value: Value) -> str:
+    """The type in which the items are added or compared."""
+    types = set()
+    for leaf in leaves(value):
+        type_ = atomized(leaf.item, site.scope).type
+        types.add("xs:double" if type_ == "xs:untypedAtomic" else type_)
+    if types <= NUMBERS:
+        return common_number(list(types))
+    if types <= STRINGS:
+        return "xs:string"
+    if len(types) == 1:
+        return types.pop()
+    raise NotNative("items of several types", site.span)
+
+
+def values_of(site: CallSite, value: Value, type_: str, reduction: str) -> Scalar:
+    """A reduction of the items in one type: of a plan where it can be, else of an array."""
+
+    def read(item: Item) -> Scalar:
+        return cast(atomized(item, site.scope), type_, site.scope, site.span).scalar
+
+    if isinstance(value, Each) and isinstance(value.value, Single) and not is_optional(value.plan):
+        return Nested(value.plan, _reduction(reduction, type_), read(value.value.item))
+    array = gather(value, read)
+    match reduction:
+        case "sum":
+            return call(f"array_{_reduction(reduction, type_)}", array)
+        case "min" | "max":
+            return call(f"array_{reduction}", array)
+    raise AssertionError(reduction)
+
+
+def _reduction(reduction: str, type_: str) -> str:
+    """Sums of doubles depend on the order, and have to be made in that of the items."""
+    if reduction == "sum" and type_ != "xs:integer":
+        return "sum_doubles" if type_ == "xs:double" else "sum_decimals"
+    return reduction
+
+
+@function("sum", 1)
+def _sum(site: CallSite) -> Value:
+    (value,) = site.arguments
+    if value == EMPTY:
+        return Single(Atomic(Constant(0), "xs:integer"))
+    type_ = common_type(site, value)
+    if type_ not in NUMBERS and type_ not in ("xs:dayTimeDuration", "xs:yearMonthDuration"):
+        raise NotNative(f"a sum of {type_}", site.span)
+    if type_ not in NUMBERS:
+        raise NotNative("a sum of durations, which may be empty", site.span)
+    if at_most_one(value):
+        from xcql.compile.casts import one_atomic
+
+        item = one_atomic(value, site.scope, site.span)
+        assert item is not None
+        scalar = cast(item, type_, site.scope, site.span).scalar
+        return Single(Atomic(call("coalesce", scalar, zero(type_)), type_))
+    total = call("coalesce", values_of(site, value, type_, "sum"), zero(type_))
+    return Single(Atomic(total, type_))
+
+
+def zero(type_: str) -> Constant:
+    return Constant(0.0) if type_ == "xs:double" else Constant(0)
+
+
+@function("sum", 2)
+def _sum_with_zero(site: CallSite) -> Value:
+    value, zero_ = site.arguments
+    if value == EMPTY:
+        return zero_
+    from xcql.compile.values import conditional
+
+    total = _sum(CallSite(site.scope, site.span, (value,), site.expressions[:1]))
+    return conditional(exists(value), total, zero_)
+
+
+@function("avg", 1)
+def _avg(site: CallSite) -> Value:
+    (value,) = site.arguments
+    if value == EMPTY:
+        return EMPTY
+    type_ = common_type(site, value)
+    if type_ not in NUMBERS:
+        raise NotNative(f"an average of {type_}", site.span)
+    total = values_of(site, value, type_, "sum")
+    number = count(value)
+    if type_ == "xs:double":
+        mean = case(
+            (call("=", number, Constant(0)), Constant(None)),
+            otherwise=call("double_divide", total, call("to_double", number)),
+        )
+        return guarded(call("is_not_null", mean), Single(Atomic(mean, type_)))
+    if type_ == "xs:integer":
+        mean = case(
+            (call("=", number, Constant(0)), Constant(None)),
+            otherwise=call("integer_divide", total, number),
+        )
+        return guarded(call("is_not_null", mean), Single(Atomic(mean, "xs:decimal")))
+    raise NotNative("an average of decimals", site.span)
+
+
+@function("min", 1)
+def _min(site: CallSite) -> Value:
+    return _extreme(site, site.arguments[0], "min")
+
+
+@function("max", 1)
+def _max(site: CallSite) -> Value:
+    return _extreme(site, site.arguments[0], "max")
+
+
+@function("min", 2)
+def _min_of_two(site: CallSite) -> Value:
+    return _extreme_of_two(site, "min")
+
+
+@function("max", 2)
+def _max_of_two(site: CallSite) -> Value:
+    return _extreme_of_two(site, "max")
+
+
+def _extreme_of_two(site: CallSite, which: str) -> Value:
+    """The paper's `max(a, b)`; a second argument that is a string is a collation."""
+    second = site.arguments[1]
+    types = {leaf.item.type if isinstance(leaf.item, Atomic) else "node" for leaf in leaves(second)}
+    if not types or not types <= NUMBERS:
+        raise NotNative("a collation", site.span)
+    return _extreme(site, concat(site.arguments), which)
+
+
+def _extreme(site: CallSite, value: Value, which: str) -> Value:
+    if value == EMPTY:
+        return EMPTY
+    type_ = common_type(site, value)
+    if type_ not in NUMBERS | {
+        "xs:string",
+        "xs:dateTime",
+        "xs:date",
+        "xs:dayTimeDuration",
+        "xs:yearMonthDuration",
+        "xs:boolean",
+    }:
+        raise NotNative(f"the {which} of {type_}", site.span)
+    zones = {atomized(leaf.item, site.scope).zone for leaf in leaves(value)}
+    if zones - {None, Constant(""), Constant("Z")} or len(zones) > 1:
+        raise NotNative(f"the {which} of times with zones", site.span)
+    scalar = values_of(site, value, type_, which)
+    if type_ == "xs:double" and which == "min":
+        scalar = _min_or_nan(site, value)
+    return guarded(call("is_not_null", scalar), Single(Atomic(scalar, type_, next(iter(zones)))))
+
+
+def _min_or_nan(site: CallSite, value: Value) -> Scalar:
+    """The least number, but NaN where there is one: SQL takes NaN for the greatest."""
+
+    def read(item: Item) -> Scalar:
+        return cast(atomized(item, site.scope), "xs:double", site.scope, site.span).scalar
+
+    if isinstance(value, Each) and isinstance(value.value, Single) and not is_optional(value.plan):
+        number = read(value.value.item)
+        least = Nested(value.plan, "min", number)
+        most = Nested(value.plan, "max", number)
+    else:
+        array = gather(value, read)
+        least, most = call("array_min", array), call("array_max", array)  # type: ignore[assignment]
+    return case((call("is_nan", most), most), otherwise=least)

@@ -1,0 +1,42 @@
+"""Names and other properties of nodes."""
+
+from __future__ import annotations
+
+from xcql.algebra.scalars import Constant, Scalar, call
+from xcql.compile.calls import CallSite, function
+from xcql.compile.functions.sequences import context
+from xcql.compile.items import Atomic, Attribute, Element, Item, StreamElement
+from xcql.compile.result import NotNative
+from xcql.compile.values import EMPTY, Single, Value, at_most_one, single_scalar
+
+
+def _name(site: CallSite, item: Item) -> Scalar:
+    match item:
+        case StreamElement():
+            graph = site.compilation.graphs[item.stream]
+            names = {graph.tag(tag).name for tag in item.tags}
+            if len(names) != 1:
+                raise NotNative("a name that depends on the data", site.span)
+            (name,) = names
+            if name.uri:
+                raise NotNative("a name in a namespace", site.span)
+            return Constant(name.local)
+        case Element(name=name) | Attribute(name=name):
+            if name.startswith("Q{"):
+                raise NotNative("a name in a namespace", site.span)
+            return Constant(name)
+    raise NotNative("the name of such an item", site.span)
+
+
+@function("name", 0, 1)
+@function("local-name", 0, 1)
+def _names(site: CallSite) -> Value:
+    value = site.arguments[0] if site.arguments else context(site)
+    if value == EMPTY:
+        return Single(Atomic(Constant(""), "xs:string"))
+    if not at_most_one(value):
+        raise NotNative("the name of nodes that may be several", site.span)
+    scalar = single_scalar(value, lambda item: _name(site, item))
+    if not isinstance(value, Single):
+        scalar = call("coalesce", scalar, Constant(""))
+    return Single(Atomic(scalar, "xs:string"))

@@ -1,0 +1,285 @@
+"""exists, empty, not, distinct-values, subsequences, and the like."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from xcql.algebra.operators import (
+    Nest,
+    Number,
+    Order,
+    Select,
+    SortKey,
+    columns,
+    order,
+)
+from xcql.algebra.scalars import FALSE, TRUE, Call, Column, Constant, Scalar, call, case, negation
+from xcql.compile.access import atomized, data
+from xcql.compile.calls import CallSite, applied, function
+from xcql.compile.casts import INSTANTS, NUMBERS, STRINGS, cast, common_number, one_atomic
+from xcql.compile.comparisons import truth
+from xcql.compile.items import Atomic
+from xcql.compile.result import NotNative
+from xcql.compile.sequences import as_one_leaf
+from xcql.compile.values import (
+    EMPTY,
+    Single,
+    Value,
+    at_most_one,
+    count,
+    each,
+    exists,
+    guarded,
+    leaves,
+)
+
+
+def boolean(scalar: Scalar) -> Value:
+    return Single(Atomic(scalar, "xs:boolean"))
+
+
+@function("exists", 1)
+def _exists(site: CallSite) -> Value:
+    return boolean(exists(site.arguments[0]))
+
+
+@function("empty", 1)
+def _empty(site: CallSite) -> Value:
+    return boolean(negation(exists(site.arguments[0])))
+
+
+@function("not", 1)
+def _not(site: CallSite) -> Value:
+    return boolean(negation(truth(site.arguments[0], site.scope, site.span)))
+
+
+@function("boolean", 1)
+def _boolean(site: CallSite) -> Value:
+    return boolean(truth(site.arguments[0], site.scope, site.span))
+
+
+@function("true", 0)
+def _true(site: CallSite) -> Value:
+    return boolean(TRUE)
+
+
+@function("false", 0)
+def _false(site: CallSite) -> Value:
+    return boolean(FALSE)
+
+
+@function("data", 1)
+def _data(site: CallSite) -> Value:
+    return data(site.arguments[0], site.scope)
+
+
+@function("data", 0)
+def _data_of_context(site: CallSite) -> Value:
+    return data(context(site), site.scope)
+
+
+def context(site: CallSite) -> Value:
+    if site.scope.context is None:
+        raise NotNative("there is no context item", site.span)
+    return site.scope.context
+
+
+@function("position", 0)
+def _position(site: CallSite) -> Value:
+    if site.scope.position is None:
+        raise NotNative("the position is not known here", site.span)
+    return Single(Atomic(site.scope.position, "xs:integer"))
+
+
+@function("last", 0)
+def _last(site: CallSite) -> Value:
+    if site.scope.last is None:
+        raise NotNative("the number of items is not known here", site.span)
+    return Single(Atomic(site.scope.last(), "xs:integer"))
+
+
+@function("zero-or-one", 1)
+def _zero_or_one(site: CallSite) -> Value:
+    return _checked(site, "FORG0003", "zero-or-one() of {} items", "<=")
+
+
+@function("exactly-one", 1)
+def _exactly_one(site: CallSite) -> Value:
+    return _checked(site, "FORG0005", "exactly-one() of {} items", "=")
+
+
+@function("one-or-more", 1)
+def _one_or_more(site: CallSite) -> Value:
+    return _checked(site, "FORG0004", "one-or-more() of {} items", ">=")
+
+
+def _checked(site: CallSite, code: str, message: str, sign: str) -> Value:
+    (value,) = site.arguments
+    if isinstance(value, Single) or (sign == "<=" and at_most_one(value)):
+        return value
+    number = count(value)
+    bad = site.compilation.error(code, message, site.span, call("to_string", number))
+    if at_most_one(value):
+        fits = exists(value)
+    else:
+        fits = call(sign, number, Constant(1))
+    checked = case((fits, TRUE), otherwise=bad)
+    if at_most_one(value):
+        # what is there always fits
+        return first_of(value, site, checked)
+    return first_of(value, site, checked) if sign != ">=" else guarded(checked, value)
+
+
+def first_of(value: Value, site: CallSite, condition: Scalar) -> Value:
+    """The only item of a value that a check lets through."""
+    if at_most_one(value):
+        return guarded(condition, value)
+    found = leaves(value)
+    if len(found) != 1:
+        return guarded(condition, value)
+    leaf = found[0]
+    numbered = Number(leaf.plan, site.compilation.fresh("position"))
+    plan = Select(numbered, call("=", Column(numbered.name), Constant(1)))
+    return guarded(condition, each(plan, Single(leaf.item)))
+
+
+@function("head", 1)
+def _head(site: CallSite) -> Value:
+    return _at(site, "=", Constant(1))
+
+
+@function("tail", 1)
+def _tail(site: CallSite) -> Value:
+    return _at(site, ">", Constant(1))
+
+
+def _at(site: CallSite, sign: str, number: Scalar) -> Value:
+    value = site.arguments[0]
+    if value == EMPTY:
+        return EMPTY
+    if at_most_one(value) and number == Constant(1):
+        return value if sign == "=" else EMPTY
+    leaf = as_one_leaf(value, site.scope, site.span)
+    numbered = Number(leaf.plan, site.compilation.fresh("position"))
+    return each(Select(numbered, call(sign, Column(numbered.name), number)), Single(leaf.item))
+
+
+@function("subsequence", 2, 3)
+def _subsequence(site: CallSite) -> Value:
+    value = site.arguments[0]
+    if value == EMPTY:
+        return EMPTY
+    numbers = []
+    for argument in site.arguments[1:]:
+        item = one_atomic(argument, site.scope, site.span)
+        if item is None or item.type != "xs:integer":
+            raise NotNative("a subsequence by something else than integers", site.span)
+        numbers.append(item.scalar)
+    leaf = as_one_leaf(value, site.scope, site.span)
+    numbered = Number(leaf.plan, site.compilation.fresh("position"))
+    at = Column(numbered.name)
+    condition = call(">=", at, numbers[0])
+    if len(numbers) == 2:
+        condition = Call("and", (condition, call("<", at, call("+", *numbers))))
+    return each(Select(numbered, condition), Single(leaf.item))
+
+
+@function("reverse", 1)
+def _reverse(site: CallSite) -> Value:
+    value = site.arguments[0]
+    if at_most_one(value):
+        return value
+    leaf = as_one_leaf(value, site.scope, site.span)
+    numbered = Number(leaf.plan, site.compilation.fresh("position"))
+    plan = Order(numbered, (SortKey(Column(numbered.name), "number", descending=True),))
+    return each(plan, Single(leaf.item))
+
+
+@function("unordered", 1)
+def _unordered(site: CallSite) -> Value:
+    return site.arguments[0]
+
+
+@function("distinct-values", 1)
+def _distinct_values(site: CallSite) -> Value:
+    value = site.arguments[0]
+    if value == EMPTY:
+        return EMPTY
+    types = {atomized(leaf.item, site.scope).type for leaf in leaves(value)}
+    if len(types) == 1:
+        (type_,) = types
+    elif types <= NUMBERS:
+        type_ = common_number(list(types))
+    elif types <= STRINGS:
+        raise NotNative("distinct values of strings and untyped data", site.span)
+    else:
+        raise NotNative("distinct values of several types", site.span)
+    typed = data(value, site.scope)
+    leaf = as_one_leaf(typed, site.scope, site.span)
+    item = leaf.item
+    assert isinstance(item, Atomic)
+    if item.zone not in (None, Constant(""), Constant("Z")):
+        raise NotNative("distinct times with zones", site.span)
+    kind = "text" if type_ in STRINGS else "time" if type_ in INSTANTS else "other"
+    from xcql.algebra.operators import Aggregate
+
+    # each value stands where it came first
+    name, at = site.compilation.fresh("value"), site.compilation.fresh("value_at")
+    keys = [key.scalar for key in order(leaf.plan)]
+    first = keys[0] if len(keys) == 1 else Call("struct", tuple(keys))
+    scalar = cast(item, type_, site.scope, site.span).scalar
+    if not keys:
+        return typed
+    plan = Nest(leaf.plan, ((name, scalar),), ((at, Aggregate("min", first)),))
+    ordered = Order(plan, (SortKey(Column(at), "other"),))
+    return each(ordered, Single(replace(item, scalar=Column(name), type=type_)))
+
+
+@function("index-of", 2)
+def _index_of(site: CallSite) -> Value:
+    from xcql.compile.comparisons import compared
+
+    value, wanted = site.arguments
+    item = one_atomic(wanted, site.scope, site.span)
+    if value == EMPTY or item is None:
+        return EMPTY
+    leaf = as_one_leaf(data(value, site.scope), site.scope, site.span)
+    numbered = Number(leaf.plan, site.compilation.fresh("position"))
+    assert isinstance(leaf.item, Atomic)
+    pair = [
+        replace(one, type="xs:string") if one.type == "xs:untypedAtomic" else one
+        for one in (leaf.item, item)
+    ]
+    condition = compared("=", pair[0], pair[1], site.scope, site.span)
+    return each(Select(numbered, condition), Single(Atomic(Column(numbered.name), "xs:integer")))
+
+
+@function("for-each", 2)
+def _for_each(site: CallSite) -> Value:
+    from xcql.compile.mapping import mapped
+
+    sequence, code = site.arguments
+    if len(leaves(sequence)) > 1 and not at_most_one(sequence):
+        return mapped(sequence, lambda item: applied(code, [Single(item)], site.scope, site.span))
+    return _mapped_leaf(sequence, code, site)
+
+
+def _mapped_leaf(sequence: Value, code: Value, site: CallSite) -> Value:
+    if sequence == EMPTY:
+        return EMPTY
+    if isinstance(sequence, Single):
+        return applied(code, [sequence], site.scope, site.span)
+    (leaf,) = leaves(sequence)
+    inside = site.scope.within(columns(leaf.plan))
+    return each(leaf.plan, applied(code, [Single(leaf.item)], inside, site.span))
+
+
+@function("filter", 2)
+def _filter(site: CallSite) -> Value:
+    sequence, code = site.arguments
+    if sequence == EMPTY:
+        return EMPTY
+    leaf = as_one_leaf(sequence, site.scope, site.span)
+    inside = site.scope.within(columns(leaf.plan))
+    condition = truth(applied(code, [Single(leaf.item)], inside, site.span), inside, site.span)
+    return each(Select(leaf.plan, condition), Single(leaf.item))

@@ -1,0 +1,173 @@
+"""Sub-expressions without a native form: the reference evaluator answers them, row by row.
+
+What they look at is handed over as copies. So an expression that asks for what is above a node, or
+whether two are the same, cannot be taken out of the query; then what stands around it has to be.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from xcql.algebra.operators import Unit, Unnest
+from xcql.algebra.scalars import Call, Column, Constant, Scalar, call
+from xcql.compile.access import serialised
+from xcql.compile.casts import to_string
+from xcql.compile.items import (
+    Atomic,
+    Attribute,
+    Dynamic,
+    Element,
+    Function,
+    Inner,
+    Item,
+    Markup,
+    StreamDocument,
+    StreamElement,
+    Text,
+)
+from xcql.compile.result import Evaluation, NotNative
+from xcql.compile.scope import Scope
+from xcql.compile.values import Each, Single, Value, gather, leaves
+from xcql.syntax.functions import FunctionCall
+from xcql.syntax.literals import ContextItem, VariableRef
+from xcql.syntax.node import Expr, Name, walk
+from xcql.syntax.operators import Comparison, SimpleMap
+from xcql.syntax.path import REVERSE_AXES, AxisStep, Path
+from xcql.syntax.prolog import VariableDecl
+from xcql.syntax.temporal import LastVersion
+
+# functions that look further than their arguments
+_UNSAFE = frozenset(
+    {
+        "stream",
+        "doc",
+        "collection",
+        "root",
+        "path",
+        "generate-id",
+        "id",
+        "idref",
+        "position",
+        "last",
+        "uri-collection",
+        "unparsed-text",
+        "innermost",
+        "outermost",
+        "has-children",
+    }
+)
+_CONTEXT = "xcql-context"
+
+
+def evaluated(expr: Expr, scope: Scope, problem: NotNative) -> Value:
+    """The value of an expression as the evaluator gives it; or the problem stays one."""
+    compilation = scope.compilation
+    if not can_be_taken_out(expr, scope):
+        raise problem
+    names = [
+        name
+        for name in dict.fromkeys(
+            str(node.name) for node in walk(expr) if isinstance(node, VariableRef)
+        )
+        if name in scope.variables
+    ]
+    arguments = [_encoded(scope.variable(name, expr.span), scope, problem) for name in names]
+    body = expr
+    span = expr.span
+    if _uses_context(expr):
+        if scope.context is None:
+            raise problem
+        context = VariableRef(Name(_CONTEXT, span=span), span=span)
+        body = SimpleMap(context, expr, span=span)
+        names.append(_CONTEXT)
+        arguments.append(_encoded(scope.context, scope, problem))
+    declared = tuple(
+        VariableDecl((), Name(name, span=span), None, None, external=True, span=span)
+        for name in names
+    )
+    kept = tuple(
+        one for one in compilation.module.declarations if not isinstance(one, VariableDecl)
+    )
+    module = replace(compilation.module, declarations=(*kept, *declared), body=body)
+    number = len(compilation.evaluations) + 1
+    evaluation = Evaluation(
+        f"xcql_evaluate_{number}",
+        module,
+        tuple(names),
+        problem.reason,
+        problem.span or expr.span,
+    )
+    compilation.evaluations.append(evaluation)
+    item, position = compilation.fresh("evaluated"), compilation.fresh("evaluated_at")
+    array = Call("evaluate", (Constant(evaluation.name), *arguments))
+    return Each(Unnest(Unit(), array, item, position), Single(Dynamic(Column(item))))
+
+
+def can_be_taken_out(expr: Expr, scope: Scope) -> bool:
+    """Whether copies of what the expression looks at will do."""
+    pending: list[Expr] = [expr]
+    seen: set[int] = set()
+    functions = scope.compilation.functions
+    while pending:
+        for node in walk(pending.pop()):
+            match node:
+                case AxisStep(axis=axis) if axis in (
+                    *REVERSE_AXES,
+                    "following",
+                    "following-sibling",
+                ):
+                    return False
+                case Path(absolute=True) | LastVersion():
+                    return False
+                case Comparison(op="is" | "<<" | ">>"):
+                    return False
+                case FunctionCall(name=name, arguments=arguments):
+                    uri, local = scope.names.function_name(name)
+                    own = functions.get((uri or "", local, len(arguments)))
+                    if own is None and local in _UNSAFE:
+                        return False
+                    if own is not None and own.body is not None and id(own) not in seen:
+                        seen.add(id(own))
+                        pending.append(own.body)
+    return True
+
+
+def _uses_context(expr: Expr) -> bool:
+    """Whether the context item of the expression itself may be asked for."""
+    return any(
+        isinstance(node, ContextItem)
+        or (isinstance(node, AxisStep))
+        or (isinstance(node, FunctionCall) and not node.arguments)
+        for node in walk(expr)
+    )
+
+
+def _encoded(value: Value, scope: Scope, problem: NotNative) -> Scalar:
+    """A sequence as an array of kinds and texts."""
+    try:
+        if any(isinstance(leaf.item, Function | Inner | StreamDocument) for leaf in leaves(value)):
+            raise problem
+        return gather(value, lambda item: _pair(item, scope))
+    except NotNative:
+        raise problem from None
+
+
+def _pair(item: Item, scope: Scope) -> Scalar:
+    match item:
+        case Dynamic(scalar=scalar):
+            return scalar
+        case Atomic(type=type_):
+            return _struct(type_, to_string(item))
+        case StreamElement() | Element():
+            return _struct("element", serialised(item, scope))
+        case Attribute():
+            return _struct("attribute", serialised(item, scope))
+        case Text():
+            return _struct("text", serialised(item, scope))
+        case Markup(kind=kind):
+            return _struct(kind, serialised(item, scope))
+    raise AssertionError(item)
+
+
+def _struct(kind: str, text: Scalar) -> Scalar:
+    return call("named_struct", Constant("kind"), Constant(kind), Constant("value"), text)

@@ -1,0 +1,212 @@
+"""Items as the compiler knows them: how each is made of the columns of a tuple.
+
+An item is symbolic: it says which scalars give its value, its text, its lifespan. A constructed
+element is no text but a tree of items, so that a path into it is found at compile time, and nothing
+is made that the query does not ask for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+from xcql.algebra.operators import row_column
+from xcql.algebra.scalars import Scalar
+from xcql.shred.shape import Slot
+from xcql.syntax.functions import InlineFunction
+
+if TYPE_CHECKING:
+    from xcql.compile.scope import Scope
+    from xcql.compile.values import Value
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What is known of elements at one place of a row: `Slot`s of several tags, as one.
+
+    `column` is the field that holds them; attributes map expanded names to fields.
+    """
+
+    tags: tuple[str, ...]
+    name: str
+    column: str
+    is_leaf: bool
+    opaque: bool
+    repeats: bool
+    commented: bool
+    attributes: Mapping[str, str] = field(hash=False)
+    children: tuple[Shape, ...]
+
+    @property
+    def has_text(self) -> bool:
+        return self.is_leaf or self.opaque
+
+    def child(self, tag: str) -> Shape | None:
+        return next((child for child in self.children if tag in child.tags), None)
+
+
+def shape_of(slots: Mapping[str, Slot]) -> Shape | None:
+    """The shape of elements of several tags, by their ids; None where they are laid out apart."""
+    found = list(slots.values())
+    first = found[0]
+    if any(
+        (slot.column, slot.is_leaf, slot.opaque, slot.repeats)
+        != (first.column, first.is_leaf, first.opaque, first.repeats)
+        for slot in found
+    ):
+        return None
+    attributes: dict[str, str] = {}
+    for slot in found:
+        for attribute in slot.attributes:
+            if attributes.setdefault(attribute.name, attribute.column) != attribute.column:
+                return None
+    if len(set(attributes.values())) < len(attributes):
+        return None
+    by_column: dict[str, dict[str, Slot]] = {}
+    for slot in found:
+        for child in slot.children:
+            by_column.setdefault(child.column, {})[child.tag] = child
+    children = [shape_of(below) for below in by_column.values()]
+    if any(child is None for child in children):
+        return None
+    return Shape(
+        tuple(slots),
+        first.column,
+        first.column,
+        first.is_leaf,
+        first.opaque,
+        first.repeats,
+        any(slot.commented for slot in found),
+        attributes,
+        tuple(child for child in children if child is not None),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """The interval that a node was projected to; its bounds are instants, never NULL."""
+
+    begin: Scalar
+    end: Scalar
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class Atomic(Item):
+    """An atomic value of a type such as `xs:integer`; data without a type is `xs:untypedAtomic`.
+
+    Dates and times are instants in UTC; `zone` is how they were written (`''`, `'Z'`, `'+02:00'`).
+    Durations are numbers of microseconds or of months.
+    """
+
+    scalar: Scalar
+    type: str
+    zone: Scalar | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StreamDocument(Item):
+    """The document node of a stream."""
+
+    stream: str
+    window: Window | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StreamElement(Item):
+    """An element of a stream: a struct somewhere in the row of a filler.
+
+    `table` are the tags of the fillers in the row's table, `path` leads to it there. `is_filler` says that it is the filler's own element;
+    `alone` that no other element of the row can be at that path. `above` is the element or document
+    it was reached from, if that is its parent, and None where that is not known. A projected
+    element that nothing is above of has `is_top`; a copy in a constructed element `is_copy`.
+    """
+
+    stream: str
+    row: str
+    table: tuple[str, ...]
+    tags: tuple[str, ...]
+    shape: Shape
+    path: tuple[str, ...]
+    struct: Scalar
+    is_filler: bool
+    alone: bool
+    above: StreamElement | StreamDocument | None = None
+    window: Window | None = None
+    # what a projection made of the lifespan of the element itself
+    lifespan: tuple[Scalar, Scalar] | None = None
+    is_top: bool = False
+    is_copy: bool = False
+
+    def column(self, name: str) -> Scalar:
+        return row_column(self.row, name)
+
+
+@dataclass(frozen=True, slots=True)
+class Attribute(Item):
+    """An attribute: its expanded name, its name as written, and its value (NULL: not there)."""
+
+    name: str
+    scalar: Scalar
+    owner: StreamElement | Element | None = None
+    type: str = "xs:untypedAtomic"
+
+
+@dataclass(frozen=True, slots=True)
+class Text(Item):
+    """A text node."""
+
+    scalar: Scalar
+    owner: StreamElement | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Inner(Item):
+    """Nodes inside of an element that is not shredded, found by an XPath in its bytes."""
+
+    owner: StreamElement
+    xpath: str
+
+
+@dataclass(frozen=True, slots=True)
+class Element(Item):
+    """An element that the query constructs; attributes have expanded names."""
+
+    name: str
+    attributes: tuple[Attribute, ...]
+    content: tuple[Value, ...]
+    namespaces: tuple[tuple[str, str], ...] = ()
+    # where the content is text that a path may ask for
+    is_document: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Markup(Item):
+    """A comment or processing instruction that the query constructs: text as it is written."""
+
+    kind: Literal["comment", "processing-instruction"]
+    text: Scalar
+    value: Scalar
+
+
+@dataclass(frozen=True, slots=True)
+class Dynamic(Item):
+    """An item that the evaluator gave: a struct of `kind` and serialised `value`."""
+
+    scalar: Scalar
+
+
+@dataclass(frozen=True, slots=True)
+class Function(Item):
+    """A function written in place, with the scope it was written in."""
+
+    code: InlineFunction
+    scope: Scope = field(hash=False, compare=False)
+
+
+NODES = (StreamDocument, StreamElement, Attribute, Text, Inner, Element, Markup)

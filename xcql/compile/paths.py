@@ -1,0 +1,896 @@
+"""Paths: each step takes the items that it begins at to those that it leads to.
+
+In a row of the store a step is a field, an array, or the holes of a filler; in a constructed
+element it is found among its parts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+
+from xcql.algebra.operators import (
+    Distinct,
+    Extract,
+    Follow,
+    Number,
+    Order,
+    Plan,
+    Rise,
+    Select,
+    SortKey,
+    Unnest,
+    columns,
+    identity,
+    present,
+)
+from xcql.algebra.scalars import Call, Column, Constant, Scalar, call, field
+from xcql.analysis.types import DOCUMENT
+from xcql.compile.access import (
+    attribute_of,
+    element_text,
+    inner_xml,
+    node_key,
+    span_of,
+)
+from xcql.compile.items import (
+    Atomic,
+    Attribute,
+    Dynamic,
+    Element,
+    Function,
+    Inner,
+    Item,
+    Shape,
+    StreamDocument,
+    StreamElement,
+    Text,
+    Window,
+)
+from xcql.compile.node_tests import attribute_test, element_test, is_any_node, is_text_test
+from xcql.compile.predicates import filtered
+from xcql.compile.result import NotNative
+from xcql.compile.scope import Scope, compiles, native, value_of
+from xcql.compile.values import (
+    EMPTY,
+    Concat,
+    Each,
+    Leaf,
+    Merged,
+    Single,
+    Value,
+    at_most_one,
+    each,
+    leaves,
+    merged,
+)
+from xcql.model.tags import Tag
+from xcql.source import Span
+from xcql.syntax.functions import FunctionCall
+from xcql.syntax.literals import ContextItem
+from xcql.syntax.node import Expr, Node
+from xcql.syntax.path import AxisStep, Path
+from xcql.syntax.types import AnyKindTest
+
+# does an element of this tag, or with this expanded name, pass?
+TagTest = Callable[[Tag], bool]
+
+
+@compiles(Path)
+def _path(path: Path, scope: Scope) -> Value:
+    if path.absolute:
+        raise NotNative("the root of the context item's tree is not known", path.span)
+    steps = _joined_steps(path.steps)
+    value = native_or_value(steps[0], scope)
+    for step in steps[1:]:
+        value = after_step(value, step, scope)
+    return value
+
+
+def native_or_value(expr: Expr, scope: Scope) -> Value:
+    return value_of(expr, scope)
+
+
+def _joined_steps(steps: Sequence[Expr]) -> list[Expr]:
+    """The steps with `descendant-or-self::node()/child::x` made one `descendant::x`."""
+    joined: list[Expr] = []
+    for step in steps:
+        before = joined[-1] if joined else None
+        if (
+            isinstance(step, AxisStep)
+            and step.axis in ("child", "descendant", "descendant-or-self", "self")
+            and isinstance(before, AxisStep)
+            and before.axis == "descendant-or-self"
+            and isinstance(before.test, AnyKindTest)
+            and not before.predicates
+            and (not step.predicates or not any(map(_may_be_positional, step.predicates)))
+        ):
+            axis = {"child": "descendant", "self": "descendant-or-self"}.get(step.axis, step.axis)
+            joined[-1] = replace(step, axis=axis)
+        else:
+            joined.append(step)
+    return joined
+
+
+def _may_be_positional(predicate: Expr) -> bool:
+    """Whether a predicate may count positions: then `//x[1]` is not `descendant::x[1]`."""
+    from xcql.compile.predicates import is_never_positional
+
+    return not is_never_positional(predicate)
+
+
+@compiles(AxisStep)
+def _lone_step(step: AxisStep, scope: Scope) -> Value:
+    return after_step(native(ContextItem(span=step.span), scope), step, scope)
+
+
+def after_step(base: Value, step: Expr, scope: Scope) -> Value:
+    """The value of a path after one more step."""
+    if not isinstance(step, AxisStep):
+        return _mapped(base, step, scope)
+    found: list[Value] = []
+    begin = leaves(base)
+    is_sorted = at_most_one(base) or _is_sorted(base)
+    for leaf in begin:
+        found += [
+            each(one.plan, Single(one.item), is_path=True) for one in _step_from(leaf, step, scope)
+        ]
+    result = merged_in_document_order(found, scope)
+    if not is_sorted and step.axis not in ("attribute", "self"):
+        return in_document_order(result, scope, step.span)
+    if step.axis in _REVERSE and not at_most_one(base):
+        return in_document_order(result, scope, step.span)
+    return result
+
+
+_REVERSE = (
+    "parent",
+    "ancestor",
+    "ancestor-or-self",
+    "preceding",
+    "preceding-sibling",
+    "following",
+    "following-sibling",
+)
+
+
+def _is_sorted(value: Value) -> bool:
+    match value:
+        case Each(is_path=is_path):
+            return is_path
+        case Merged(values=several):
+            return all(map(_is_sorted, several))
+        case Concat(values=several, exclusive=True):
+            return all(at_most_one(one) or _is_sorted(one) for one in several)
+    return False
+
+
+def merged_in_document_order(values: Sequence[Value], scope: Scope) -> Value:
+    """Values of nodes, each in document order, as one."""
+    kept = [value for value in values if value != EMPTY]
+    if len(kept) < 2:
+        return kept[0] if kept else EMPTY
+    if all(isinstance(leaf.item, Attribute) for value in kept for leaf in leaves(value)):
+        return Concat(tuple(kept))
+    ordered: list[Value] = []
+    for value in kept:
+        for leaf in leaves(value):
+            key = node_key(leaf.item, scope)
+            if key is None:
+                raise NotNative("the document order of these nodes is not known")
+            plan = Order(leaf.plan, (SortKey(key, "key"),))
+            ordered.append(each(plan, Single(leaf.item), is_path=True))
+    return merged(ordered)
+
+
+def in_document_order(value: Value, scope: Scope, span: Span) -> Value:
+    """The nodes sorted, and none of them twice."""
+    if value == EMPTY or at_most_one(value):
+        return value
+    found = leaves(value)
+    kinds = {_origin(leaf.item) for leaf in found}
+    if len(kinds) < len(found):
+        raise NotNative("the same nodes may come by several ways", span)
+    ordered = []
+    for leaf in found:
+        key = node_key(leaf.item, scope)
+        if key is None:
+            raise NotNative("the document order of these nodes is not known", span)
+        plan = Distinct(leaf.plan, key, "key")
+        ordered.append(each(plan, Single(leaf.item), is_path=True))
+    return merged(ordered)
+
+
+def _origin(item: Item) -> object:
+    """What nodes have in common that can be the same."""
+    match item:
+        case StreamElement(stream=stream, tags=tags, path=path):
+            return (stream, tags, path)
+        case Text(owner=StreamElement() as owner) | Attribute(owner=StreamElement() as owner):
+            return (type(item), _origin(owner), getattr(item, "name", None))
+    return item
+
+
+def _mapped(base: Value, step: Expr, scope: Scope) -> Value:
+    """`base/step` for a step that is no axis step."""
+    match base:
+        case Single():
+            result = value_of(step, scope.focus(base, Constant(1), lambda: Constant(1)))
+        case Each(plan=plan, value=Single() as inner):
+            from xcql.compile.predicates import mentions_position
+
+            inside = scope.within(columns(plan))
+            if mentions_position(step):
+                numbered = Number(plan, scope.compilation.fresh("position"))
+                inside = inside.within(columns(numbered))
+                position = Column(numbered.name)
+                value = value_of(step, inside.focus(inner, position, _no_last(step)))
+                result = each(numbered, value)
+            else:
+                result = each(plan, value_of(step, inside.focus(inner)))
+        case Merged(values=several) | Concat(values=several):
+            from xcql.compile.predicates import mentions_position
+
+            if mentions_position(step):
+                raise NotNative("positions in a sequence of several kinds of nodes", step.span)
+            return replace(base, values=tuple(_mapped(one, step, scope) for one in several))
+        case _:
+            raise NotNative("a step from here", step.span)
+    found = leaves(result)
+    if any(isinstance(leaf.item, StreamElement | Text | Attribute | Element) for leaf in found):
+        if all(isinstance(leaf.item, StreamElement | Text | Attribute) for leaf in found):
+            if at_most_one(base) and (at_most_one(result) or _is_sorted(result)):
+                return result
+            return in_document_order(result, scope, step.span)
+        if any(not isinstance(leaf.item, Element) for leaf in found):
+            raise NotNative("a step to nodes of several trees", step.span)
+    return result
+
+
+def _no_last(step: Expr) -> Callable[[], Scalar]:
+    def fail() -> Scalar:
+        raise NotNative("last() in a step", step.span)
+
+    return fail
+
+
+# what a step leads to from one leaf
+
+
+def _step_from(leaf: Leaf, step: AxisStep, scope: Scope) -> list[Leaf]:
+    found = axis_from(leaf, step.axis, step.test, scope, step.span)
+    for predicate in step.predicates:
+        found = filtered(
+            found,
+            predicate,
+            scope,
+            partition=identity(leaf.plan),
+            backwards=step.axis
+            in ("parent", "ancestor", "ancestor-or-self", "preceding", "preceding-sibling"),
+        )
+    return found
+
+
+def axis_from(leaf: Leaf, axis: str, test: Node, scope: Scope, span: Span) -> list[Leaf]:
+    """The nodes on an axis that pass a test."""
+    match leaf.item:
+        case StreamDocument() | StreamElement():
+            return _StreamSteps(scope, test, span).axis(leaf, axis)
+        case Element():
+            from xcql.compile.constructed import constructed_axis
+
+            return constructed_axis(leaf, axis, test, scope, span)
+        case Attribute(owner=StreamElement() as owner) | Text(owner=StreamElement() as owner):
+            return _from_leaf_node(leaf, owner, axis, test, scope, span)
+        case Inner():
+            return _from_inner(leaf, axis, test, scope, span)
+        case Atomic():
+            raise NotNative("a path from an atomic value", span)
+        case Dynamic():
+            raise NotNative("a path into what has no native form", span)
+        case Function():
+            raise NotNative("a path from a function", span)
+    if axis in ("child", "descendant", "attribute"):
+        return []
+    raise NotNative(f"the axis {axis} from here", span)
+
+
+def _from_leaf_node(
+    leaf: Leaf, owner: StreamElement, axis: str, test: Node, scope: Scope, span: Span
+) -> list[Leaf]:
+    """Steps from an attribute or text."""
+    if axis in ("child", "descendant"):
+        return []
+    if axis == "attribute" and isinstance(leaf.item, Text):
+        return []
+    if axis in ("self", "descendant-or-self"):
+        fits = is_any_node(test) or (is_text_test(test) and isinstance(leaf.item, Text))
+        if isinstance(leaf.item, Attribute) and not fits:
+            raise NotNative("a test of an attribute", span)
+        return [leaf] if fits else []
+    above = Leaf(leaf.plan, owner)
+    if axis == "parent":
+        return _StreamSteps(scope, test, span).axis(above, "self")
+    if axis in ("ancestor", "ancestor-or-self"):
+        steps = _StreamSteps(scope, test, span)
+        return steps.axis(above, "ancestor-or-self")
+    raise NotNative(f"the axis {axis} from a text or attribute", span)
+
+
+def _from_inner(leaf: Leaf, axis: str, test: Node, scope: Scope, span: Span) -> list[Leaf]:
+    """Steps inside of an element that is not shredded, as XPath."""
+    item = leaf.item
+    assert isinstance(item, Inner)
+    if item.owner.window is not None and _has_holes(item.owner, scope):
+        raise NotNative("a projection of mixed content", span)
+    return inner_step(leaf.plan, item.owner, item.xpath, axis, test, scope, span)
+
+
+def inner_step(
+    plan: Plan,
+    owner: StreamElement,
+    xpath: str,
+    axis: str,
+    test: Node,
+    scope: Scope,
+    span: Span,
+) -> list[Leaf]:
+    """Nodes inside of an element that is not shredded."""
+    if _has_holes(owner, scope):
+        raise NotNative("a step into mixed content with holes", span)
+    sign = {"child": "/", "descendant": "//"}.get(axis)
+    if axis == "attribute":
+        names = attribute_test(test, scope)
+        if names is None or len(names) != 1 or not _is_plain(next(iter(names))):
+            raise NotNative("such attributes inside of mixed content", span)
+        name = next(iter(names))
+        return _xpath_values(
+            plan, owner, f"{xpath}/@{name}", scope, lambda text: Attribute(name, text)
+        )
+    if sign is None:
+        raise NotNative(f"the axis {axis} inside of mixed content", span)
+    if is_text_test(test):
+        return _xpath_values(plan, owner, f"{xpath}{sign}text()", scope, Text)
+    local = plain_element_name(test, scope)
+    if local is None:
+        raise NotNative("such a step inside of mixed content", span)
+    return [Leaf(plan, Inner(owner, f"{xpath}{sign}{local}"))]
+
+
+def plain_element_name(test: Node, scope: Scope) -> str | None:
+    """The name in a test for elements in no namespace; `*` for any."""
+    from xcql.syntax.path import NameTest, Wildcard
+    from xcql.syntax.types import ElementTest
+
+    match test:
+        case NameTest(name=name) | ElementTest(name=name) if name is not None:
+            uri, local = scope.names.element_name(name)
+            return local if not uri and _is_plain(local) else None
+        case Wildcard(prefix=None, uri=None, local=None) | ElementTest(name=None):
+            return "*"
+    return None
+
+
+def _is_plain(name: str) -> bool:
+    return all(char.isalnum() or char in "_.-" for char in name)
+
+
+def _xpath_values(
+    plan: Plan,
+    owner: StreamElement,
+    xpath: str,
+    scope: Scope,
+    make: Callable[[Scalar], Item],
+) -> list[Leaf]:
+    item, position = scope.compilation.fresh("text"), scope.compilation.fresh("position")
+    array = call("xpath", inner_xml(owner, scope), Constant(xpath))
+    return [Leaf(Unnest(plan, array, item, position), make(Column(item)))]
+
+
+def _has_holes(node: StreamElement, scope: Scope) -> bool:
+    graph = scope.compilation.graphs[node.stream]
+    return bool(graph.fragmented_below(*node.tags))
+
+
+class _StreamSteps:
+    """The axes from nodes of streams."""
+
+    def __init__(self, scope: Scope, test: Node, span: Span) -> None:
+        self.scope = scope
+        self.test = test
+        self.span = span
+        self.compilation = scope.compilation
+        self.passes = element_test(test, scope)
+
+    def axis(self, leaf: Leaf, axis: str) -> list[Leaf]:
+        match axis:
+            case "self":
+                return self.self_(leaf)
+            case "child":
+                return self.children(leaf)
+            case "descendant":
+                return self.descendants(leaf)
+            case "descendant-or-self":
+                return self.self_(leaf) + self.descendants(leaf)
+            case "attribute":
+                return self.attributes(leaf)
+            case "parent":
+                return [found for above in self.parents(leaf) for found in self.self_(above)]
+            case "ancestor" | "ancestor-or-self":
+                return self.ancestors(leaf, axis == "ancestor-or-self")
+            case "following-sibling" | "preceding-sibling":
+                return self.siblings(leaf, axis)
+        raise NotNative(f"the axis {axis}", self.span)
+
+    def graph(self, node: StreamElement | StreamDocument):  # type: ignore[no-untyped-def]
+        return self.compilation.graphs[node.stream]
+
+    def self_(self, leaf: Leaf) -> list[Leaf]:
+        node = leaf.item
+        if is_any_node(self.test):
+            return [leaf]
+        if isinstance(node, StreamDocument):
+            return []
+        assert isinstance(node, StreamElement)
+        if self.passes is None:
+            return []
+        graph = self.graph(node)
+        fitting = [tag for tag in node.tags if self.passes(graph.tag(tag))]
+        if len(fitting) == len(node.tags):
+            return [leaf]
+        if not fitting:
+            return []
+        raise NotNative("a test that only some of these tags pass", self.span)
+
+    # downwards
+
+    def children(self, leaf: Leaf) -> list[Leaf]:
+        node = leaf.item
+        assert isinstance(node, StreamElement | StreamDocument)
+        found: list[Leaf] = []
+        if isinstance(node, StreamElement) and (is_text_test(self.test) or is_any_node(self.test)):
+            found += self.texts(leaf, node)
+        if self.passes is not None:
+            ids = [node_tag.id for node_tag in self._child_tags(node) if self.passes(node_tag)]
+            if (
+                isinstance(node, StreamElement)
+                and node.shape.opaque
+                and any(not self.graph(node).is_fragmented(id) for id in ids)
+            ):
+                return found + inner_step(
+                    leaf.plan, node, "/*", "child", self.test, self.scope, self.span
+                )
+            found += self.to_tags(leaf, tuple(dict.fromkeys(ids)))
+        return found
+
+    def _child_tags(self, node: StreamElement | StreamDocument) -> Iterable[Tag]:
+        graph = self.graph(node)
+        if isinstance(node, StreamDocument):
+            return graph.children(DOCUMENT)
+        return [tag for id in node.tags for tag in graph.children(id)]
+
+    def to_tags(self, leaf: Leaf, ids: tuple[str, ...]) -> list[Leaf]:
+        """The children with some tags."""
+        node = leaf.item
+        graph = self.graph(node)  # type: ignore[arg-type]
+        if isinstance(node, StreamDocument):
+            return [one for id in ids for one in self.root(leaf, node, id)]
+        assert isinstance(node, StreamElement)
+        found: list[Leaf] = []
+        inline = [id for id in ids if not graph.is_fragmented(id)]
+        for shape in node.shape.children:
+            tags = tuple(tag for tag in shape.tags if tag in inline)
+            if tags:
+                if len(tags) < len(shape.tags):
+                    raise NotNative("a step that only some of these tags have", self.span)
+                found.append(self.inline(leaf.plan, node, shape))
+        found += self.follow(leaf, tuple(id for id in ids if graph.is_fragmented(id)))
+        return found
+
+    def root(self, leaf: Leaf, document: StreamDocument, id: str) -> list[Leaf]:
+        stream = document.stream
+        shape = self.compilation.shape(stream, (id,))
+        if shape is None:
+            return []
+        row = self.new_row(stream, (id,), shape)
+        plan: Plan = Extract(stream, (id,), row, leaf.plan, span=self.span)
+        return [self.filler(plan, document, row, (id,), shape, document.window)]
+
+    def new_row(self, stream: str, tags: tuple[str, ...], shape: Shape) -> str:
+        self.compilation.demands.setdefault((stream, tags), set())
+        return self.compilation.fresh(shape.name)
+
+    def filler(
+        self,
+        plan: Plan,
+        above: StreamElement | StreamDocument | None,
+        row: str,
+        tags: tuple[str, ...],
+        shape: Shape,
+        window: Window | None,
+        stream: str = "",
+    ) -> Leaf:
+        """The element of a filler's row; of a projection, if its lifespan meets it."""
+        node = StreamElement(
+            above.stream if above is not None else stream,
+            row,
+            tags,
+            tags,
+            shape,
+            ("element",),
+            Column(f"{row}_element"),
+            is_filler=True,
+            alone=True,
+            above=above,
+            window=window,
+        )
+        graph = self.graph(node)
+        if window is not None and any(graph.is_fragmented(tag) for tag in tags):
+            from xcql.compile.temporal import meets_window
+
+            plan = Select(plan, meets_window(replace(node, window=None), window, self.scope))
+        return Leaf(plan, node)
+
+    def inline(self, plan: Plan, node: StreamElement, shape: Shape) -> Leaf:
+        """The child elements in one field of a struct."""
+        struct = field(node.struct, shape.column)
+        path = (*node.path, shape.column)
+        self.compilation.demand(node, shape.column, "_start")
+        alone = node.alone
+        if shape.repeats:
+            item = self.compilation.fresh(shape.name)
+            position = self.compilation.fresh(f"{shape.name}_at")
+            plan = Unnest(plan, struct, item, position, span=self.span)
+            struct = Column(item)
+            alone = False
+        else:
+            plan = Select(plan, present(struct), span=self.span)
+        child = StreamElement(
+            node.stream,
+            node.row,
+            node.table,
+            shape.tags,
+            shape,
+            path,
+            struct,
+            is_filler=False,
+            alone=alone,
+            above=node,
+            window=node.window,
+        )
+        return Leaf(plan, child)
+
+    def follow(self, leaf: Leaf, ids: tuple[str, ...], is_child: bool = True) -> list[Leaf]:
+        """From holes to the fillers with some tags."""
+        node = leaf.item
+        assert isinstance(node, StreamElement)
+        found: list[Leaf] = []
+        for tags in self.tables(node.stream, ids):
+            shape = self.compilation.shape(node.stream, tags)
+            assert shape is not None
+            row = self.new_row(node.stream, tags, shape)
+            within = None
+            plan = leaf.plan
+            if node.alone:
+                plan = without_presence(plan, node)
+            else:
+                within = span_of(node, self.scope)
+            plan = Follow(plan, node.stream, node.row, tags, row, within, span=self.span)
+            above = node if is_child else None
+            here = self.filler(plan, above, row, tags, shape, node.window, node.stream)
+            found.append(here)
+        return found
+
+    def tables(self, stream: str, ids: Iterable[str]) -> list[tuple[str, ...]]:
+        """The tags that have fillers, those with tables that are alike together."""
+        slots = self.compilation.catalog.streams[stream].slots
+        groups: dict[str, list[str]] = {}
+        found: list[tuple[str, ...]] = []
+        for id in ids:
+            if id in slots:
+                graph = self.compilation.graphs[stream]
+                name = graph.tag(id).name
+                groups.setdefault(f"{name}|{graph.tag(id).kind}", []).append(id)
+        for tags in groups.values():
+            if self.compilation.shape(stream, tuple(tags)) is not None:
+                found.append(tuple(tags))
+            else:
+                found += [(tag,) for tag in tags]
+        return found
+
+    def descendants(self, leaf: Leaf) -> list[Leaf]:
+        node = leaf.item
+        assert isinstance(node, StreamElement | StreamDocument)
+        if is_text_test(self.test) or is_any_node(self.test):
+            raise NotNative("all nodes below", self.span)
+        if self.passes is None:
+            return []
+        graph = self.graph(node)
+        tops = node.tags if isinstance(node, StreamElement) else (DOCUMENT,)
+        wanted = frozenset(
+            id for top in tops for id in graph.below(top) if self.passes(graph.tag(id))
+        )
+        if not wanted:
+            return []
+        return self._below(leaf, wanted, frozenset())
+
+    def _below(self, leaf: Leaf, wanted: frozenset[str], passed: frozenset[str]) -> list[Leaf]:
+        node = leaf.item
+        assert isinstance(node, StreamElement | StreamDocument)
+        graph = self.graph(node)
+
+        def leads(id: str) -> bool:
+            return bool(graph.below(id) & wanted)
+
+        found: list[Leaf] = []
+        if isinstance(node, StreamDocument):
+            for one in self.root(leaf, node, graph.structure.root.id):
+                if graph.structure.root.id in wanted:
+                    found.append(one)
+                found += self._below(one, wanted, passed)
+            return found
+        if node.shape.opaque:
+            inline = frozenset().union(*(self._inline_below(graph, tag) for tag in node.tags))
+            if inline & wanted:
+                found += inner_step(
+                    leaf.plan, node, "/*", "descendant", self.test, self.scope, self.span
+                )
+        else:
+            for shape in node.shape.children:
+                here = [tag for tag in shape.tags if tag in wanted]
+                if here and len(here) < len(shape.tags):
+                    raise NotNative("a step that only some of these tags have", self.span)
+                inner = (
+                    self.inline(leaf.plan, node, shape)
+                    if here
+                    or any(
+                        leads(tag) and self._inline_below(graph, tag) & wanted for tag in shape.tags
+                    )
+                    else None
+                )
+                if inner is not None:
+                    if here:
+                        found.append(inner)
+                    found += self._inline_descendants(inner, wanted)
+        # then along the holes, from wherever in the element they stand
+        holes = frozenset().union(*(self._holes_below(graph, tag) for tag in node.tags))
+        direct = tuple(sorted(id for id in holes if id in wanted))
+        below = tuple(sorted(id for id in holes if leads(id)))
+        ids = tuple(dict.fromkeys((*direct, *below)))
+        if set(ids) & passed:
+            raise NotNative("fillers that stand inside fillers of the same tag", self.span)
+        for one in self.follow(leaf, ids, is_child=False):
+            tags = one.item.tags  # type: ignore[attr-defined]
+            if any(tag in wanted for tag in tags):
+                if not all(tag in wanted for tag in tags):
+                    raise NotNative("a step that only some of these tags have", self.span)
+                found.append(one)
+            if any(leads(tag) for tag in tags):
+                found += self._below(one, wanted, passed | set(tags))
+        return found
+
+    def _inline_descendants(self, leaf: Leaf, wanted: frozenset[str]) -> list[Leaf]:
+        node = leaf.item
+        assert isinstance(node, StreamElement)
+        graph = self.graph(node)
+        found: list[Leaf] = []
+        if node.shape.opaque:
+            inline = frozenset().union(*(self._inline_below(graph, tag) for tag in node.tags))
+            if inline & wanted:
+                found += inner_step(
+                    leaf.plan, node, "/*", "descendant", self.test, self.scope, self.span
+                )
+            return found
+        for shape in node.shape.children:
+            here = [tag for tag in shape.tags if tag in wanted]
+            if here and len(here) < len(shape.tags):
+                raise NotNative("a step that only some of these tags have", self.span)
+            if here or any(self._inline_below(graph, tag) & wanted for tag in shape.tags):
+                inner = self.inline(leaf.plan, node, shape)
+                if here:
+                    found.append(inner)
+                found += self._inline_descendants(inner, wanted)
+        return found
+
+    @staticmethod
+    def _inline_below(graph, top: str) -> frozenset[str]:  # type: ignore[no-untyped-def]
+        """The tags below that stand in the same filler."""
+        found: set[str] = set()
+        pending = [top]
+        while pending:
+            for tag in graph.children(pending.pop()):
+                if tag.id not in found and not graph.is_fragmented(tag.id):
+                    found.add(tag.id)
+                    pending.append(tag.id)
+        return frozenset(found)
+
+    @classmethod
+    def _holes_below(cls, graph, top: str) -> frozenset[str]:  # type: ignore[no-untyped-def]
+        """The tags of fillers whose holes stand in the same filler."""
+        tops = cls._inline_below(graph, top) | {top}
+        return graph.fragmented_children(*tops)  # type: ignore[no-any-return]
+
+    def attributes(self, leaf: Leaf) -> list[Leaf]:
+        node = leaf.item
+        if isinstance(node, StreamDocument):
+            return []
+        assert isinstance(node, StreamElement)
+        names = attribute_test(self.test, self.scope)
+        if names is None:
+            wanted: Iterable[str] = attribute_names(node, self.scope)
+        else:
+            wanted = [name for name in attribute_names(node, self.scope) if name in names]
+        found = []
+        for name in wanted:
+            scalar = attribute_of(node, name, self.scope)
+            if scalar is not None:
+                plan = leaf.plan
+                if not (name in ("vtFrom", "vtTo") and self._has_lifespan(node)):
+                    plan = Select(plan, call("is_not_null", scalar))
+                found.append(Leaf(plan, Attribute(name, scalar, node)))
+        return found
+
+    def _has_lifespan(self, node: StreamElement) -> bool:
+        return node.is_filler and all(self.graph(node).is_fragmented(tag) for tag in node.tags)
+
+    def texts(self, leaf: Leaf, node: StreamElement) -> list[Leaf]:
+        """The text nodes right below an element."""
+        if is_any_node(self.test) and not node.shape.is_leaf:
+            raise NotNative("all nodes below an element with elements", self.span)
+        if not node.shape.has_text:
+            if node.shape.commented or self._may_have_space(node):
+                raise NotNative("white space between elements as text", self.span)
+            return []
+        if node.shape.opaque and not node.shape.is_leaf:
+            if is_any_node(self.test):
+                raise NotNative("all nodes of mixed content", self.span)
+            return inner_step(leaf.plan, node, "/*", "child", self.test, self.scope, self.span)
+        if node.shape.commented:
+            raise NotNative("text with comments in it", self.span)
+        text = element_text(node, self.scope)
+        return [Leaf(Select(leaf.plan, call("<>", text, Constant(""))), Text(text, node))]
+
+    def _may_have_space(self, node: StreamElement) -> bool:
+        slots = self.compilation.catalog.streams[node.stream].slots
+        for tag in node.table:
+            slot = slots.get(tag)
+            for column in node.path[1:]:
+                slot = (
+                    next((one for one in slot.children if one.column == column), None)
+                    if slot
+                    else None
+                )
+            if slot is not None and (slot.spaced or slot.commented):
+                return True
+        return False
+
+    # upwards
+
+    def parents(self, leaf: Leaf) -> list[Leaf]:
+        node = leaf.item
+        if isinstance(node, StreamDocument):
+            return []
+        assert isinstance(node, StreamElement)
+        if node.is_copy:
+            raise NotNative("upwards from a copy in a constructed element", self.span)
+        if node.is_top:
+            return []
+        if node.above is not None:
+            return [Leaf(leaf.plan, node.above)]
+        assert node.is_filler
+        return self.rise(leaf, node)
+
+    def rise(self, leaf: Leaf, node: StreamElement) -> list[Leaf]:
+        """The element that has the hole of a filler."""
+        graph = self.graph(node)
+        if node.window is not None:
+            raise NotNative("upwards in a projection", self.span)
+        found: list[Leaf] = []
+        if len(node.tags) != 1:
+            raise NotNative("upwards from several tags", self.span)
+        for parent in sorted(graph.parents(node.tags[0])):
+            if parent == DOCUMENT:
+                found.append(Leaf(leaf.plan, StreamDocument(node.stream)))
+                continue
+            way = [parent]
+            while not graph.is_fragmented(way[0]) and way[0] != graph.structure.root.id:
+                above = sorted(graph.parents(way[0]))
+                if len(above) != 1:
+                    raise NotNative("upwards along several ways", self.span)
+                way.insert(0, above[0])
+            shape = self.compilation.shape(node.stream, (way[0],))
+            if shape is None:
+                continue
+            row = self.new_row(node.stream, (way[0],), shape)
+            plan: Plan = Rise(leaf.plan, node.stream, node.row, (way[0],), row, span=self.span)
+            here = self.filler(plan, None, row, (way[0],), shape, None, node.stream)
+            for id in way[1:]:
+                above_node = here.item
+                assert isinstance(above_node, StreamElement)
+                inner = above_node.shape.child(id)
+                if inner is None:
+                    break
+                here = self.inline(here.plan, above_node, inner)
+                if inner.repeats:
+                    start, length = span_of(here.item, self.scope)  # type: ignore[arg-type]
+                    offset = Column(f"{node.row}_offset")
+                    inside = Call(
+                        "and",
+                        (call(">=", offset, start), call("<", offset, call("+", start, length))),
+                    )
+                    here = replace(here, plan=Select(here.plan, inside))
+            else:
+                found.append(here)
+        return found
+
+    def ancestors(self, leaf: Leaf, with_self: bool) -> list[Leaf]:
+        found: list[Leaf] = self.self_(leaf) if with_self else []
+        pending = self.parents(leaf)
+        depth = 0
+        while pending:
+            depth += 1
+            if depth > 50:
+                raise NotNative("ancestors without end", self.span)
+            above: list[Leaf] = []
+            for one in pending:
+                found += self.self_(one)
+                above += self.parents(one)
+            pending = above
+        return found
+
+    def siblings(self, leaf: Leaf, axis: str) -> list[Leaf]:
+        node = leaf.item
+        if isinstance(node, StreamDocument):
+            return []
+        here = node_key(node, self.scope)
+        assert here is not None
+        found: list[Leaf] = []
+        for above in self.parents(leaf):
+            if isinstance(above.item, StreamDocument):
+                continue
+            fresh = _rerooted(above)
+            for one in self.children(fresh):
+                key = node_key(one.item, self.scope)
+                if key is None:
+                    raise NotNative("the document order of these nodes is not known", self.span)
+                sign = ">" if axis == "following-sibling" else "<"
+                found.append(Leaf(Select(one.plan, call(sign, key, here)), one.item))
+        return found
+
+
+def _rerooted(leaf: Leaf) -> Leaf:
+    return leaf
+
+
+def attribute_names(node: StreamElement, scope: Scope) -> list[str]:
+    """The attributes that elements here may have."""
+    names = [name for name in node.shape.attributes if name not in ("vtFrom", "vtTo")]
+    graph = scope.compilation.graphs[node.stream]
+    if node.is_filler and any(graph.is_fragmented(tag) for tag in node.tags):
+        return [*names, "vtFrom", "vtTo"]
+    return list(node.shape.attributes)
+
+
+def without_presence(plan: Plan, node: StreamElement) -> Plan:
+    """The plan without the conditions that elements on the way to a hole are there: it tells."""
+    wanted: set[Scalar] = set()
+    here: StreamElement | StreamDocument | None = node
+    while isinstance(here, StreamElement) and not here.is_filler:
+        wanted.add(present(here.struct))
+        here = here.above
+    while isinstance(plan, Select) and plan.condition in wanted:
+        plan = plan.input
+    return plan
+
+
+@compiles(ContextItem)
+def _context(expr: ContextItem, scope: Scope) -> Value:
+    if scope.context is None:
+        raise NotNative("there is no context item", expr.span)
+    return scope.context
+
+
+def stream_document(call_: FunctionCall, name: str, scope: Scope) -> Value:
+    if name not in scope.compilation.catalog.streams:
+        raise NotNative(f"there is no stream '{name}'", call_.span)
+    return Single(StreamDocument(name))

@@ -1,0 +1,197 @@
+"""Predicates: positions or conditions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xcql.algebra.operators import Number, Select, columns
+from xcql.algebra.scalars import Column, Constant, Scalar, call
+from xcql.compile.access import atomized
+from xcql.compile.casts import NUMBERS
+from xcql.compile.comparisons import compared, truth
+from xcql.compile.items import Atomic
+from xcql.compile.result import NotNative
+from xcql.compile.scope import Scope, compiles, value_of
+from xcql.compile.values import (
+    EMPTY,
+    Each,
+    Leaf,
+    Single,
+    Value,
+    at_most_one,
+    each,
+    leaves,
+    single_scalar,
+)
+from xcql.syntax.control import Quantified
+from xcql.syntax.functions import FunctionCall
+from xcql.syntax.literals import IntegerLiteral, StringLiteral
+from xcql.syntax.node import Expr, walk
+from xcql.syntax.operators import Binary, Comparison
+from xcql.syntax.path import AxisStep, Filter, Path
+from xcql.syntax.temporal import AllenComparison
+
+_BOOLEAN_FUNCTIONS = frozenset(
+    {
+        "not",
+        "exists",
+        "empty",
+        "contains",
+        "starts-with",
+        "ends-with",
+        "matches",
+        "boolean",
+        "true",
+        "false",
+        "some",
+        "every",
+        "deep-equal",
+    }
+)
+
+
+def is_never_positional(predicate: Expr) -> bool:
+    """Whether the predicate is a condition, whatever the data are, and asks for no position."""
+    if mentions_position(predicate):
+        return False
+    match predicate:
+        case Comparison() | AxisStep() | Path() | Quantified() | AllenComparison():
+            if isinstance(predicate, Path):
+                return isinstance(predicate.steps[-1], AxisStep)
+            return True
+        case Binary(op=op):
+            return op in ("and", "or")
+        case FunctionCall(name=name):
+            return name.local in _BOOLEAN_FUNCTIONS
+        case StringLiteral():
+            return True
+    return False
+
+
+def mentions_position(expr: Expr) -> bool:
+    """Whether `position()` or `last()` is called for the context of the expression itself."""
+    pending: list[object] = [expr]
+    while pending:
+        here = pending.pop()
+        match here:
+            case FunctionCall(name=name, arguments=()) if name.local in ("position", "last"):
+                return True
+            case AxisStep():
+                continue
+            case Filter(base=base):
+                pending.append(base)
+                continue
+            case Path(steps=steps):
+                pending.append(steps[0])
+                continue
+        from xcql.syntax.node import Node, children
+
+        if isinstance(here, Node):
+            pending.extend(children(here))
+    return False
+
+
+def filtered(
+    found: Sequence[Leaf],
+    predicate: Expr,
+    scope: Scope,
+    partition: tuple[Scalar, ...] = (),
+    backwards: bool = False,
+) -> list[Leaf]:
+    """The leaves with those items that a predicate lets through."""
+    if len(found) > 1 and not is_never_positional(predicate):
+        raise NotNative("positions among several kinds of nodes", predicate.span)
+    return [_filtered(leaf, predicate, scope, partition, backwards) for leaf in found]
+
+
+def _filtered(
+    leaf: Leaf, predicate: Expr, scope: Scope, partition: tuple[Scalar, ...], backwards: bool
+) -> Leaf:
+    compilation = scope.compilation
+    plan = leaf.plan
+    context = Single(leaf.item)
+    if isinstance(predicate, IntegerLiteral):
+        if at_most_one(Each(plan, context)):
+            return leaf if predicate.value == 1 else Leaf(Select(plan, Constant(False)), leaf.item)
+        numbered = Number(plan, compilation.fresh("position"), partition, backwards)
+        condition = call("=", Column(numbered.name), Constant(predicate.value))
+        return Leaf(Select(numbered, condition), leaf.item)
+    inside = scope.within(columns(plan))
+    if mentions_position(predicate) or not is_never_positional(predicate):
+        name, total = compilation.fresh("position"), compilation.fresh("total")
+        asks_total = _asks_last(predicate)
+        numbered = Number(plan, name, partition, backwards, total if asks_total else None)
+        focus = inside.within(columns(numbered)).focus(context, Column(name), lambda: Column(total))
+        value = value_of(predicate, focus)
+        position = _position_test(value, Column(name), focus, predicate)
+        if position is not None:
+            return Leaf(Select(numbered, position), leaf.item)
+        condition = truth(value, focus, predicate.span)
+        base = numbered if mentions_position(predicate) else plan
+        return Leaf(Select(base, condition, span=predicate.span), leaf.item)
+    value = value_of(predicate, inside.focus(context))
+    return Leaf(Select(plan, truth(value, inside, predicate.span), span=predicate.span), leaf.item)
+
+
+def _asks_last(predicate: Expr) -> bool:
+    return any(
+        isinstance(node, FunctionCall) and node.name.local == "last" for node in walk(predicate)
+    )
+
+
+def _position_test(value: Value, position: Scalar, scope: Scope, predicate: Expr) -> Scalar | None:
+    """The condition of a predicate that is a number; None if it is something else."""
+    found = leaves(value)
+    kinds = {leaf.item.type if isinstance(leaf.item, Atomic) else "node" for leaf in found}
+    if not kinds & NUMBERS:
+        return None
+    if not kinds <= NUMBERS or not at_most_one(value):
+        raise NotNative("a predicate that may be a number", predicate.span)
+
+    def read(item) -> Scalar:  # type: ignore[no-untyped-def]
+        return compared(
+            "=", Atomic(position, "xs:integer"), atomized(item, scope), scope, predicate.span
+        )
+
+    return call("is_true", single_scalar(value, read))
+
+
+@compiles(Filter)
+def _filter(expr: Filter, scope: Scope) -> Value:
+    base = value_of(expr.base, scope)
+    if base == EMPTY:
+        return EMPTY
+    found = leaves(base)
+    is_path = isinstance(base, Each) and base.is_path
+    if len(found) > 1:
+        if not is_never_positional(expr.predicate):
+            return _filtered_mixture(base, expr, scope)
+        return _filtered_parts(base, expr, scope)
+    kept = filtered(found, expr.predicate, scope)
+    return each(kept[0].plan, Single(kept[0].item), is_path)
+
+
+def _filtered_parts(value: Value, expr: Filter, scope: Scope) -> Value:
+    from dataclasses import replace
+
+    from xcql.compile.values import Concat, Merged
+
+    match value:
+        case Concat(values=several) | Merged(values=several):
+            return replace(
+                value, values=tuple(_filtered_parts(one, expr, scope) for one in several)
+            )
+    (leaf,) = leaves(value) if len(leaves(value)) == 1 else (None,)
+    if leaf is None:
+        raise NotNative("a predicate on such a sequence", expr.span)
+    (kept,) = filtered([leaf], expr.predicate, scope)
+    return each(kept.plan, Single(kept.item), isinstance(value, Each) and value.is_path)
+
+
+def _filtered_mixture(value: Value, expr: Filter, scope: Scope) -> Value:
+    """A position in a sequence of several kinds of items: if they are atomic, they can be one."""
+    from xcql.compile.sequences import as_one_leaf
+
+    leaf = as_one_leaf(value, scope, expr.span)
+    (kept,) = filtered([leaf], expr.predicate, scope)
+    return each(kept.plan, Single(kept.item))

@@ -1,0 +1,27 @@
+"""Which way to go: along the holes, or straight to the fillers whose tags the query needs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xcql.compile.catalog import StreamShape
+from xcql.compile.result import NotNative
+
+
+def chosen(strategy: str, streams: Sequence[StreamShape]) -> tuple[str, tuple[str, ...]]:
+    """The strategy, and why."""
+    without = [stream.name for stream in streams if not stream.placed]
+    if strategy == "auto":
+        if without:
+            return "qac", (
+                f"the stream '{without[0]}' has so many copies of fillers that their places"
+                " are not kept: the query goes from hole to filler",
+            )
+        rows = sum(sum(stream.rows.values()) for stream in streams)
+        return "qac+", (
+            f"all {rows:,} fillers know their places in the view, so the tables that"
+            " the query needs are read, and nothing above them",
+        )
+    if strategy == "qac+" and without:
+        raise NotNative(f"the places of the fillers of '{without[0]}' are not kept")
+    return strategy, ("as was asked for",)

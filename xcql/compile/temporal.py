@@ -1,0 +1,419 @@
+"""Time: projections, lifespans, Allen's relations, sums of times and durations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from xcql.algebra.operators import Number, Plan, Select, columns
+from xcql.algebra.scalars import (
+    NULL,
+    TRUE,
+    Call,
+    Column,
+    Constant,
+    Scalar,
+    call,
+    case,
+    conjunction,
+)
+from xcql.compile.access import (
+    START,
+    Lifespan,
+    clipped,
+    has_holes,
+    is_fragmented,
+    is_node,
+    lifespan,
+    own_lifespan,
+)
+from xcql.compile.casts import NUMBERS, STRINGS, cast, one_atomic
+from xcql.compile.items import (
+    Atomic,
+    Dynamic,
+    Element,
+    Function,
+    Item,
+    StreamDocument,
+    StreamElement,
+    Window,
+)
+from xcql.compile.mapping import mapped
+from xcql.compile.result import NotNative
+from xcql.compile.scope import Scope, compiles, value_of
+from xcql.compile.values import (
+    EMPTY,
+    Single,
+    Value,
+    at_most_one,
+    each,
+    guarded,
+    leaves,
+    single_scalar,
+)
+from xcql.diagnostics import XcqlError
+from xcql.model.time import parse_time
+from xcql.source import Span
+from xcql.syntax.node import Expr, Node, walk
+from xcql.syntax.temporal import (
+    AllenComparison,
+    DateLiteral,
+    DateTimeLiteral,
+    DurationLiteral,
+    IntervalProjection,
+    LastVersion,
+    Now,
+    Start,
+    TimeInterval,
+    VersionProjection,
+)
+
+
+def meets_window(node: StreamElement, window: Window, scope: Scope) -> Scalar:
+    """Whether the lifespan of a filler's element meets an interval."""
+    begin, end = own_lifespan(node, scope)
+    return call("overlaps", begin, end, window.begin, window.end)
+
+
+@compiles(DateTimeLiteral, DateLiteral)
+def _literal(expr: DateTimeLiteral | DateLiteral, scope: Scope) -> Value:
+    text = expr.text
+    type_ = "xs:dateTime" if isinstance(expr, DateTimeLiteral) else "xs:date"
+    zone = text[19:].lstrip(".0123456789") if type_ == "xs:dateTime" else text[10:]
+    zone = "Z" if zone in ("+00:00", "-00:00") else zone
+    moment = parse_time(text)
+    if type_ == "xs:date":
+        if zone not in ("", "Z"):
+            raise NotNative("a date with a zone", expr.span)
+        return Single(Atomic(call("to_date", Constant(moment)), type_, Constant(zone)))
+    return Single(Atomic(Constant(moment), type_, Constant(zone)))
+
+
+@compiles(DurationLiteral)
+def _duration(expr: DurationLiteral, scope: Scope) -> Value:
+    from elementpath import datatypes as ep
+
+    text = expr.text
+    try:
+        if "T" in text or "D" in text:
+            duration = ep.DayTimeDuration.fromstring(text)
+            return Single(Atomic(Constant(int(duration.seconds * 1_000_000)), "xs:dayTimeDuration"))
+        months = ep.YearMonthDuration.fromstring(text)
+        return Single(Atomic(Constant(int(months.months)), "xs:yearMonthDuration"))
+    except (ValueError, TypeError) as problem:
+        raise NotNative("such a duration", expr.span) from problem
+
+
+@compiles(Now)
+def _now(expr: Now, scope: Scope) -> Value:
+    return Single(Atomic(scope.now, "xs:dateTime", Constant("")))
+
+
+@compiles(Start)
+def _start(expr: Start, scope: Scope) -> Value:
+    return Single(Atomic(START, "xs:dateTime", Constant("")))
+
+
+def instant(expr: Expr, scope: Scope) -> Scalar:
+    """A bound of an interval as an instant; NULL where it is an empty sequence."""
+    value = value_of(expr, scope)
+    item = one_atomic(value, scope, expr.span)
+    if item is None:
+        return NULL
+    if item.type == "xs:dateTime":
+        return item.scalar
+    if item.type == "xs:date":
+        return call("to_instant", item.scalar)
+    if item.type in STRINGS:
+        if isinstance(item.scalar, Constant):
+            text = str(item.scalar.value).strip()
+            if text in ("now", "start"):
+                return scope.now if text == "now" else START
+            try:
+                return Constant(parse_time(text))
+            except (ValueError, XcqlError):
+                pass
+        bad = scope.compilation.error("XCQL0002", "'{}' is no time", expr.span, item.scalar)
+        return call("parse_validity", item.scalar, bad)
+    raise NotNative(f"{item.type} as a time", expr.span)
+
+
+def interval(bounds: TimeInterval, scope: Scope) -> tuple[Scalar, Scalar]:
+    begin = instant(bounds.begin, scope)
+    return begin, begin if bounds.end is None else instant(bounds.end, scope)
+
+
+@compiles(IntervalProjection)
+def _interval_projection(expr: IntervalProjection, scope: Scope) -> Value:
+    base = value_of(expr.base, scope)
+    begin, end = interval(expr.interval, scope)
+    return projected(base, begin, end, scope, expr.span)
+
+
+def projected(base: Value, begin: Scalar, end: Scalar, scope: Scope, span: Span) -> Value:
+    """`base?[begin, end]`"""
+    window = Window(begin, end)
+    result = mapped(base, lambda item: _projected(item, window, scope, span))
+    # also true only where both are there
+    ordered = (
+        TRUE if begin == end and begin == scope.now else call("is_true", call("<=", begin, end))
+    )
+    if all(isinstance(one, Constant) for one in (begin, end)):
+        holds = begin.value <= end.value if begin != NULL and end != NULL else False  # type: ignore[attr-defined,operator]
+        ordered = Constant(holds)
+    return guarded(ordered, result)
+
+
+def _projected(item: Item, window: Window, scope: Scope, span: Span) -> Value:
+    match item:
+        case StreamDocument(window=before):
+            return Single(replace(item, window=_both(before, window)))
+        case StreamElement():
+            new = replace(
+                item, window=_both(item.window, window), above=None, is_top=True, lifespan=None
+            )
+            if not is_fragmented(item, scope):
+                return Single(new)
+            own = own_lifespan(item, scope)
+            if item.lifespan is not None:
+                new = replace(new, lifespan=clipped(own, window))
+            condition = call("overlaps", *own, window.begin, window.end)
+            return guarded(condition, Single(new))
+        case Element(attributes=attributes, content=content):
+            if any(one.name in ("vtFrom", "vtTo") for one in attributes):
+                raise NotNative("a projection of an element with a lifespan of its own", span)
+            parts = tuple(projected_content(one, window, scope, span) for one in content)
+            return Single(replace(item, content=parts))
+        case Dynamic() | Function():
+            raise NotNative("a projection of what has no native form", span)
+    return Single(item)
+
+
+def projected_content(value: Value, window: Window, scope: Scope, span: Span) -> Value:
+    return mapped(value, lambda item: _projected(item, window, scope, span))
+
+
+def _both(before: Window | None, window: Window) -> Window:
+    if before is None:
+        return window
+    begin = call("greatest", before.begin, window.begin)
+    end = call("least", before.end, window.end)
+    # bounds that have crossed are moved so far apart that nothing meets them
+    return Window(begin, case((call("<=", begin, end), end), otherwise=call("before_time")))
+
+
+@compiles(VersionProjection)
+def _version_projection(expr: VersionProjection, scope: Scope) -> Value:
+    base = value_of(expr.base, scope)
+    if base == EMPTY:
+        return EMPTY
+    found = leaves(base)
+    if len(found) > 1:
+        from xcql.compile.sequences import as_one_leaf
+
+        found = [as_one_leaf(base, scope, expr.span)]
+    leaf = found[0]
+    bounds = [expr.first, expr.first if expr.last is None else expr.last]
+    asks_total = any(isinstance(node, LastVersion) for bound in bounds for node in walk(bound))
+    compilation = scope.compilation
+    name = compilation.fresh("version")
+    total = compilation.fresh("versions") if asks_total else None
+    if (expr.last is None or expr.first == expr.last) and isinstance(expr.first, LastVersion):
+        # the last one is the first from the end
+        numbered = Number(leaf.plan, name, (), backwards=True)
+        condition: Scalar = call("=", Column(name), Constant(1))
+    else:
+        numbered = Number(leaf.plan, name, (), total=total)
+        inside = scope
+        if total is not None:
+            inside = scope.bind(_LAST, Single(Atomic(Column(total), "xs:integer")))
+        first, last = (_version(bound, inside) for bound in bounds)
+        condition = conjunction(call(">=", Column(name), first), call("<=", Column(name), last))
+        if first == last:
+            condition = call("=", Column(name), first)
+        condition = call("is_true", condition)
+    plan: Plan = Select(numbered, condition)
+    item = leaf.item
+    inside = scope.within(columns(plan))
+    if isinstance(item, StreamElement):
+        own = lifespan(item, inside)
+        new = replace(item, above=None, is_top=True)
+        if is_fragmented(item, inside):
+            new = replace(new, lifespan=own)
+        if has_holes(item, inside):
+            begin, end = own
+            new = replace(
+                new,
+                window=_both(
+                    item.window,
+                    Window(call("coalesce", begin, START), call("coalesce", end, scope.now)),
+                ),
+            )
+        item = new
+    elif isinstance(item, Element | StreamDocument | Dynamic | Function):
+        raise NotNative("versions of such items", expr.span)
+    return each(plan, Single(item))
+
+
+# `last` is bound like a variable that no query can name
+_LAST = "#last"
+
+
+@compiles(LastVersion)
+def _last(expr: LastVersion, scope: Scope) -> Value:
+    return scope.variable(_LAST, expr.span)
+
+
+def _version(expr: Expr, scope: Scope) -> Scalar:
+    item = one_atomic(value_of(expr, scope), scope, expr.span)
+    if item is None:
+        return NULL
+    if item.type == "xs:untypedAtomic":
+        item = cast(item, "xs:integer", scope, expr.span)
+    if item.type != "xs:integer":
+        raise NotNative(f"{item.type} as the number of a version", expr.span)
+    return item.scalar
+
+
+def lifespan_bound(value: Value, which: int, scope: Scope, span: Span) -> Value:
+    """`vtFrom(value)` or `vtTo(value)`"""
+    if value == EMPTY:
+        return EMPTY
+
+    def read(item: Item) -> Scalar:
+        if not is_node(item):
+            raise NotNative("the lifespan of what is no node", span)
+        bound = lifespan(item, scope)[which]
+        return call("coalesce", bound, scope.now if which else START)
+
+    from xcql.compile.casts import single
+
+    scalar = single(value, read, scope, span, "one node at most")
+    result = Single(Atomic(scalar, "xs:dateTime", Constant("")))
+    if isinstance(value, Single):
+        return result
+    return guarded(call("is_not_null", scalar), result)
+
+
+@compiles(AllenComparison)
+def _allen(expr: AllenComparison, scope: Scope) -> Value:
+    a = _operand(expr.left, scope, expr.span)
+    b = _operand(expr.right, scope, expr.span)
+    if a is None or b is None:
+        return EMPTY
+    inverse = {
+        "after": "before",
+        "met-by": "meets",
+        "overlapped-by": "overlaps",
+        "started-by": "starts",
+        "contains": "during",
+        "finished-by": "finishes",
+    }
+    name = expr.relation
+    if name in inverse:
+        a, b, name = b, a, inverse[name]
+    condition = _RELATIONS[name](a, b)
+    scalars_ = (*a, *b)
+    item = Single(Atomic(condition, "xs:boolean"))
+    if all(_is_certain(one) for one in scalars_):
+        return item
+    return guarded(
+        conjunction(*(call("is_not_null", one) for one in scalars_ if not _is_certain(one))), item
+    )
+
+
+def _is_certain(scalar: Scalar) -> bool:
+    """Whether a bound is there for certain."""
+    return isinstance(scalar, Constant) or (
+        isinstance(scalar, Call)
+        and scalar.function == "coalesce"
+        and not any(isinstance(one, Constant) and one.value is None for one in scalar.arguments)
+    )
+
+
+_RELATIONS: dict[str, Callable[[Lifespan, Lifespan], Scalar]] = {
+    "before": lambda a, b: call("<", a[1], b[0]),
+    "meets": lambda a, b: call("=", a[1], b[0]),
+    "overlaps": lambda a, b: conjunction(
+        call("<", a[0], b[0]), call("<", b[0], a[1]), call("<", a[1], b[1])
+    ),
+    "starts": lambda a, b: conjunction(call("=", a[0], b[0]), call("<", a[1], b[1])),
+    "during": lambda a, b: conjunction(call("<", b[0], a[0]), call("<", a[1], b[1])),
+    "finishes": lambda a, b: conjunction(call("=", a[1], b[1]), call(">", a[0], b[0])),
+    "equals": lambda a, b: conjunction(call("=", a[0], b[0]), call("=", a[1], b[1])),
+}
+
+
+def _operand(operand: Node, scope: Scope, span: Span) -> Lifespan | None:
+    if isinstance(operand, TimeInterval):
+        begin, end = interval(operand, scope)
+        return begin, end
+    value = value_of(operand, scope)  # type: ignore[arg-type]
+    if value == EMPTY:
+        return None
+    if not at_most_one(value):
+        raise NotNative("a relation of nodes that may be several", span)
+    bounds = []
+    for which in (0, 1):
+        default = scope.now if which else START
+
+        def read(item: Item, which: int = which, default: Scalar = default) -> Scalar:
+            if not is_node(item):
+                raise NotNative("the lifespan of what is no node", span)
+            return call("coalesce", lifespan(item, scope)[which], default)
+
+        bounds.append(single_scalar(value, read))
+    return bounds[0], bounds[1]
+
+
+def time_arithmetic(op: str, a: Atomic, b: Atomic, scope: Scope, span: Span) -> Atomic:
+    """Sums and differences of times and durations."""
+    if (
+        op == "+"
+        and a.type not in ("xs:dateTime", "xs:date")
+        and b.type in ("xs:dateTime", "xs:date")
+    ):
+        a, b = b, a
+    x, y = a.scalar, b.scalar
+    match a.type, op, b.type:
+        case "xs:dateTime", "+" | "-", "xs:dayTimeDuration":
+            shift = y if op == "+" else call("negative", y)
+            return replace(a, scalar=call("add_microseconds", x, shift))
+        case "xs:dateTime", "+" | "-", "xs:yearMonthDuration":
+            if a.zone not in (None, Constant(""), Constant("Z")):
+                raise NotNative("months added to a time with a zone", span)
+            shift = y if op == "+" else call("negative", y)
+            return replace(a, scalar=call("add_months", x, shift))
+        case "xs:date", "+" | "-", "xs:yearMonthDuration":
+            shift = y if op == "+" else call("negative", y)
+            return replace(
+                a, scalar=call("to_date", call("add_months", call("to_instant", x), shift))
+            )
+        case "xs:date", "+" | "-", "xs:dayTimeDuration":
+            shift = y if op == "+" else call("negative", y)
+            moved = call("add_microseconds", call("to_instant", x), shift)
+            return replace(a, scalar=call("to_date", moved))
+        case "xs:dateTime", "-", "xs:dateTime":
+            return Atomic(call("microseconds_between", y, x), "xs:dayTimeDuration")
+        case "xs:date", "-", "xs:date":
+            days = call("microseconds_between", call("to_instant", y), call("to_instant", x))
+            return Atomic(days, "xs:dayTimeDuration")
+        case "xs:dateTime", "+" | "-", type_ if type_ in NUMBERS:
+            seconds = cast(b, "xs:double", scope, span).scalar
+            shift = call("to_integer", call("round_half_up", call("*", seconds, Constant(1e6))))
+            if op == "-":
+                shift = call("negative", shift)
+            return replace(a, scalar=call("add_microseconds", x, shift))
+        case (("xs:dayTimeDuration" | "xs:yearMonthDuration"), "+" | "-", other) if other == a.type:
+            return Atomic(call(op, x, y), a.type)
+        case (("xs:dayTimeDuration" | "xs:yearMonthDuration"), "*", "xs:integer"):
+            return Atomic(call("*", x, y), a.type)
+        case "xs:integer", "*", ("xs:dayTimeDuration" | "xs:yearMonthDuration"):
+            return Atomic(call("*", x, y), b.type)
+        case (("xs:dayTimeDuration" | "xs:yearMonthDuration"), "div", other) if other == a.type:
+            by_zero = scope.compilation.error("FOAR0001", "division by zero", span)
+            quotient = call("integer_divide", x, y)
+            return Atomic(
+                case((call("=", y, Constant(0)), by_zero), otherwise=quotient), "xs:decimal"
+            )
+    raise NotNative(f"'{op}' of {a.type} and {b.type}", span)

@@ -1,0 +1,1161 @@
+"""Everything that is peculiar to the SQL dialect: how scalars are said in Spark SQL.
+
+An operation of the algebra is a function here, registered by its name. Trees are sqlglot's.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+
+from sqlglot import exp
+
+from xcql.algebra.scalars import Argument, Call, Column, Constant, Lambda, Scalar
+
+Sql = exp.Expression
+_FORMS: dict[str, Callable[..., Sql]] = {}
+
+# operations that Spark has under the same name
+_PLAIN = frozenset(
+    ["abs", "aggregate", "any_value", "array", "array_max", "array_min", "array_sort", "ceil", "coalesce", "concat", "contains", "day", "endswith", "exists", "explode", "filter", "flatten", "floor", "get", "greatest", "hour", "least", "lower", "minute", "month", "named_struct", "nullif", "octet_length", "replace", "size", "slice", "startswith", "struct", "transform", "translate", "upper", "year", "xpath", "xpath_string", "xpath_int", "xpath_boolean", "collect_list"]
+)
+_BINARY = {
+    "=": exp.EQ,
+    "<>": exp.NEQ,
+    "<": exp.LT,
+    "<=": exp.LTE,
+    ">": exp.GT,
+    ">=": exp.GTE,
+    "<=>": exp.NullSafeEQ,
+    "-": exp.Sub,
+    "%": exp.Mod,
+}
+_CHAINS = {"+": exp.Add, "*": exp.Mul, "and": exp.And, "or": exp.Or}
+
+_SPACE = " \t\r\n"
+_TRIMMED = r"^[ \t\r\n]+|[ \t\r\n]+$"
+_INTEGER = r"^[ \t\r\n]*[+-]?[0-9]+[ \t\r\n]*$"
+_DECIMAL = r"^[ \t\r\n]*[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)[ \t\r\n]*$"
+_DOUBLE = (
+    r"^[ \t\r\n]*([+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?|[+-]?INF|NaN)[ \t\r\n]*$"
+)
+_BOOLEAN = r"^[ \t\r\n]*(true|false|1|0)[ \t\r\n]*$"
+_ZONE = r"(Z|[+-](0[0-9]|1[0-3]):[0-5][0-9]|[+-]14:00)?"
+_DATE = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
+_DATE_TEXT = rf"^[ \t\r\n]*{_DATE}{_ZONE}[ \t\r\n]*$"
+_TIME_TEXT = (
+    rf"^[ \t\r\n]*{_DATE}T[0-9]{{2}}:[0-9]{{2}}:[0-9]{{2}}(\.[0-9]{{1,6}})?{_ZONE}[ \t\r\n]*$"
+)
+_NAME_OF_TAG = r"^<[^\s/>]+"
+_VALUE = r"""(?:"[^"]*"|'[^']*')"""
+# a lifespan that came with the data, after whatever other attributes stand before it
+_OLD_LIFESPAN = (
+    rf"^(<[^\s/>]+(?:\s+(?!(?:vtFrom|vtTo)[\s=])[^\s=]+\s*=\s*{_VALUE})*)"
+    rf"\s+(?:vtFrom|vtTo)\s*=\s*{_VALUE}"
+)
+
+
+def form(function: Callable[..., Sql]) -> Callable[..., Sql]:
+    """Declare how the operation with the function's name is said."""
+    _FORMS[function.__name__.rstrip("_")] = function
+    return function
+
+
+def sql(scalar: Scalar, columns: Mapping[str, Sql]) -> Sql:
+    """A scalar in SQL; `columns` says what the columns are."""
+    match scalar:
+        case Column(name=name):
+            found = columns.get(name)
+            return found.copy() if found is not None else column(name)
+        case Constant(value=value):
+            return constant(value)
+        case Argument(name=name):
+            return exp.Placeholder(this=name)
+        case Lambda(parameters=parameters, body=body):
+            inner = {name: one for name, one in columns.items() if name not in parameters}
+            return exp.Lambda(
+                this=sql(body, inner), expressions=[identifier(name) for name in parameters]
+            )
+        case Call(function=name, arguments=arguments):
+            return _call(name, [sql(one, columns) for one in arguments])
+    raise AssertionError(scalar)
+
+
+def _call(name: str, arguments: list[Sql]) -> Sql:
+    if name in _FORMS:
+        return _FORMS[name](*arguments)
+    if name in _BINARY:
+        left, right = arguments
+        return exp.Paren(this=_BINARY[name](this=left, expression=right))
+    if name in _CHAINS:
+        result = arguments[0]
+        for one in arguments[1:]:
+            result = _CHAINS[name](this=result, expression=one)
+        return exp.Paren(this=result)
+    if name in _PLAIN:
+        return call(name, *arguments)
+    raise AssertionError(f"no form of {name!r}")
+
+
+# building blocks
+
+
+def identifier(name: str) -> exp.Identifier:
+    return exp.Identifier(this=name, quoted=not name.isidentifier() or not name.isascii())
+
+
+def column(name: str, table: str | None = None) -> exp.Column:
+    return exp.Column(this=identifier(name), table=None if table is None else identifier(table))
+
+
+def call(name: str, *arguments: Any) -> Sql:
+    return exp.Anonymous(this=name, expressions=[_sql(one) for one in arguments])
+
+
+def _sql(value: Any) -> Sql:
+    return value if isinstance(value, exp.Expression) else constant(value)
+
+
+def constant(value: object) -> Sql:
+    match value:
+        case None:
+            return exp.Null()
+        case bool():
+            return exp.Boolean(this=value)
+        case int():
+            return (
+                exp.Var(this=f"{value}L")
+                if value >= 0
+                else exp.Paren(this=exp.Var(this=f"{value}L"))
+            )
+        case float():
+            if math.isnan(value) or math.isinf(value):
+                name = "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+                return cast(exp.Literal.string(name), "DOUBLE")
+            return (
+                exp.Var(this=f"{value!r}D")
+                if value >= 0
+                else exp.Paren(this=exp.Var(this=f"{value!r}D"))
+            )
+        case Decimal():
+            return exp.Var(this=f"{value:f}BD")
+        case str():
+            return text_literal(value)
+        case bytes():
+            return exp.Var(this=f"X'{value.hex()}'")
+        case datetime():
+            return exp.Var(this=f"TIMESTAMP_NTZ'{value.isoformat(sep=' ')}'")
+    raise AssertionError(value)
+
+
+def text_literal(value: str) -> Sql:
+    """A string; what cannot stand in SQL text is escaped."""
+    written = (
+        value.replace("\\", "\\\\")
+        .replace("'", "\\'")
+        .replace("\n", "\\n")
+        .replace("\r", "\\r")
+        .replace("\t", "\\t")
+        .replace("\0", "\\u0000")
+    )
+    return exp.Var(this=f"'{written}'")
+
+
+def cast(value: Sql, type_: str) -> Sql:
+    return exp.Cast(this=value, to=exp.DataType.build(type_, dialect="spark"))
+
+
+def lambda_(parameters: str, body: Sql) -> Sql:
+    return exp.Lambda(this=body, expressions=[identifier(one) for one in parameters.split()])
+
+
+def case_(*parts: Any) -> Sql:
+    """CASE WHEN a THEN b ... ELSE c END"""
+    return _FORMS["case"](*(_sql(one) for one in parts))
+
+
+def binary(sign: str, left: Any, right: Any) -> Sql:
+    return exp.Paren(this=_BINARY[sign](this=_sql(left), expression=_sql(right)))
+
+
+def either(*conditions: Sql) -> Sql:
+    return _call("or", list(conditions))
+
+
+def both(*conditions: Sql) -> Sql:
+    return _call("and", list(conditions))
+
+
+def let(value: Sql, name: str, body: Sql) -> Sql:
+    """The body with a name for a value, which is computed once."""
+    if isinstance(value, exp.Column | exp.Var | exp.Placeholder):
+        return _substituted(body, name, value)
+    return call(
+        "get", call("transform", call("array", value), lambda_(name, body)), exp.Var(this="0")
+    )
+
+
+def _substituted(body: Sql, name: str, value: Sql) -> Sql:
+    def change(node: Sql) -> Sql:
+        if isinstance(node, exp.Column) and node.name == name and not node.table:
+            return value.copy()
+        return node
+
+    return body.transform(change)
+
+
+# logic
+
+
+@form
+def case(*parts: Sql) -> Sql:
+    *branches, otherwise = parts
+    ifs = [
+        exp.If(this=branches[index], true=branches[index + 1])
+        for index in range(0, len(branches), 2)
+    ]
+    default = None if isinstance(otherwise, exp.Null) else otherwise
+    return exp.Case(ifs=ifs, default=default)
+
+
+@form
+def not_(value: Sql) -> Sql:
+    return exp.Paren(this=exp.Not(this=value))
+
+
+@form
+def is_true(value: Sql) -> Sql:
+    return call("coalesce", value, False)
+
+
+@form
+def is_null(value: Sql) -> Sql:
+    return exp.Paren(this=exp.Is(this=value, expression=exp.Null()))
+
+
+@form
+def is_not_null(value: Sql) -> Sql:
+    return exp.Paren(this=exp.Not(this=exp.Is(this=value, expression=exp.Null())))
+
+
+@form
+def present(value: Sql) -> Sql:
+    return is_not_null(value)
+
+
+@form
+def field(value: Sql, name: Sql) -> Sql:
+    text = name.this[1:-1]
+    return exp.Dot(this=value, expression=identifier(text))
+
+
+@form
+def fail(number: Sql, value: Sql) -> Sql:
+    return call(
+        "raise_error",
+        call(
+            "concat",
+            text_literal("XCQL|"),
+            cast(number, "STRING"),
+            text_literal("|"),
+            call("coalesce", value, text_literal("")),
+        ),
+    )
+
+
+# arrays
+
+
+@form
+def or_empty(value: Sql) -> Sql:
+    return call("coalesce", value, call("array"))
+
+
+@form
+def concat_arrays(*arrays: Sql) -> Sql:
+    return call("concat", *arrays)
+
+
+@form
+def size(array: Sql) -> Sql:
+    return cast(call("size", array), "BIGINT")
+
+
+@form
+def slice_(array: Sql, start: Sql, length: Sql) -> Sql:
+    return call("slice", array, cast(start, "INT"), cast(length, "INT"))
+
+
+@form
+def slice_from_end(array: Sql, number: Sql) -> Sql:
+    """The element with a number from the end, as an array; `slice` fails beyond the beginning."""
+    body = case_(
+        binary(">=", call("size", column("xs")), number),
+        call("slice", column("xs"), cast(exp.Neg(this=number.copy()), "INT"), exp.Var(this="1")),
+        call("slice", column("xs"), exp.Var(this="1"), exp.Var(this="0")),
+    )
+    return let(array, "xs", body)
+
+
+@form
+def get(array: Sql, index: Sql) -> Sql:
+    return call("get", array, cast(index, "INT"))
+
+
+@form
+def only(array: Sql, otherwise: Sql) -> Sql:
+    """The only element of an array."""
+    body = case_(
+        binary(">", call("size", column("xs")), exp.Var(this="1")),
+        otherwise,
+        call("get", column("xs"), exp.Var(this="0")),
+    )
+    return let(array, "xs", body)
+
+
+def _fold(array: Sql, zero: Sql) -> Sql:
+    added = exp.Add(this=column("sum"), expression=column("x"))
+    return call(
+        "aggregate",
+        call("filter", array, lambda_("x", is_not_null(column("x")))),
+        zero,
+        lambda_("sum x", added),
+    )
+
+
+@form
+def array_sum(array: Sql) -> Sql:
+    return _fold(call("transform", array, lambda_("x", cast(column("x"), "BIGINT"))), constant(0))
+
+
+@form
+def array_sum_doubles(array: Sql) -> Sql:
+    return _fold(array, constant(0.0))
+
+
+@form
+def array_sum_decimals(array: Sql) -> Sql:
+    wide = lambda_("x", cast(column("x"), "DECIMAL(38, 12)"))
+    added = cast(exp.Add(this=column("sum"), expression=column("x")), "DECIMAL(38, 12)")
+    return call(
+        "aggregate",
+        call("transform", array, wide),
+        cast(constant(0), "DECIMAL(38, 12)"),
+        lambda_("sum x", added),
+    )
+
+
+@form
+def join_texts(array: Sql, separator: Sql) -> Sql:
+    return call("array_join", array, separator)
+
+
+@form
+def range_(first: Sql, last: Sql) -> Sql:
+    return case_(
+        binary("<=", first, last),
+        call("sequence", first.copy(), last.copy()),
+        call(
+            "slice",
+            call("sequence", constant(1), constant(1)),
+            exp.Var(this="1"),
+            exp.Var(this="0"),
+        ),
+    )
+
+
+# numbers
+
+
+@form
+def to_double(value: Sql) -> Sql:
+    return cast(value, "DOUBLE")
+
+
+@form
+def to_integer(value: Sql) -> Sql:
+    return cast(value, "BIGINT")
+
+
+@form
+def to_int(value: Sql) -> Sql:
+    return cast(value, "INT")
+
+
+@form
+def to_decimal(value: Sql) -> Sql:
+    return cast(value, "DECIMAL(30, 12)")
+
+
+@form
+def double_to_decimal(value: Sql) -> Sql:
+    return cast(value, "DECIMAL(30, 12)")
+
+
+@form
+def to_string(value: Sql) -> Sql:
+    return cast(value, "STRING")
+
+
+@form
+def negative(value: Sql) -> Sql:
+    return exp.Paren(this=exp.Neg(this=value))
+
+
+@form
+def is_nan(value: Sql) -> Sql:
+    return call("isnan", value)
+
+
+@form
+def is_finite(value: Sql) -> Sql:
+    return both(
+        not_(call("isnan", value)), binary("<", call("abs", value.copy()), constant(math.inf))
+    )
+
+
+@form
+def double_divide(x: Sql, y: Sql) -> Sql:
+    """Division of doubles by zero is infinite, or not a number."""
+    by_zero = case_(
+        either(binary("=", x.copy(), constant(0.0)), call("isnan", x.copy())),
+        constant(math.nan),
+        binary(">", x.copy(), constant(0.0)),
+        constant(math.inf),
+        constant(-math.inf),
+    )
+    quotient = exp.Div(this=x, expression=y)
+    if isinstance(y, exp.Var):
+        return exp.Paren(this=quotient)
+    return case_(binary("=", y.copy(), constant(0.0)), by_zero, quotient)
+
+
+@form
+def double_modulo(x: Sql, y: Sql) -> Sql:
+    return case_(
+        binary("=", y, constant(0.0)), constant(math.nan), exp.Mod(this=x, expression=y.copy())
+    )
+
+
+@form
+def idiv(x: Sql, y: Sql) -> Sql:
+    return exp.Paren(this=exp.IntDiv(this=x, expression=y))
+
+
+@form
+def integer_divide(x: Sql, y: Sql) -> Sql:
+    """A quotient of integers, with 18 digits after the point; halves are rounded down."""
+    exact = exp.Div(this=cast(x, "DECIMAL(19, 0)"), expression=cast(y, "DECIMAL(19, 0)"))
+    return call("round", exact, exp.Var(this="18"))
+
+
+@form
+def round_half_up(value: Sql) -> Sql:
+    """Rounding of doubles: halves go up, also below zero."""
+    return case_(
+        either(call("isnan", value), binary(">=", call("abs", value.copy()), constant(4.5e15))),
+        value.copy(),
+        cast(call("floor", exp.Add(this=value.copy(), expression=constant(0.5))), "DOUBLE"),
+    )
+
+
+@form
+def decimal_round_half_up(value: Sql) -> Sql:
+    return cast(
+        call("floor", exp.Add(this=value, expression=constant(Decimal("0.5")))), "DECIMAL(30, 0)"
+    )
+
+
+@form
+def double_floor(value: Sql) -> Sql:
+    return case_(
+        either(call("isnan", value), binary(">=", call("abs", value.copy()), constant(4.5e15))),
+        value.copy(),
+        cast(call("floor", value.copy()), "DOUBLE"),
+    )
+
+
+@form
+def double_ceiling(value: Sql) -> Sql:
+    return case_(
+        either(call("isnan", value), binary(">=", call("abs", value.copy()), constant(4.5e15))),
+        value.copy(),
+        cast(call("ceil", value.copy()), "DOUBLE"),
+    )
+
+
+@form
+def double_text(value: Sql) -> Sql:
+    """A double as XQuery writes it: 100000, 1.0E6, 0.000001, 1.0E-7, INF."""
+    d = column("d")
+    plain = cast(d, "STRING")
+    # Java writes 1.0E-5 and 1234567.0 where XQuery writes 0.00001 and 1.234567E6
+    expanded = call(
+        "regexp_replace",
+        cast(cast(d.copy(), "DECIMAL(38, 25)"), "STRING"),
+        text_literal(r"\.?0+$"),
+        text_literal(""),
+    )
+    digits = call(
+        "regexp_replace",
+        call("replace", cast(call("abs", d.copy()), "STRING"), text_literal("."), text_literal("")),
+        text_literal("0+$"),
+        text_literal(""),
+    )
+    sign = case_(binary("<", d.copy(), constant(0.0)), text_literal("-"), text_literal(""))
+    scientific = call(
+        "concat",
+        sign,
+        call("substr", digits, exp.Var(this="1"), exp.Var(this="1")),
+        text_literal("."),
+        case_(
+            binary(">", call("length", digits.copy()), exp.Var(this="1")),
+            call("substr", digits.copy(), exp.Var(this="2")),
+            text_literal("0"),
+        ),
+        text_literal("E6"),
+    )
+    size_ = call("abs", d.copy())
+    body = case_(
+        exp.Is(this=d.copy(), expression=exp.Null()),
+        exp.Null(),
+        call("isnan", d.copy()),
+        text_literal("NaN"),
+        binary("=", d.copy(), constant(math.inf)),
+        text_literal("INF"),
+        binary("=", d.copy(), constant(-math.inf)),
+        text_literal("-INF"),
+        binary("=", d.copy(), constant(0.0)),
+        case_(
+            binary("=", plain.copy(), text_literal("-0.0")), text_literal("-0"), text_literal("0")
+        ),
+        both(binary(">=", size_, constant(1e-3)), binary("<", size_.copy(), constant(1e6))),
+        call("regexp_replace", plain, text_literal(r"\.0$"), text_literal("")),
+        both(binary(">=", size_.copy(), constant(1e-6)), binary("<", size_.copy(), constant(1e-3))),
+        expanded,
+        both(binary(">=", size_.copy(), constant(1e6)), binary("<", size_.copy(), constant(1e7))),
+        scientific,
+        plain.copy(),
+    )
+    return let(value, "d", body)
+
+
+@form
+def decimal_text(value: Sql) -> Sql:
+    return call(
+        "regexp_replace",
+        call(
+            "regexp_replace",
+            cast(value, "STRING"),
+            text_literal(r"(\.[0-9]*?)0+$"),
+            text_literal("$1"),
+        ),
+        text_literal(r"\.$"),
+        text_literal(""),
+    )
+
+
+# reading values from text
+
+
+def _matches(value: Sql, pattern: str) -> Sql:
+    return exp.Paren(this=exp.RegexpLike(this=value, expression=text_literal(pattern)))
+
+
+def _trim(value: Sql) -> Sql:
+    return call("regexp_replace", value, text_literal(_TRIMMED), text_literal(""))
+
+
+@form
+def is_double_text(value: Sql) -> Sql:
+    return _matches(value, _DOUBLE)
+
+
+@form
+def parse_double(value: Sql) -> Sql:
+    """Spark reads `Infinity`, XQuery `INF`; blanks at the ends do not matter to either."""
+    return cast(
+        call("replace", call("trim", value), text_literal("INF"), text_literal("Infinity")),
+        "DOUBLE",
+    )
+
+
+@form
+def is_integer_text(value: Sql) -> Sql:
+    return _matches(value, _INTEGER)
+
+
+@form
+def parse_integer(value: Sql) -> Sql:
+    return cast(_trim(value), "BIGINT")
+
+
+@form
+def is_decimal_text(value: Sql) -> Sql:
+    return _matches(value, _DECIMAL)
+
+
+@form
+def parse_decimal(value: Sql) -> Sql:
+    return cast(_trim(value), "DECIMAL(30, 12)")
+
+
+@form
+def is_boolean_text(value: Sql) -> Sql:
+    return _matches(value, _BOOLEAN)
+
+
+@form
+def parse_boolean(value: Sql) -> Sql:
+    return exp.In(this=_trim(value), expressions=[text_literal("true"), text_literal("1")])
+
+
+@form
+def is_date_text(value: Sql) -> Sql:
+    day = call("substr", _trim(value), exp.Var(this="1"), exp.Var(this="10"))
+    return both(
+        _matches(value.copy(), _DATE_TEXT),
+        is_not_null(exp.TryCast(this=day, to=exp.DataType.build("DATE"))),
+    )
+
+
+@form
+def parse_date(value: Sql) -> Sql:
+    return cast(call("substr", _trim(value), exp.Var(this="1"), exp.Var(this="10")), "DATE")
+
+
+def _local_time(value: Sql) -> Sql:
+    local = call(
+        "regexp_replace",
+        _trim(value),
+        text_literal(r"(Z|[+-][0-9]{2}:[0-9]{2})$"),
+        text_literal(""),
+    )
+    return exp.TryCast(this=local, to=exp.DataType.build("TIMESTAMP_NTZ", dialect="spark"))
+
+
+@form
+def is_dateTime_text(value: Sql) -> Sql:
+    return both(_matches(value, _TIME_TEXT), is_not_null(_local_time(value.copy())))
+
+
+@form
+def parse_dateTime(value: Sql) -> Sql:
+    """The instant in UTC."""
+    minutes = _zone_minutes(zone_of(value.copy()))
+    return call("timestampadd", exp.Var(this="MINUTE"), exp.Neg(this=minutes), _local_time(value))
+
+
+@form
+def zone_of(value: Sql) -> Sql:
+    found = call(
+        "regexp_extract",
+        value,
+        text_literal(r"T?[0-9:.]*(Z|[+-][0-9]{2}:[0-9]{2})[ \t\r\n]*$"),
+        exp.Var(this="1"),
+    )
+    found = call(
+        "regexp_extract",
+        value.copy(),
+        text_literal(
+            r"^[ \t\r\n]*[0-9]{4}-[0-9]{2}-[0-9]{2}(?:T[0-9:.]+)?(Z|[+-][0-9]{2}:[0-9]{2})?[ \t\r\n]*$"
+        ),
+        exp.Var(this="1"),
+    )
+    return call("regexp_replace", found, text_literal(r"^[+-]00:00$"), text_literal("Z"))
+
+
+def _zone_minutes(zone: Sql) -> Sql:
+    """The minutes that a zone is ahead of UTC."""
+    hours = cast(call("substr", column("z"), exp.Var(this="2"), exp.Var(this="2")), "INT")
+    minutes = cast(call("substr", column("z"), exp.Var(this="5"), exp.Var(this="2")), "INT")
+    total = exp.Paren(
+        this=exp.Add(this=exp.Mul(this=hours, expression=exp.Var(this="60")), expression=minutes)
+    )
+    body = case_(
+        exp.In(this=column("z"), expressions=[text_literal(""), text_literal("Z")]),
+        exp.Var(this="0"),
+        call("startswith", column("z"), text_literal("-")),
+        exp.Neg(this=total.copy()),
+        total,
+    )
+    return let(zone, "z", body)
+
+
+# times
+
+
+@form
+def instant(value: Sql) -> Sql:
+    return cast(call("replace", value, text_literal("T"), text_literal(" ")), "TIMESTAMP_NTZ")
+
+
+@form
+def before_time() -> Sql:
+    return exp.Var(this="TIMESTAMP_NTZ'0001-01-01 00:00:00'")
+
+
+@form
+def to_instant(value: Sql) -> Sql:
+    return cast(value, "TIMESTAMP_NTZ")
+
+
+@form
+def to_date(value: Sql) -> Sql:
+    return cast(value, "DATE")
+
+
+@form
+def time_text(value: Sql) -> Sql:
+    return call("replace", cast(value, "STRING"), text_literal(" "), text_literal("T"))
+
+
+@form
+def in_zone(value: Sql, zone: Sql) -> Sql:
+    return call("timestampadd", exp.Var(this="MINUTE"), _zone_minutes(zone), value)
+
+
+@form
+def zoned_time_text(value: Sql, zone: Sql) -> Sql:
+    if isinstance(zone, exp.Var) and zone.this in ("''", "'Z'"):
+        text = time_text(value)
+        return text if zone.this == "''" else call("concat", text, zone)
+    return call("concat", time_text(in_zone(value, zone)), zone.copy())
+
+
+@form
+def zoned_date_text(value: Sql, zone: Sql) -> Sql:
+    return call("concat", cast(value, "STRING"), zone)
+
+
+@form
+def add_microseconds(moment: Sql, number: Sql) -> Sql:
+    return call("timestampadd", exp.Var(this="MICROSECOND"), number, moment)
+
+
+@form
+def add_months(moment: Sql, number: Sql) -> Sql:
+    return call("timestampadd", exp.Var(this="MONTH"), number, moment)
+
+
+@form
+def microseconds_between(first: Sql, last: Sql) -> Sql:
+    return call("timestampdiff", exp.Var(this="MICROSECOND"), first, last)
+
+
+@form
+def year(value: Sql) -> Sql:
+    return cast(call("year", value), "BIGINT")
+
+
+@form
+def month(value: Sql) -> Sql:
+    return cast(call("month", value), "BIGINT")
+
+
+@form
+def day(value: Sql) -> Sql:
+    return cast(call("day", value), "BIGINT")
+
+
+@form
+def hour(value: Sql) -> Sql:
+    return cast(call("hour", value), "BIGINT")
+
+
+@form
+def minute(value: Sql) -> Sql:
+    return cast(call("minute", value), "BIGINT")
+
+
+@form
+def second_of(value: Sql) -> Sql:
+    return cast(exp.Extract(this=exp.Var(this="SECOND"), expression=value), "DECIMAL(8, 6)")
+
+
+@form
+def day_time_text(value: Sql) -> Sql:
+    """Microseconds as a duration: P1DT2H3M4.5S, PT0S."""
+    n = column("n")
+    total = call("abs", n)
+
+    def part(size: int, modulo: int | None) -> Sql:
+        whole = exp.Paren(this=exp.IntDiv(this=total.copy(), expression=constant(size)))
+        return exp.Paren(this=exp.Mod(this=whole, expression=constant(modulo))) if modulo else whole
+
+    days = part(86_400_000_000, None)
+    hours, minutes = part(3_600_000_000, 24), part(60_000_000, 60)
+    seconds = exp.Paren(this=exp.Mod(this=total.copy(), expression=constant(60_000_000)))
+
+    def written(number: Sql, sign: str) -> Sql:
+        return case_(
+            binary(">", number.copy(), constant(0)),
+            call("concat", cast(number, "STRING"), text_literal(sign)),
+            text_literal(""),
+        )
+
+    text = decimal_text(
+        cast(
+            exp.Div(
+                this=cast(seconds.copy(), "DECIMAL(20, 0)"), expression=constant(Decimal(1_000_000))
+            ),
+            "DECIMAL(20, 6)",
+        )
+    )
+    second = case_(
+        binary(">", seconds, constant(0)), call("concat", text, text_literal("S")), text_literal("")
+    )
+    clock = call("concat", written(hours, "H"), written(minutes, "M"), second)
+    day_part = exp.Paren(this=exp.Mod(this=total.copy(), expression=constant(86_400_000_000)))
+    body = case_(
+        binary("=", n.copy(), constant(0)),
+        text_literal("PT0S"),
+        call(
+            "concat",
+            case_(binary("<", n.copy(), constant(0)), text_literal("-"), text_literal("")),
+            text_literal("P"),
+            written(days, "D"),
+            case_(
+                binary(">", day_part, constant(0)),
+                call("concat", text_literal("T"), clock),
+                text_literal(""),
+            ),
+        ),
+    )
+    return case_(is_null(value), exp.Null(), let(value.copy(), "n", body))
+
+
+@form
+def year_month_text(value: Sql) -> Sql:
+    n = column("n")
+    total = call("abs", n)
+    years = exp.Paren(this=exp.IntDiv(this=total, expression=constant(12)))
+    months = exp.Paren(this=exp.Mod(this=total.copy(), expression=constant(12)))
+
+    def written(number: Sql, sign: str) -> Sql:
+        return case_(
+            binary(">", number.copy(), constant(0)),
+            call("concat", cast(number, "STRING"), text_literal(sign)),
+            text_literal(""),
+        )
+
+    body = case_(
+        binary("=", n.copy(), constant(0)),
+        text_literal("P0M"),
+        call(
+            "concat",
+            case_(binary("<", n.copy(), constant(0)), text_literal("-"), text_literal("")),
+            text_literal("P"),
+            written(years, "Y"),
+            written(months, "M"),
+        ),
+    )
+    return case_(is_null(value), exp.Null(), let(value.copy(), "n", body))
+
+
+@form
+def parse_validity(value: Sql, otherwise: Sql) -> Sql:
+    """A time as fragments write it: `now`, `start`, one-digit months and days, a date alone."""
+    text = _trim(value)
+    padded = call(
+        "regexp_replace",
+        call("regexp_replace", text, text_literal(r"-([0-9])(?=-|T|$)"), text_literal("-0$1")),
+        text_literal(r"-([0-9])(?=-|T|$)"),
+        text_literal("-0$1"),
+    )
+    whole = call(
+        "regexp_replace",
+        padded,
+        text_literal(r"^([0-9]{4}-[0-9]{2}-[0-9]{2})(Z|[+-][0-9]{2}:[0-9]{2})?$"),
+        text_literal("$1T00:00:00$2"),
+    )
+    parsed = case_(is_dateTime_text(column("t")), parse_dateTime(column("t")), otherwise)
+    return case_(
+        is_null(value.copy()),
+        exp.Null(),
+        binary("=", text.copy(), text_literal("now")),
+        exp.Placeholder(this="now"),
+        binary("=", text.copy(), text_literal("start")),
+        before_time(),
+        let(whole, "t", parsed),
+    )
+
+
+@form
+def lifespan_bound(value: Sql, symbol: Sql) -> Sql:
+    return case_(binary("=", value, symbol), exp.Null(), parse_validity(value.copy(), exp.Null()))
+
+
+@form
+def overlaps(begin: Sql, end: Sql, first: Sql, last: Sql) -> Sql:
+    """Whether a lifespan, with NULL for `start` and `now`, meets an interval."""
+    begins = either(is_null(begin), binary("<=", begin.copy(), last))
+    ends = binary(">=", call("coalesce", end, exp.Placeholder(this="now")), first)
+    return both(begins, ends)
+
+
+# strings
+
+
+@form
+def length_of_text(value: Sql) -> Sql:
+    return cast(call("length", value), "BIGINT")
+
+
+@form
+def collapsed(value: Sql) -> Sql:
+    return call("regexp_replace", _trim(value), text_literal(r"[ \t\r\n]+"), text_literal(" "))
+
+
+@form
+def substring_of_text(value: Sql, start: Sql, length: Sql | None = None) -> Sql:
+    """From a position that may lie before the text, so many characters."""
+    first = call("greatest", start, constant(1))
+    if length is None:
+        return call("substr", value, cast(first, "INT"))
+    end = exp.Add(this=start.copy(), expression=length)
+    size_ = call(
+        "greatest",
+        exp.Sub(this=end, expression=call("greatest", start.copy(), constant(1))),
+        constant(0),
+    )
+    return call("substr", value, cast(first, "INT"), cast(size_, "INT"))
+
+
+@form
+def text_before(value: Sql, part: Sql) -> Sql:
+    found = call("instr", value, part)
+    return case_(
+        either(binary("=", part.copy(), text_literal("")), binary("=", found, exp.Var(this="0"))),
+        text_literal(""),
+        call(
+            "substr",
+            value.copy(),
+            exp.Var(this="1"),
+            exp.Sub(this=found.copy(), expression=exp.Var(this="1")),
+        ),
+    )
+
+
+@form
+def text_after(value: Sql, part: Sql) -> Sql:
+    found = call("instr", value, part)
+    return case_(
+        binary("=", part.copy(), text_literal("")),
+        value.copy(),
+        binary("=", found, exp.Var(this="0")),
+        text_literal(""),
+        call(
+            "substr",
+            value.copy(),
+            exp.Add(this=found.copy(), expression=call("length", part.copy())),
+        ),
+    )
+
+
+# nodes
+
+
+@form
+def text_of_bytes(raw: Sql) -> Sql:
+    return cast(raw, "STRING")
+
+
+@form
+def text_of_span(raw: Sql, start: Sql, length: Sql) -> Sql:
+    return cast(
+        call("substring", raw, exp.Add(this=start, expression=exp.Var(this="1")), length), "STRING"
+    )
+
+
+@form
+def node_key(key: Sql, offset: Sql) -> Sql:
+    return call("concat", key, four_bytes(offset))
+
+
+def four_bytes(number: Sql) -> Sql:
+    """A number as four bytes, which compare as the numbers do."""
+    return call("unhex", call("lpad", call("hex", number), exp.Var(this="8"), text_literal("0")))
+
+
+def number_of_bytes(value: Sql) -> Sql:
+    return cast(call("conv", call("hex", value), exp.Var(this="16"), exp.Var(this="10")), "INT")
+
+
+@form
+def key_below(key: Sql, name: Sql) -> Sql:
+    return call("concat", key, cast(name, "BINARY"))
+
+
+@form
+def escape_text(value: Sql) -> Sql:
+    if isinstance(value, exp.Var):
+        return value
+    for sign, written in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ("\r", "&#xD;")):
+        value = call("replace", value, text_literal(sign), text_literal(written))
+    return value
+
+
+@form
+def escape_attribute(value: Sql) -> Sql:
+    for sign, written in (
+        ("&", "&amp;"),
+        ("<", "&lt;"),
+        (">", "&gt;"),
+        ('"', "&quot;"),
+        ("\t", "&#x9;"),
+        ("\n", "&#xA;"),
+        ("\r", "&#xD;"),
+    ):
+        value = call("replace", value, text_literal(sign), text_literal(written))
+    return value
+
+
+def _name_of_tag(text: Sql) -> Sql:
+    return call("regexp_extract", text, text_literal(_NAME_OF_TAG), exp.Var(this="0"))
+
+
+def _after_name(text: Sql) -> Sql:
+    return call("regexp_replace", text, text_literal(_NAME_OF_TAG), text_literal(""))
+
+
+@form
+def with_lifespan(text: Sql, namespaces: Sql, begin: Sql, end: Sql) -> Sql:
+    return call(
+        "concat",
+        _name_of_tag(text),
+        namespaces,
+        text_literal(' vtFrom="'),
+        begin,
+        text_literal('" vtTo="'),
+        end,
+        text_literal('"'),
+        _after_name(text.copy()),
+    )
+
+
+@form
+def with_namespaces(text: Sql, namespaces: Sql) -> Sql:
+    return case_(
+        binary("=", namespaces, text_literal("")),
+        text,
+        call("concat", _name_of_tag(text.copy()), namespaces.copy(), _after_name(text.copy())),
+    )
+
+
+@form
+def without_lifespan(text: Sql) -> Sql:
+    for _ in range(2):
+        text = call("regexp_replace", text, text_literal(_OLD_LIFESPAN), text_literal("$1"))
+    return text
+
+
+@form
+def pieces(raw: Sql, holes: Sql, start: Sql, length: Sql) -> Sql:
+    """The text between the holes in a span: positions of the holes before (-1: none), and text."""
+    end = exp.Paren(this=exp.Add(this=start.copy(), expression=length))
+    hole = column("hole")
+
+    def of(what: Sql, name: str) -> Sql:
+        return exp.Dot(this=what, expression=identifier(name))
+
+    inside = lambda_(
+        "hole",
+        both(
+            binary(">=", of(hole, "start"), start.copy()),
+            binary("<", of(hole.copy(), "start"), end),
+        ),
+    )
+    found = call("filter", holes, inside)
+
+    def text(begin: Sql, finish: Sql) -> Sql:
+        size_ = exp.Sub(this=finish, expression=begin.copy())
+        return cast(
+            call(
+                "substring",
+                raw.copy(),
+                cast(exp.Add(this=begin, expression=exp.Var(this="1")), "INT"),
+                cast(size_, "INT"),
+            ),
+            "STRING",
+        )
+
+    def piece(position: Sql, content: Sql) -> Sql:
+        return call(
+            "named_struct",
+            text_literal("position"),
+            cast(position, "INT"),
+            text_literal("text"),
+            content,
+        )
+
+    next_start = call(
+        "coalesce",
+        of(
+            call("get", column("found"), exp.Add(this=column("i"), expression=exp.Var(this="1"))),
+            "start",
+        ),
+        end.copy(),
+    )
+    after = exp.Paren(
+        this=exp.Add(this=of(column("h"), "start"), expression=of(column("h"), "length"))
+    )
+    rest = call(
+        "transform",
+        column("found"),
+        lambda_("h i", piece(of(column("h"), "start"), text(after, next_start))),
+    )
+    first_end = call(
+        "coalesce", of(call("get", column("found"), exp.Var(this="0")), "start"), end.copy()
+    )
+    body = call(
+        "concat",
+        call("array", piece(exp.Var(this="-1"), text(exp.Paren(this=start.copy()), first_end))),
+        rest,
+    )
+    return let(found, "found", body)
+
+
+# what the evaluator gives
+
+
+@form
+def evaluate(name: Sql, *arguments: Sql) -> Sql:
+    return call(name.this[1:-1], exp.Placeholder(this="now"), *arguments)
+
+
+@form
+def dynamic_text(pair: Sql) -> Sql:
+    """An item of the evaluator as text: atomic values are escaped, nodes are text already."""
+    kind = exp.Dot(this=pair, expression=identifier("kind"))
+    value = exp.Dot(this=pair.copy(), expression=identifier("value"))
+    return case_(call("startswith", kind, text_literal("xs:")), escape_text(value), value.copy())
+
+
+@form
+def dynamic_content(pairs: Sql) -> Sql:
+    """Items of the evaluator as content: a space between atomic values next to each other."""
+    e, before = (
+        column("e"),
+        call("get", column("pairs"), exp.Sub(this=column("i"), expression=exp.Var(this="1"))),
+    )
+
+    def is_atomic(pair: Sql) -> Sql:
+        return call(
+            "startswith", exp.Dot(this=pair, expression=identifier("kind")), text_literal("xs:")
+        )
+
+    space = case_(
+        both(binary(">", column("i"), exp.Var(this="0")), is_atomic(e), is_atomic(before)),
+        text_literal(" "),
+        text_literal(""),
+    )
+    each = lambda_("e i", call("concat", space, dynamic_text(column("e"))))
+    return let(
+        pairs,
+        "pairs",
+        call("array_join", call("transform", column("pairs"), each), text_literal("")),
+    )

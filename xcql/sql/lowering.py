@@ -1,0 +1,700 @@
+"""Plans as SQL queries.
+
+A plan is lowered for the columns that are looked at above it, so nothing else is read. Operators
+are gathered into one SELECT as long as SQL allows it; what has to be a query of its own becomes a
+common table expression, named after what the plan calls it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+from sqlglot import exp
+
+from xcql.algebra.operators import (
+    Aggregate,
+    Distinct,
+    Extract,
+    Follow,
+    Join,
+    Merge,
+    Nest,
+    Number,
+    Order,
+    Plan,
+    Project,
+    Select,
+    SortKey,
+    Unit,
+    Unnest,
+    columns,
+    order,
+    own_columns,
+    scalars,
+    used,
+    walk_plan,
+)
+from xcql.algebra.scalars import TRUE, Call, Constant, Scalar, conjuncts, walk_scalar
+from xcql.analysis.graph import TagGraph
+from xcql.sql import dialect
+from xcql.sql.dialect import Sql, call, cast, column, four_bytes, identifier, sql
+
+# tables by stream and tags: the name in the text, and the columns that are read
+Tables = dict[tuple[str, tuple[str, ...]], tuple[str, set[tuple[str, ...]]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A plan with the columns that are the answer, and its order."""
+
+    plan: Plan
+    item: str
+    begin: str
+    end: str
+    order: tuple[SortKey, ...]
+
+    @property
+    def columns(self) -> frozenset[str]:
+        found = {self.item, self.begin, self.end}
+        return frozenset(found.union(*(used(key.scalar) for key in self.order)))
+
+
+@dataclass(slots=True)
+class Relation:
+    """A SELECT in the making: where tuples come from, and what each column is there."""
+
+    source: Sql | None = None
+    joins: list[exp.Join] = field(default_factory=list)
+    laterals: list[exp.Lateral] = field(default_factory=list)
+    where: list[Sql] = field(default_factory=list)
+    columns: dict[str, Sql] = field(default_factory=dict)
+    group: list[Sql] | None = None
+    # columns are made of windows or groups, which nothing else in the same SELECT may look at
+    sealed: bool = False
+    hint: str = "part"
+
+    def query(self, needed: frozenset[str]) -> exp.Select:
+        """The SELECT with the columns that are needed."""
+        chosen = [
+            _named(self.columns[name], name) for name in sorted(needed) if name in self.columns
+        ]
+        query = exp.Select(expressions=chosen or [exp.Var(this="1 AS one")])
+        if self.source is not None:
+            query.set("from_", exp.From(this=self.source))
+        if self.joins:
+            query.set("joins", self.joins)
+        if self.laterals:
+            query.set("laterals", self.laterals)
+        if self.where:
+            query.set("where", exp.Where(this=_conjunction(self.where)))
+        if self.group:
+            query.set("group", exp.Group(expressions=self.group))
+        return query
+
+
+def _named(value: Sql, name: str) -> Sql:
+    if isinstance(value, exp.Column) and value.name == name:
+        return value
+    return exp.Alias(this=value, alias=identifier(name))
+
+
+def _conjunction(conditions: list[Sql]) -> Sql:
+    result = conditions[0]
+    for one in conditions[1:]:
+        result = exp.And(this=result, expression=one)
+    return result
+
+
+def lowered(
+    answer: Answer,
+    graphs: dict[str, TagGraph],
+    demands: dict[tuple[str, tuple[str, ...]], set[tuple[str, ...]]],
+    strategy: str,
+) -> tuple[str, Tables]:
+    """The SQL text of an answer, and the tables that it reads."""
+    lowering = _Lowering(answer.plan, graphs, demands, strategy)
+    relation = lowering.lower(answer.plan, answer.columns)
+    relation = lowering.wrapped(relation, answer.columns, "answer")
+    query = exp.Select(
+        expressions=[
+            exp.Alias(this=cast(relation.columns[name], type_), alias=identifier(alias))
+            for name, alias, type_ in (
+                (answer.item, "item", "STRING"),
+                (answer.begin, "vtFrom", "TIMESTAMP_NTZ"),
+                (answer.end, "vtTo", "TIMESTAMP_NTZ"),
+            )
+        ]
+    )
+    query.set("from_", exp.From(this=relation.source))
+    keys = [_sorted(key, relation.columns) for key in answer.order if not _is_constant(key.scalar)]
+    if keys:
+        query.set("order", exp.Order(expressions=keys))
+    return lowering.text(query), lowering.tables
+
+
+def _is_constant(scalar: Scalar) -> bool:
+    return isinstance(scalar, Constant)
+
+
+def _sorted(key: SortKey, known: dict[str, Sql]) -> Sql:
+    """A key of ORDER BY; Spark puts NULL before all else, as XQuery puts nothing."""
+    nulls_first = key.descending == key.empty_greatest
+    return exp.Ordered(this=sql(key.scalar, known), desc=key.descending, nulls_first=nulls_first)
+
+
+class _Lowering:
+    def __init__(
+        self,
+        plan: Plan,
+        graphs: dict[str, TagGraph],
+        demands: dict[tuple[str, tuple[str, ...]], set[tuple[str, ...]]],
+        strategy: str,
+    ) -> None:
+        self.graphs = graphs
+        self.demands = demands
+        self.strategy = strategy
+        self.tables: Tables = {}
+        self.ctes: dict[str, exp.Expression] = {}
+        self.by_text: dict[str, str] = {}
+        # the fields of collected structs that anything asks for
+        self.fields = frozenset(
+            str(one.arguments[1].value)  # type: ignore[attr-defined]
+            for here in walk_plan(plan)
+            for scalar in scalars(here)
+            for one in walk_scalar(scalar)
+            if isinstance(one, Call) and one.function == "field"
+        )
+
+    # queries of their own
+
+    def wrapped(self, relation: Relation, needed: frozenset[str], hint: str) -> Relation:
+        """The relation as a common table expression."""
+        query = relation.query(needed)
+        text = query.sql(dialect="spark")
+        name = self.by_text.get(text)
+        if name is None:
+            name = self._cte_name(hint)
+            self.ctes[name] = query
+            self.by_text[text] = name
+        known = {one: column(one) for one in needed if one in relation.columns}
+        return Relation(exp.Table(this=identifier(name)), columns=known, hint=hint)
+
+    def _cte_name(self, hint: str) -> str:
+        plain = re.sub(r"\W", "_", hint).lower() or "part"
+        name, number = plain, 1
+        while name in self.ctes or name in {table for table, _ in self.tables.values()}:
+            number += 1
+            name = f"{plain}_{number}"
+        return name
+
+    def text(self, query: exp.Select) -> str:
+        written = []
+        for name, one in self.ctes.items():
+            body = one.sql(dialect="spark", pretty=True)
+            written.append(f"{identifier(name).sql(dialect='spark')} AS (\n{_indented(body)}\n)")
+        main = query.sql(dialect="spark", pretty=True)
+        text = f"WITH {', '.join(written)}\n{main}" if written else main
+        text = text.replace("{", "{{").replace("}", "}}")
+        for name, _ in self.tables.values():
+            text = text.replace(_marker(name), f"{{{name}}}")
+        return text
+
+    # operators
+
+    def lower(self, plan: Plan, needed: frozenset[str]) -> Relation:
+        match plan:
+            case Unit():
+                return Relation()
+            case Extract():
+                return self.extract(plan, needed)
+            case Follow():
+                return self.follow(plan, needed)
+            case Order(input=below):
+                return self.lower(below, needed)
+            case Select(input=below, condition=condition):
+                relation = self.open(below, needed | used(condition))
+                relation.where += [sql(one, relation.columns) for one in conjuncts(condition)]
+                return relation
+            case Project(input=below, name=name, scalar=scalar):
+                if name not in needed:
+                    return self.lower(below, needed)
+                relation = self.open(below, (needed - {name}) | used(scalar))
+                relation.columns[name] = sql(scalar, relation.columns)
+                if _is_heavy(scalar):
+                    return self.wrapped(relation, needed, relation.hint)
+                return relation
+            case Unnest():
+                return self.unnest(plan, needed)
+            case Number():
+                return self.number(plan, needed)
+            case Distinct():
+                return self.distinct(plan, needed)
+            case Join():
+                return self.join(plan, needed)
+            case Nest():
+                return self.nest(plan, needed)
+            case Merge():
+                return self.merge(plan, needed)
+        raise AssertionError(plan)
+
+    def open(self, plan: Plan, needed: frozenset[str]) -> Relation:
+        """The plan as a relation that more can be added to."""
+        relation = self.lower(plan, needed)
+        if relation.sealed or relation.group is not None:
+            return self.wrapped(relation, needed, relation.hint)
+        return relation
+
+    def table(self, stream: str, tags: tuple[str, ...], *columns_: tuple[str, ...]) -> Sql:
+        """A table of the store, and the columns that are read of it."""
+        key = stream, tags
+        if key not in self.tables:
+            graph = self.graphs[stream]
+            name = re.sub(r"\W", "_", f"{stream}_{graph.tag(tags[0]).name.local}")
+            taken = {table for table, _ in self.tables.values()}
+            number, free_name = 1, name
+            while free_name in taken:
+                number += 1
+                free_name = f"{name}_{number}"
+            self.tables[key] = (free_name, set())
+        name, read = self.tables[key]
+        read.update(columns_)
+        return exp.Table(this=exp.Identifier(this=_marker(name), quoted=False))
+
+    def extract(self, plan: Extract, needed: frozenset[str]) -> Relation:
+        """A scan: a row for each version that counts, at each of its places that count."""
+        assert isinstance(plan.input, Unit), "a scan for each tuple"
+        if self.strategy == "qac":
+            return self.root(plan, needed)
+        wanted = needed & own_columns(plan)
+        place = column("place")
+
+        def of(name: str) -> Sql:
+            return exp.Dot(this=place.copy(), expression=identifier(name))
+
+        key = of("key")
+        above = {
+            "key": lambda: call("concat", key.copy(), four_bytes(column("number"))),
+            "parent": lambda: call(
+                "substring",
+                key.copy(),
+                exp.Var(this="1"),
+                exp.Sub(this=call("length", key.copy()), expression=exp.Var(this="4")),
+            ),
+            "offset": lambda: dialect.number_of_bytes(
+                call(
+                    "substring",
+                    key.copy(),
+                    exp.Sub(this=call("length", key.copy()), expression=exp.Var(this="3")),
+                    exp.Var(this="4"),
+                )
+            ),
+            "pathFrom": lambda: of("vtFrom"),
+            "pathTo": lambda: _until_now(of("vtTo")),
+        }
+        relation = self.rows(plan.stream, plan.tags, plan.row, wanted, above, ("places",))
+        relation.laterals.append(_explode(column("places"), "places_of", "place"))
+        relation.where += _counts(of)
+        return relation
+
+    def root(self, plan: Extract, needed: frozenset[str]) -> Relation:
+        """The root filler, where nothing leads to but its id."""
+        above = {
+            "key": lambda: four_bytes(column("number")),
+            "parent": lambda: dialect.constant(b""),
+            "offset": lambda: exp.Var(this="0"),
+        }
+        wanted = needed & own_columns(plan)
+        relation = self.rows(plan.stream, plan.tags, plan.row, wanted, above, ("filler",))
+        relation.where.append(dialect.binary("=", column("filler"), "0"))
+        return relation
+
+    def rows(
+        self,
+        stream: str,
+        tags: tuple[str, ...],
+        row: str,
+        wanted: frozenset[str],
+        above: dict[str, Callable[[], Sql]],
+        *read: str | tuple[str, ...],
+    ) -> Relation:
+        """The versions in a table that count, with the columns of a row."""
+        columns_: list[tuple[str, ...]] = [
+            ("since",),
+            ("until",),
+            *((one,) if isinstance(one, str) else one for one in read),
+        ]
+        made: dict[str, Sql] = {}
+        event = all(self.graphs[stream].tag(tag).kind == "event" for tag in tags)
+        for name in sorted(wanted):
+            part = name[len(row) + 1 :]
+            if part in above:
+                made[name] = above[part]()
+                if part == "key":
+                    columns_.append(("number",))
+            elif part == "vtTo":
+                columns_ += [("vtTo",)] if not event else [("vtFrom",)]
+                made[name] = column("vtFrom") if event else _until_now(column("vtTo"))
+            elif part == "element":
+                found = self.demands.get((stream, tags), set())
+                columns_ += sorted(found) or [("element", "_start")]
+                made[name] = column("element")
+            else:
+                columns_.append((part,))
+                made[name] = column(part)
+        source = self.table(stream, tags, *columns_)
+        return Relation(source, where=_counts(column), columns=made, hint=row)
+
+    def follow(self, plan: Follow, needed: frozenset[str]) -> Relation:
+        """From the ids in holes to the fillers with these ids."""
+        own = own_columns(plan)
+        looks = {used(one) for one in plan.within or ()}
+        below = (needed - own).union({f"{plan.parent}_key", f"{plan.parent}_holes"}, *looks)
+        parent = self.open(plan.input, frozenset(below))
+        hole = f"{plan.row}_hole"
+        parent.laterals.append(_explode(parent.columns[f"{plan.parent}_holes"], f"{hole}s", hole))
+
+        def of(name: str) -> Sql:
+            return exp.Dot(this=column(hole), expression=identifier(name))
+
+        graph = self.graphs[plan.stream]
+        fits = sorted({above for tag in plan.tags for above in graph.parents(tag)})
+        parent.where.append(
+            exp.In(this=of("tag"), expressions=[dialect.constant(one) for one in fits])
+        )
+        if plan.within is not None:
+            start, length = (sql(one, parent.columns) for one in plan.within)
+            end = exp.Add(this=start.copy(), expression=length)
+            parent.where += [
+                dialect.binary(">=", of("start"), start),
+                dialect.binary("<", of("start"), exp.Paren(this=end)),
+            ]
+        parent.columns |= {
+            f"{hole}_id": of("filler"),
+            f"{hole}_start": of("start"),
+        }
+        known = (needed - own) | {f"{plan.parent}_key", f"{hole}_id", f"{hole}_start"}
+        left = self.wrapped(parent, frozenset(known), parent.hint)
+        above: dict[str, Callable[[], Sql]] = {}
+        inner_needed = {f"{plan.row}_{part}" for part in ("filler", "number")} | (needed & own)
+        inner_needed -= {f"{plan.row}_{part}" for part in ("key", "parent", "offset")}
+        right = self.rows(plan.stream, plan.tags, plan.row, frozenset(inner_needed), above)
+        right = self.wrapped(right, frozenset(inner_needed), f"{plan.row}_fillers")
+        on = dialect.binary("=", column(f"{hole}_id"), column(f"{plan.row}_filler"))
+        left.joins.append(exp.Join(this=right.source, on=on))
+        left.columns |= right.columns
+        parent_key = left.columns[f"{plan.parent}_key"]
+        left.columns |= {
+            f"{plan.row}_key": call(
+                "concat",
+                parent_key.copy(),
+                four_bytes(column(f"{hole}_start")),
+                four_bytes(column(f"{plan.row}_number")),
+            ),
+            f"{plan.row}_parent": parent_key.copy(),
+            f"{plan.row}_offset": column(f"{hole}_start"),
+        }
+        left.hint = plan.row
+        return self.wrapped(left, needed, plan.row)
+
+    def unnest(self, plan: Unnest, needed: frozenset[str]) -> Relation:
+        own = own_columns(plan)
+        relation = self.open(plan.input, (needed - own) | used(plan.array))
+        array = sql(plan.array, relation.columns)
+        if _calls_evaluator(plan.array):
+            # a Python function has to be called before its result is unnested
+            name = f"{plan.item}_array"
+            relation.columns[name] = array
+            kept = frozenset((needed - own) | {name})
+            if relation.source is None:
+                relation.hint = "evaluation"
+            relation = self.wrapped(relation, kept, relation.hint)
+            array = column(name)
+        if relation.source is None:
+            relation.source = exp.Subquery(
+                this=exp.Select(expressions=[exp.Var(this="1 AS one")]), alias=identifier("unit")
+            )
+        view = f"{plan.item}_view"
+        relation.laterals.append(
+            exp.Lateral(
+                this=call("posexplode", array),
+                view=True,
+                outer=plan.outer or None,
+                alias=exp.TableAlias(
+                    this=identifier(view),
+                    columns=[identifier(plan.position), identifier(plan.item)],
+                ),
+            )
+        )
+        relation.columns[plan.item] = column(plan.item)
+        relation.columns[plan.position] = column(plan.position)
+        if relation.hint == "part":
+            relation.hint = plan.item
+        return relation
+
+    def number(self, plan: Number, needed: frozenset[str]) -> Relation:
+        own = own_columns(plan)
+        keys = order(plan.input)
+        looks = frozenset().union(
+            *(used(one) for one in plan.partition), *(used(key.scalar) for key in keys)
+        )
+        relation = self.open(plan.input, (needed - own) | looks)
+        partition = [sql(one, relation.columns) for one in plan.partition if not _is_constant(one)]
+        if plan.name in needed:
+            ordered = [
+                _sorted(
+                    replace(key, descending=not key.descending) if plan.backwards else key,
+                    relation.columns,
+                )
+                for key in keys
+                if not _is_constant(key.scalar)
+            ]
+            relation.columns[plan.name] = cast(
+                _window(call("row_number"), partition, ordered or [exp.Var(this="1")]), "BIGINT"
+            )
+        if plan.total is not None and plan.total in needed:
+            relation.columns[plan.total] = _window(
+                call("count", exp.Star()), [one.copy() for one in partition], []
+            )
+        relation.sealed = True
+        return relation
+
+    def distinct(self, plan: Distinct, needed: frozenset[str]) -> Relation:
+        looks = frozenset().union(*(used(one) for one in (plan.key, *plan.within)))
+        relation = self.open(plan.input, needed | looks)
+        partition = [sql(one, relation.columns) for one in (*plan.within, plan.key)]
+        copy = "copy_number"
+        relation.columns[copy] = _window(
+            call("row_number"), partition, [exp.Ordered(this=partition[-1].copy())]
+        )
+        relation = self.wrapped(relation, needed | looks | {copy}, relation.hint)
+        relation.where.append(dialect.binary("=", column(copy), exp.Var(this="1")))
+        del relation.columns[copy]
+        return relation
+
+    def join(self, plan: Join, needed: frozenset[str]) -> Relation:
+        looks = used(plan.condition).union(*(used(one) for pair in plan.keys for one in pair))
+        left_columns, right_columns = columns(plan.left), columns(plan.right)
+        both = needed | looks
+        left_needed = frozenset(both & left_columns)
+        right_needed = frozenset(
+            (both if plan.kind in ("inner", "left") else looks) & right_columns
+        )
+        if isinstance(plan.left, Unit):
+            relation = self.open(plan.right, right_needed)
+            return relation
+        left = self.lower(plan.left, left_needed)
+        left = self.wrapped(left, left_needed, left.hint)
+        right = self.lower(plan.right, right_needed)
+        right = self.wrapped(right, right_needed, right.hint)
+        left_name, right_name = left.source.name, right.source.name  # type: ignore[union-attr]
+        right_source = right.source
+        if left_name == right_name:
+            right_name = f"{right_name}_again"
+            right_source = exp.alias_(right.source, right_name, table=True)
+        known: dict[str, Sql] = {name: column(name, left_name) for name in left_needed}
+        inner = {name: column(name, right_name) for name in right_needed}
+        on: list[Sql] = [dialect.binary("=", sql(a, known), sql(b, inner)) for a, b in plan.keys]
+        if plan.condition != TRUE:
+            on += [sql(one, {**known, **inner}) for one in conjuncts(plan.condition)]
+        kind = {"inner": "INNER", "left": "LEFT", "semi": "LEFT SEMI", "anti": "LEFT ANTI"}[
+            plan.kind
+        ]
+        join = exp.Join(
+            this=right_source,
+            kind="CROSS" if not on and plan.kind == "inner" else None,
+            side=None,
+            on=_conjunction(on) if on else None,
+        )
+        if plan.kind != "inner":
+            side, _, rest = kind.partition(" ")
+            join = exp.Join(
+                this=right_source,
+                side=side,
+                kind=rest or None,
+                on=_conjunction(on) if on else dialect.constant(True),
+            )
+        relation = Relation(left.source, [join], hint=left.hint)
+        relation.columns = dict(known)
+        if plan.kind in ("inner", "left"):
+            relation.columns |= inner
+        if relation.hint == "part" or plan.kind == "inner":
+            relation.hint = f"{left.hint}_{right.hint}"[:40] if plan.kind == "inner" else left.hint
+        relation = self.wrapped(relation, frozenset(needed & set(relation.columns)), relation.hint)
+        return relation
+
+    def nest(self, plan: Nest, needed: frozenset[str]) -> Relation:
+        wanted = [(name, one) for name, one in plan.fields if name in needed]
+        keys_of = order(plan.input)
+        looks: frozenset[str] = frozenset().union(
+            *(used(scalar) for _, scalar in plan.keys), *(used(one.value) for _, one in wanted)
+        )
+        if any(one.reduction in _ORDERED for _, one in wanted):
+            looks = looks.union(*(used(key.scalar) for key in keys_of))
+        relation = self.open(plan.input, looks)
+        sort: list[Sql] = []
+        if any(one.reduction in _ORDERED for _, one in wanted):
+            kept = [key for key in keys_of if not _is_constant(key.scalar)]
+            if any(key.descending or key.empty_greatest for key in kept):
+                ordered = [_sorted(key, relation.columns) for key in kept]
+                partition = [sql(scalar, relation.columns) for _, scalar in plan.keys]
+                relation.columns["rank"] = _window(call("row_number"), partition, ordered)
+                relation = self.wrapped(relation, looks | {"rank"}, relation.hint)
+                sort = [column("rank")]
+            else:
+                sort = [sql(key.scalar, relation.columns) for key in kept]
+        made: dict[str, Sql] = {}
+        group: list[Sql] = []
+        for name, scalar in plan.keys:
+            value = sql(scalar, relation.columns)
+            group.append(value)
+            if name in needed:
+                made[name] = value.copy()
+        for name, one in wanted:
+            made[name] = self.aggregate(one, relation.columns, sort)
+        relation.columns = made
+        relation.group = group
+        if relation.source is None:
+            relation.source = exp.Subquery(
+                this=exp.Select(expressions=[exp.Var(this="1 AS one")]), alias=identifier("unit")
+            )
+        if not made:
+            relation.columns = {"one": call("any_value", exp.Var(this="1"))}
+        hint = relation.hint
+        result = self.wrapped(relation, frozenset(made), f"nested_{hint}"[:40])
+        result.hint = f"nested_{hint}"[:40]
+        return result
+
+    def aggregate(self, one: Aggregate, known: dict[str, Sql], sort: list[Sql]) -> Sql:
+        value = one.value
+        if isinstance(value, Call) and value.function == "named_struct":
+            value = self.pruned(value)
+        scalar = sql(value, known)
+        match one.reduction:
+            case "count":
+                return call("count", exp.Star())
+            case "exists":
+                return call("any_value", exp.Boolean(this=True))
+            case "any":
+                return call("any_value", scalar)
+            case "min" | "max" | "sum":
+                return call(one.reduction, scalar)
+            case "sum_decimals":
+                return call("sum", cast(scalar, "DECIMAL(30, 12)"))
+        gathered = _gathered(scalar, sort)
+        match one.reduction:
+            case "collect":
+                return gathered
+            case "join":
+                return dialect.join_texts(gathered, dialect.text_literal(""))
+            case "sum_doubles":
+                return dialect.array_sum_doubles(gathered)
+            case "first":
+                return call("get", gathered, exp.Var(this="0"))
+        raise AssertionError(one)
+
+    def pruned(self, struct: Call) -> Call:
+        """A struct without the fields that nothing asks for."""
+        pairs = [
+            struct.arguments[index : index + 2] for index in range(0, len(struct.arguments), 2)
+        ]
+        kept = [pair for pair in pairs if pair[0].value in self.fields]  # type: ignore[attr-defined]
+        return Call("named_struct", tuple(part for pair in kept or pairs[:1] for part in pair))
+
+    def merge(self, plan: Merge, needed: frozenset[str]) -> Relation:
+        shared = [(name, each) for name, each in plan.columns if name in needed]
+        queries: list[exp.Select] = []
+        for index, below in enumerate(plan.inputs):
+            looks: frozenset[str] = frozenset().union(*(used(each[index]) for _, each in shared))
+            relation = self.open(below, looks)
+            made = {name: sql(each[index], relation.columns) for name, each in shared}
+            relation.columns = made
+            queries.append(relation.query(frozenset(made)))
+        union: exp.Expression = queries[0]
+        for one in queries[1:]:
+            union = exp.Union(this=union, expression=one, distinct=False)
+        name = self._cte_name("merged")
+        self.ctes[name] = union
+        known = {one: column(one) for one, _ in shared}
+        return Relation(exp.Table(this=identifier(name)), columns=known, hint="merged")
+
+
+_ORDERED = frozenset({"collect", "join", "sum_doubles", "first"})
+
+
+def _gathered(value: Sql, sort: list[Sql]) -> Sql:
+    """An array of the values of a group, in order."""
+    if not sort:
+        struct = call("struct", value)
+        return call(
+            "transform", call("collect_list", struct), dialect.lambda_("e", _dot("e", "col1"))
+        )
+    struct = call("struct", *(one.copy() for one in sort), value)
+    inside = dialect.lambda_("e", _dot("e", f"col{len(sort) + 1}"))
+    return call(
+        "transform",
+        call("array_sort", call("collect_list", _plain_struct(struct, len(sort) + 1))),
+        inside,
+    )
+
+
+def _plain_struct(struct: Sql, size: int) -> Sql:
+    """A struct whose fields are called col1, col2 and so on, whatever they are made of."""
+    arguments = struct.expressions
+    parts: list[Sql] = []
+    for index, one in enumerate(arguments):
+        parts += [dialect.text_literal(f"col{index + 1}"), one]
+    return call("named_struct", *parts)
+
+
+def _dot(name: str, part: str) -> Sql:
+    return exp.Dot(this=column(name), expression=identifier(part))
+
+
+def _window(function: Sql, partition: list[Sql], ordered: list[Sql]) -> Sql:
+    return exp.Window(
+        this=function,
+        partition_by=partition,
+        order=exp.Order(expressions=ordered) if ordered else None,
+    )
+
+
+def _explode(array: Sql, view: str, name: str) -> exp.Lateral:
+    return exp.Lateral(
+        this=call("explode", array),
+        view=True,
+        alias=exp.TableAlias(this=identifier(view), columns=[identifier(name)]),
+    )
+
+
+def _until_now(value: Sql) -> Sql:
+    """An end that lies after `now` reads as `now`."""
+    now = exp.Placeholder(this="now")
+    return dialect.case_(dialect.binary("<=", value, now), value.copy(), exp.Null())
+
+
+def _counts(of: Callable[[str], Sql]) -> list[Sql]:
+    """The conditions that a row, or a place, counts at `now`."""
+    now = exp.Placeholder(this="now")
+    return [
+        dialect.either(dialect.is_null(of("since")), dialect.binary("<=", of("since"), now)),
+        dialect.either(dialect.is_null(of("until")), dialect.binary(">", of("until"), now.copy())),
+    ]
+
+
+def _marker(name: str) -> str:
+    return f"xcql_table_{name}_"
+
+
+def _indented(text: str) -> str:
+    return "\n".join(f"  {line}" for line in text.splitlines())
+
+
+def _is_heavy(scalar: Scalar) -> bool:
+    """Whether a scalar should be computed once, not wherever it is looked at."""
+    return _calls_evaluator(scalar)
+
+
+def _calls_evaluator(scalar: Scalar) -> bool:
+    return any(isinstance(one, Call) and one.function == "evaluate" for one in walk_scalar(scalar))
