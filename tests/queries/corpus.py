@@ -2,8 +2,8 @@
 
 A query is a file `CHAPTER/NNN-name.xcql`. Its first two lines are comments: what it asks, and the
 data sets it is asked of, `(: data: credit, auctions :)`. Where the right answer is an error, the
-second line names its code as well: `(: data: odd :) (: error: FORG0001 :)`. A data set is a folder of
-streams in `data/`, each with `tags.xml` and `fragments.xml`.
+second line names its code as well: `(: data: odd :) (: error: FORG0001 :)`. A data set is a folder
+of streams in `data/`, each with `tags.xml` and `fragments.xml`.
 
     for query in queries():
         xcql.evaluate(query.text, streams=query.streams(), now=query.now)
