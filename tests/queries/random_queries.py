@@ -269,7 +269,9 @@ class _Writer:
             if not found.below():
                 break
             found = self.step(found)
-        chance = self.random.randrange(12)
+        chance = self.random.randrange(14)
+        if chance == 13:
+            return self.turn(found)
         if chance == 0:
             return replace(found, text=f"{found.text}?[{self.interval()}]", whole=False)
         if chance == 1:
@@ -306,6 +308,17 @@ class _Writer:
             inner = replace(found, text=".", one=True)
             return replace(found, text=f"{found.text}[{self.predicate(inner)}]")
         return found
+
+    def turn(self, start: _Nodes) -> _Nodes:
+        """A step up or sideways, to nodes of which nothing is known."""
+        axes = ["..", "ancestor::a", "following-sibling::*", "preceding-sibling::b", "ancestor::*"]
+        axes += [
+            "following-sibling::n[1]",
+            "preceding-sibling::*[1]",
+            "following::w",
+            "preceding::n",
+        ]
+        return _Nodes(f"{start.text}/{self.random.choice(axes)}", (), whole=start.whole)
 
     # -- conditions
 
