@@ -226,3 +226,19 @@ def test_same_answer(query: str, shop: dict[str, tuple[Path, str]], tmp_path: Pa
 def test_other_times(now: str, shop: dict[str, tuple[Path, str]], tmp_path: Path) -> None:
     for query in ('stream("s")', 'stream("s")//item[price]', 'stream("s")?[now]//price'):
         saxon.agree(query, shop, now, tmp_path)
+
+
+def test_elements_inside_each_other(tmp_path: Path) -> None:
+    """Filled one by one they would be separate trees, and their children in another order."""
+    tags = """<structure><tag type="snapshot" id="1" name="r">
+      <tag type="temporal" id="2" name="a"><tag type="snapshot" id="3" name="n"/>
+        <tag type="temporal" id="4" name="a"><tag type="snapshot" id="5" name="n"/></tag>
+      </tag></tag></structure>"""
+    file = tmp_path / "nested.xml"
+    file.write_text("""<fragments>
+      <filler id="0" tsid="1"><r><hole id="1"/></r></filler>
+      <filler id="1" tsid="2" validTime="2003-01-01"><a><n>1</n><hole id="2"/><n>3</n></a></filler>
+      <filler id="2" tsid="4" validTime="2003-01-01"><a><n>2</n></a></filler>
+    </fragments>""")
+    answer = saxon.agree('stream("s")//a/* ! string()', {"s": (file, tags)}, NOW, tmp_path)
+    assert answer == ["1", "2", "2", "3"]

@@ -168,7 +168,7 @@ def child_step(w: Walker, base: Typed, step: AxisStep, env: Env) -> Typed:
     (nodes, missing), *_ = crossing.items()
     w.not_inside_itself(nodes, missing, step.span)
     if inside:
-        base, filled = _filled(w, base, nodes, missing, env)
+        base, filled = _filled(w, base, nodes, missing, env, step.span)
         return _in_place(w, base, step, type_, env, filled)
     targets_of = found[0].tags
     type_ = Type((Nodes(nodes.stream, targets_of, frozenset(), targets_of),), tree=w.new_tree(env))
@@ -197,10 +197,18 @@ def _places(type_: Type) -> list[tuple[str, str]]:
 
 
 def _filled(
-    w: Walker, base: Typed, nodes: Nodes, tags: frozenset[str], env: Env
+    w: Walker, base: Typed, nodes: Nodes, tags: frozenset[str], env: Env, span: Span
 ) -> tuple[Typed, Nodes]:
-    """The base with these fillers in the place of their holes."""
+    """The base with these fillers in the place of their holes.
+
+    Each element is filled by itself: two that stand inside each other become two trees, and what
+    is found in them is no longer in document order.
+    """
     assert nodes.filled is not None
+    if not base.type.one and w.graphs[nodes.stream].nest(nodes.tags):
+        w.rules.needs_view(
+            base.type.streams, "elements that may stand inside each other are filled", span
+        )
     filled = replace(nodes, filled=nodes.filled | tags, tops=nodes.tags)
     expr = w.rules.fill(base.expr, nodes, nodes.filled | tags)
     return Typed(expr, replace(base.type, nodes=(filled,), tree=w.new_tree(env))), filled
@@ -316,11 +324,7 @@ def _below(
             w.rules.needs_view(base.type.streams, "nodes of several kinds are mixed", step.span)
         (nodes, tags), *_ = needed.items()
         w.not_inside_itself(nodes, tags, step.span)
-        if w.graphs[nodes.stream].nest(nodes.tags):
-            w.rules.needs_view(
-                base.type.streams, "elements that may stand inside each other are filled", step.span
-            )
-        base, filled = _filled(w, base, nodes, tags, env)
+        base, filled = _filled(w, base, nodes, tags, env, step.span)
         type_ = replace(type_, nodes=tuple(replace(filled, tags=n.tags) for n in type_.nodes))
     tree = base.type.tree or (w.new_tree(env) if base.type.one else None)
     type_ = replace(type_, tree=tree)
