@@ -1,0 +1,87 @@
+"""What compiling a query gives: SQL text, and all that has to be there for it to run.
+
+These values are what the compiler and the runtime have in common; they know nothing of Spark.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xcql.source import Span
+from xcql.syntax.prolog import MainModule
+
+
+@dataclass(frozen=True, slots=True)
+class TableUse:
+    """A table of the SQL text: the fillers with some tags of a stream.
+
+    In the text it stands as `{name}`. `columns` are the paths of the fields that are read, such as
+    `("raw",)` or `("element", "name", "_text")`; nothing else is. A path that is the beginning of
+    another stands for all below it. `("tag",)` is the tsid that a row's table is of.
+    """
+
+    name: str
+    stream: str
+    tags: tuple[str, ...]
+    columns: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """A sub-expression with no native form, which the reference evaluator answers in a worker.
+
+    In the SQL text it is a function with the name `name`. Its arguments are `:now`, then one
+    sequence for each of `parameters`, the external variables of `expression`. A sequence is an
+    `ARRAY<STRUCT<kind STRING, value STRING>>`: `kind` is `xs:double` and the like for an atomic
+    value, else the kind of the node, and `value` is the item serialised by itself. The result is
+    a sequence, too.
+
+    `expression` is a whole main module, as text or as a tree, whose spans then tell the user where
+    in the query an error is; of an error in a text, `span` tells.
+    """
+
+    name: str
+    expression: str | MainModule
+    parameters: tuple[str, ...]
+    reason: str
+    span: Span | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """A place where the SQL text may fail: `raise_error('XCQL|<number of the site>|<value>')`.
+
+    `{}` in the message is where the offending value goes.
+    """
+
+    code: str
+    message: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """A query as SQL text, which gives `item`, `vtFrom` and `vtTo` in the order of the answer.
+
+    Braces that are no `{name}` of a table are doubled. `:now` and `arguments` are its named
+    arguments. `reasons` say why the strategy was chosen; `algebra` are the stages on the way, each
+    with its text.
+    """
+
+    sql: str
+    strategy: str
+    tables: tuple[TableUse, ...] = ()
+    evaluations: tuple[Evaluation, ...] = ()
+    sites: tuple[Site, ...] = ()
+    arguments: tuple[tuple[str, object], ...] = ()
+    reasons: tuple[str, ...] = ()
+    algebra: tuple[tuple[str, str], ...] = ()
+
+
+class NotNative(Exception):
+    """A query as a whole has no native form; the reference evaluator has to answer it."""
+
+    def __init__(self, reason: str, span: Span | None = None) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.span = span
