@@ -25,7 +25,7 @@ from xcql.xdm.nodes import DocumentNode
 from xcql_runtime.externals import ExternalFunction
 from xcql_runtime.failures import carried
 from xcql_runtime.items import decoded, encoded, lifespan_columns
-from xcql_runtime.views import parse_rows, parse_view
+from xcql_runtime.views import Copy, parse_rows, parse_view
 
 ANSWER = pa.schema(
     [("item", pa.string()), ("vtFrom", pa.timestamp("us")), ("vtTo", pa.timestamp("us"))]
@@ -55,8 +55,8 @@ class Surroundings:
 class Task:
     """A query to be answered over the views of streams.
 
-    The pieces of text that come with it are numbered: first `streams`, then `frames`, the
-    variables that are rows of DataFrames. `known` are all streams of the store.
+    What comes with it is numbered: first `streams`, then `frames`, the variables that are rows of
+    DataFrames. `known` are all streams of the store; `prefix` is that of lifespans in the text.
     """
 
     surroundings: Surroundings
@@ -66,17 +66,17 @@ class Task:
     prefix: str
 
 
-def answer(task: Task, pieces: dict[int, list[str]]) -> Iterator[pa.RecordBatch]:
-    """The items of the answer with their lifespans, batch by batch; `pieces` are used up."""
+def answer(task: Task, copies: dict[int, list[Copy]]) -> Iterator[pa.RecordBatch]:
+    """The items of the answer with their lifespans, batch by batch; `copies` are used up."""
     around = task.surroundings
 
     def view(name: str) -> DocumentNode:
-        return parse_view(pieces.pop(task.streams.index(name), ()), task.prefix)
+        return parse_view(copies.pop(task.streams.index(name), ()), around.now, task.prefix)
 
     with _errors_of(around.query), _no_collector():
         with _in_folder(around.folder):
             rows = {
-                name: parse_rows(pieces.pop(number, ()))
+                name: parse_rows(copies.pop(number, ()))
                 for number, name in enumerate(task.frames, len(task.streams))
             }
             result = evaluate(

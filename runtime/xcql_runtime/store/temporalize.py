@@ -13,7 +13,7 @@ from datetime import datetime
 from functools import reduce
 from pathlib import Path
 
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import broadcast, expr, regexp_extract, regexp_replace
 
 from xcql.diagnostics import error
@@ -28,7 +28,6 @@ from xcql_runtime.store.rows import stored_rows
 from xcql_runtime.store.state import DataFile, Stream
 
 _NAME_OF_TAG = r"^<[^\s/>]+"
-_START_OF_RAW = "string(substring(raw, 1, coalesce(get(holes, 0).start, octet_length(raw))))"
 _VALUE = r"""(?:"[^"]*"|'[^']*')"""
 # a lifespan that came with the data, after whatever other attributes stand before it
 _OLD_LIFESPAN = (
@@ -51,7 +50,7 @@ def temporalize(
     looked_up: DataFrame | None = None
     deepest = max((depth for table in stream.tables.values() for depth in table.depths), default=-1)
     if not stream.placed:
-        looked_up, deepest = _places_for(spark, store, stream, now, at)
+        looked_up, deepest = places_for(spark, store, stream, now, at)
     below: DataFrame | None = None
     for depth in range(deepest, 0, -1):
         below = _complete(_pieces(spark, store, stream, depth, now, at, below, looked_up))
@@ -65,40 +64,6 @@ def temporalize(
     ordered = pieces.orderBy("row", "position", "part", "number")
     for row in ordered.select("text").toLocalIterator(prefetchPartitions=True):
         yield row["text"]
-
-
-def view_pieces(
-    spark: SparkSession, store: Path, stream: Stream, now: datetime, prefix: str
-) -> DataFrame:
-    """The text of the whole temporal view as rows: `key`, by which they are to be sorted, `text`.
-
-    No filler is put together, so that none can be too large. Lifespans are attributes with the
-    given prefix, before those that came with the data.
-    """
-    looked_up = None
-    if not stream.placed:
-        looked_up, _ = _places_for(spark, store, stream, now, None)
-    by_kind: dict[TagKind, list[DataFile]] = {}
-    for tsid, table in stream.tables.items():
-        tag = stream.tags.by_id(tsid)
-        assert tag is not None
-        by_kind.setdefault(tag.kind, []).extend(table.files)
-    frames = [
-        _cut(
-            _placed(files_frame(spark, store, files, COMMON), looked_up, now),
-            expr(_START_OF_RAW),
-            "" if kind == "snapshot" else f", {_lifespan(kind, f'{prefix}:')}",
-        )
-        for kind, files in by_kind.items()
-    ]
-    if not frames:
-        return spark.createDataFrame([], "key binary, text string")
-    # what fills a hole has the hole's place in its key, and comes before what follows the hole
-    return reduce(DataFrame.unionByName, frames).selectExpr(
-        "concat(row, if(position < 0, X'', unhex(lpad(hex(position), 8, '0') || 'FFFFFFFF')))"
-        " AS key",
-        "text",
-    )
 
 
 def _pieces(
@@ -146,18 +111,13 @@ def _own_pieces(
     """The fillers' own text; `has_lifespan` says that the data may bring a lifespan of its own."""
     if at is not None:
         rows = rows.withColumn("at", instant(at)).where(_valid_at(kind))
-    start = expr(_START_OF_RAW)
+    start = expr("string(substring(raw, 1, coalesce(get(holes, 0).start, octet_length(raw))))")
     lifespan = ""
     if at is None and kind != "snapshot":
         lifespan = f", {_lifespan(kind)}"
         if has_lifespan:
             for _ in range(2):
                 start = regexp_replace(start, _OLD_LIFESPAN, "$1")
-    return _cut(rows, start, lifespan)
-
-
-def _cut(rows: DataFrame, start: Column, lifespan: str) -> DataFrame:
-    """The text of fillers, cut where their holes are; `start` is what stands before the first."""
     return (
         rows.withColumn("start", start)
         .withColumn("name", regexp_extract("start", _NAME_OF_TAG, 0))
@@ -183,21 +143,19 @@ def _cut(rows: DataFrame, start: Column, lifespan: str) -> DataFrame:
     )
 
 
-def _placed(
-    frame: DataFrame, looked_up: DataFrame | None, now: datetime, depth: int | None = None
-) -> DataFrame:
-    """The rows that count, once for each of their places (at a depth), with the place's `key`."""
+def _placed(frame: DataFrame, looked_up: DataFrame | None, now: datetime, depth: int) -> DataFrame:
+    """The rows that count, once for each of their places at a depth, with the place's `key`."""
     rows = frame.withColumn("now", instant(now)).where(counts_at())
     if looked_up is not None:
         rows = rows.join(looked_up, "seq")
     else:
         rows = rows.selectExpr("*", "explode(places) AS place").where(counts_at("place."))
         rows = rows.withColumn("key", expr("place.key"))
-    return rows if depth is None else rows.where(f"length(key) = {depth * STEP}")
+    return rows.where(f"length(key) = {depth * STEP}")
 
 
-def _places_for(
-    spark: SparkSession, store: Path, stream: Stream, now: datetime, at: datetime | None
+def places_for(
+    spark: SparkSession, store: Path, stream: Stream, now: datetime, at: datetime | None = None
 ) -> tuple[DataFrame, int]:
     """The places of what is to be shown, where the store keeps none; and the greatest depth.
 
@@ -276,10 +234,10 @@ def _valid_at(kind: TagKind) -> str:
     return f"{begun} AND (vtTo IS NULL OR vtTo > at OR vtTo > now)"
 
 
-def _lifespan(kind: TagKind, prefix: str = "") -> str:
+def _lifespan(kind: TagKind) -> str:
     """The attributes `vtFrom` and `vtTo` as text."""
     begin = "coalesce(replace(string(vtFrom), ' ', 'T'), 'start')"
     end = "if(vtTo IS NULL OR vtTo > now, 'now', replace(string(vtTo), ' ', 'T'))"
     if kind == "event":
         end = begin
-    return f"""' {prefix}vtFrom="', {begin}, '" {prefix}vtTo="', {end}, '"'"""
+    return f"""' vtFrom="', {begin}, '" vtTo="', {end}, '"'"""
