@@ -9,13 +9,22 @@ stream 'bids': 120 filler; commit 1
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
+from xcql.diagnostics import error
+from xcql.evaluate import prepare
 from xcql.model.tags import TagStructure, read_tags
 from xcql.model.time import parse_time, to_utc
+from xcql.parser import parse
+from xcql.source import Source
+from xcql.syntax.prolog import MainModule
+from xcql_runtime.answering import Surroundings
+from xcql_runtime.catalog import StoreReader
+from xcql_runtime.externals import ExternalFunction, external_function, split_variables
+from xcql_runtime.query import Answer, Request, Strategy, unknown_choice
 from xcql_runtime.spark import local_session
 from xcql_runtime.store.commit import read_state
 from xcql_runtime.store.ingest import IngestSummary, ingest
@@ -37,6 +46,8 @@ class Session:
     def __init__(self, store: str | Path, spark: SparkSession | None = None) -> None:
         self.store = Path(store)
         self._spark = spark
+        self._reader = StoreReader(self.store)
+        self._functions: dict[str, ExternalFunction] = {}
 
     @property
     def spark(self) -> SparkSession:
@@ -81,9 +92,72 @@ class Session:
             self.spark,
             self.store,
             read_state(self.store).stream(stream),
-            _instant(now) or datetime.now(UTC).replace(tzinfo=None),
+            _instant_or_now(now),
             _instant(at),
         )
+
+    def query(
+        self,
+        text: str | Source,
+        strategy: Strategy = "auto",
+        now: str | datetime | None = None,
+        variables: Mapping[str, Any] | None = None,
+    ) -> Answer:
+        """The answer of a query, computed when it is asked for.
+
+        >>> session.query(                                                # doctest: +SKIP
+        ...     "declare variable $limit external; stream('s')//bid[price > $limit]",
+        ...     variables={"limit": 40},
+        ... ).to_xml()
+
+        Errors that need no data to be seen are raised here. `now` is the instant of evaluation,
+        by default the wall clock's at this call. `variables` are the values of external
+        variables: numbers, text, times, lists of them; text that starts with `<` is a document,
+        a `Path` the document in that file; a DataFrame is a sequence of `<row>` elements with a
+        child for each column.
+        """
+        if strategy not in get_args(Strategy):
+            raise unknown_choice("strategy", strategy, get_args(Strategy))
+        source = text if isinstance(text, Source) else Source(text)
+        functions = dict(self._functions)
+        module = parse(source)
+        if not isinstance(module, MainModule):
+            raise error("XPST0003", "a library module has nothing to evaluate", module.span)
+        prepare(module, functions)
+        values, frames = split_variables(variables or {})
+        state, catalog = self._reader.read()
+        around = Surroundings(source, _instant_or_now(now), values, functions, os.getcwd())
+        return Answer(
+            lambda: self.spark,
+            Request(module, strategy, self.store, state, catalog, around, frames),
+        )
+
+    def register(
+        self,
+        name: str,
+        function: Callable[..., Any],
+        returns: str | None = None,
+        vectorised: bool = False,
+    ) -> None:
+        """Let queries call a Python function by a name, without a prefix.
+
+        >>> session.register("distance", lambda a, b: abs(a - b), returns="xs:double")
+        ...                                                               # doctest: +SKIP
+
+        It gets atomic values as Python values: None for an empty sequence, a list for several.
+        What it returns is cast to `returns`. A `vectorised` one gets Arrow arrays, and returns an
+        array as long as they are. It must be one that can be sent to Spark's workers.
+        """
+        self._functions[name] = external_function(name, function, returns, vectorised)
+
+    def create_view(self, name: str, query: Answer | str) -> None:
+        """Make an answer a temporary view of the Spark session, for SQL to look at.
+
+        >>> session.create_view("bids", 'stream("s")//bid')               # doctest: +SKIP
+        >>> spark.sql("SELECT count(*) FROM bids WHERE vtTo IS NULL")     # doctest: +SKIP
+        """
+        answer = query if isinstance(query, Answer) else self.query(query)
+        answer.df.createOrReplaceTempView(name)
 
     def info(self) -> StoreInfo:
         """What the store holds; prints as a table."""
@@ -114,3 +188,7 @@ def _instant(time: str | datetime | None) -> datetime | None:
     if isinstance(time, str):
         return parse_time(time)
     return None if time is None else to_utc(time)
+
+
+def _instant_or_now(time: str | datetime | None) -> datetime:
+    return _instant(time) or datetime.now(UTC).replace(tzinfo=None)

@@ -29,7 +29,12 @@ def open_streams(
 def _view(
     given: Any, now: datetime.datetime, name: str, warnings: list[Diagnostic]
 ) -> DocumentNode:
-    """The temporal view of fragments with their tags, or a plain document, which has no history."""
+    """The temporal view of fragments with their tags, or a plain document, which has no history.
+
+    A function gives the document when it is called.
+    """
+    if callable(given):
+        given = given()
     if isinstance(given, tuple):
         if len(given) != 2:
             raise error(

@@ -25,7 +25,7 @@ _COMMIT = re.compile(r"(\d{12})\.json")
 def read_state(store: Path) -> State:
     """What the store holds now; a folder without commits is an empty store."""
     while True:
-        newest = max(_commits(store), default=0)
+        newest = newest_commit(store)
         if newest == 0:
             return State()
         try:
@@ -33,6 +33,11 @@ def read_state(store: Path) -> State:
         except FileNotFoundError:  # a newer commit came, and a vacuum, since we looked
             continue
         return _state(text, store)
+
+
+def newest_commit(store: Path) -> int:
+    """The number of the newest commit, 0 if there is none."""
+    return max(_commits(store), default=0)
 
 
 def write_state(store: Path, state: State) -> None:

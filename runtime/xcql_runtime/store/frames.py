@@ -35,11 +35,15 @@ def files_frame(
     spark: SparkSession, store: Path, files: Sequence[DataFile], schema: pa.Schema
 ) -> DataFrame:
     """The rows of Parquet files of the store."""
-    structure = StructType([StructField(field.name, _type(field.type)) for field in schema])
     paths = [str((store / file.path).absolute()) for file in files]
     if not paths:
-        return spark.createDataFrame([], structure)
-    return spark.read.schema(structure).parquet(*paths)
+        return spark.createDataFrame([], structure(schema))
+    return spark.read.schema(structure(schema)).parquet(*paths)
+
+
+def structure(schema: pa.Schema) -> StructType:
+    """An Arrow schema as Spark has it."""
+    return StructType([StructField(field.name, _type(field.type)) for field in schema])
 
 
 def counts_at(prefix: str = "") -> str:

@@ -50,7 +50,7 @@ def temporalize(
     looked_up: DataFrame | None = None
     deepest = max((depth for table in stream.tables.values() for depth in table.depths), default=-1)
     if not stream.placed:
-        looked_up, deepest = _places_for(spark, store, stream, now, at)
+        looked_up, deepest = places_for(spark, store, stream, now, at)
     below: DataFrame | None = None
     for depth in range(deepest, 0, -1):
         below = _complete(_pieces(spark, store, stream, depth, now, at, below, looked_up))
@@ -154,8 +154,8 @@ def _placed(frame: DataFrame, looked_up: DataFrame | None, now: datetime, depth:
     return rows.where(f"length(key) = {depth * STEP}")
 
 
-def _places_for(
-    spark: SparkSession, store: Path, stream: Stream, now: datetime, at: datetime | None
+def places_for(
+    spark: SparkSession, store: Path, stream: Stream, now: datetime, at: datetime | None = None
 ) -> tuple[DataFrame, int]:
     """The places of what is to be shown, where the store keeps none; and the greatest depth.
 

@@ -1,0 +1,138 @@
+"""Errors on their way from Spark to the user, and jobs that are cancelled.
+
+An error of a query arises in a worker, far from the query's text. It travels as the text of an
+exception: readable, for one who runs `.df` by himself, and with all of the diagnostic behind it.
+What SQL text raises of its own accord says `XCQL|<number of the site>|<value>`. Anything else is
+a failure of Spark, which is told in one line.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+import uuid
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from xcql.compile.result import Site
+from xcql.diagnostics import Diagnostic, XcqlError, error
+from xcql.source import Source, Span
+
+# no message is so long that Spark would cut what stands behind it
+_MAX_TEXT = 2000
+_CARRIED = re.compile(r"<xcql-error ([A-Za-z0-9+/=]+)>")
+_RAISED = re.compile(r"XCQL\|(\d+)\|(.*?)(?: SQLSTATE: P0001|\n\tat |\Z)", re.DOTALL)
+_CONDITION = re.compile(r"^\s*\[[A-Z_.]+\]\s*")
+_STATE = re.compile(r"\s*SQLSTATE: \w{5}.*", re.DOTALL)
+
+
+class WorkerError(Exception):
+    """An error of a query, as a worker raises it for the driver to understand."""
+
+
+def carried(problem: XcqlError, query: Source, place: Span | None = None) -> WorkerError:
+    """The error to raise in a worker; one that is not in the query's own text is at `place`."""
+    diagnostic = problem.diagnostic
+    span = diagnostic.span
+    if place is not None and (span is None or span.source.text != query.text):
+        span = place
+    data = {
+        "code": diagnostic.code,
+        "message": diagnostic.message[:_MAX_TEXT],
+        "notes": [note[:_MAX_TEXT] for note in diagnostic.notes[:3]],
+        "hints": [hint[:_MAX_TEXT] for hint in diagnostic.hints[:3]],
+        "span": _span_to_json(span, query),
+    }
+    code = base64.b64encode(json.dumps(data).encode()).decode("ascii")
+    text = diagnostic.render_concise()[:_MAX_TEXT]
+    return WorkerError(f"{text} <xcql-error {code}>")
+
+
+@contextmanager
+def running(spark: SparkSession, query: Source, sites: Sequence[Site] = ()) -> Iterator[None]:
+    """Run what asks Spark for something: its failures become errors of the query.
+
+    When it is interrupted (Ctrl-C) the jobs that it started are cancelled, and only those.
+    """
+    tag = f"xcql-{uuid.uuid4().hex}"
+    spark.addTag(tag)
+    try:
+        yield
+    except KeyboardInterrupt:
+        spark.interruptTag(tag)
+        raise
+    except (PySparkException, Py4JError) as problem:
+        raise translated(problem, query, sites) from None
+    finally:
+        spark.removeTag(tag)
+
+
+def translated(problem: Exception, query: Source, sites: Sequence[Site] = ()) -> XcqlError:
+    """What a failure of Spark means to the user."""
+    text = str(problem)
+    if found := _CARRIED.search(text):
+        data = json.loads(base64.b64decode(found[1]))
+        return XcqlError(
+            Diagnostic(
+                "error",
+                data["code"],
+                data["message"],
+                _span_from_json(data["span"], query),
+                tuple(data["notes"]),
+                tuple(data["hints"]),
+            )
+        )
+    if (found := _RAISED.search(text)) and int(found[1]) < len(sites):
+        site = sites[int(found[1])]
+        value = found[2] if len(found[2]) <= 60 else f"{found[2][:60]}…"
+        return error(site.code, site.message.replace("{}", value), site.span)
+    return error(
+        "XCQL0500",
+        f"Spark could not run the query: {_cause(text)}",
+        Span(query, 0, 0),
+        hints=["the query is all right; look at the store (xcqlc store verify) and at Spark's log"],
+    )
+
+
+def _cause(text: str) -> str:
+    """The one line of Spark's message that says what happened."""
+    text = _STATE.sub("", text.partition("\n\nJVM stacktrace")[0])
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    if any(line.startswith("Traceback") for line in lines):
+        lines.reverse()  # Python tells last what matters
+    return _CONDITION.sub("", lines[0] if lines else "no reason given")[:_MAX_TEXT]
+
+
+def _span_to_json(span: Span | None, query: Source) -> Any:
+    if span is None:
+        return None
+    if span.source.text == query.text:
+        return [span.start, span.end]
+    # of another text, such as a document that is not well-formed, one line is enough
+    line, column = span.source.position(span.start)
+    text = span.source.line(line)
+    begin = max(0, column - 1 - _MAX_TEXT // 4)
+    width = max(1, min(span.end - span.start, _MAX_TEXT // 4))
+    return {
+        "name": span.source.name,
+        "text": text[begin : begin + _MAX_TEXT],
+        "line": line,
+        "column": begin + 1,
+        "start": column - 1 - begin,
+        "end": column - 1 - begin + width,
+    }
+
+
+def _span_from_json(data: Any, query: Source) -> Span | None:
+    if data is None:
+        return None
+    if isinstance(data, list):
+        return Span(query, *data)
+    source = Source(data["text"], data["name"], data["line"], data["column"])
+    return Span(source, data["start"], data["end"])

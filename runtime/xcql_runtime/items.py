@@ -1,0 +1,85 @@
+"""Items between Spark's columns and the evaluator: kind and text of each, and its lifespan."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from elementpath import datatypes as ep
+
+from xcql.diagnostics import XcqlError
+from xcql.evaluate.casting import from_text, make_qname
+from xcql.evaluate.result import ResultItem
+from xcql.evaluate.times import node_lifespan
+from xcql.model.time import START
+from xcql.xdm.atomic import string_of, type_of
+from xcql.xdm.functions import XdmFunction
+from xcql.xdm.nodes import DocumentNode, ElementNode, Node, TextNode
+from xcql.xdm.parse import parse_xml
+
+
+def lifespan_columns(item: Any, now: datetime) -> tuple[datetime | None, datetime | None]:
+    """The columns `vtFrom` and `vtTo` of an item: None for `start`, for `now`, and for what has
+    no lifespan: an atomic value, or attributes of these names that are no times.
+
+    A lifespan that ends at the very instant of evaluation is not one that ends at `now`.
+    """
+    if not isinstance(item, Node):
+        return None, None
+    try:
+        found = node_lifespan(item, now)
+        end: datetime | None = found.end
+        # whether it is the symbol that makes the end shows when `now` is later than all else
+        if end == now and node_lifespan(item, datetime.max).end == datetime.max:
+            end = None
+    except XcqlError:
+        return None, None
+    return None if found.begin == START else found.begin, end
+
+
+def encoded(item: Any) -> dict[str, str]:
+    """An item as a struct of its kind and its text.
+
+    >>> encoded(1.5)
+    {'kind': 'xs:double', 'value': '1.5'}
+    """
+    if isinstance(item, (Node, XdmFunction)):
+        # a function has no text, and this is where its error is raised
+        return {"kind": getattr(item, "kind", "function"), "value": ResultItem(item).xml}
+    if isinstance(item, ep.AbstractQName):
+        return {"kind": str(type_of(item)), "value": f"Q{{{item.uri or ''}}}{item.qname}"}
+    return {"kind": str(type_of(item)), "value": string_of(item)}
+
+
+def decoded(kind: str, value: str) -> Any:
+    """The item that `encoded` gave; a node is a new one, without a parent."""
+    if kind == "xs:QName" and value.startswith("Q{"):
+        uri, _, name = value[2:].rpartition("}")
+        prefix, _, local = name.rpartition(":")
+        return make_qname(uri, prefix, local)
+    if kind.startswith("xs:"):
+        return from_text(value, kind[3:])
+    if kind == "attribute":
+        element = parse_xml(f"<a {value}/>", "<item>").document_element
+        assert element is not None
+        attribute = element.attributes[-1]
+        attribute.parent = None
+        return attribute
+    document = unwrapped(parse_xml(f"<a>{value}</a>", "<item>"))
+    if kind == "document":
+        return document
+    if kind == "text" and not document.children:
+        return TextNode("")
+    node = document.children[0]
+    node.parent = None
+    return node
+
+
+def unwrapped(document: DocumentNode) -> DocumentNode:
+    """A document whose children are those of its only element, which is dropped."""
+    (wrapper,) = document.children
+    assert isinstance(wrapper, ElementNode)
+    document.children = wrapper.children
+    for child in document.children:
+        child.parent = document
+    return document

@@ -1,0 +1,205 @@
+"""The answer of a query: nothing runs before it is asked for."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Mapping
+from contextlib import redirect_stdout
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal, TypeVar, get_args
+
+from pyspark.sql import DataFrame, SparkSession
+
+from xcql.compile import Compiled, NotNative, compile_query
+from xcql.compile.catalog import Catalog
+from xcql.diagnostics import Diagnostic, error
+from xcql.syntax.prolog import MainModule
+from xcql_runtime.answering import Surroundings
+from xcql_runtime.caq import caq_frame, streams_of
+from xcql_runtime.evaluations import registered
+from xcql_runtime.externals import as_externals
+from xcql_runtime.failures import running
+from xcql_runtime.records import record_frame
+from xcql_runtime.store.frames import instant
+from xcql_runtime.store.state import State
+from xcql_runtime.tables import table_in_use
+
+Strategy = Literal["auto", "caq", "qac", "qac+"]
+Mode = Literal["plan", "algebra", "sql", "spark"]
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A query that has passed all static checks, and what it is to be asked of."""
+
+    module: MainModule
+    strategy: Strategy
+    store: Path
+    state: State
+    catalog: Catalog
+    around: Surroundings
+    frames: Mapping[str, DataFrame]
+
+
+class Answer:
+    """The answer of `session.query(…)`: a DataFrame when you want one, XML when you want that.
+
+    >>> answer = session.query('stream("credit")//account/customer')       # doctest: +SKIP
+    >>> answer.count(), answer.first(1)                                    # doctest: +SKIP
+    (2, ['<customer>Ann &amp; Co</customer>'])
+
+    Each call runs the query anew, at the same `now` and over the same commit of the store. Errors
+    of the query are `XcqlError`s with the place in its text; but those of actions on `.df` are
+    Spark's own, with the same message in their text.
+    """
+
+    def __init__(self, spark: Callable[[], SparkSession], request: Request) -> None:
+        self._spark = spark
+        self._request = request
+        self._compiled, self._reasons = _compiled(request)
+
+    @property
+    def strategy(self) -> str:
+        """How it is answered: `caq`, `qac` or `qac+`."""
+        return "caq" if self._compiled is None else self._compiled.strategy
+
+    @property
+    def warnings(self) -> tuple[Diagnostic, ...]:
+        """What is odd in the query: old spellings that have a standard form."""
+        return self._request.module.warnings
+
+    @cached_property
+    def df(self) -> DataFrame:
+        """One row an item, in the order of the answer: `item`, `vtFrom`, `vtTo`.
+
+        `item` is its XML. The lifespan is the item's own, else what covers its content; NULL for
+        `start`, for `now`, and for atomic values.
+        """
+        return self._run(self._frame)
+
+    def table(self) -> DataFrame:
+        """One row an item, with a column for each attribute and each child of the elements.
+
+        What has attributes or children of its own is a struct, what repeats is an array; text
+        that stands beside them, and an item that is no element, is in the column `value`.
+        """
+        return self._run(lambda: record_frame(self.df))
+
+    def to_xml(self) -> list[str]:
+        """All items as XML, each by itself."""
+        return self._run(lambda: self.df.select("item").toArrow()).column("item").to_pylist()  # type: ignore[no-any-return]
+
+    def first(self, n: int = 1) -> list[str]:
+        """The first `n` items as XML."""
+        return [row["item"] for row in self._run(lambda: self.df.take(n))]
+
+    def count(self) -> int:
+        """The number of items."""
+        return self._run(lambda: self.df.count())
+
+    def show(self, n: int = 20) -> None:
+        """Print the first `n` items, and say whether there are more."""
+        items = self.first(n + 1)
+        for item in items[:n]:
+            print(item)
+        if len(items) > n:
+            print(f"… these are the first {n}; there are more")
+
+    def explain(self, mode: Mode = "plan") -> str:
+        """How the query is answered.
+
+        `plan`: the strategy, why it was chosen, and what the evaluator has to do; `algebra`: the
+        stages of the compiler; `sql`: the text that Spark runs; `spark`: Spark's own plan.
+        """
+        match mode:
+            case "plan":
+                return Text("\n".join(self._plan()))
+            case "algebra":
+                stages = self._compiled.algebra if self._compiled else ()
+                return Text("\n\n".join(f"{name}\n{text}" for name, text in stages))
+            case "sql":
+                return Text(self._compiled.sql if self._compiled else "")
+            case "spark":
+                # `explain` of a DataFrame prints, whatever it is asked for
+                with redirect_stdout(io.StringIO()) as printed:
+                    self._run(lambda: self.df.explain("formatted"))
+                return Text(printed.getvalue())
+        raise unknown_choice("mode", mode, get_args(Mode))
+
+    def __repr__(self) -> str:
+        return f"<Answer by {self.strategy}: {self._request.module.span.source.text[:60]!r}>"
+
+    def _plan(self) -> list[str]:
+        request = self._request
+        lines = [f"strategy: {self.strategy} (asked for: {request.strategy})"]
+        lines += [f"because: {reason}" for reason in self._reasons]
+        if self._compiled is None:
+            streams = ", ".join(streams_of(request.module, request.state)) or "none"
+            lines.append(f"views built: {streams}; the reference evaluator answers, in one task")
+        else:
+            for use in self._compiled.tables:
+                lines.append(f"reads: {use.stream}, tags {', '.join(use.tags)}")
+            for evaluation in self._compiled.evaluations:
+                place = evaluation.span
+                where = f" at {place.line}:{place.column}" if place else ""
+                lines.append(f"evaluated in workers{where}: {evaluation.reason}")
+        return lines
+
+    def _frame(self) -> DataFrame:
+        spark, request, compiled = self._spark(), self._request, self._compiled
+        if compiled is None:
+            return caq_frame(
+                spark,
+                request.store,
+                request.state,
+                request.module,
+                request.around,
+                request.frames,
+            )
+        tables = {
+            use.name: table_in_use(spark, request.store, request.state, use)
+            for use in compiled.tables
+        }
+        arguments = {"now": instant(request.around.now), **dict(compiled.arguments)}
+        with registered(spark, compiled.sql, compiled.evaluations, request.around) as sql:
+            return spark.sql(sql, args=arguments, **tables)
+
+    def _run(self, action: Callable[[], T]) -> T:
+        sites = self._compiled.sites if self._compiled else ()
+        with running(self._spark(), self._request.around.query, sites):
+            return action()
+
+
+class Text(str):
+    """A text of several lines, which shows as such in a notebook, too."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+def _compiled(request: Request) -> tuple[Compiled | None, tuple[str, ...]]:
+    """The query as SQL text, or None if the evaluator has to answer it; and why."""
+    around = request.around
+    if request.strategy == "caq":
+        return None, ("it was asked for",)
+    try:
+        compiled = compile_query(
+            request.module,
+            request.catalog,
+            request.strategy,
+            as_externals(around.values, request.frames, around.functions),
+        )
+    except NotNative as problem:
+        place = f" (line {problem.span.line})" if problem.span else ""
+        return None, (problem.reason + place,)
+    return compiled, compiled.reasons
+
+
+def unknown_choice(what: str, given: Any, choices: tuple[Any, ...]) -> Exception:
+    known = ", ".join(map(str, choices))
+    return error("XCQL0501", f"there is no {what} '{given}'", hints=[f"use one of {known}"])

@@ -1,0 +1,178 @@
+"""An answer as a table: a column for each attribute and child of its elements.
+
+    <sale no="1"><to>Ann</to><item>a</item><item>b</item></sale>
+
+    no STRING, to STRING, item ARRAY<STRING>
+
+The columns are found in one pass over the answer, which is kept by Spark for the second. Names
+that differ only in case, or an attribute and a child with one name, are told apart by a number.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql.functions import arrow_udtf
+
+from xcql.xdm.nodes import ElementNode, TextNode
+from xcql.xdm.parse import parse_xml
+from xcql_runtime.items import unwrapped
+from xcql_runtime.store.frames import structure
+
+# where the text of what has attributes or children, too, and the text of no element goes
+VALUE = "value"
+
+
+@dataclass(slots=True)
+class Shape:
+    """What the elements at one place have: text, attributes, children; whether they repeat."""
+
+    text: bool = False
+    repeats: bool = False
+    attributes: dict[str, None] = field(default_factory=dict)
+    children: dict[str, Shape] = field(default_factory=dict)
+
+    @property
+    def is_leaf(self) -> bool:
+        return not self.attributes and not self.children
+
+    def fields(self) -> list[tuple[str, Shape | None, str]]:
+        """The fields as (name of the attribute or child, shape of the child, column)."""
+        wanted: list[tuple[str, Shape | None]] = [(name, None) for name in self.attributes]
+        wanted += self.children.items()
+        if self.text:
+            wanted.append(("", None))
+        taken: set[str] = set()
+        found = []
+        for name, shape in wanted:
+            column, number = name or VALUE, 1
+            while column.lower() in taken:
+                number += 1
+                column = f"{name or VALUE}_{number}"
+            taken.add(column.lower())
+            found.append((name, shape, column))
+        return found
+
+    def see(self, element: ElementNode) -> None:
+        """Widen the shape by an element."""
+        counts: dict[str, int] = {}
+        for attribute in element.attributes:
+            self.attributes.setdefault(str(attribute.name))
+        for child in element.children:
+            if isinstance(child, ElementNode):
+                name = str(child.name)
+                counts[name] = counts.get(name, 0) + 1
+                shape = self.children.setdefault(name, Shape())
+                shape.repeats = shape.repeats or counts[name] > 1
+                shape.see(child)
+            elif isinstance(child, TextNode) and child.value.strip():
+                self.text = True
+
+    def merge(self, other: Shape) -> None:
+        self.text = self.text or other.text
+        self.repeats = self.repeats or other.repeats
+        for name in other.attributes:
+            self.attributes.setdefault(name)
+        for name, shape in other.children.items():
+            self.children.setdefault(name, Shape()).merge(shape)
+
+    def type(self) -> pa.DataType:
+        one = pa.string() if self.is_leaf else self.struct()
+        return pa.list_(one) if self.repeats else one
+
+    def struct(self) -> pa.StructType:
+        return pa.struct(
+            [
+                (column, pa.string() if shape is None else shape.type())
+                for _, shape, column in self.fields()
+            ]
+        )
+
+    def value(self, element: ElementNode) -> Any:
+        """One element as a value of the type, but for its repeating."""
+        return element.string_value() if self.is_leaf else self.record(element)
+
+    def record(self, element: ElementNode) -> dict[str, Any]:
+        """One element as a value of the struct."""
+        result: dict[str, Any] = {}
+        for name, shape, column in self.fields():
+            if shape is not None:
+                below = [
+                    shape.value(child)
+                    for child in element.children
+                    if isinstance(child, ElementNode) and str(child.name) == name
+                ]
+                result[column] = below if shape.repeats else next(iter(below), None)
+            elif name:
+                found = [one.value for one in element.attributes if str(one.name) == name]
+                result[column] = next(iter(found), None)
+            else:
+                result[column] = element.string_value()
+        return result
+
+
+def record_frame(answers: DataFrame) -> DataFrame:
+    """The rows of an answer's column `item` as a table; the answer is computed once."""
+    kept = answers.select("item").localCheckpoint(eager=False)
+    find: Any = arrow_udtf(_shape_finder(), returnType="shape binary")
+    shape = Shape()
+    for row in find(kept.asTable()).collect():
+        shape.merge(pickle.loads(bytes(row["shape"])))
+    shape.text = shape.text or shape.is_leaf
+    build: Any = arrow_udtf(_builder(shape), returnType=structure(_schema(shape)))
+    result: DataFrame = build(kept.asTable())
+    return result
+
+
+def _shape_finder() -> type:
+    class ShapeFinder:
+        def __init__(self) -> None:
+            self.shape = Shape()
+
+        def eval(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+            for text in batch.column("item").to_pylist():
+                item = _item(text)
+                if isinstance(item, str):
+                    self.shape.text = True
+                else:
+                    self.shape.see(item)
+            yield from ()
+
+        def terminate(self) -> Iterator[pa.RecordBatch]:
+            shape = pa.array([pickle.dumps(self.shape)], pa.binary())
+            yield pa.RecordBatch.from_arrays([shape], names=["shape"])
+
+    return ShapeFinder
+
+
+def _builder(shape: Shape) -> type:
+    class RecordBuilder:
+        def eval(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+            rows = [_row(shape, text) for text in batch.column("item").to_pylist()]
+            yield pa.RecordBatch.from_pylist(rows, _schema(shape))
+
+    return RecordBuilder
+
+
+def _schema(shape: Shape) -> pa.Schema:
+    return pa.schema(list(shape.struct()))
+
+
+def _row(shape: Shape, text: str) -> dict[str, Any]:
+    item = _item(text)
+    if isinstance(item, str):
+        return {column: item for name, _, column in shape.fields() if not name}
+    return shape.record(item)
+
+
+def _item(text: str) -> ElementNode | str:
+    """The element that an item is, or its text if it is none."""
+    document = unwrapped(parse_xml(f"<item>{text}</item>", "<item>"))
+    if len(document.children) == 1 and isinstance(document.children[0], ElementNode):
+        return document.children[0]
+    return document.string_value()
