@@ -78,7 +78,10 @@ def node_key(item: Item, scope: Scope) -> Scalar | None:
         case Attribute(name=name, owner=StreamElement() as owner):
             above = node_key(owner, scope)
             assert above is not None
-            return call("key_below", above, Constant(f"\0@{name}"))
+            from xcql.compile.paths import attribute_names
+
+            place = attribute_names(owner, scope).index(name)
+            return call("key_below", above, Constant(f"\0@{place:04}"))
         case Text(owner=StreamElement() as owner):
             above = node_key(owner, scope)
             assert above is not None

@@ -6,10 +6,10 @@ from dataclasses import replace
 from importlib import import_module
 from typing import Literal
 
-from xcql.algebra.operators import Merge, Plan, Project, SortKey, order
+from xcql.algebra.operators import Merge, Plan, Project, Select, SortKey, Unit, order
 from xcql.algebra.printing import plan_text
 from xcql.algebra.rules import rewritten
-from xcql.algebra.scalars import Column, Scalar
+from xcql.algebra.scalars import FALSE, NULL, Column, Scalar
 from xcql.analysis.graph import TagGraph
 from xcql.analysis.names import Namespaces
 from xcql.compile.access import ALWAYS, is_node, lifespan, serialised
@@ -139,6 +139,11 @@ def answer_of(value: Value, scope: Scope) -> Answer:
         plan: Plan = Project(leaf.plan, item, text)
         plan = Project(Project(plan, begin, ends[0]), end, ends[1])
         plans.append(plan)
+    if not plans:
+        nothing: Plan = Select(Unit(), FALSE)
+        for name in (item, begin, end):
+            nothing = Project(nothing, name, NULL)
+        return Answer(nothing, item, begin, end, ())
     if len(plans) == 1:
         return Answer(plans[0], item, begin, end, order(plans[0]))
     orders = [order(plan) for plan in plans]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from datetime import UTC, datetime
+
 from xcql.algebra.scalars import NULL, Call, Constant, Scalar, call, case
 from xcql.compile.items import Atomic, Item
 from xcql.compile.result import NotNative
@@ -9,7 +12,9 @@ from xcql.compile.scope import Scope
 from xcql.compile.values import Value, at_most_one, count, gather, leaves, single_scalar
 from xcql.source import Span
 
-XS = "http://www.w3.org/2001/XMLSchema"
+_PLAIN_TIME = re.compile(
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,6})?(Z|[+-][0-9]{2}:[0-9]{2})?$"
+)
 STRINGS = frozenset({"xs:string", "xs:untypedAtomic", "xs:anyURI"})
 INTEGERS = frozenset(
     f"xs:{name}"
@@ -141,17 +146,16 @@ def _known(text: Scalar, target: str) -> Atomic | None:
     """A constant, read now."""
     if not isinstance(text, Constant) or not isinstance(text.value, str):
         return None
-    from elementpath import datatypes as ep
-
     try:
         match target:
             case "xs:integer":
                 return Atomic(Constant(int(text.value)), target)
-            case "xs:dateTime":
-                read = ep.DateTime10.fromstring(text.value.strip())
+            case "xs:dateTime" if _PLAIN_TIME.match(text.value.strip()):
+                moment = datetime.fromisoformat(text.value.strip())
                 zone = text.value.strip()[19:].lstrip(".0123456789")
-                moment = read.dt
-                return Atomic(Constant(_in_utc(moment)), target, Constant(_zone(zone)))
+                if moment.tzinfo is not None:
+                    moment = moment.astimezone(UTC).replace(tzinfo=None)
+                return Atomic(Constant(moment), target, Constant(_zone(zone)))
     except (ValueError, TypeError, OverflowError):
         return None
     return None
@@ -159,24 +163,6 @@ def _known(text: Scalar, target: str) -> Atomic | None:
 
 def _zone(zone: str) -> str:
     return "Z" if zone in ("+00:00", "-00:00") else zone
-
-
-def _in_utc(moment):  # type: ignore[no-untyped-def]
-    from datetime import datetime
-
-    plain = datetime(
-        moment.year,
-        moment.month,
-        moment.day,
-        moment.hour,
-        moment.minute,
-        moment.second,
-        moment.microsecond,
-    )
-    if moment.tzinfo is None:
-        return plain
-    offset = moment.utcoffset()
-    return (plain - offset).replace(tzinfo=None) if offset else plain.replace(tzinfo=None)
 
 
 def castable(item: Atomic, target: str, span: Span) -> Scalar:

@@ -74,7 +74,10 @@ def _pruned(type: pa.DataType, paths: Iterable[Path]) -> pa.DataType:
     for path in paths:
         below.setdefault(path[0], []).append(path[1:])
     fields = []
-    for name, rest in below.items():
+    known = [field.name for field in type] if pa.types.is_struct(type) else []
+    # in the order of the table, so that whoever unnests structs knows it
+    for name in sorted(below, key=lambda name: known.index(name) if name in known else len(known)):
+        rest = below[name]
         if pa.types.is_struct(type) and type.get_field_index(name) >= 0:
             fields.append(pa.field(name, _pruned(type.field(name).type, rest)))
         else:

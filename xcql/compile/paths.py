@@ -170,8 +170,6 @@ def merged_in_document_order(values: Sequence[Value], scope: Scope) -> Value:
     kept = [value for value in values if value != EMPTY]
     if len(kept) < 2:
         return kept[0] if kept else EMPTY
-    if all(isinstance(leaf.item, Attribute) for value in kept for leaf in leaves(value)):
-        return Concat(tuple(kept))
     ordered: list[Value] = []
     for value in kept:
         for leaf in leaves(value):
@@ -447,6 +445,8 @@ class _StreamSteps:
     def children(self, leaf: Leaf) -> list[Leaf]:
         node = leaf.item
         assert isinstance(node, StreamElement | StreamDocument)
+        if self.passes is None and not is_text_test(self.test):
+            raise NotNative("comments or processing instructions", self.span)
         found: list[Leaf] = []
         if isinstance(node, StreamElement) and (is_text_test(self.test) or is_any_node(self.test)):
             found += self.texts(leaf, node)
@@ -604,7 +604,7 @@ class _StreamSteps:
         if is_text_test(self.test) or is_any_node(self.test):
             raise NotNative("all nodes below", self.span)
         if self.passes is None:
-            return []
+            raise NotNative("comments or processing instructions", self.span)
         graph = self.graph(node)
         tops = node.tags if isinstance(node, StreamElement) else (DOCUMENT,)
         wanted = frozenset(

@@ -197,8 +197,8 @@ class _Lowering:
         main = query.sql(dialect="spark", pretty=True)
         text = f"WITH {', '.join(written)}\n{main}" if written else main
         text = text.replace("{", "{{").replace("}", "}}")
-        for name, _ in self.tables.values():
-            text = text.replace(_marker(name), f"{{{name}}}")
+        for index, (name, _) in enumerate(self.tables.values()):
+            text = text.replace(_marker(index), f"{{{name}}}")
         return text
 
     # operators
@@ -258,9 +258,9 @@ class _Lowering:
                 number += 1
                 free_name = f"{name}_{number}"
             self.tables[key] = (free_name, set())
-        name, read = self.tables[key]
-        read.update(columns_)
-        return exp.Table(this=exp.Identifier(this=_marker(name), quoted=False))
+        self.tables[key][1].update(columns_)
+        marker = _marker(list(self.tables).index(key))
+        return exp.Table(this=exp.Identifier(this=marker, quoted=False))
 
     def extract(self, plan: Extract, needed: frozenset[str]) -> Relation:
         """A scan: a row for each version that counts, at each of its places that count."""
@@ -268,33 +268,44 @@ class _Lowering:
         if self.strategy == "qac":
             return self.root(plan, needed)
         wanted = needed & own_columns(plan)
-        place = column("place")
 
         def of(name: str) -> Sql:
-            return exp.Dot(this=place.copy(), expression=identifier(name))
+            return column(f"place_{name}")
 
-        key = of("key")
+        def key() -> Sql:
+            return of("key")
+
         above = {
-            "key": lambda: call("concat", key.copy(), four_bytes(column("number"))),
+            "key": lambda: call("concat", key(), four_bytes(column("number"))),
             "parent": lambda: call(
                 "substring",
-                key.copy(),
+                key(),
                 exp.Var(this="1"),
-                exp.Sub(this=call("length", key.copy()), expression=exp.Var(this="4")),
+                exp.Sub(this=call("length", key()), expression=exp.Var(this="4")),
             ),
             "offset": lambda: dialect.number_of_bytes(
                 call(
                     "substring",
-                    key.copy(),
-                    exp.Sub(this=call("length", key.copy()), expression=exp.Var(this="3")),
+                    key(),
+                    exp.Sub(this=call("length", key()), expression=exp.Var(this="3")),
                     exp.Var(this="4"),
                 )
             ),
             "pathFrom": lambda: of("vtFrom"),
             "pathTo": lambda: _until_now(of("vtTo")),
         }
-        relation = self.rows(plan.stream, plan.tags, plan.row, wanted, above, ("places",))
-        relation.laterals.append(_explode(column("places"), "places_of", "place"))
+        relation = self.rows(
+            plan.stream, plan.tags, plan.row, wanted, above, *(("places", one) for one in _PLACE)
+        )
+        relation.laterals.append(
+            exp.Lateral(
+                this=call("inline", column("places")),
+                view=True,
+                alias=exp.TableAlias(
+                    this=identifier("place"), columns=[identifier(f"place_{one}") for one in _PLACE]
+                ),
+            )
+        )
         relation.where += _counts(of)
         return relation
 
@@ -306,7 +317,7 @@ class _Lowering:
             "offset": lambda: exp.Var(this="0"),
         }
         wanted = needed & own_columns(plan)
-        relation = self.rows(plan.stream, plan.tags, plan.row, wanted, above, ("filler",))
+        relation = self.rows(plan.stream, plan.tags, plan.row, wanted, above, "filler")
         relation.where.append(dialect.binary("=", column("filler"), "0"))
         return relation
 
@@ -402,13 +413,12 @@ class _Lowering:
         own = own_columns(plan)
         relation = self.open(plan.input, (needed - own) | used(plan.array))
         array = sql(plan.array, relation.columns)
-        if _calls_evaluator(plan.array):
-            # a Python function has to be called before its result is unnested
+        if not isinstance(array, exp.Column):
+            # Spark goes wrong where a generator looks into structs, and a Python function has to
+            # be called before its result is unnested
             name = f"{plan.item}_array"
             relation.columns[name] = array
             kept = frozenset((needed - own) | {name})
-            if relation.source is None:
-                relation.hint = "evaluation"
             relation = self.wrapped(relation, kept, relation.hint)
             array = column(name)
         if relation.source is None:
@@ -620,6 +630,8 @@ class _Lowering:
         return Relation(exp.Table(this=identifier(name)), columns=known, hint="merged")
 
 
+# the fields of a place that scans read, in the order of the table
+_PLACE = ("key", "vtFrom", "vtTo", "since", "until")
 _ORDERED = frozenset({"collect", "join", "sum_doubles", "first"})
 
 
@@ -683,8 +695,9 @@ def _counts(of: Callable[[str], Sql]) -> list[Sql]:
     ]
 
 
-def _marker(name: str) -> str:
-    return f"xcql_table_{name}_"
+def _marker(index: int) -> str:
+    """What stands for a table until the text is complete."""
+    return f"xcql_table_{index}_"
 
 
 def _indented(text: str) -> str:
