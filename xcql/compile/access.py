@@ -119,7 +119,7 @@ def string_value(item: Item, scope: Scope) -> Scalar:
             return constructed_string(item, scope)
         case Markup(value=value):
             return value
-        case Inner(owner=owner, xpath=xpath):
+        case Inner():
             raise NotNative("the text of elements inside of mixed content")
         case Dynamic():
             raise NotNative("the value of what has no native form")

@@ -341,15 +341,7 @@ def _castable(expr: CastableAs, scope: Scope) -> Value:
     operand = value_of(expr.operand, scope)
     target = type_name(expr.type.name, scope)
     if not at_most_one(operand):
-        found = leaves(operand)
-        if len(found) != 1:
-            raise NotNative("a sequence that may be cast", expr.span)
-        one = call("=", count(operand), Constant(1))
-        raise (
-            NotNative("a sequence that may be cast", expr.span)
-            if one is None
-            else NotNative("a sequence that may be cast", expr.span)
-        )
+        raise NotNative("a sequence that may be cast", expr.span)
     item = one_atomic(operand, scope, expr.span)
     if item is None:
         return boolean(Constant(expr.type.optional))
@@ -446,7 +438,7 @@ def _is_small(scalar: Scalar) -> bool:
     return (
         isinstance(scalar, Constant)
         and isinstance(scalar.value, Decimal | int)
-        and (len(Decimal(scalar.value).as_tuple().digits) < 6)
+        and (len(Decimal(scalar.value).as_tuple().digits) <= 7)
     )
 
 
@@ -545,7 +537,7 @@ def _arrow(expr: Arrow, scope: Scope) -> Value:
 
 @compiles(Quantified)
 def _quantified(expr: Quantified, scope: Scope) -> Value:
-    """`some` is whether a FLWOR expression has any tuple, `every` whether one with `not` has none."""
+    """`some`: a FLWOR expression has a tuple; `every`: one with the contrary has none."""
     from xcql.compile.flwor import tuples
 
     clauses = [

@@ -60,7 +60,7 @@ def _flwor(expr: Flwor, scope: Scope) -> Value:
 def tuples(clauses: Sequence[Clause], scope: Scope) -> list[Tuples]:
     """The tuples after some clauses; several plans where a variable is of several kinds."""
     streams = [Tuples(Unit(), scope)]
-    for index, clause in enumerate(clauses):
+    for clause in clauses:
         after: list[Tuples] = []
         if len(streams) > 1 and isinstance(clause, Count | GroupBy | Window):
             raise NotNative("all tuples together, where they are of several kinds", clause.span)

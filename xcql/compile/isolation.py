@@ -135,8 +135,7 @@ def can_be_taken_out(expr: Expr, scope: Scope) -> bool:
 def _uses_context(expr: Expr) -> bool:
     """Whether the context item of the expression itself may be asked for."""
     return any(
-        isinstance(node, ContextItem)
-        or (isinstance(node, AxisStep))
+        isinstance(node, ContextItem | AxisStep)
         or (isinstance(node, FunctionCall) and not node.arguments)
         for node in walk(expr)
     )

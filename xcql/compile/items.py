@@ -121,10 +121,11 @@ class StreamDocument(Item):
 class StreamElement(Item):
     """An element of a stream: a struct somewhere in the row of a filler.
 
-    `table` are the tags of the fillers in the row's table, `path` leads to it there. `is_filler` says that it is the filler's own element;
-    `alone` that no other element of the row can be at that path. `above` is the element or document
-    it was reached from, if that is its parent, and None where that is not known. A projected
-    element that nothing is above of has `is_top`; a copy in a constructed element `is_copy`.
+    `table` are the tags of the fillers in the row's table, `path` leads to it there. `is_filler`
+    says that it is the filler's own element; `alone` that no other element of the row can be at
+    that path. `above` is the element or document it was reached from, if that is its parent, and
+    None where that is not known. A projected element that nothing is above of has `is_top`; a copy
+    in a constructed element `is_copy`.
     """
 
     stream: str

@@ -1,1 +1,1 @@
-"""Plans as Spark SQL text: `lowering` makes the query, `dialect` knows what is peculiar to Spark."""
+"""Plans as Spark SQL text: `lowering` makes the query, `dialect` says it as Spark does."""

@@ -20,7 +20,50 @@ _FORMS: dict[str, Callable[..., Sql]] = {}
 
 # operations that Spark has under the same name
 _PLAIN = frozenset(
-    ["abs", "aggregate", "any_value", "array", "array_max", "array_min", "array_sort", "ceil", "coalesce", "concat", "contains", "day", "endswith", "exists", "explode", "filter", "flatten", "floor", "get", "greatest", "hour", "least", "lower", "minute", "month", "named_struct", "nullif", "octet_length", "replace", "size", "slice", "startswith", "struct", "transform", "translate", "upper", "year", "xpath", "xpath_string", "xpath_int", "xpath_boolean", "collect_list"]
+    [
+        "abs",
+        "aggregate",
+        "any_value",
+        "array",
+        "array_max",
+        "array_min",
+        "array_sort",
+        "ceil",
+        "coalesce",
+        "concat",
+        "contains",
+        "day",
+        "endswith",
+        "exists",
+        "explode",
+        "filter",
+        "flatten",
+        "floor",
+        "get",
+        "greatest",
+        "hour",
+        "least",
+        "lower",
+        "minute",
+        "month",
+        "named_struct",
+        "nullif",
+        "octet_length",
+        "replace",
+        "size",
+        "slice",
+        "startswith",
+        "struct",
+        "transform",
+        "translate",
+        "upper",
+        "year",
+        "xpath",
+        "xpath_string",
+        "xpath_int",
+        "xpath_boolean",
+        "collect_list",
+    ]
 )
 _BINARY = {
     "=": exp.EQ,
@@ -660,9 +703,7 @@ def zone_of(value: Sql) -> Sql:
     found = call(
         "regexp_extract",
         value.copy(),
-        text_literal(
-            r"^[ \t\r\n]*[0-9]{4}-[0-9]{2}-[0-9]{2}(?:T[0-9:.]+)?(Z|[+-][0-9]{2}:[0-9]{2})?[ \t\r\n]*$"
-        ),
+        text_literal(rf"^[ \t\r\n]*{_DATE}(?:T[0-9:.]+)?(Z|[+-][0-9]{{2}}:[0-9]{{2}})?[ \t\r\n]*$"),
         exp.Var(this="1"),
     )
     return call("regexp_replace", found, text_literal(r"^[+-]00:00$"), text_literal("Z"))

@@ -3,7 +3,7 @@
 | rule | does |
 | --- | --- |
 | `fold_holes` | chains of hole look-ups that nothing looks into become one scan (QaC+) |
-| `hole_joins` | the other look-ups become joins, by place (QaC+) or from hole id to filler id (QaC) |
+| `hole_joins` | other look-ups become joins, by place (QaC+), or by hole id (QaC) |
 | `in_row` | nested plans over arrays of the tuple itself become functions of arrays |
 | `semi_join` | existential conditions become semi-joins |
 | `outer_join` | other nested plans become outer joins with nests |

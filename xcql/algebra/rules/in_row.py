@@ -84,7 +84,7 @@ def _is_in_row(plan: Plan) -> bool:
         case Order(by=by):
             natural = order(plan.input)
             return by == natural and _is_in_row(plan.input)
-        case Number(partition=partition):
+        case Number():
             return _is_in_row(plan.input) and _partition_base(plan) is not None
         case Unnest(array=scalar, outer=False) | Select(condition=scalar) | Project(scalar=scalar):
             return _is_plain(scalar) and _is_in_row(plan.input)

@@ -50,7 +50,7 @@ def _changed(plan: Plan) -> Plan:
 
 
 def _certain(condition: Scalar) -> Scalar:
-    """The condition without what only matters where it is NULL: there a tuple is left out anyway."""
+    """The condition without what matters only where it is NULL: that is not true anyway."""
     match condition:
         case Call(function="is_true", arguments=(inner,)):
             return _certain(inner)

@@ -16,7 +16,7 @@ from xcql.algebra.operators import (
 from xcql.algebra.scalars import FALSE, TRUE, Call, Column, Constant, Scalar, call, case, negation
 from xcql.compile.access import atomized, data
 from xcql.compile.calls import CallSite, applied, function
-from xcql.compile.casts import INSTANTS, NUMBERS, STRINGS, cast, common_number, one_atomic
+from xcql.compile.casts import NUMBERS, STRINGS, cast, common_number, one_atomic
 from xcql.compile.comparisons import truth
 from xcql.compile.items import Atomic
 from xcql.compile.result import NotNative
@@ -119,10 +119,7 @@ def _checked(site: CallSite, code: str, message: str, sign: str) -> Value:
         return value
     number = count(value)
     bad = site.compilation.error(code, message, site.span, call("to_string", number))
-    if at_most_one(value):
-        fits = exists(value)
-    else:
-        fits = call(sign, number, Constant(1))
+    fits = exists(value) if at_most_one(value) else call(sign, number, Constant(1))
     checked = case((fits, TRUE), otherwise=bad)
     if at_most_one(value):
         # what is there always fits
@@ -220,7 +217,6 @@ def _distinct_values(site: CallSite) -> Value:
     assert isinstance(item, Atomic)
     if item.zone not in (None, Constant(""), Constant("Z")):
         raise NotNative("distinct times with zones", site.span)
-    kind = "text" if type_ in STRINGS else "time" if type_ in INSTANTS else "other"
     from xcql.algebra.operators import Aggregate
 
     # each value stands where it came first

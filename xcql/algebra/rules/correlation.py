@@ -1,0 +1,149 @@
+"""How a nested plan depends on the tuple that it is evaluated for.
+
+A plan that looks at its tuple only in conditions can be evaluated once for all tuples: what the
+conditions compare become the keys of a join.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from xcql.algebra.operators import (
+    Distinct,
+    Join,
+    Number,
+    Order,
+    Plan,
+    Project,
+    Select,
+    Unit,
+    Unnest,
+    columns,
+    free,
+    used,
+    with_inputs,
+)
+from xcql.algebra.scalars import Call, Nested, Scalar, conjunction, conjuncts, walk_scalar
+
+Split = tuple[Plan, tuple[tuple[Scalar, Scalar], ...], tuple[Scalar, ...], tuple[Scalar, ...]]
+
+
+def split(plan: Plan, outer: frozenset[str], mixed: bool) -> Split | None:
+    """A plan that looks at the outer tuple only in conditions, and these conditions apart.
+
+    Gives the plan without them, the pairs of equal values (outer, inner), the conditions on the
+    outer tuple alone, and, if `mixed` is allowed, those on both.
+    """
+    keys: list[tuple[Scalar, Scalar]] = []
+    outside: list[Scalar] = []
+    both: list[Scalar] = []
+
+    def without(here: Plan, top: bool) -> Plan | None:
+        if not free(here) & outer:
+            return here
+        match here:
+            case Unit():
+                return here
+            case Select(input=below, condition=condition):
+                made = columns(below)
+                kept: list[Scalar] = []
+                for part in _flat(condition):
+                    looks = used(part) & (outer - made)
+                    if not looks:
+                        kept.append(part)
+                    elif any(isinstance(one, Nested) for one in walk_scalar(part)):
+                        return None
+                    elif not used(part) & made:
+                        outside.append(part)
+                    elif (pair := _equal(part, outer, made)) is not None:
+                        keys.append(pair)
+                    elif mixed and top:
+                        both.append(part)
+                    else:
+                        return None
+                new = without(below, top)
+                if new is None:
+                    return None
+                return Select(new, conjunction(*kept), span=here.span) if kept else new
+            case Join(kind="inner", left=left, right=right, keys=pairs, condition=condition):
+                if not (isinstance(left, Unit) or not columns(left)):
+                    if any(used(a) & (outer - columns(left)) for a, _ in pairs):
+                        return None
+                    if used(condition) & (outer - columns(left) - columns(right)):
+                        return None
+                    new_left = without(left, False) if free(left) & outer else left
+                    new_right = right
+                    if new_left is None or free(right) & outer:
+                        return None
+                    return replace(here, left=new_left, right=new_right)
+                # a look-up for the outer tuple itself
+                new_right = without(right, top)
+                new_left = without(left, top)
+                if new_right is None or not isinstance(new_left, Unit):
+                    return None
+                for a, b in pairs:
+                    keys.append((a, b))
+                for part in conjuncts(condition):
+                    if used(part) & (outer - columns(right)):
+                        if not mixed:
+                            return None
+                        both.append(part)
+                    else:
+                        new_right = Select(new_right, part)
+                return new_right
+            case Project(scalar=scalar) | Unnest(array=scalar):
+                below = here.input
+                if used(scalar) & (outer - columns(below)):
+                    return None
+                new = without(below, top)
+                return None if new is None else with_inputs(here, new)
+            case Order(input=below):
+                new = without(below, top)
+                return None if new is None else with_inputs(here, new)
+            case Number(input=below, partition=partition):
+                before = len(keys)
+                if outside or both:
+                    return None
+                new = without(below, False)
+                if new is None or outside or both:
+                    return None
+                added = tuple(inner for _, inner in keys[before:])
+                return replace(here, input=new, partition=(*added, *partition))
+            case Distinct(input=below, within=within):
+                before = len(keys)
+                new = without(below, False)
+                if new is None or outside or both:
+                    return None
+                added = tuple(inner for _, inner in keys[before:])
+                return replace(here, input=new, within=(*added, *within))
+        return None
+
+    inner = without(plan, True)
+    if inner is None or free(inner) & outer:
+        return None
+    made = columns(inner)
+    if any(not used(b) <= made for _, b in keys):
+        return None
+    return inner, tuple(keys), tuple(outside), tuple(both)
+
+
+def _flat(condition: Scalar) -> list[Scalar]:
+    found: list[Scalar] = []
+    for part in conjuncts(condition):
+        if isinstance(part, Call) and part.function == "is_true":
+            found += _flat(part.arguments[0])
+        else:
+            found.append(part)
+    return found
+
+
+def _equal(
+    part: Scalar, outer: frozenset[str], made: frozenset[str]
+) -> tuple[Scalar, Scalar] | None:
+    match part:
+        case Call(function="=", arguments=(a, b)):
+            if not used(a) & made and not used(b) & (outer - made):
+                return a, b
+            if not used(b) & made and not used(a) & (outer - made):
+                return b, a
+    return None
