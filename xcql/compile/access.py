@@ -40,6 +40,7 @@ START = Constant(START_OF_TIME)
 FOR_EVER = call("instant", Constant("9999-12-31T23:59:59.999999"))
 
 Lifespan = tuple[Scalar, Scalar]
+STRINGS = frozenset({"xs:string", "xs:untypedAtomic", "xs:anyURI"})
 ALWAYS: Lifespan = (NULL, NULL)
 
 
@@ -151,6 +152,9 @@ def inner_xml(node: StreamElement, scope: Scope) -> Scalar:
 def serialised(item: Item, scope: Scope) -> Scalar:
     """The item as text, by the xml output method."""
     match item:
+        case Atomic(type=type_) if type_ not in STRINGS:
+            # numbers, times and the like have no sign that would have to be escaped
+            return string_value(item, scope)
         case Atomic() | Text():
             return call("escape_text", string_value(item, scope))
         case Attribute(name=name, scalar=scalar):

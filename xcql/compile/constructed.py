@@ -7,7 +7,7 @@ from dataclasses import replace
 from xcql.algebra.operators import Unit
 from xcql.algebra.scalars import Call, Constant, Nested, Scalar, call, case
 from xcql.compile.access import atomized, is_node, serialised, string_value
-from xcql.compile.casts import one_atomic, to_string
+from xcql.compile.casts import STRINGS, one_atomic, to_string
 from xcql.compile.items import (
     Atomic,
     Attribute,
@@ -263,6 +263,8 @@ def content_xml(value: Value, scope: Scope) -> Scalar:
             from xcql.xdm.serialize import escape_text
 
             return Constant(escape_text(str(text.value)))
+        if not any(leaf.item.type in STRINGS for leaf in found):  # type: ignore[attr-defined]
+            return text
         return call("escape_text", text)
     if any(atoms) or any(isinstance(leaf.item, Dynamic) for leaf in found):
         return _mixed_xml(value, scope)

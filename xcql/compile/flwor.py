@@ -18,11 +18,13 @@ from xcql.algebra.operators import (
     columns,
     graft,
     order,
+    renamed_plan,
 )
 from xcql.algebra.scalars import Column, Constant, Scalar, call, case
 from xcql.compile.casts import INSTANTS, NUMBERS, STRINGS, one_atomic
 from xcql.compile.comparisons import truth
-from xcql.compile.items import Atomic
+from xcql.compile.items import Atomic, StreamElement
+from xcql.compile.renaming import renamed_item
 from xcql.compile.result import NotNative
 from xcql.compile.scope import Scope, compiles, value_of
 from xcql.compile.values import (
@@ -34,6 +36,8 @@ from xcql.compile.values import (
     apart,
     each,
     leaves,
+    row_names,
+    row_of,
 )
 from xcql.syntax.flwor import Clause, Count, Flwor, For, GroupBy, Let, OrderBy, Where, Window
 
@@ -112,14 +116,15 @@ def bind_each(
     """A tuple for each item of the source."""
     if source == EMPTY:
         return []
-    source = named_after(source, name, stream)
+    source = apart(source, columns(stream.plan) | stream.scope.taken)
     found = leaves(source)
     if len(found) > 1 and (position is not None or _all_atomic(found)):
         from xcql.compile.sequences import as_one_leaf
 
         found = [as_one_leaf(source, stream.scope, clause.span)]
     after: list[Tuples] = []
-    for leaf in found:
+    for each_kind in found:
+        leaf = named_after(each_kind, name, stream.scope)
         plan = leaf.plan
         scope = stream.scope
         bound = _also(stream, name)
@@ -139,9 +144,20 @@ def _all_atomic(found: Sequence[Leaf]) -> bool:
     return all(isinstance(leaf.item, Atomic) for leaf in found)
 
 
-def named_after(value: Value, name: str, stream: Tuples) -> Value:
-    """The value with its columns named apart from those of the tuples."""
-    return apart(value, columns(stream.plan) | stream.scope.taken)
+def named_after(leaf: Leaf, name: str, scope: Scope) -> Leaf:
+    """The leaf with what its items come from called as the variable is."""
+    item = leaf.item
+    made = columns(leaf.plan)
+    names: dict[str, str] = {}
+    match item:
+        case StreamElement(is_filler=True, row=row) if f"{row}_key" in made:
+            names = row_names(row, scope.compilation.fresh(name))
+        case StreamElement(struct=Column(name=column)) | Atomic(scalar=Column(name=column)):
+            if column in made and row_of(column, made) is None:
+                names = {column: scope.compilation.fresh(name)}
+    if not names:
+        return leaf
+    return Leaf(renamed_plan(leaf.plan, names), renamed_item(item, names))
 
 
 @apply.register

@@ -75,6 +75,12 @@ class Relation:
     sealed: bool = False
     hint: str = "part"
 
+    @property
+    def is_bare(self) -> bool:
+        """Whether it is a table, and nothing else."""
+        others = self.joins or self.laterals or self.where or self.group is not None
+        return isinstance(self.source, exp.Table) and not others and not self.sealed
+
     def query(self, needed: frozenset[str]) -> exp.Select:
         """The SELECT with the columns that are needed."""
         chosen = [
@@ -171,6 +177,11 @@ class _Lowering:
 
     def wrapped(self, relation: Relation, needed: frozenset[str], hint: str) -> Relation:
         """The relation as a common table expression."""
+        if relation.is_bare and all(
+            isinstance(one, exp.Column) and one.name == name
+            for name, one in relation.columns.items()
+        ):
+            return relation
         query = relation.query(needed)
         text = query.sql(dialect="spark")
         name = self.by_text.get(text)

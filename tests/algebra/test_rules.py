@@ -1,0 +1,251 @@
+"""Each rule of the algebra on a small plan: what it was, and what it becomes."""
+
+from __future__ import annotations
+
+from itertools import count
+from textwrap import dedent
+
+import pytest
+
+from xcql.algebra.operators import (
+    Extract,
+    Follow,
+    Join,
+    Number,
+    Plan,
+    Project,
+    Rise,
+    Select,
+    Unit,
+    Unnest,
+    row_column,
+)
+from xcql.algebra.printing import plan_text
+from xcql.algebra.rules.fold_holes import fold_holes
+from xcql.algebra.rules.hole_joins import hole_joins
+from xcql.algebra.rules.in_row import in_row
+from xcql.algebra.rules.join_keys import join_keys
+from xcql.algebra.rules.outer_join import outer_join
+from xcql.algebra.scalars import (
+    NOW,
+    TRUE,
+    Column,
+    Constant,
+    Nested,
+    call,
+    conjunction,
+    field,
+    negation,
+)
+from xcql.analysis.graph import TagGraph
+from xcql.model.tags import parse_tags
+
+TAGS = parse_tags(
+    """<structure><tag type="snapshot" id="1" name="bank">
+         <tag type="temporal" id="2" name="account">
+           <tag type="event" id="3" name="payment"/></tag></tag></structure>"""
+)
+GRAPHS = {"s": TagGraph(TAGS)}
+BANK = Extract("s", ("1",), "bank")
+ACCOUNTS = Follow(BANK, "s", "bank", ("2",), "a")
+PAYMENTS = Follow(ACCOUNTS, "s", "a", ("3",), "p")
+
+
+def fresh():  # type: ignore[no-untyped-def]
+    numbers = count(1)
+    return lambda hint: f"{hint}{next(numbers)}"
+
+
+def check(plan: Plan, expected: str) -> None:
+    assert plan_text(plan) == dedent(expected).strip("\n")
+
+
+class TestFoldHoles:
+    def test_a_chain_that_nothing_looks_into_is_a_scan(self) -> None:
+        check(
+            fold_holes(PAYMENTS, GRAPHS, frozenset({"p_key"})),
+            """
+            extract p: fillers of s with tag 3
+              unit
+            """,
+        )
+
+    def test_what_is_looked_at_stays(self) -> None:
+        check(
+            fold_holes(PAYMENTS, GRAPHS, frozenset({"p_key", "a_element"})),
+            """
+            follow p: holes of a to fillers with tag 3
+              extract a: fillers of s with tag 2
+                unit
+            """,
+        )
+
+    def test_a_projection_on_the_way_is_a_condition_on_all_lifespans_above(self) -> None:
+        own = [row_column("a", name) for name in ("vtFrom", "vtTo")]
+        projected = Select(ACCOUNTS, call("overlaps", *own, NOW, NOW))
+        plan = Follow(projected, "s", "a", ("3",), "p")
+        check(
+            fold_holes(plan, GRAPHS, frozenset({"p_key"})),
+            """
+            select overlaps($p_pathFrom, $p_pathTo, :now, :now)
+              extract p: fillers of s with tag 3
+                unit
+            """,
+        )
+
+    def test_any_other_condition_on_the_way_keeps_the_chain(self) -> None:
+        selected = Select(ACCOUNTS, call("=", field(Column("a_element"), "@id"), Constant("7")))
+        plan = Follow(selected, "s", "a", ("3",), "p")
+        assert isinstance(fold_holes(plan, GRAPHS, frozenset({"p_key"})), Follow)
+
+
+class TestHoleJoins:
+    def test_by_place(self) -> None:
+        check(
+            hole_joins(ACCOUNTS, "qac+", GRAPHS, fresh()),
+            """
+            inner join on $bank_key = $a_parent
+              extract bank: fillers of s with tag 1
+                unit
+              extract a: fillers of s with tag 2
+                unit
+            """,
+        )
+
+    def test_upwards_by_ids_is_a_join_with_the_chain_from_the_root(self) -> None:
+        plan = Rise(Extract("s", ("1",), "x"), "s", "x", ("2",), "up")
+        check(
+            hole_joins(plan, "qac", GRAPHS, fresh()),
+            """
+            inner join on $x_parent = $up_key
+              extract x: fillers of s with tag 1
+                unit
+              follow up: holes of above1 to fillers with tag 2
+                extract above1: fillers of s with tag 1
+                  unit
+            """,
+        )
+
+
+BIDS = Unnest(Unit(), field(Column("a_element"), "bid"), "b", "b_at")
+DEAR = Select(BIDS, call(">", field(Column("b"), "price"), Constant(3)))
+
+
+class TestInRow:
+    @pytest.mark.parametrize(
+        ("nested", "expected"),
+        [
+            (Nested(BIDS, "count", TRUE), "size(or_empty($a_element.bid))"),
+            (Nested(BIDS, "exists", TRUE), "(size(or_empty($a_element.bid)) > 0)"),
+            (
+                Nested(DEAR, "exists", TRUE),
+                "is_true(exists(or_empty($a_element.bid), (b) -> ($b.price > 3)))",
+            ),
+            (
+                Nested(DEAR, "collect", field(Column("b"), "who")),
+                "transform(filter(or_empty($a_element.bid), (b) -> ($b.price > 3)), (b) -> $b.who)",
+            ),
+            (
+                Nested(
+                    Select(Number(BIDS, "n"), call("=", Column("n"), Constant(2))),
+                    "collect",
+                    field(Column("b"), "who"),
+                ),
+                "transform(slice(or_empty($a_element.bid), 2, 1), (b) -> $b.who)",
+            ),
+        ],
+    )
+    def test_arrays_of_the_tuple(self, nested: Nested, expected: str) -> None:
+        plan = in_row(Project(Extract("s", ("2",), "a"), "x", nested))
+        assert plan_text(plan).splitlines()[0] == f"project x := {expected}"
+
+    def test_a_plan_that_reads_a_table_stays(self) -> None:
+        nested = Nested(Extract("s", ("3",), "p"), "count", TRUE)
+        plan = Project(Extract("s", ("2",), "a"), "x", nested)
+        assert in_row(plan) == plan
+
+
+class TestJoinKeys:
+    def test_conditions_go_where_they_belong(self) -> None:
+        product = Join(Extract("s", ("2",), "a"), Extract("s", ("3",), "p"), (), TRUE)
+        condition = conjunction(
+            call("is_true", call("=", field(Column("p_element"), "to"), Column("a_filler"))),
+            call(">", field(Column("p_element"), "sum"), Constant(9)),
+            call("<", Column("a_vtFrom"), Column("p_vtFrom")),
+        )
+        check(
+            join_keys(Select(product, condition)),
+            """
+            inner join on $a_filler = $p_element.to and ($a_vtFrom < $p_vtFrom)
+              extract a: fillers of s with tag 2
+                unit
+              select ($p_element.sum > 9)
+                extract p: fillers of s with tag 3
+                  unit
+            """,
+        )
+
+
+LINKED = Select(
+    Extract("s", ("3",), "p"), call("=", field(Column("p_element"), "to"), Column("a_filler"))
+)
+
+
+class TestOuterJoin:
+    def test_equal_values_are_the_keys_of_a_nest(self) -> None:
+        plan = Project(Extract("s", ("2",), "a"), "n", Nested(LINKED, "count", TRUE))
+        check(
+            outer_join(plan, fresh()),
+            """
+            project n := coalesce($count1, 0)
+              left join on $a_filler = $key2
+                extract a: fillers of s with tag 2
+                  unit
+                nest by (key2 := $p_element.to): count1 := count(True)
+                  extract p: fillers of s with tag 3
+                    unit
+            """,
+        )
+
+    def test_one_plan_is_nested_once_for_all_that_ask(self) -> None:
+        both = call("+", Nested(LINKED, "count", TRUE), Nested(LINKED, "max", Column("p_number")))
+        text = plan_text(outer_join(Project(Extract("s", ("2",), "a"), "n", both), fresh()))
+        assert text.count("nest by") == 1
+
+    def test_other_dependence_is_nested_for_all_tuples_at_once(self) -> None:
+        later = Select(Extract("s", ("3",), "p"), call(">", Column("p_vtFrom"), Column("a_vtFrom")))
+        plan = Project(Extract("s", ("2",), "a"), "n", Nested(later, "count", TRUE))
+        check(
+            outer_join(plan, fresh()),
+            """
+            project n := coalesce($count1, 0)
+              left join on $a_key = $key2
+                extract a: fillers of s with tag 2
+                  unit
+                nest by (key2 := $a_key): count1 := count(True)
+                  inner join on ($p_vtFrom > $a_vtFrom)
+                    extract a: fillers of s with tag 2
+                      unit
+                    extract p: fillers of s with tag 3
+                      unit
+            """,
+        )
+
+
+class TestSemiJoin:
+    @pytest.mark.parametrize("kind", ["semi", "anti"])
+    def test_existence(self, kind: str) -> None:
+        condition = Nested(LINKED, "exists", TRUE)
+        plan = Select(
+            Extract("s", ("2",), "a"), condition if kind == "semi" else negation(condition)
+        )
+        check(
+            outer_join(plan, fresh()),
+            f"""
+            {kind} join on $a_filler = $p_element.to
+              extract a: fillers of s with tag 2
+                unit
+              extract p: fillers of s with tag 3
+                unit
+            """,
+        )
