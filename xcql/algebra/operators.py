@@ -479,12 +479,12 @@ def graft(plan: Plan, base: Plan) -> Plan:
                 for index, one in enumerate(identity(base))
             )
             others = sorted(columns(base) - {name for name, _ in apart})
-            kept = tuple((name, Aggregate("any", Column(name))) for name in others)
+            same = tuple((name, Aggregate("any", Column(name))) for name in others)
             return replace(
                 plan,
                 input=graft(plan.input, base),
                 keys=(*apart, *keys),
-                fields=(*fields, *kept),
+                fields=(*fields, *same),
             )
         case Join(left=left, right=right, keys=pairs, condition=condition, kind=kind):
             if not free(right) & columns(base):

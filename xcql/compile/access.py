@@ -17,6 +17,7 @@ from xcql.algebra.scalars import (
     case,
     field,
 )
+from xcql.compile.casts import STRINGS, to_string
 from xcql.compile.items import (
     Atomic,
     Attribute,
@@ -40,7 +41,6 @@ START = Constant(START_OF_TIME)
 FOR_EVER = call("instant", Constant("9999-12-31T23:59:59.999999"))
 
 Lifespan = tuple[Scalar, Scalar]
-STRINGS = frozenset({"xs:string", "xs:untypedAtomic", "xs:anyURI"})
 ALWAYS: Lifespan = (NULL, NULL)
 
 
@@ -103,8 +103,6 @@ def string_value(item: Item, scope: Scope) -> Scalar:
     """The string value of a node, or an atomic value as a string."""
     match item:
         case Atomic():
-            from xcql.compile.casts import to_string
-
             return to_string(item)
         case StreamElement():
             if item.shape.has_text and not has_holes(item, scope):

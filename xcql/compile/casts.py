@@ -6,7 +6,6 @@ import re
 from datetime import UTC, datetime
 
 from xcql.algebra.scalars import NULL, Call, Constant, Scalar, call, case
-from xcql.compile.access import STRINGS
 from xcql.compile.items import Atomic, Item
 from xcql.compile.result import NotNative
 from xcql.compile.scope import Scope
@@ -16,6 +15,7 @@ from xcql.source import Span
 _PLAIN_TIME = re.compile(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,6})?(Z|[+-][0-9]{2}:[0-9]{2})?$"
 )
+STRINGS = frozenset({"xs:string", "xs:untypedAtomic", "xs:anyURI"})
 INTEGERS = frozenset(
     f"xs:{name}"
     for name in (

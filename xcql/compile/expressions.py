@@ -358,9 +358,8 @@ def _castable(expr: CastableAs, scope: Scope) -> Value:
 def _binary(expr: Binary, scope: Scope) -> Value:
     match expr.op:
         case "and" | "or":
-            left = truth(value_of(expr.left, scope), scope, expr.left.span)
-            right = truth(value_of(expr.right, scope), scope, expr.right.span)
-            return boolean((conjunction if expr.op == "and" else disjunction)(left, right))
+            a, b = (truth(value_of(one, scope), scope, one.span) for one in (expr.left, expr.right))
+            return boolean((conjunction if expr.op == "and" else disjunction)(a, b))
         case "||":
             return _concatenated(expr, scope)
         case "to":
@@ -372,11 +371,11 @@ def _binary(expr: Binary, scope: Scope) -> Value:
     left, right = value_of(expr.left, scope), value_of(expr.right, scope)
     if left == EMPTY or right == EMPTY:
         return EMPTY
-    a = one_atomic(left, scope, expr.left.span)
-    b = one_atomic(right, scope, expr.right.span)
-    assert a is not None
-    assert b is not None
-    result = arithmetic(expr.op, a, b, scope, expr.span)
+    x = one_atomic(left, scope, expr.left.span)
+    y = one_atomic(right, scope, expr.right.span)
+    assert x is not None
+    assert y is not None
+    result = arithmetic(expr.op, x, y, scope, expr.span)
     if isinstance(left, Single) and isinstance(right, Single):
         return Single(result)
     return guarded(call("is_not_null", result.scalar), Single(result))

@@ -25,6 +25,7 @@ from xcql.algebra.operators import (
     present,
 )
 from xcql.algebra.scalars import Call, Column, Constant, Scalar, call, field
+from xcql.analysis.graph import TagGraph
 from xcql.analysis.types import DOCUMENT
 from xcql.compile.access import (
     attribute_of,
@@ -81,14 +82,10 @@ def _path(path: Path, scope: Scope) -> Value:
     if path.absolute:
         raise NotNative("the root of the context item's tree is not known", path.span)
     steps = _joined_steps(path.steps)
-    value = native_or_value(steps[0], scope)
+    value = value_of(steps[0], scope)
     for step in steps[1:]:
         value = after_step(value, step, scope)
     return value
-
-
-def native_or_value(expr: Expr, scope: Scope) -> Value:
-    return value_of(expr, scope)
 
 
 def _joined_steps(steps: Sequence[Expr]) -> list[Expr]:
@@ -420,7 +417,7 @@ class _StreamSteps:
                 return self.siblings(leaf, axis)
         raise NotNative(f"the axis {axis}", self.span)
 
-    def graph(self, node: StreamElement | StreamDocument):  # type: ignore[no-untyped-def]
+    def graph(self, node: StreamElement | StreamDocument) -> TagGraph:
         return self.compilation.graphs[node.stream]
 
     def self_(self, leaf: Leaf) -> list[Leaf]:
@@ -693,7 +690,7 @@ class _StreamSteps:
         return found
 
     @staticmethod
-    def _inline_below(graph, top: str) -> frozenset[str]:  # type: ignore[no-untyped-def]
+    def _inline_below(graph: TagGraph, top: str) -> frozenset[str]:
         """The tags below that stand in the same filler."""
         found: set[str] = set()
         pending = [top]
@@ -705,10 +702,10 @@ class _StreamSteps:
         return frozenset(found)
 
     @classmethod
-    def _holes_below(cls, graph, top: str) -> frozenset[str]:  # type: ignore[no-untyped-def]
+    def _holes_below(cls, graph: TagGraph, top: str) -> frozenset[str]:
         """The tags of fillers whose holes stand in the same filler."""
         tops = cls._inline_below(graph, top) | {top}
-        return graph.fragmented_children(*tops)  # type: ignore[no-any-return]
+        return graph.fragmented_children(*tops)
 
     def attributes(self, leaf: Leaf) -> list[Leaf]:
         node = leaf.item
@@ -848,18 +845,13 @@ class _StreamSteps:
         for above in self.parents(leaf):
             if isinstance(above.item, StreamDocument):
                 continue
-            fresh = _rerooted(above)
-            for one in self.children(fresh):
+            for one in self.children(above):
                 key = node_key(one.item, self.scope)
                 if key is None:
                     raise NotNative("the document order of these nodes is not known", self.span)
                 sign = ">" if axis == "following-sibling" else "<"
                 found.append(Leaf(Select(one.plan, call(sign, key, here)), one.item))
         return found
-
-
-def _rerooted(leaf: Leaf) -> Leaf:
-    return leaf
 
 
 def attribute_names(node: StreamElement, scope: Scope) -> list[str]:

@@ -114,8 +114,8 @@ def _filtered(
         if at_most_one(Each(plan, context)):
             return leaf if predicate.value == 1 else Leaf(Select(plan, Constant(False)), leaf.item)
         numbered = Number(plan, compilation.fresh("position"), partition, backwards)
-        condition = call("=", Column(numbered.name), Constant(predicate.value))
-        return Leaf(Select(numbered, condition), leaf.item)
+        there = call("=", Column(numbered.name), Constant(predicate.value))
+        return Leaf(Select(numbered, there), leaf.item)
     inside = scope.within(columns(plan))
     if mentions_position(predicate) or not is_never_positional(predicate):
         name, total = compilation.fresh("position"), compilation.fresh("total")

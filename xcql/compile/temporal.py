@@ -159,7 +159,7 @@ def projected(base: Value, begin: Scalar, end: Scalar, scope: Scope, span: Span)
         TRUE if begin == end and begin == scope.now else call("is_true", call("<=", begin, end))
     )
     if all(isinstance(one, Constant) for one in (begin, end)):
-        holds = begin.value <= end.value if begin != NULL and end != NULL else False  # type: ignore[attr-defined,operator]
+        holds = begin.value <= end.value if begin != NULL and end != NULL else False  # type: ignore[attr-defined]
         ordered = Constant(holds)
     return guarded(ordered, result)
 

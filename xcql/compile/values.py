@@ -297,11 +297,7 @@ def single_scalar(value: Value, read: Callable[[Item], Scalar]) -> Scalar:
         case Concat(values=()):
             return NULL
         case Concat(values=several):
-            branches = []
-            for one in several:
-                condition, known = exists(one), single_scalar(one, read)
-                branches.append((condition, known))
-            return case(*branches)
+            return case(*((exists(one), single_scalar(one, read)) for one in several))
     raise AssertionError(value)
 
 
@@ -366,15 +362,11 @@ def gather(value: Value, read: Callable[[Item], Scalar]) -> Scalar:
                 return Nested(plan, "collect", read(inner.item))
             return call("flatten", Nested(plan, "collect", gather(inner, read)))
         case Merged():
-            found = leaves(value)
-            keys = aligned_keys([order(leaf.plan) for leaf in found])
+            kinds = leaves(value)
+            keys = aligned_keys([order(leaf.plan) for leaf in kinds])
             arrays = [
-                Nested(
-                    leaf.plan,
-                    "collect",
-                    call("struct", *key, read(leaf.item)),
-                )
-                for leaf, key in zip(found, keys, strict=True)
+                Nested(leaf.plan, "collect", call("tuple", *key, read(leaf.item)))
+                for leaf, key in zip(kinds, keys, strict=True)
             ]
             last = f"col{len(keys[0]) + 1}"
             return call(

@@ -134,10 +134,10 @@ def _call(name: str, arguments: list[Sql]) -> Sql:
         left, right = arguments
         return exp.Paren(this=_BINARY[name](this=left, expression=right))
     if name in _CHAINS:
-        result = arguments[0]
+        result: Sql = arguments[0]
         for one in arguments[1:]:
-            result = _CHAINS[name](this=result, expression=one)
-        return exp.Paren(this=result)
+            result = exp.Paren(this=_CHAINS[name](this=result, expression=one))
+        return result
     if name in _PLAIN:
         return call(name, *arguments)
     raise AssertionError(f"no form of {name!r}")
@@ -310,6 +310,15 @@ def fail(number: Sql, value: Sql) -> Sql:
 
 
 # arrays
+
+
+@form
+def tuple_(*values: Sql) -> Sql:
+    """A struct with the fields col1, col2 and so on, whatever the values are called."""
+    parts: list[Sql] = []
+    for index, value in enumerate(values):
+        parts += [text_literal(f"col{index + 1}"), value]
+    return call("named_struct", *parts)
 
 
 @form

@@ -189,7 +189,7 @@ class _Lowering:
             name = self._cte_name(hint)
             self.ctes[name] = query
             self.by_text[text] = name
-        known = {one: column(one) for one in needed if one in relation.columns}
+        known: dict[str, Sql] = {one: column(one) for one in needed if one in relation.columns}
         return Relation(exp.Table(this=identifier(name)), columns=known, hint=hint)
 
     def _cte_name(self, hint: str) -> str:
@@ -503,8 +503,8 @@ class _Lowering:
             (both if plan.kind in ("inner", "left") else looks) & right_columns
         )
         if isinstance(plan.left, Unit):
-            relation = self.open(plan.right, right_needed)
-            return relation
+            assert not plan.keys, "a join with nothing"
+            return self.open(plan.right, right_needed)
         left = self.lower(plan.left, left_needed)
         left = self.wrapped(left, left_needed, left.hint)
         right = self.lower(plan.right, right_needed)
@@ -513,7 +513,8 @@ class _Lowering:
         right_source = right.source
         if left_name == right_name:
             right_name = f"{right_name}_again"
-            right_source = exp.alias_(right.source, right_name, table=True)
+            alias = exp.TableAlias(this=identifier(right_name))
+            right_source = exp.Table(this=identifier(left_name), alias=alias)
         known: dict[str, Sql] = {name: column(name, left_name) for name in left_needed}
         inner = {name: column(name, right_name) for name in right_needed}
         on: list[Sql] = [dialect.binary("=", sql(a, known), sql(b, inner)) for a, b in plan.keys]
@@ -637,7 +638,7 @@ class _Lowering:
             union = exp.Union(this=union, expression=one, distinct=False)
         name = self._cte_name("merged")
         self.ctes[name] = union
-        known = {one: column(one) for one, _ in shared}
+        known: dict[str, Sql] = {one: column(one) for one, _ in shared}
         return Relation(exp.Table(this=identifier(name)), columns=known, hint="merged")
 
 
@@ -653,22 +654,9 @@ def _gathered(value: Sql, sort: list[Sql]) -> Sql:
         return call(
             "transform", call("collect_list", struct), dialect.lambda_("e", _dot("e", "col1"))
         )
-    struct = call("struct", *(one.copy() for one in sort), value)
+    struct = dialect.tuple_(*(one.copy() for one in sort), value)
     inside = dialect.lambda_("e", _dot("e", f"col{len(sort) + 1}"))
-    return call(
-        "transform",
-        call("array_sort", call("collect_list", _plain_struct(struct, len(sort) + 1))),
-        inside,
-    )
-
-
-def _plain_struct(struct: Sql, size: int) -> Sql:
-    """A struct whose fields are called col1, col2 and so on, whatever they are made of."""
-    arguments = struct.expressions
-    parts: list[Sql] = []
-    for index, one in enumerate(arguments):
-        parts += [dialect.text_literal(f"col{index + 1}"), one]
-    return call("named_struct", *parts)
+    return call("transform", call("array_sort", call("collect_list", struct)), inside)
 
 
 def _dot(name: str, part: str) -> Sql:

@@ -77,9 +77,8 @@ def split(plan: Plan, outer: frozenset[str], mixed: bool) -> Split | None:
                         return None
                     return replace(here, left=new_left, right=new_right)
                 # a look-up for the outer tuple itself
-                new_right = without(right, top)
-                new_left = without(left, top)
-                if new_right is None or not isinstance(new_left, Unit):
+                found = without(right, top)
+                if found is None or not isinstance(without(left, top), Unit):
                     return None
                 for a, b in pairs:
                     keys.append((a, b))
@@ -89,8 +88,8 @@ def split(plan: Plan, outer: frozenset[str], mixed: bool) -> Split | None:
                             return None
                         both.append(part)
                     else:
-                        new_right = Select(new_right, part)
-                return new_right
+                        found = Select(found, part)
+                return found
             case Project(scalar=scalar) | Unnest(array=scalar):
                 below = here.input
                 if used(scalar) & (outer - columns(below)):
