@@ -8,19 +8,17 @@ import sys
 from pathlib import Path
 
 PROGRAM = """
-import sys, time, xcql
+import sys, xcql
 from xcql_runtime.spark import local_session
 
 spark = local_session(cores=2)
 session = xcql.Session(sys.argv[1], spark)
 assert session.query("1 + 1").to_xml() == ["2"]
 print("ready", flush=True)
-begun = time.monotonic()
 try:
     session.query("count(for $i in 1 to 1000000000 return $i mod 7)").count()
 except KeyboardInterrupt:
     print("interrupted", flush=True)
-# both cores are free again: two tasks that wait for each other's end would not both run
 assert spark.range(0, 4, 1, 4).count() == 4
 assert session.query("2 + 2").to_xml() == ["4"]
 assert spark.getTags() == set()
@@ -48,4 +46,4 @@ def test_an_interrupted_query_leaves_the_session_usable(tmp_path: Path) -> None:
     finally:
         process.kill()
     assert output.splitlines() == ["interrupted", "usable"], errors
-    assert process.returncode == 0
+    assert (process.returncode, errors) == (0, "")

@@ -27,7 +27,8 @@ PLACE = Span(Source(QUERY), 24, 34)
 TAGS = """<structure><tag type="snapshot" id="1" name="r">
   <tag type="temporal" id="2" name="a"><tag type="snapshot" id="3" name="v"/></tag>
   <tag type="temporal" id="4" name="b"><tag type="snapshot" id="5" name="v"/></tag>
-  <tag type="temporal" id="6 é" name="c"/><tag type="temporal" id="7" name="d"/></tag></structure>"""
+  <tag type="temporal" id="6 é" name="c"/><tag type="temporal" id="7" name="d"/>
+</tag></structure>"""
 FRAGMENTS = """<f>
 <filler id="0" tsid="1"><r><hole id="1"/><hole id="2"/><hole id="3"/></r></filler>
 <filler id="1" tsid="2" validTime="2003-01-01"><a k="1"><v>x</v></a></filler>
