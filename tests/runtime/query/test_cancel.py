@@ -13,14 +13,14 @@ from xcql_runtime.spark import local_session
 
 spark = local_session(cores=2)
 session = xcql.Session(sys.argv[1], spark)
-assert session.query("1 + 1").to_xml() == ["2"]
+assert session.query("1 + 1", "caq").to_xml() == ["2"]
 print("ready", flush=True)
 try:
-    session.query("count(for $i in 1 to 1000000000 return $i mod 7)").count()
+    session.query("count(for $i in 1 to 1000000000 return $i mod 7)", "caq").count()
 except KeyboardInterrupt:
     print("interrupted", flush=True)
 assert spark.range(0, 4, 1, 4).count() == 4
-assert session.query("2 + 2").to_xml() == ["4"]
+assert session.query("2 + 2", "caq").to_xml() == ["4"]
 assert spark.getTags() == set()
 print("usable", flush=True)
 spark.stop()

@@ -70,13 +70,13 @@ def test_files_that_are_gone(session: xcql.Session, tmp_path: Path) -> None:
     for file in (tmp_path / "store" / "data").rglob("*.parquet"):
         file.unlink()
     with pytest.raises(xcql.XcqlError, match="Path does not exist") as caught:
-        own.query('stream("s")').count()
+        own.query('stream("s")', "caq").count()
     assert caught.value.code == "XCQL0500"
     assert caught.value.__cause__ is None
 
 
 def test_a_user_of_the_data_frame_sees_the_message(session: xcql.Session) -> None:
-    frame = session.query("1,\nerror(xs:QName('local:mine'), 'no good')").df
+    frame = session.query("1,\nerror(xs:QName('local:mine'), 'no good')", "caq").df
     with pytest.raises(Exception, match=r"<query>:2:1: error\[.*mine\]: no good"):
         frame.collect()
 
@@ -84,6 +84,6 @@ def test_a_user_of_the_data_frame_sees_the_message(session: xcql.Session) -> Non
 def test_a_bad_document_is_shown(session: xcql.Session, tmp_path: Path) -> None:
     (tmp_path / "bad.xml").write_text("<a>\n  <b></c>\n</a>")
     with pytest.raises(xcql.XcqlError) as caught:
-        session.query(f'doc("{tmp_path}/bad.xml")').count()
+        session.query(f'doc("{tmp_path}/bad.xml")', "caq").count()
     assert caught.value.code == "FODC0006"
     assert "\n2 |   <b></c>\n" in str(caught.value)

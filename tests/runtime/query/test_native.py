@@ -59,8 +59,8 @@ def read(session: xcql.Session, *tags: str, columns: tuple[tuple[str, ...], ...]
 def test_only_what_is_asked_for_is_read(mixed: xcql.Session) -> None:
     frame = read(mixed, "2", columns=(("filler",), ("element", "v", "_text"), ("places", "key")))
     assert frame.schema.simpleString() == (
-        "struct<filler:string,element:struct<v:struct<_text:string>>,"
-        "places:array<struct<key:binary>>>"
+        "struct<filler:string,places:array<struct<key:binary>>,"
+        "element:struct<v:struct<_text:string>>>"
     )
     assert [row["element"]["v"] and row["element"]["v"]["_text"] for row in frame.collect()] == [
         "x",

@@ -35,11 +35,11 @@ def test_a_session_is_as_it_was(session: xcql.Session, monkeypatch: pytest.Monke
 
     before = state()
     rows = spark.range(3)
-    answer = session.query("declare variable $r external; $r", variables={"r": rows})
+    answer = session.query("declare variable $r external; $r", "caq", variables={"r": rows})
     answer.to_xml()
     answer.table().collect()
     with pytest.raises(xcql.XcqlError):
-        session.query("error()").count()
+        session.query("error()", "caq").count()
     sql = EVALUATED.replace("attribute", "text")
     monkeypatch.setattr(
         "xcql_runtime.query.compile_query",
