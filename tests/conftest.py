@@ -23,7 +23,12 @@ os.environ["PYSPARK_PYTHON"] = sys.executable
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
-    """A small local session; its time zone is one that no answer may depend on."""
+    """A small session; its time zone is one that no answer may depend on.
+
+    It is a local one, unless `XCQL_TEST_SPARK` says `local-cluster` or `connect`.
+    """
+    from pyspark.sql import SparkSession
+
     from xcql_runtime.spark import local_session
 
     settings = {
@@ -31,6 +36,15 @@ def spark() -> Iterator[SparkSession]:
         "spark.sql.shuffle.partitions": "2",
         "spark.default.parallelism": "2",
     }
-    session = local_session(cores=2, settings=settings)
+    match os.environ.get("XCQL_TEST_SPARK"):
+        case "connect":
+            del settings["spark.default.parallelism"]  # no setting of a session
+            builder = SparkSession.builder.remote("local[2]")
+            session = builder.config(map=settings).getOrCreate()
+        case "local-cluster":
+            settings["spark.master"] = "local-cluster[2,1,1024]"
+            session = local_session(cores=2, settings=settings)
+        case _:
+            session = local_session(cores=2, settings=settings)
     yield session
     session.stop()

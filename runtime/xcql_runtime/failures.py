@@ -12,11 +12,12 @@ import base64
 import json
 import re
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 from py4j.protocol import Py4JError
+from pyspark import InheritableThread
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
@@ -24,6 +25,10 @@ from xcql.compile.result import Site
 from xcql.diagnostics import Diagnostic, XcqlError, error
 from xcql.source import Source, Span
 
+T = TypeVar("T")
+
+# seconds to wait for a job that is being cancelled
+_PATIENCE = 10
 # no message is so long that Spark would cut what stands behind it
 _MAX_TEXT = 2000
 _CARRIED = re.compile(r"<xcql-error ([A-Za-z0-9+/=]+)>")
@@ -55,22 +60,42 @@ def carried(problem: XcqlError, query: Source, place: Span | None = None) -> Wor
 
 
 @contextmanager
-def running(spark: SparkSession, query: Source, sites: Sequence[Site] = ()) -> Iterator[None]:
-    """Run what asks Spark for something: its failures become errors of the query.
-
-    When it is interrupted (Ctrl-C) the jobs that it started are cancelled, and only those.
-    """
-    tag = f"xcql-{uuid.uuid4().hex}"
-    spark.addTag(tag)
+def understood(query: Source, sites: Sequence[Site] = ()) -> Iterator[None]:
+    """Failures of Spark become errors of the query."""
     try:
         yield
-    except KeyboardInterrupt:
-        spark.interruptTag(tag)
-        raise
     except (PySparkException, Py4JError) as problem:
         raise translated(problem, query, sites) from None
-    finally:
-        spark.removeTag(tag)
+
+
+def interruptible(spark: SparkSession, job: Callable[[], T]) -> T:
+    """The result of a job; when Ctrl-C comes, what the job has started is cancelled.
+
+    It runs in a thread of its own, for a call that waits for Spark cannot be left half-way.
+    """
+    tag = f"xcql-{uuid.uuid4().hex}"
+    outcome: list[Any] = [None, None]
+
+    def work() -> None:
+        spark.addTag(tag)
+        try:
+            outcome[0] = job()
+        except BaseException as problem:
+            outcome[1] = problem
+        finally:
+            spark.removeTag(tag)
+
+    thread = InheritableThread(target=work, session=spark, daemon=True)
+    thread.start()
+    try:
+        thread.join()
+    except KeyboardInterrupt:
+        spark.interruptTag(tag)
+        thread.join(_PATIENCE)
+        raise
+    if outcome[1] is not None:
+        raise outcome[1]
+    return outcome[0]  # type: ignore[no-any-return]
 
 
 def translated(problem: Exception, query: Source, sites: Sequence[Site] = ()) -> XcqlError:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Mapping
-from contextlib import redirect_stdout
+from contextlib import AbstractContextManager, redirect_stdout
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -20,7 +20,7 @@ from xcql_runtime.answering import Surroundings
 from xcql_runtime.caq import caq_frame, streams_of
 from xcql_runtime.evaluations import registered
 from xcql_runtime.externals import as_externals
-from xcql_runtime.failures import running
+from xcql_runtime.failures import interruptible, understood
 from xcql_runtime.records import record_frame
 from xcql_runtime.store.frames import instant
 from xcql_runtime.store.state import State
@@ -78,7 +78,8 @@ class Answer:
         `item` is its XML. The lifespan is the item's own, else what covers its content; NULL for
         `start`, for `now`, and for atomic values.
         """
-        return self._run(self._frame)
+        with self._understood():
+            return self._frame()
 
     def table(self) -> DataFrame:
         """One row an item, with a column for each attribute and each child of the elements.
@@ -86,19 +87,20 @@ class Answer:
         What has attributes or children of its own is a struct, what repeats is an array; text
         that stands beside them, and an item that is no element, is in the column `value`.
         """
-        return self._run(lambda: record_frame(self.df))
+        return self._run(record_frame)
 
     def to_xml(self) -> list[str]:
         """All items as XML, each by itself."""
-        return self._run(lambda: self.df.select("item").toArrow()).column("item").to_pylist()  # type: ignore[no-any-return]
+        items: list[str] = self._run(lambda df: df.select("item").toArrow()["item"].to_pylist())
+        return items
 
     def first(self, n: int = 1) -> list[str]:
         """The first `n` items as XML."""
-        return [row["item"] for row in self._run(lambda: self.df.take(n))]
+        return [row["item"] for row in self._run(lambda df: df.take(n))]
 
     def count(self) -> int:
         """The number of items."""
-        return self._run(lambda: self.df.count())
+        return self._run(lambda df: df.count())
 
     def show(self, n: int = 20) -> None:
         """Print the first `n` items, and say whether there are more."""
@@ -124,8 +126,8 @@ class Answer:
                 return Text(self._compiled.sql if self._compiled else "")
             case "spark":
                 # `explain` of a DataFrame prints, whatever it is asked for
-                with redirect_stdout(io.StringIO()) as printed:
-                    self._run(lambda: self.df.explain("formatted"))
+                with self._understood(), redirect_stdout(io.StringIO()) as printed:
+                    self.df.explain("formatted")
                 return Text(printed.getvalue())
         raise unknown_choice("mode", mode, get_args(Mode))
 
@@ -167,10 +169,14 @@ class Answer:
         with registered(spark, compiled.sql, compiled.evaluations, request.around) as sql:
             return spark.sql(sql, args=arguments, **tables)
 
-    def _run(self, action: Callable[[], T]) -> T:
+    def _run(self, action: Callable[[DataFrame], T]) -> T:
+        frame = self.df
+        with self._understood():
+            return interruptible(self._spark(), lambda: action(frame))
+
+    def _understood(self) -> AbstractContextManager[None]:
         sites = self._compiled.sites if self._compiled else ()
-        with running(self._spark(), self._request.around.query, sites):
-            return action()
+        return understood(self._request.around.query, sites)
 
 
 class Text(str):

@@ -1,0 +1,49 @@
+"""The user's Spark session is used as it is, through its public side, and left as it was."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import xcql
+from tests.runtime.query.test_native import EVALUATED, EVALUATION
+from xcql.compile import Compiled
+
+RUNTIME = Path(__file__).parents[3] / "runtime"
+
+
+def test_only_the_public_side_of_spark() -> None:
+    private = re.compile(r"\b_j(?:vm|df|sc|sparkSession|seq|map)\b|sparkContext|\.rdd\b")
+    for path in RUNTIME.rglob("*.py"):
+        assert not private.search(path.read_text(encoding="utf-8")), path
+
+
+def test_a_session_is_as_it_was(session: xcql.Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    spark = session.spark
+
+    def state() -> Any:
+        return (
+            [table.name for table in spark.catalog.listTables()],
+            [row[0] for row in spark.sql("SHOW USER FUNCTIONS").collect()],
+            dict(spark.conf.getAll),
+            spark.catalog.currentDatabase(),
+            spark.getTags(),
+        )
+
+    before = state()
+    rows = spark.range(3)
+    answer = session.query("declare variable $r external; $r", "caq", variables={"r": rows})
+    answer.to_xml()
+    answer.table().collect()
+    with pytest.raises(xcql.XcqlError):
+        session.query("error()", "caq").count()
+    sql = EVALUATED.replace("attribute", "text")
+    monkeypatch.setattr(
+        "xcql_runtime.query.compile_query",
+        lambda *_: Compiled(sql, "qac", evaluations=(EVALUATION,)),
+    )
+    assert session.query("1").count() == 2
+    assert state() == before
