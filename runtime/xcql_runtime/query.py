@@ -167,7 +167,8 @@ class Answer:
         }
         arguments = {"now": instant(request.around.now), **dict(compiled.arguments)}
         with registered(spark, compiled.sql, compiled.evaluations, request.around) as sql:
-            return spark.sql(sql, args=arguments, **tables)
+            # without tables Spark leaves braces as they are
+            return spark.sql(sql if tables else sql.format(), args=arguments, **tables)
 
     def _run(self, action: Callable[[DataFrame], T]) -> T:
         frame = self.df

@@ -177,10 +177,10 @@ def converted(
         bad = scope.compilation.error(
             "XPTY0004", "a value that does not fit the type that is declared", span
         )
-        from xcql.algebra.scalars import case
+        from xcql.algebra.scalars import call, case
         from xcql.compile.values import guarded
 
-        return guarded(case((fits, Constant(True)), otherwise=bad), value)
+        return guarded(call("is_true", case((fits, Constant(True)), otherwise=bad)), value)
     return value
 
 

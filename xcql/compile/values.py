@@ -45,6 +45,7 @@ from xcql.algebra.scalars import (
     field,
 )
 from xcql.compile.items import Item
+from xcql.compile.result import NotNative
 
 
 @dataclass(frozen=True, slots=True)
@@ -363,7 +364,10 @@ def gather(value: Value, read: Callable[[Item], Scalar]) -> Scalar:
             return call("flatten", Nested(plan, "collect", gather(inner, read)))
         case Merged():
             kinds = leaves(value)
-            keys = aligned_keys([order(leaf.plan) for leaf in kinds])
+            orders = [order(leaf.plan) for leaf in kinds]
+            if any(key.descending or key.empty_greatest for keys in orders for key in keys):
+                raise NotNative("several kinds of items in descending order")
+            keys = aligned_keys(orders)
             arrays = [
                 Nested(leaf.plan, "collect", call("tuple", *key, read(leaf.item)))
                 for leaf, key in zip(kinds, keys, strict=True)
@@ -378,27 +382,35 @@ def gather(value: Value, read: Callable[[Item], Scalar]) -> Scalar:
 
 
 def aligned_keys(orders: Sequence[Sequence[SortKey]]) -> list[list[Scalar]]:
-    """The order keys of several plans as lists of equal length, one column for each kind."""
-    longest = max(map(len, orders), default=0)
+    """The order keys of several plans as lists of equal length, a column for each way to sort."""
     found: list[list[Scalar]] = [[] for _ in orders]
-    for index in range(longest):
-        kinds = list(dict.fromkeys(keys[index].kind for keys in orders if index < len(keys)))
-        for kind in kinds:
-            for keys, row in zip(orders, found, strict=True):
-                here = index < len(keys) and keys[index].kind == kind
-                row.append(keys[index].scalar if here else NULL)
+    for index, way in _ways(orders):
+        for keys, row in zip(orders, found, strict=True):
+            here = index < len(keys) and _way(keys[index]) == way
+            row.append(keys[index].scalar if here else NULL)
     return found
 
 
 def aligned_order(orders: Sequence[Sequence[SortKey]]) -> list[SortKey]:
     """How the columns of `aligned_keys` sort."""
+    return [
+        next(keys[index] for keys in orders if index < len(keys) and _way(keys[index]) == way)
+        for index, way in _ways(orders)
+    ]
+
+
+def _ways(orders: Sequence[Sequence[SortKey]]) -> list[tuple[int, tuple[object, ...]]]:
+    """The ways to sort that the plans have at each place of their order."""
     longest = max(map(len, orders), default=0)
-    found: list[SortKey] = []
-    for index in range(longest):
-        here = [keys[index] for keys in orders if index < len(keys)]
-        for kind in dict.fromkeys(key.kind for key in here):
-            found.append(next(key for key in here if key.kind == kind))
-    return found
+    return [
+        (index, way)
+        for index in range(longest)
+        for way in dict.fromkeys(_way(keys[index]) for keys in orders if index < len(keys))
+    ]
+
+
+def _way(key: SortKey) -> tuple[object, ...]:
+    return key.kind, key.descending, key.empty_greatest
 
 
 def uniform(
@@ -409,10 +421,9 @@ def uniform(
     if len(found) == 1:
         column = fresh("item")
         return Project(found[0].plan, column, read(found[0].item)), Column(column)
-    if found and all(isinstance(strip_order(leaf.plan), Unit) for leaf in found):
+    if all(is_optional(leaf.plan) for leaf in found):
         item, position = fresh("item"), fresh("position")
-        array = Call("array", tuple(read(leaf.item) for leaf in found))
-        return Unnest(Unit(), array, item, position), Column(item)
+        return Unnest(Unit(), gather(value, read), item, position), Column(item)
     orders = [order(leaf.plan) for leaf in found]
     keys = aligned_keys(orders)
     name = fresh("item")
@@ -425,9 +436,3 @@ def uniform(
     shared.append((name, tuple(read(leaf.item) for leaf in found)))
     plan = Merge(tuple(leaf.plan for leaf in found), tuple(shared), tuple(by))
     return plan, Column(name)
-
-
-def strip_order(plan: Plan) -> Plan:
-    while isinstance(plan, Order):
-        plan = plan.input
-    return plan

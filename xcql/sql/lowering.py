@@ -183,7 +183,7 @@ class _Lowering:
         ):
             return relation
         query = relation.query(needed)
-        text = query.sql(dialect="spark")
+        text = query.sql(dialect="spark", normalize_functions=False)
         name = self.by_text.get(text)
         if name is None:
             name = self._cte_name(hint)
@@ -203,9 +203,9 @@ class _Lowering:
     def text(self, query: exp.Select) -> str:
         written = []
         for name, one in self.ctes.items():
-            body = one.sql(dialect="spark", pretty=True)
+            body = one.sql(dialect="spark", pretty=True, normalize_functions=False)
             written.append(f"{identifier(name).sql(dialect='spark')} AS (\n{_indented(body)}\n)")
-        main = query.sql(dialect="spark", pretty=True)
+        main = query.sql(dialect="spark", pretty=True, normalize_functions=False)
         text = f"WITH {', '.join(written)}\n{main}" if written else main
         text = text.replace("{", "{{").replace("}", "}}")
         for index, (name, _) in enumerate(self.tables.values()):

@@ -30,6 +30,7 @@ from xcql.algebra.operators import (
     inputs,
     scalars,
     used,
+    walk_plan,
     with_inputs,
     with_scalars,
 )
@@ -204,8 +205,13 @@ def _with_nest(
     apart = identity(base)
     named = [(fresh("key"), one) for one in apart]
     nest = Nest(graft(plan, base), tuple(named), fields)
-    pairs = tuple((one, Column(name)) for name, one in named)
-    return Join(base, outer_join(join_keys(nest), fresh), pairs, TRUE, "left")
+    # what a group is nested by may be NULL, and is equal to itself even so
+    unsure = {
+        Column(name) for one in walk_plan(base) if isinstance(one, Nest) for name, _ in one.keys
+    }
+    pairs = tuple((one, Column(name)) for name, one in named if one not in unsure)
+    same = (call("<=>", one, Column(name)) for name, one in named if one in unsure)
+    return Join(base, outer_join(join_keys(nest), fresh), pairs, conjunction(*same), "left")
 
 
 def _or_nothing(column: Scalar, nested: Nested) -> Scalar:
