@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
-from xcql.algebra.operators import Merge, Plan, SortKey, Unit, Unnest
+from xcql.algebra.operators import Unit
 from xcql.algebra.scalars import (
     NOW,
     NULL,
     Call,
     Column,
     Constant,
+    Lambda,
     Nested,
     Scalar,
     call,
     case,
+    conjunction,
     field,
 )
 from xcql.compile.casts import STRINGS, to_string
@@ -233,42 +236,56 @@ def _start_completed(node: StreamElement, text: Scalar, scope: Scope) -> Scalar:
 
 
 def _with_holes_filled(node: StreamElement, scope: Scope) -> Scalar:
-    """The text with what stands in the holes: pieces between holes and children, put together."""
-    compilation = scope.compilation
-    piece, at = compilation.fresh("piece"), compilation.fresh("piece_at")
+    """The text with what stands in the holes: pieces between holes and children, put together.
+
+    The children are gathered by the filler they stand in, wherever in it that is: so they can be
+    put together once for all fillers, from the leaves up.
+    """
     start, length = span_of(node, scope)
-    pieces = Unnest(
-        Unit(), call("pieces", node.column("raw"), node.column("holes"), start, length), piece, at
-    )
-    position, text = field(Column(piece), "position"), field(Column(piece), "text")
+    pieces = call("pieces", node.column("raw"), node.column("holes"), start, length)
+    piece = Column("piece")
+    position, text = field(piece, "position"), field(piece, "text")
     first = call("=", position, Constant(-1))
-    own_text = case((first, _start_completed(node, text, scope)), otherwise=text)
-    plans: list[Plan] = [pieces]
-    positions: list[Scalar] = [position]
-    parts: list[Scalar] = [Constant(1)]
-    numbers: list[Scalar] = [Constant(0)]
-    texts: list[Scalar] = [own_text]
+    completed = case((first, _start_completed(node, text, scope)), otherwise=text)
+    parts: list[Scalar] = [
+        call(
+            "transform",
+            pieces,
+            Lambda(("piece",), _part(position, Constant(1), Constant(0), completed)),
+        )
+    ]
     for leaf in filler_children(node, scope):
         child = leaf.item
         assert isinstance(child, StreamElement)
-        plans.append(leaf.plan)
-        positions.append(child.column("offset"))
-        parts.append(Constant(0))
-        numbers.append(child.column("number"))
-        texts.append(serialised(child, scope))
-    names = [compilation.fresh(name) for name in ("position", "part", "number", "text")]
-    shared = tuple(
-        zip(
-            names,
-            (tuple(each_) for each_ in (positions, parts, numbers, texts)),
-            strict=True,
+        own = _part(
+            child.column("offset"), Constant(0), child.column("number"), serialised(child, scope)
         )
+        children: Scalar = Nested(leaf.plan, "collect", own)
+        if not node.is_filler:
+            offset = field(Column("child"), "position")
+            inside = conjunction(
+                call(">=", offset, start), call("<", offset, call("+", start, length))
+            )
+            children = call("filter", children, Lambda(("child",), inside))
+        parts.append(children)
+    ordered = call("array_sort", Call("concat_arrays", tuple(parts)))
+    texts = call("transform", ordered, Lambda(("part",), field(Column("part"), "text")))
+    return call("join_texts", texts, Constant(""))
+
+
+def _part(position: Scalar, part: Scalar, number: Scalar, text: Scalar) -> Scalar:
+    """A part of an element's text: what fills a hole comes before what follows it."""
+    return call(
+        "named_struct",
+        Constant("position"),
+        call("to_int", position),
+        Constant("part"),
+        call("to_int", part),
+        Constant("number"),
+        call("to_int", number),
+        Constant("text"),
+        text,
     )
-    by = tuple(SortKey(Column(name), "number") for name in names[:3])
-    return Nested(Merge(tuple(plans), shared, by), "join", Column(names[3]))
-
-
-_DEPTH = 40
 
 
 def filler_children(node: StreamElement, scope: Scope) -> list[Leaf]:
@@ -286,7 +303,8 @@ def filler_children(node: StreamElement, scope: Scope) -> list[Leaf]:
     holes: frozenset[str] = frozenset().union(
         *(steps._holes_below(graph, tag) for tag in node.tags)
     )
-    return steps.follow(Leaf(Unit(), node), tuple(sorted(holes)), is_child=False)
+    anywhere = Leaf(Unit(), replace(node, alone=True))
+    return steps.follow(anywhere, tuple(sorted(holes)), is_child=False)
 
 
 # lifespans: begin and end, NULL for `start` and `now`

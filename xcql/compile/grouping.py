@@ -60,7 +60,7 @@ def grouped(clause: GroupBy, stream: Tuples) -> list[Tuples]:
     made = sorted(columns(stream.plan) & looked_at)
     members = compilation.fresh("members")
     struct = Call(
-        "named_struct", tuple(part for name in made for part in (Constant(name), Column(name)))
+        "members", tuple(part for name in made for part in (Constant(name), Column(name)))
     )
     plan = Nest(
         stream.plan, tuple(keys), ((members, Aggregate("collect", struct)),), span=clause.span

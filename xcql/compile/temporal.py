@@ -123,6 +123,9 @@ def instant(expr: Expr, scope: Scope) -> Scalar:
     if item.type == "xs:dateTime":
         return item.scalar
     if item.type == "xs:date":
+        match item.scalar:
+            case Call(function="to_date", arguments=(Constant() as midnight,)):
+                return midnight
         return call("to_instant", item.scalar)
     if item.type in STRINGS:
         if isinstance(item.scalar, Constant):

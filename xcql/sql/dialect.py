@@ -313,6 +313,12 @@ def fail(number: Sql, value: Sql) -> Sql:
 
 
 @form
+def members(*parts: Sql) -> Sql:
+    """What the variables of a tuple in a group are made of."""
+    return call("named_struct", *parts)
+
+
+@form
 def tuple_(*values: Sql) -> Sql:
     """A struct with the fields col1, col2 and so on, whatever the values are called."""
     parts: list[Sql] = []

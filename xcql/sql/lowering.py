@@ -590,7 +590,7 @@ class _Lowering:
 
     def aggregate(self, one: Aggregate, known: dict[str, Sql], sort: list[Sql]) -> Sql:
         value = one.value
-        if isinstance(value, Call) and value.function == "named_struct":
+        if isinstance(value, Call) and value.function == "members":
             value = self.pruned(value)
         scalar = sql(value, known)
         match one.reduction:
@@ -622,7 +622,7 @@ class _Lowering:
             struct.arguments[index : index + 2] for index in range(0, len(struct.arguments), 2)
         ]
         kept = [pair for pair in pairs if pair[0].value in self.fields]  # type: ignore[attr-defined]
-        return Call("named_struct", tuple(part for pair in kept or pairs[:1] for part in pair))
+        return Call("members", tuple(part for pair in kept or pairs[:1] for part in pair))
 
     def merge(self, plan: Merge, needed: frozenset[str]) -> Relation:
         shared = [(name, each) for name, each in plan.columns if name in needed]

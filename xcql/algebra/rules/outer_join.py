@@ -56,6 +56,8 @@ Fresh = Callable[[str], str]
 
 def outer_join(plan: Plan, fresh: Fresh) -> Plan:
     """The plan without nested plans."""
+    if isinstance(plan, Project) and isinstance(plan.input, Project):
+        return _projected_together(plan, fresh)
     plan = with_inputs(plan, *(outer_join(one, fresh) for one in inputs(plan)))
     if not any(_nested(scalar) for scalar in scalars(plan)):
         return plan
@@ -69,6 +71,30 @@ def outer_join(plan: Plan, fresh: Fresh) -> Plan:
     (base,) = inputs(plan)
     base, known = _joined(base, [one for scalar in scalars(plan) for one in _nested(scalar)], fresh)
     return with_scalars(with_inputs(plan, base), lambda one: _with_columns(one, known))
+
+
+def _projected_together(plan: Project, fresh: Fresh) -> Plan:
+    """Columns one after the other: what their nested plans have in common is joined once."""
+    chain: list[Project] = []
+    base: Plan = plan
+    while isinstance(base, Project):
+        chain.append(base)
+        base = base.input
+    base = outer_join(base, fresh)
+    wanted = [
+        one
+        for project in reversed(chain)
+        for one in _nested(project.scalar)
+        if not used(one) & {earlier.name for earlier in chain}
+    ]
+    base, known = _joined(base, wanted, fresh)
+    for project in reversed(chain):
+        scalar = _with_columns(project.scalar, known)
+        base = Project(base, project.name, scalar, span=project.span)
+        if _nested(scalar):
+            below, more = _joined(base.input, _nested(scalar), fresh)
+            base = Project(below, project.name, _with_columns(scalar, more), span=project.span)
+    return base
 
 
 def _nested(scalar: Scalar) -> list[Nested]:
