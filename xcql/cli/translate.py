@@ -1,4 +1,4 @@
-"""`xcqlc translate`: a query as standard XQuery over fragments."""
+"""`xcqlc translate`: a query as standard XQuery over fragments, or as SQL over a store."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from xcql.cli.inputs import add_query_arguments, read_query
 from xcql.cli.report import report_warnings
 from xcql.diagnostics import error
 from xcql.model.tags import TagStructure, read_tags
+from xcql.source import Source
 from xcql.translate import Translation, translate
 from xcql.translate.api import STRATEGIES, only_stream
 from xcql.translate.standalone import standalone
@@ -20,6 +21,7 @@ examples:
   xcqlc translate query.xcql --tags credit=tags.xml --explain
   xcqlc translate query.xcql --tags tags.xml --standalone --fragments credit=fragments.xml \\
       --now 2003-12-01T00:00:00 > query.xq
+  xcqlc translate query.xcql --to sql --store DIR
 
 Without --standalone the query imports the library xcql.xqm (--library says where that is) and takes
 the documents with the fragments of a stream NAME in the external variable $NAME-files.
@@ -29,6 +31,13 @@ the documents with the fragments of a stream NAME in the external variable $NAME
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = _EXAMPLES
     add_query_arguments(parser)
+    parser.add_argument(
+        "--to",
+        choices=("xquery", "sql"),
+        default="xquery",
+        help="standard XQuery over fragments, or Spark SQL over a store (default: %(default)s)",
+    )
+    parser.add_argument("--store", metavar="DIR", help="for --to sql: the store that is queried")
     parser.add_argument(
         "--tags",
         action="append",
@@ -76,6 +85,8 @@ def run(arguments: argparse.Namespace) -> int:
         print(library_path())
         return 0
     query = read_query(arguments)
+    if arguments.to == "sql":
+        return _to_sql(arguments, query)
     named = [_pair(given) for given in arguments.tags]
     tags = {name or only_stream(query): read_tags(file) for name, file in named}
     translation = translate(query, tags, arguments.strategy)
@@ -88,11 +99,48 @@ def run(arguments: argparse.Namespace) -> int:
         text = _standalone(arguments, translation, tags)
     elif arguments.fragments or arguments.now:
         raise error("XCQL0100", "--fragments and --now go with --standalone")
+    _write(arguments, text)
+    return 0
+
+
+def _to_sql(arguments: argparse.Namespace, query: Source) -> int:
+    """Print the query as Spark SQL; `:now` is its instant, `{name}` stands for a table."""
+    from xcql.compile import Externals, NotNative, compile_query
+    from xcql.parser import parse
+    from xcql.syntax.prolog import MainModule
+    from xcql_runtime.catalog import StoreReader
+
+    if arguments.store is None:
+        raise error("XCQL0100", "--to sql needs a store, whose tables are queried: --store DIR")
+    if arguments.strategy == "caq":
+        raise error("XCQL0100", "caq builds the view and evaluates over it: there is no SQL of it")
+    module = parse(query)
+    assert isinstance(module, MainModule)
+    report_warnings(module.warnings, arguments.error_format)
+    _, catalog = StoreReader(Path(arguments.store)).read()
+    try:
+        compiled = compile_query(module, catalog, arguments.strategy, Externals())
+    except NotNative as problem:
+        raise error(
+            "XCQL0502",
+            f"the query has no form in SQL: {problem.reason}",
+            problem.span or module.span,
+            hints=["a session answers it all the same, by the strategy caq"],
+        ) from None
+    if arguments.explain:
+        for reason in (f"strategy {compiled.strategy}", *compiled.reasons):
+            print(f"note: {reason}", file=sys.stderr)
+        for evaluation in compiled.evaluations:
+            print(f"note: evaluated in workers: {evaluation.reason}", file=sys.stderr)
+    _write(arguments, compiled.sql + "\n")
+    return 0
+
+
+def _write(arguments: argparse.Namespace, text: str) -> None:
     if arguments.output is None:
         sys.stdout.write(text)
     else:
         Path(arguments.output).write_text(text, encoding="utf-8")
-    return 0
 
 
 def _standalone(

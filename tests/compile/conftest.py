@@ -1,0 +1,52 @@
+"""Stores that compiled queries are asked of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+import xcql
+from tests.queries import corpus
+from xcql.model.tags import TagStructure, parse_tags, read_tags
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def ingested(store: Path, streams: Mapping[str, tuple[Path, TagStructure]]) -> Path:
+    """A store with some streams, made without Spark."""
+    from xcql_runtime.store.ingest import ingest
+    from xcql_runtime.workers import run_here
+
+    for name, (fragments, tags) in streams.items():
+        ingest(store, fragments, name, tags, run_here, cores=1)
+    return store
+
+
+def world_store(folder: Path, fragments: Mapping[str, str], tags: Mapping[str, str]) -> Path:
+    """A store of streams that are given as texts."""
+    streams = {}
+    for name, text in fragments.items():
+        file = folder / f"{name}.xml"
+        file.write_text(text, encoding="utf-8")
+        streams[name] = (file, parse_tags(tags[name]))
+    return ingested(folder / "store", streams)
+
+
+@pytest.fixture(scope="session")
+def corpus_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """All data sets of the corpus; nobody changes it."""
+    streams = {
+        stream.name: (stream.fragments, read_tags(stream.tags))
+        for several in corpus.datasets().values()
+        for stream in several
+    }
+    return ingested(tmp_path_factory.mktemp("corpus") / "store", streams)
+
+
+@pytest.fixture(scope="session")
+def corpus_session(corpus_store: Path, spark: SparkSession) -> xcql.Session:
+    return xcql.Session(corpus_store, spark)

@@ -1,0 +1,85 @@
+"""The 20 XMark queries by Spark, natively. Needs ../shared/xmark."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import pytest
+
+import xcql
+from tests.compile.conftest import ingested
+from tests.compile.same_form import same_form
+from tests.conftest import XMARK
+from xcql.cli.documents import open_document
+from xcql.model.fragmenter import fragment
+from xcql.model.infer import tag_structure
+from xcql.model.infer_schema import infer_from_dtd
+from xcql.model.stream import stream_view
+from xcql.model.tags import TagStructure
+from xcql.model.time import parse_time
+from xcql.xdm.nodes import DocumentNode
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+QUERIES = sorted((XMARK / "queries").glob("*.xcql"))
+FULL = bool(os.environ.get("XCQL_TEST_FULL"))
+NOW = "2004-01-01T00:00:00"
+# Python's part in a physical plan of Spark
+PYTHON = re.compile(r"Python|Arrow|MapIn")
+
+pytestmark = pytest.mark.skipif(not QUERIES, reason="../shared/xmark is not there")
+
+
+class Auction(NamedTuple):
+    session: xcql.Session
+    fragments: Path
+    tags: TagStructure
+    view: DocumentNode
+
+
+def _auction(folder: Path, factor: str, spark: SparkSession, events: list[str]) -> Auction:
+    tree = infer_from_dtd(XMARK / "auction.dtd", "site")
+    versions = ["//item", "//person", "//open_auction", "//closed_auction", "//category"]
+    tags = tag_structure(tree, versions, events)
+    file = folder / "fragments.xml"
+    with open_document(str(XMARK / f"auction-{factor}")) as document, file.open("wb") as output:
+        fragment(document, tags, "2003-01-01", output)
+    store = ingested(folder / "store", {"auction": (file, tags)})
+    view = stream_view(file, tags, parse_time(NOW)).document
+    return Auction(xcql.Session(store, spark), file, tags, view)
+
+
+@pytest.fixture(scope="module")
+def auction(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> Auction:
+    factor = "0.01.xml.gz" if FULL else "0.0.xml"
+    return _auction(tmp_path_factory.mktemp("xmark"), factor, spark, ["//bidder"])
+
+
+@pytest.mark.parametrize("path", QUERIES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("strategy", ["qac", "qac+"] if FULL else ["qac+"])
+def test_same_answer_as_the_evaluator(path: Path, strategy: str, auction: Auction) -> None:
+    query = path.read_text()
+    answer = auction.session.query(query, strategy=strategy, now=NOW)
+    assert answer.strategy == strategy
+    assert not PYTHON.search(answer.explain("spark"))
+    expected = xcql.evaluate(query, streams={"auction": auction.view}, now=NOW)
+    assert same_form(answer.to_xml()) == same_form(item.xml for item in expected)
+
+
+@pytest.fixture(scope="module")
+def larger(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> Auction:
+    return _auction(tmp_path_factory.mktemp("xmark"), "0.05.xml.gz", spark, [])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", QUERIES, ids=lambda path: path.stem)
+def test_answer_that_xmark_expects(path: Path, larger: Auction) -> None:
+    """The expected answers are those of the plain document, without lifespans."""
+    answer = larger.session.query(path.read_text(), now=NOW).to_xml()
+    (expected,) = (XMARK / "expected" / "0.05").glob(f"{path.stem}.*")
+    plain = [re.sub(r' vtFrom="[^"]*" vtTo="[^"]*"', "", item) for item in answer]
+    assert same_form(["\n".join(plain)]) == same_form([expected.read_text().rstrip("\n")])
