@@ -23,8 +23,8 @@ from xcql.diagnostics import Diagnostic, XcqlError, error, warning
 from xcql.model.tags import TagStructure
 from xcql.shred.derive import Derived, Row, derive, null_if_start
 from xcql.shred.shape import Slot, widen
-from xcql.shred.staging import Chunk, StagedChunk, plan_chunks, stage_chunk
-from xcql.shred.tables import QUARANTINE, REMOVES, RowSource, read_staged, write_rows
+from xcql.shred.staging import Chunk, StagedChunk, plan_chunks, plan_with_care, stage_chunk
+from xcql.shred.tables import QUARANTINE, REMOVES, read_staged, write_rows
 from xcql_runtime.store.commit import read_state, sync_files, write_state, writing
 from xcql_runtime.store.inputs import Input, content_digest, find_files, make_ready
 from xcql_runtime.store.rows import (
@@ -200,9 +200,10 @@ class _Batch:
     places: dict[int, tuple[str, int]]
 
 
-def _stage(piece: tuple[Chunk, TagStructure, str]) -> StagedChunk:
+def _stage(piece: tuple[Chunk, TagStructure, str]) -> StagedChunk | None:
     chunk, structure, folder = piece
-    return stage_chunk(chunk, structure, Path(folder))
+    # Spark may try a piece again, or twice at once
+    return stage_chunk(chunk, structure, Path(folder) / uuid.uuid4().hex)
 
 
 def _first_pass(job: Job, stream: Stream, inputs: Sequence[Input]) -> _Batch:
@@ -217,16 +218,22 @@ def _first_pass(job: Job, stream: Stream, inputs: Sequence[Input]) -> _Batch:
             _rejection(bad.file, bad.offset, f"{bad.kind}: {bad.reason}", bad.raw)
             for bad in refused
         ]
-    pieces = [
-        (chunk, stream.tags, str(job.folder / f"chunk{number}"))
-        for number, chunk in enumerate(chunks)
-    ]
+    staged: list[tuple[Chunk, StagedChunk]] = []
     run = job.run if total > WORTH_A_JOB else run_here
-    staged: list[StagedChunk] = run(_stage, pieces)
+    while chunks:
+        pieces = [(chunk, stream.tags, str(job.folder)) for chunk in chunks]
+        results: list[StagedChunk | None] = run(_stage, pieces)
+        again: dict[str, Chunk] = {}
+        for chunk, result in zip(chunks, results, strict=True):
+            if result is None:
+                again.setdefault(chunk.file, chunk)
+            elif chunk.file not in again:
+                staged.append((chunk, result))
+        chunks = [one for rest in again.values() for one in plan_with_care(rest, size)]
 
     ends: dict[str, int] = {}
     ignored: Counter[str] = Counter()
-    for chunk, found_in in zip(chunks, staged, strict=True):
+    for chunk, found_in in staged:
         if found_in.eos is not None and chunk.file not in ends:
             ends[chunk.file] = found_in.eos
             ignored[chunk.file] = found_in.ignored
@@ -242,15 +249,15 @@ def _first_pass(job: Job, stream: Stream, inputs: Sequence[Input]) -> _Batch:
     found_rows: list[tuple[int, int, int, Any]] = []
     sources: list[SourceRows] = []
     shapes: dict[str, Slot] = {}
-    for chunk, found_in in zip(chunks, staged, strict=True):
+    for chunk, found_in in staged:
         number = order[chunk.file]
         for table in found_in.tables:
-            source = RowSource(table.rows, table.slots)
+            source = table.source
             found_here = staged_rows(table.tsid, source)
             rows: list[Row | None] = [None] * len(found_here)
-            size = os.path.getsize(table.rows)
+            size = os.path.getsize(source.rows)
             sources.append(SourceRows(table.tsid, source, rows, None, None, size))
-            shapes[table.tsid] = widen(shapes.get(table.tsid), table.shape)
+            shapes[table.tsid] = widen(shapes.get(table.tsid), source.shape)
             found_rows += [
                 (number, offset, index, (rows, row))
                 for index, (offset, row) in enumerate(found_here)

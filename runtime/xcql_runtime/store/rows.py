@@ -59,7 +59,7 @@ def stored_rows(store: Path, stream: Stream) -> Iterator[SourceRows]:
                 _row(tsid, seq, values) for seq, values in zip(numbers, _values(light), strict=True)
             ]
             derived = light.select([one.name for one in DERIVED]).cast(pa.schema(DERIVED))
-            source = RowSource(path, None, table.shape)
+            source = RowSource(path, table.shape, is_staged=False)
             yield SourceRows(tsid, source, list(rows), derived, file, file.bytes * 3)
 
 
@@ -89,7 +89,7 @@ def canonical_bodies(sources: Sequence[SourceRows]) -> Callable[[int], str]:
     @lru_cache(maxsize=8)
     def bodies(index: int) -> pa.Table:
         source = sources[index].source
-        if source.slots is not None:
+        if source.is_staged:
             return read_staged(source.rows)
         return pq.read_table(source.rows, columns=["raw", "namespaces"], partitioning=None)
 
