@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from xcql.shred.staging import StagedChunk, plan_chunks, plan_with_care, stage_c
 from xcql.shred.tables import WRITE_PLAN, RowSource, read_staged, write_table
 from xcql.shred.tokens import elements_of, is_well_formed, tokenize
 
+EXAMPLES = 2000 if os.environ.get("XCQL_TEST_FULL") else 100
 TIME = ' validTime="2003-01-01"'
 STARTS = st.sampled_from(
     [
@@ -197,20 +199,20 @@ def check_alike(content: str, root: str, size: int) -> None:
 ROOTS = st.sampled_from(["f", 'f xmlns:p="urn:p" xmlns:q="urn:q"', 'f xmlns:stream="urn:s"'])
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=EXAMPLES, deadline=None)
 @given(text(FILLER, FILLER, FILLER, OTHERS), ROOTS, st.sampled_from([60, 1 << 20]))
 @example('<filler id="7" tsid="1"><r>x<!-- y --></r></filler>', "f", 60)
 def test_good_and_bad_fillers(content: str, root: str, size: int) -> None:
     check_alike(content, root, size)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=EXAMPLES, deadline=None)
 @given(text(FILLER, FILLER, OTHERS, STRAY), ROOTS, st.sampled_from([60, 1 << 20]))
 def test_with_other_things_between(content: str, root: str, size: int) -> None:
     check_alike(content, root, size)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=EXAMPLES, deadline=None)
 @given(text(FILLER, FILLER, OTHERS, STRAY, MALFORMED), ROOTS, st.sampled_from([60, 1 << 20]))
 def test_with_what_is_not_well_formed(content: str, root: str, size: int) -> None:
     check_alike(content, root, size)

@@ -2,20 +2,34 @@
 
 Everything here is metadata: ids, times, holes. Bodies are looked at only where two fragments of
 one id and validTime differ byte for byte and may still be the same canonically.
+
+An id for which one fragment has come, as is so for most ids of most streams, has one version, and
+all of these are found together; `history` tells for each of the others what its fragments mean.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import NamedTuple
 
-from xcql.model.fragments import Hole
+import numpy as np
+
 from xcql.model.tags import TagStructure
 from xcql.model.time import START
-from xcql.shred.history import Arrival, Version, versions, without_repetitions
-from xcql.shred.places import Filler, Place, Placement, place
+from xcql.shred.arrivals import (
+    BEGINNING,
+    FOREVER,
+    OPERATIONS,
+    REMOVE,
+    Arrivals,
+    Flags,
+    Ints,
+    instant,
+    microseconds,
+)
+from xcql.shred.history import Arrival, versions, without_repetitions
+from xcql.shred.places import Placement, Versions, place
 
 # Copies of fillers are kept up to this many, or this many times the versions that there are: where
 # parents have many versions the view multiplies them, and a hostile stream does so on purpose
@@ -23,95 +37,127 @@ _COPIES = 200_000
 _COPIES_PER_VERSION = 10
 
 
-class Row(NamedTuple):
-    """A fragment that was accepted, without its body; a `remove` may have no tsid."""
-
-    seq: int
-    tsid: str | None
-    filler: str
-    operation: str
-    valid_time: datetime | None
-    digest: bytes
-    holes: Sequence[Hole]
-
-
 @dataclass(frozen=True, slots=True)
 class Derived:
-    """What `derive` finds; rows are named by their numbers in the order of arrival.
+    """What `derive` finds; rows are those of the arrivals.
 
-    `clashes` are the rows whose id already had another tsid, with that tsid; `repetitions` the
-    rows that change nothing. A kept row without versions counts for no `now`.
+    `clashes` are the rows whose id already had another tsid, with the number of that tag;
+    `repetitions` marks the rows that change nothing. A row without versions counts for no `now`.
     """
 
-    versions: Mapping[int, Sequence[Version]]
+    versions: Versions
     placement: Placement
-    clashes: Mapping[int, str]
-    repetitions: frozenset[int]
+    clashes: Mapping[int, int]
+    repetitions: Flags
 
 
-def derive(structure: TagStructure, rows: Iterable[Row], body_of: Callable[[int], str]) -> Derived:
-    """Versions and places of all fillers, given everything that arrived, in order.
+def derive(structure: TagStructure, arrivals: Arrivals, body_of: Callable[[int], str]) -> Derived:
+    """Versions and places of all fillers, given everything that has arrived.
 
     `body_of` gives the canonical form of a row's element.
     """
-    arrivals: dict[str, list[Row]] = {}
-    tsids: dict[str, str] = {}
-    clashes: dict[int, str] = {}
-    for row in rows:
-        known = tsids.get(row.filler)
-        if known is not None and row.tsid is not None and row.tsid != known:
-            clashes[row.seq] = known
-        elif row.operation == "remove" and row.valid_time is None:
-            # nothing is left of the id, so that it may begin anew, even as another tag
-            arrivals.pop(row.filler, None)
-            tsids.pop(row.filler, None)
-        else:
-            if row.tsid is not None and row.operation != "remove":
-                tsids[row.filler] = row.tsid
-            arrivals.setdefault(row.filler, []).append(row)
+    tags = list(structure)
+    is_single = np.bincount(arrivals.fillers, minlength=len(arrivals.ids))[arrivals.fillers] == 1
+    is_single &= arrivals.operations != REMOVE
+    filler_tags = np.full(len(arrivals.ids), -1)
+    single = np.flatnonzero(is_single)
+    filler_tags[arrivals.fillers[single]] = arrivals.tags[single]
+    found = _Found(structure, arrivals, body_of, filler_tags)
+    others = np.flatnonzero(~is_single)
+    others = others[np.lexsort([arrivals.seqs[others], arrivals.fillers[others]])]
+    borders = np.flatnonzero(np.diff(arrivals.fillers[others])) + 1
+    for rows in np.split(others, borders):
+        if len(rows):
+            found.add(rows.tolist())
 
-    found: dict[int, list[Version]] = {}
-    repetitions: list[int] = []
-    fillers: dict[str, Filler] = {}
-    for id, those in arrivals.items():
-        if id not in tsids:
-            continue
-        tag = structure.by_id(tsids[id])
-        assert tag is not None, "a filler with an unknown tsid is never accepted"
-        by_seq = {row.seq: row for row in those}
+    kinds = np.array([tag.kind for tag in tags])[arrivals.tags[single]]
+    times = arrivals.times[single]
+    listed = np.array(found.versions, np.int64).reshape(-1, 6).T
+    columns = [
+        single,
+        np.ones(len(single), np.int64),
+        np.where(kinds == "snapshot", BEGINNING, times),
+        np.where(kinds == "event", times, FOREVER),
+        times,
+        np.full(len(single), FOREVER),
+    ]
+    rows, *rest = (np.concatenate(pair) for pair in zip(columns, listed, strict=True))
+    order = np.argsort(arrivals.fillers[rows], kind="stable")
+    all_versions = Versions(
+        arrivals.fillers[rows][order], rows[order], *(one[order] for one in rest)
+    )
+    limit = max(_COPIES, _COPIES_PER_VERSION * len(np.unique(rows)))
+    placement = place(structure, arrivals.ids, filler_tags, all_versions, arrivals.holes, limit)
+    repetitions = np.zeros(len(arrivals), np.bool_)
+    repetitions[found.repetitions] = True
+    return Derived(all_versions, placement, found.clashes, repetitions)
 
-        def is_same(one: int, other: int, rows: dict[int, Row] = by_seq) -> bool:
-            return rows[one].digest == rows[other].digest or body_of(one) == body_of(other)
 
-        all_arrivals = [
-            Arrival(row.seq, row.operation, row.valid_time)
-            for row in those
-            if row.valid_time is not None
-        ]
-        kept = without_repetitions(all_arrivals, tag.kind, is_same)
-        if len(kept) < len(all_arrivals):
+class _Found:
+    """Collects what is found of the ids for which several fragments have come, or a remove."""
+
+    def __init__(
+        self,
+        structure: TagStructure,
+        arrivals: Arrivals,
+        body_of: Callable[[int], str],
+        filler_tags: Ints,
+    ) -> None:
+        self._tags = list(structure)
+        self._arrivals = arrivals
+        self._body_of = body_of
+        self._filler_tags = filler_tags
+        # row, number, and begin, end, since, until in microseconds
+        self.versions: list[tuple[int, int, int, int, int, int]] = []
+        self.clashes: dict[int, int] = {}
+        self.repetitions: list[int] = []
+
+    def add(self, rows: list[int]) -> None:
+        """Look at all rows of one id, in the order of arrival."""
+        arrivals = self._arrivals
+        known = -1
+        alive: list[Arrival] = []
+        for row in rows:
+            tag, operation, time = arrivals.tags[row], arrivals.operations[row], arrivals.times[row]
+            if known >= 0 and tag >= 0 and tag != known:
+                self.clashes[row] = known
+            elif operation == REMOVE and time == FOREVER:
+                # nothing is left of the id, so that it may begin anew, even as another tag
+                known = -1
+                alive = []
+            else:
+                if tag >= 0 and operation != REMOVE:
+                    known = int(tag)
+                alive.append(Arrival(row, OPERATIONS[operation], _instant(int(time))))
+        if known < 0:
+            return
+        self._filler_tags[arrivals.fillers[rows[0]]] = known
+        kind = self._tags[known].kind
+        kept = without_repetitions(alive, kind, self._is_same)
+        if len(kept) < len(alive):
             numbers = {arrival.seq for arrival in kept}
-            repetitions += [seq for seq in by_seq if seq not in numbers]
-        id_versions = versions(kept, tag.kind, is_same)
-        for version in id_versions:
-            found.setdefault(version.seq, []).append(version)
-        fillers[id] = Filler(tag.id, [(one, by_seq[one.seq].holes) for one in id_versions])
-    placement = place(structure, fillers, max(_COPIES, _COPIES_PER_VERSION * len(found)))
-    return Derived(found, placement, clashes, frozenset(repetitions))
+            self.repetitions += [one.seq for one in alive if one.seq not in numbers]
+        self.versions += [
+            (
+                version.seq,
+                version.number,
+                microseconds(version.vt_from),
+                microseconds(version.vt_to),
+                microseconds(version.since),
+                microseconds(version.until),
+            )
+            for version in versions(kept, kind, self._is_same)
+        ]
+
+    def _is_same(self, one: int, other: int) -> bool:
+        digests = self._arrivals.digests
+        return bool(digests[one] == digests[other]) or self._body_of(one) == self._body_of(other)
+
+
+def _instant(time: int) -> datetime:
+    return START if time == BEGINNING else instant(time)
 
 
 def null_if_start(instant: datetime) -> datetime | None:
     """An instant as columns have it: NULL for the beginning of time."""
     return None if instant == START else instant
-
-
-def place_as_dict(place: Place) -> dict[str, object]:
-    """A place as a value of the column `places`."""
-    return {
-        "key": place.key,
-        "parent": place.parent,
-        "vtFrom": null_if_start(place.vt_from),
-        "vtTo": place.vt_to,
-        "since": null_if_start(place.since),
-        "until": place.until,
-    }

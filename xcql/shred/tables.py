@@ -18,10 +18,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from xcql.model.tags import TagStructure
+from xcql.shred.arrivals import column_of
 from xcql.shred.columns import conform, element_type, flat, is_nested_alike, nest, none_of
 from xcql.shred.shape import Slot
 from xcql.shred.shredder import Shredder
@@ -140,18 +142,11 @@ def write_table(
 ) -> None:
     """Write one Parquet file of a table: rows of the sources, as the plan lists them."""
     parts = [_arrived(structure, tsid, shape, source) for source in sources]
-    begins = [0]
-    for part in parts:
-        begins.append(begins[-1] + part.num_rows)
-    rows = [
-        begins[source] + row
-        for source, row in zip(
-            plan.column("source").to_pylist(), plan.column("row").to_pylist(), strict=True
-        )
-    ]
+    begins = np.cumsum([0, *(part.num_rows for part in parts)])
+    rows = begins[np.asarray(plan.column("source"))] + np.asarray(plan.column("row"))
     table = pa.concat_tables(parts)
-    if rows != list(range(table.num_rows)):
-        table = table.take(pa.array(rows, pa.int64()))
+    if not np.array_equal(rows, np.arange(table.num_rows)):
+        table = table.take(column_of(rows))
     columns = {name: table.column(name) for name in table.column_names}
     columns |= {field.name: plan.column(field.name) for field in DERIVED}
     schema = table_schema(shape)
@@ -168,10 +163,10 @@ def write_table(
     )
 
 
-def write_rows(schema: pa.Schema, rows: Sequence[dict[str, object]], path: Path) -> None:
+def write_rows(rows: pa.Table, path: Path) -> None:
     """Write one Parquet file of a small table: removes, or quarantined fragments."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    pq.write_table(pa.Table.from_pylist(rows, schema), path, compression="zstd", store_schema=False)
+    pq.write_table(rows, path, compression="zstd", store_schema=False)
 
 
 def staged_rows(**columns: pa.Array) -> pa.RecordBatch:
