@@ -13,13 +13,10 @@ from datetime import datetime, timedelta
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from xcql.model.tags import TagStructure
 from xcql.model.time import START
-
-Ints = NDArray[np.int64]
-Flags = NDArray[np.bool_]
+from xcql.shred.arrays import Ints, column_of, flags_of, numbers_of
 
 OPERATIONS = ("filler", "repeat", "replace", "remove")
 REMOVE = OPERATIONS.index("remove")
@@ -89,9 +86,9 @@ def gather(
     digests = [
         chunk for table in tables for chunk in _column("digest", pa.binary(16), table).chunks
     ]
-    removed_tags = np.asarray(pc.index_in(removes.column("tsid"), tag_ids).fill_null(-1))
+    removed_tags = numbers_of(pc.index_in(removes.column("tsid"), tag_ids))
     removed_times = instants(removes.column("validTime"), BEGINNING)
-    removed_times[~np.asarray(removes.column("isTimed"))] = FOREVER
+    removed_times[~flags_of(removes.column("isTimed"))] = FOREVER
     operations = pa.array(OPERATIONS)
     return Arrivals(
         encoded.dictionary,
@@ -99,7 +96,7 @@ def gather(
         np.concatenate(
             [np.repeat([tag_numbers[tsid] for tsid, _ in parts] or [0], sizes or [0]), removed_tags]
         ).astype(np.int64),
-        _joined([encoded.indices]),
+        numbers_of(encoded.indices),
         np.concatenate(
             [
                 _joined([pc.index_in(table.column("operation"), operations) for table in tables]),
@@ -119,15 +116,15 @@ def _holes(tables: Sequence[pa.Table], ids: pa.StringArray, tag_ids: pa.StringAr
     begin = 0
     for table in tables:
         for chunk in table.column("holes").chunks:
-            counts = np.asarray(chunk.value_lengths().fill_null(0))
+            counts = numbers_of(chunk.value_lengths(), 0)
             # `flatten` keeps to the chunk, where `values` might have more
             fillers, starts, _, tags = chunk.flatten().flatten()
             parts.append(
                 (
                     np.repeat(np.arange(begin, begin + len(chunk)), counts),
-                    _joined([pc.index_in(fillers, ids).fill_null(-1)]),
-                    _joined([starts]),
-                    _joined([pc.index_in(tags, tag_ids).fill_null(-1)]),
+                    numbers_of(pc.index_in(fillers, ids)),
+                    numbers_of(starts),
+                    numbers_of(pc.index_in(tags, tag_ids)),
                 )
             )
             begin += len(chunk)
@@ -138,7 +135,7 @@ def _holes(tables: Sequence[pa.Table], ids: pa.StringArray, tag_ids: pa.StringAr
 
 def instants(column: pa.ChunkedArray | pa.Array, null: int) -> Ints:
     """A column of times in microseconds."""
-    return _joined([column.cast(pa.int64()).fill_null(null)])
+    return numbers_of(column, null).copy()
 
 
 def instant(time: int) -> datetime:
@@ -158,19 +155,6 @@ def instant_column(times: Ints, null: int) -> pa.Array:
     return column_of(times, times != null).view(pa.timestamp("us"))
 
 
-def column_of(
-    values: NDArray[np.int64] | NDArray[np.int32], is_there: Flags | None = None
-) -> pa.Array:
-    """Numbers as a column, NULL where they are not there."""
-    type = pa.from_numpy_dtype(values.dtype)
-    bits = None
-    if is_there is not None and not is_there.all():
-        bits = pa.py_buffer(np.packbits(is_there, bitorder="little"))
-    return pa.Array.from_buffers(
-        type, len(values), [bits, pa.py_buffer(np.ascontiguousarray(values))]
-    )
-
-
 def _column(name: str, type: pa.DataType, table: pa.Table) -> pa.ChunkedArray:
     column = table.column(name)
     return column if column.type == type else column.cast(type)
@@ -179,4 +163,4 @@ def _column(name: str, type: pa.DataType, table: pa.Table) -> pa.ChunkedArray:
 def _joined(columns: Sequence[pa.ChunkedArray | pa.Array]) -> Ints:
     if not columns:
         return np.empty(0, np.int64)
-    return np.concatenate([np.asarray(column).astype(np.int64) for column in columns])
+    return np.concatenate([numbers_of(column) for column in columns])

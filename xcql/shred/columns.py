@@ -17,14 +17,12 @@ from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
+from xcql.shred.arrays import Numbers, borders_of, column_of, flags_of, taken
 from xcql.shred.namespaces import context
 from xcql.shred.shape import LENGTH, START, TEXT, Slot
 from xcql.shred.shredder import SlotColumns
 from xcql.xdm.parse import expanded_name, parse_xml
-
-Numbers = NDArray[np.int32]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +87,7 @@ def nest(slot: Slot, flat: FlatSlot, raw: Bodies) -> pa.StructArray:
     values that are not known yet.
     """
     size = len(flat)
-    arrays: list[pa.Array] = [pa.array(flat.starts), pa.array(flat.lengths)]
+    arrays: list[pa.Array] = [column_of(flat.starts), column_of(flat.lengths)]
     if slot.has_text:
         arrays.append(_string_values(flat, raw))
     for attribute in slot.attributes:
@@ -103,9 +101,8 @@ def nest(slot: Slot, flat: FlatSlot, raw: Bodies) -> pa.StructArray:
             continue
         elements = nest(child, below, _Through(raw, below.parents))
         if child.repeats:
-            offsets = np.zeros(size + 1, np.int32)
-            np.cumsum(np.bincount(below.parents, minlength=size), out=offsets[1:])
-            arrays.append(pa.ListArray.from_arrays(pa.array(offsets), elements, type=field.type))
+            borders = column_of(borders_of(np.bincount(below.parents, minlength=size)))
+            arrays.append(pa.ListArray.from_arrays(borders, elements, type=field.type))
         else:
             arrays.append(_placed(elements, below.parents, size))
     return pa.StructArray.from_arrays(arrays, fields=list(type))
@@ -143,10 +140,9 @@ def _conform_child(array: pa.Array, old: Slot, new: Slot, type: pa.DataType) -> 
         return pa.ListArray.from_arrays(array.offsets, values, type=type)
     if not new.repeats:
         return conform(array, old, new)
-    offsets = np.zeros(len(array) + 1, np.int32)
-    np.cumsum(array.is_valid().to_numpy(zero_copy_only=False), out=offsets[1:])
+    borders = column_of(borders_of(flags_of(array.is_valid())))
     values = conform(array.drop_null() if array.null_count else array, old, new)
-    return pa.ListArray.from_arrays(pa.array(offsets), values, type=type)
+    return pa.ListArray.from_arrays(borders, values, type=type)
 
 
 def is_nested_alike(old: Slot, new: Slot) -> bool:
@@ -161,8 +157,8 @@ def is_nested_alike(old: Slot, new: Slot) -> bool:
 def none_of(type: pa.DataType, size: int) -> pa.Array:
     """A column for a slot that no element has: empty arrays where it repeats, else NULLs."""
     if pa.types.is_list(type):
-        offsets = pa.array(np.zeros(size + 1, np.int32))
-        return pa.ListArray.from_arrays(offsets, pa.array([], type.value_type), type=type)
+        borders = column_of(np.zeros(size + 1, np.int32))
+        return pa.ListArray.from_arrays(borders, pa.array([], type.value_type), type=type)
     return pa.nulls(size, type)
 
 
@@ -211,7 +207,7 @@ def _placed(values: pa.Array, places: Numbers, size: int) -> pa.Array:
         return values
     indices = np.full(size, -1, np.int32)
     indices[places] = np.arange(len(places), dtype=np.int32)
-    return values.take(pa.array(indices, mask=indices < 0))
+    return taken(values, indices, indices >= 0)
 
 
 def _numbers(values: Any) -> Numbers:

@@ -17,14 +17,13 @@ import numpy as np
 
 from xcql.model.tags import TagStructure
 from xcql.model.time import START
+from xcql.shred.arrays import Flags, Ints
 from xcql.shred.arrivals import (
     BEGINNING,
     FOREVER,
     OPERATIONS,
     REMOVE,
     Arrivals,
-    Flags,
-    Ints,
     instant,
     microseconds,
 )

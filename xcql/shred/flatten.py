@@ -10,12 +10,12 @@ import numpy as np
 import pyarrow as pa
 
 from xcql.model.tags import Tag, TagStructure
+from xcql.shred.arrays import Ints, borders_of, column_of, offsets_of, slices, taken
 from xcql.shred.columns import FlatSlot, nest
 from xcql.shred.plain import PlainText, distinct
 from xcql.shred.shape import Attribute, Slot, widen
 from xcql.shred.shredder import is_opaque_by_tag
 from xcql.shred.tables import HOLES, staged_rows
-from xcql.shred.tokens import Ints, offsets_of, slices
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,14 +55,14 @@ def plain_tables(
             root.tag.id,
             shape,
             staged_rows(
-                filler=_as_text(text.ids.take(pa.array(fillers))),
-                operation=text.operations.take(pa.array(fillers)),
-                validTime=text.times.take(pa.array(fillers)),
+                filler=_as_text(taken(text.ids, fillers)),
+                operation=taken(text.operations, fillers),
+                validTime=taken(text.times, fillers),
                 digest=_digests(text.data, begins, ends, declarations.encode()),
                 holes=_holes(text, fillers, begins),
                 namespaces=pa.repeat(declarations, len(fillers)),
                 raw=slices(text.data, begins, ends),
-                offset=pa.array(text.begins[fillers] + skipped),
+                offset=column_of(text.begins[fillers] + skipped),
                 element=nest(shape, _flat(text, root, begins, None), ()),
             ),
         )
@@ -174,7 +174,7 @@ def _flat(text: PlainText, node: _Node, bases: Ints, parent: _Node | None) -> Fl
     attributes = {}
     for name, numbers in node.attributes.items():
         owners = np.searchsorted(node.elements, text.attribute_elements[numbers])
-        values = _as_text(text.tokens.attribute_values.take(pa.array(numbers)))
+        values = _as_text(taken(text.tokens.attribute_values, numbers))
         attributes[name] = owners.astype(np.int32), values
     return FlatSlot(
         parents,
@@ -215,16 +215,15 @@ def _holes(text: PlainText, fillers: Ints, bases: Ints) -> pa.ListArray:
     above = text.element_tags[text.elements.parents[elements]]
     values = pa.StructArray.from_arrays(
         [
-            _as_text(text.hole_ids.take(pa.array(those))),
-            pa.array((begins - bases[rows]).astype(np.int32)),
-            pa.array((ends - begins).astype(np.int32)),
-            tag_ids.take(pa.array(above)),
+            _as_text(taken(text.hole_ids, those)),
+            column_of((begins - bases[rows]).astype(np.int32)),
+            column_of((ends - begins).astype(np.int32)),
+            taken(tag_ids, above),
         ],
         fields=list(HOLES.value_type),
     )
-    offsets = np.zeros(len(fillers) + 1, np.int32)
-    np.cumsum(np.bincount(rows, minlength=len(fillers)), out=offsets[1:])
-    return pa.ListArray.from_arrays(pa.array(offsets), values, type=HOLES)
+    borders = borders_of(np.bincount(rows, minlength=len(fillers)))
+    return pa.ListArray.from_arrays(column_of(borders), values, type=HOLES)
 
 
 def _as_text(array: pa.BinaryArray) -> pa.StringArray:

@@ -28,7 +28,8 @@ from numpy.typing import NDArray
 
 from xcql.model.fragments import ROOT_ID
 from xcql.model.tags import TagStructure
-from xcql.shred.arrivals import BEGINNING, FOREVER, Flags, Holes, Ints, column_of
+from xcql.shred.arrays import Flags, Ints, column_of, numbers_of, ranges, taken
+from xcql.shred.arrivals import BEGINNING, FOREVER, Holes
 
 # the bytes of a key for every filler on the way
 STEP = 8
@@ -80,7 +81,7 @@ class Places:
     @property
     def depths(self) -> Ints:
         """How many fillers each of them stands inside."""
-        return np.asarray(pc.binary_length(self.keys)).astype(np.int64) // STEP
+        return numbers_of(pc.binary_length(self.keys)) // STEP
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,11 +281,9 @@ def _places(levels: list[_Ways]) -> Places:
     else:
         ordered = pa.table([column_of(fillers), keys, column_of(since)], ["filler", "key", "since"])
         by = [("filler", "ascending"), ("key", "ascending"), ("since", "ascending")]
-        order = np.asarray(pc.sort_indices(ordered, by)).astype(np.int64)
+        order = numbers_of(pc.sort_indices(ordered, by))
     fillers, vt_from, vt_to, since, until = (column[order] for column in columns)
-    return Places(
-        fillers, keys.take(column_of(order)), parents[order], vt_from, vt_to, since, until
-    )
+    return Places(fillers, taken(keys, order), parents[order], vt_from, vt_to, since, until)
 
 
 def _keys(steps: NDArray[np.uint64]) -> pa.BinaryArray:
@@ -299,14 +298,6 @@ def _keys(steps: NDArray[np.uint64]) -> pa.BinaryArray:
 def _no_places() -> Places:
     none = np.empty(0, np.int64)
     return Places(none, pa.array([], pa.binary()), none, none, none, none, none)
-
-
-def ranges(begins: Ints, ends: Ints) -> tuple[Ints, Ints]:
-    """All numbers of some ranges, each with the number of its range."""
-    counts = ends - begins
-    ranges = np.repeat(np.arange(len(counts)), counts)
-    firsts = np.cumsum(counts) - counts
-    return ranges, np.arange(len(ranges)) - firsts[ranges] + begins[ranges]
 
 
 def encode(number: int) -> bytes:

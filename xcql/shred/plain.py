@@ -25,18 +25,18 @@ from xcql.model.fragments import ROOT_ID
 from xcql.model.scan import MEANINGLESS
 from xcql.model.tags import Tag, TagStructure
 from xcql.model.time import START, parse_time
-from xcql.shred.tokens import (
-    Elements,
+from xcql.shred.arrays import (
     Flags,
     Ints,
-    Tokens,
-    bytes_of,
-    elements_of,
+    flags_of,
     having,
+    numbers_of,
+    octets_of,
     offsets_of,
     slices,
-    tokenize,
+    taken,
 )
+from xcql.shred.tokens import Elements, Tokens, elements_of, tokenize
 
 NO_TAG, HOLE = -1, -2
 
@@ -108,13 +108,13 @@ def read_plainly(data: bytes, structure: TagStructure) -> PlainText | None:
 
     # what the fragments' start tags say
     names = elements.names[fragments]
-    operations = pa.array(map(_OPERATIONS.get, tokens.name_list), pa.string()).take(pa.array(names))
+    operations = taken(pa.array(map(_OPERATIONS.get, tokens.name_list), pa.string()), names)
     odd |= _is_null(operations)
     ids, tsids, valid_times = _own_attributes(tokens, elements, attribute_elements, odd)
     odd |= _is_null(ids) | (_lengths(ids) == 0)
     fragment_tags = _tags_by_id(structure, numbers, tsids)
     odd |= fragment_tags == NO_TAG
-    is_root = np.asarray(pc.equal(ids, ROOT_ID.encode()).fill_null(False))
+    is_root = flags_of(pc.equal(ids, ROOT_ID.encode()))
     odd |= is_root & (fragment_tags != numbers[structure.root.id])
     times, unreadable = _instants(valid_times)
     is_event = np.array([tag.kind == "event" for tag in tags])
@@ -214,7 +214,7 @@ def _attribute(
         return pa.nulls(len(elements), pa.binary())
     found = np.minimum(np.searchsorted(having_it, elements), len(those) - 1)
     is_there = having_it[found] == elements
-    return tokens.attribute_values.take(pa.array(those[found], mask=~is_there))
+    return taken(tokens.attribute_values, those[found], is_there)
 
 
 def _tags_of_elements(
@@ -261,7 +261,7 @@ def _tags_by_id(structure: TagStructure, numbers: dict[str, int], ids: pa.Binary
     encoded = ids.dictionary_encode()
     tags = [structure.by_id(id.decode()) for id in encoded.dictionary.to_pylist()]
     known = pa.array([numbers[tag.id] if tag else NO_TAG for tag in tags], pa.int64())
-    return np.array(known.take(encoded.indices).fill_null(NO_TAG))
+    return numbers_of(known.take(encoded.indices), NO_TAG)
 
 
 def _plain_name(tag: Tag) -> str:
@@ -302,7 +302,7 @@ def _are_blank(texts: pa.BinaryArray, numbers: Ints) -> Flags:
     if len(longer):
         begins, ends = borders[numbers[longer]], borders[numbers[longer] + 1]
         those = slices(texts.buffers()[2], begins, ends)
-        highest = np.maximum.reduceat(bytes_of(those), offsets_of(those)[:-1])
+        highest = np.maximum.reduceat(octets_of(those), offsets_of(those)[:-1])
         result[longer] = highest <= ord(" ")
     return result
 
@@ -322,12 +322,12 @@ def _instants(values: pa.BinaryArray) -> tuple[pa.Array, Flags]:
     unreadable = pa.array([time is None for time in read], pa.bool_())
     return (
         times.take(encoded.indices),
-        np.asarray(unreadable.take(encoded.indices).fill_null(False)),
+        flags_of(unreadable.take(encoded.indices)),
     )
 
 
 def _is_null(array: pa.Array) -> Flags:
-    return np.asarray(array.is_null())
+    return flags_of(array.is_null())
 
 
 def _lengths(array: pa.BinaryArray) -> Ints:

@@ -23,7 +23,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from xcql.model.tags import TagStructure
-from xcql.shred.arrivals import column_of
+from xcql.shred.arrays import numbers_of, taken
 from xcql.shred.columns import conform, element_type, flat, is_nested_alike, nest, none_of
 from xcql.shred.shape import Slot
 from xcql.shred.shredder import Shredder
@@ -143,10 +143,10 @@ def write_table(
     """Write one Parquet file of a table: rows of the sources, as the plan lists them."""
     parts = [_arrived(structure, tsid, shape, source) for source in sources]
     begins = np.cumsum([0, *(part.num_rows for part in parts)])
-    rows = begins[np.asarray(plan.column("source"))] + np.asarray(plan.column("row"))
+    rows = begins[numbers_of(plan.column("source"))] + numbers_of(plan.column("row"))
     table = pa.concat_tables(parts)
     if not np.array_equal(rows, np.arange(table.num_rows)):
-        table = table.take(column_of(rows))
+        table = taken(table, rows)
     columns = {name: table.column(name) for name in table.column_names}
     columns |= {field.name: plan.column(field.name) for field in DERIVED}
     schema = table_schema(shape)

@@ -15,19 +15,15 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TypeAlias
 from xml.parsers import expat
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from xcql.model.fragments import Namespaces
 from xcql.model.scan import START_TAG
+from xcql.shred.arrays import Ints, Octets, having, numbers_of, slices, taken
 from xcql.xdm.parse import NAME_SEPARATOR, in_context
-
-Ints: TypeAlias = NDArray[np.int64]
-Flags: TypeAlias = NDArray[np.bool_]
 
 START, EMPTY, END = 1, 0, -1
 
@@ -147,7 +143,7 @@ def tokenize(data: bytes) -> Tokens | None:
     kinds[octets[begins + 1] == _SLASH] = END
 
     # an attribute's name is in its tag's head, or between the values
-    nexts = slices(data, shuts[:-1], opens[1:] + 1).take(pa.array(np.flatnonzero(~is_first) - 1))
+    nexts = taken(slices(data, shuts[:-1], opens[1:] + 1), np.flatnonzero(~is_first) - 1)
     nexts = nexts.dictionary_encode()
     next_found = [_NEXT_ATTRIBUTE.fullmatch(one) for one in nexts.dictionary.to_pylist()]
     attribute_list, numbers = _numbered(
@@ -156,10 +152,10 @@ def tokenize(data: bytes) -> Tokens | None:
     )
     if max(len(found), len(next_found)) > _MAX_NAMES:
         return None
-    codes = _numpy(heads.indices)
+    codes = numbers_of(heads.indices)
     attribute_names = np.empty(len(opens), np.int64)
     attribute_names[is_first] = numbers[codes[attribute_tags[is_first]]]
-    attribute_names[~is_first] = numbers[len(found) + _numpy(nexts.indices)]
+    attribute_names[~is_first] = numbers[len(found) + numbers_of(nexts.indices)]
 
     texts = slices(data, closes + 1, np.append(begins[1:], len(data)))
     return Tokens(
@@ -204,40 +200,7 @@ def elements_of(tokens: Tokens) -> Elements | None:
     return Elements(first_tags, last_tags, tokens.names[first_tags], parents, levels, owners)
 
 
-def slices(data: bytes | pa.Buffer, begins: Ints, ends: Ints) -> pa.BinaryArray:
-    """Stretches of bytes that follow each other, as an array."""
-    size = len(begins)
-    borders = np.empty(2 * size + 1, np.int32)
-    borders[0:-1:2], borders[1::2] = begins, ends
-    borders[-1] = ends[-1] if size else 0
-    buffer = data if isinstance(data, pa.Buffer) else pa.py_buffer(data)
-    pieces = pa.Array.from_buffers(pa.binary(), 2 * size, [None, pa.py_buffer(borders), buffer])
-    return pieces.take(pa.array(np.arange(0, 2 * size, 2, dtype=np.int32)))
-
-
-def offsets_of(array: pa.BinaryArray) -> Ints:
-    """Where the values of an array (that is no slice of another) begin and end in its bytes."""
-    return np.frombuffer(array.buffers()[1], np.int32, len(array) + 1).astype(np.int64)
-
-
-def bytes_of(array: pa.BinaryArray) -> NDArray[np.uint8]:
-    """The bytes of all values of an array, one after the other."""
-    buffer = array.buffers()[2]
-    size = int(offsets_of(array)[-1]) if len(array) else 0
-    return np.frombuffer(buffer, np.uint8, size) if size else np.empty(0, np.uint8)
-
-
-def having(array: pa.BinaryArray, octets: bytes) -> Ints:
-    """Which values of an array have one of some bytes in them."""
-    values = bytes_of(array)
-    is_there = values == octets[0]
-    for octet in octets[1:]:
-        is_there |= values == octet
-    positions = np.flatnonzero(is_there)
-    return np.unique(np.searchsorted(offsets_of(array), positions, "right") - 1)
-
-
-def _no_tags(data: bytes, octets: NDArray[np.uint8], begins: Ints) -> Ints:
+def _no_tags(data: bytes, octets: Octets, begins: Ints) -> Ints:
     """The spans of comments, CDATA sections and instructions."""
     second = octets[begins + 1]
     spans: list[tuple[int, int]] = []
@@ -259,9 +222,7 @@ def _outside(positions: Ints, spans: Ints) -> Ints:
     return outside
 
 
-def _in_tags(
-    octets: NDArray[np.uint8], octet: int, begins: Ints, closes: Ints
-) -> tuple[Ints, Ints]:
+def _in_tags(octets: Octets, octet: int, begins: Ints, closes: Ints) -> tuple[Ints, Ints]:
     """Where a byte stands inside a tag, and which tag that is."""
     positions = np.flatnonzero(octets == octet)
     tags = np.searchsorted(begins, positions) - 1
@@ -280,10 +241,6 @@ def _by_depth(depths: Ints) -> Ints:
     return np.argsort(depths.astype(np.int16), kind="stable")
 
 
-def _numpy(array: pa.Array) -> Ints:
-    return np.asarray(array).astype(np.int64)
-
-
 def _read(array: pa.BinaryArray, octets: bytes, read: Callable[[str], str]) -> pa.BinaryArray:
     """The values as they read: those with any of the bytes in them have to be looked at."""
     numbers = having(array, octets)
@@ -292,7 +249,7 @@ def _read(array: pa.BinaryArray, octets: bytes, read: Callable[[str], str]) -> p
     values = [read(array[number].as_py().decode()).encode() for number in numbers.tolist()]
     places = np.arange(len(array))
     places[numbers] = len(array) + np.arange(len(numbers))
-    return pa.concat_arrays([array, pa.array(values, pa.binary())]).take(pa.array(places))
+    return taken(pa.concat_arrays([array, pa.array(values, pa.binary())]), places)
 
 
 def _text(text: str) -> str:

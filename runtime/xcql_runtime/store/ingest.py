@@ -22,7 +22,8 @@ import pyarrow as pa
 
 from xcql.diagnostics import Diagnostic, XcqlError, error, warning
 from xcql.model.tags import TagStructure
-from xcql.shred.arrivals import FOREVER, OPERATIONS, Flags, Ints, column_of
+from xcql.shred.arrays import Flags, Ints, column_of, numbers_of, taken
+from xcql.shred.arrivals import FOREVER, OPERATIONS
 from xcql.shred.derive import Derived
 from xcql.shred.shape import Slot, widen
 from xcql.shred.staging import (
@@ -158,7 +159,9 @@ def _ingest(
     is_fresh_repetition = is_new & derived.repetitions
     dropped = (is_clash & is_new) | is_fresh_repetition
     tables = write_tables(job, stream, rows, derived, batch.shapes, dropped)
-    removes = batch.removes.filter(pa.array(~is_clash[len(arrivals) - batch.removes.num_rows :]))
+    removes = taken(
+        batch.removes, np.flatnonzero(~is_clash[len(arrivals) - batch.removes.num_rows :])
+    )
     after = replace(
         stream,
         tables=tables,
@@ -251,7 +254,7 @@ def _first_pass(job: Job, stream: Stream, inputs: Sequence[Input]) -> _Batch:
 
     def that_count(file: str, found: pa.Table) -> Ints:
         """The numbers of the rows that do not stand behind the end of the stream."""
-        counts = np.asarray(found.column("offset")) <= ends.get(file, FOREVER)
+        counts = numbers_of(found.column("offset")) <= ends.get(file, FOREVER)
         ignored[file] += int((~counts).sum())
         return np.flatnonzero(counts)
 
@@ -266,22 +269,22 @@ def _first_pass(job: Job, stream: Stream, inputs: Sequence[Input]) -> _Batch:
             light = read_staged(table.source.rows).select([*LIGHT, "offset"])
             numbers = that_count(chunk.file, light)
             if len(numbers) < light.num_rows:
-                light = light.take(column_of(numbers))
+                light = taken(light, numbers)
             size = os.path.getsize(table.source.rows)
             sources.append(Source(table.tsid, table.source, numbers, light, size))
             shapes[table.tsid] = widen(shapes.get(table.tsid), table.source.shape)
             file_numbers.append(np.full(len(numbers), order[chunk.file]))
     for chunk, found_in in staged:
         found = read_staged(found_in.removes)
-        removes.append(found.take(column_of(that_count(chunk.file, found))))
+        removes.append(taken(found, that_count(chunk.file, found)))
         file_numbers.append(np.full(removes[-1].num_rows, order[chunk.file]))
         refused = read_staged(found_in.rejected)
-        rejected += refused.take(column_of(that_count(chunk.file, refused))).to_pylist()
+        rejected += taken(refused, that_count(chunk.file, refused)).to_pylist()
 
     all_removes = pa.concat_tables(removes)
     first_seq = (stream.batches + 1) << 40
     tables = [*(source.light for source in sources), all_removes]
-    offsets = np.concatenate([np.asarray(table.column("offset")) for table in tables])
+    offsets = np.concatenate([numbers_of(table.column("offset")) for table in tables])
     files = np.concatenate([*file_numbers, np.empty(0, np.int64)])
     by_place = np.lexsort([offsets, files])
     seqs = np.empty(len(offsets), np.int64)

@@ -17,19 +17,11 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from xcql.model.tags import TagStructure
-from xcql.shred.arrivals import (
-    BEGINNING,
-    FOREVER,
-    Arrivals,
-    Flags,
-    Ints,
-    column_of,
-    gather,
-    instant_column,
-)
+from xcql.shred.arrays import Flags, Ints, borders_of, column_of, numbers_of, ranges, taken
+from xcql.shred.arrivals import BEGINNING, FOREVER, Arrivals, gather, instant_column
 from xcql.shred.derive import Derived, derive
 from xcql.shred.namespaces import namespaces_of
-from xcql.shred.places import Places, ranges
+from xcql.shred.places import Places
 from xcql.shred.tables import DERIVED, PLACES, REMOVES, RowSource, read_staged
 from xcql.xdm.parse import parse_element
 from xcql.xdm.serialize import canonical
@@ -81,10 +73,10 @@ def stored_rows(store: Path, stream: Stream) -> Iterator[Source]:
             names = list(dict.fromkeys([*LIGHT, *(one.name for one in DERIVED)]))
             columns = pq.read_table(path, columns=names, partitioning=None)
             # a fragment may have several rows, one for each version
-            numbers = np.unique(np.asarray(columns.column("seq")), return_index=True)[1]
+            numbers = np.unique(numbers_of(columns.column("seq")), return_index=True)[1]
             light = columns.select([*LIGHT, "seq"])
             if len(numbers) < light.num_rows:
-                light = light.take(column_of(numbers))
+                light = taken(light, numbers)
             derived = columns.select([one.name for one in DERIVED]).cast(pa.schema(DERIVED))
             source = RowSource(path, table.shape, is_staged=False)
             size = file.bytes * 3
@@ -187,9 +179,8 @@ class DerivedRows:
         fillers = arrivals.fillers[rows]
         begins = self.place_borders[fillers]
         ends = np.where(versions >= 0, self.place_borders[fillers + 1], begins)
-        offsets = np.zeros(len(rows) + 1, np.int32)
-        np.cumsum(ends - begins, out=offsets[1:])
-        places = self._place_struct.take(column_of(ranges(begins, ends)[1]))
+        borders = column_of(borders_of(ends - begins))
+        places = taken(self._place_struct, ranges(begins, ends)[1])
         return {
             "seq": column_of(arrivals.seqs[rows]),
             "number": column_of(numbers, numbers > 0),
@@ -197,7 +188,7 @@ class DerivedRows:
             "vtTo": instant_column(self._of(versions, known.vt_to, FOREVER), FOREVER),
             "since": instant_column(self._of(versions, known.since, BEGINNING), BEGINNING),
             "until": instant_column(self._of(versions, known.until, BEGINNING), FOREVER),
-            "places": pa.ListArray.from_arrays(column_of(offsets), places, type=PLACES),
+            "places": pa.ListArray.from_arrays(borders, places, type=PLACES),
         }
 
     def is_unchanged(self, part: int) -> bool:
@@ -227,7 +218,7 @@ def _by_seq(table: pa.Table) -> pa.Table:
 def _place_values(places: Places, ids: pa.StringArray) -> pa.StructArray:
     arrays = [
         places.keys,
-        ids.take(column_of(places.parents, places.parents >= 0)),
+        taken(ids, places.parents, places.parents >= 0),
         instant_column(places.vt_from, BEGINNING),
         instant_column(places.vt_to, FOREVER),
         instant_column(places.since, BEGINNING),
@@ -241,6 +232,6 @@ def _document_ranks(places: Places, borders: Ints) -> Ints:
     has_place: Flags = borders[1:] > borders[:-1]
     ranks = np.full(len(has_place), len(has_place) + 1)
     if has_place.any():
-        first_keys = places.keys.take(column_of(borders[:-1][has_place]))
-        ranks[has_place] = np.asarray(pc.rank(first_keys, tiebreaker="dense"))
+        first_keys = taken(places.keys, borders[:-1][has_place])
+        ranks[has_place] = numbers_of(pc.rank(first_keys, tiebreaker="dense"))
     return ranks

@@ -20,9 +20,10 @@ from pyspark.sql.functions import broadcast, expr, regexp_extract, regexp_replac
 from xcql.diagnostics import error
 from xcql.model.tags import TagKind
 from xcql.model.time import START
-from xcql.shred.arrivals import column_of, gather, microseconds
+from xcql.shred.arrays import ranges, taken
+from xcql.shred.arrivals import gather, microseconds
 from xcql.shred.history import Version
-from xcql.shred.places import STEP, Versions, place, ranges
+from xcql.shred.places import STEP, Versions, place
 from xcql.shred.tables import COMMON, REMOVES
 from xcql_runtime.store.frames import counts_at, files_frame, instant
 from xcql_runtime.store.rows import stored_rows
@@ -202,7 +203,7 @@ def places_for(
     rows = list(
         zip(
             arrivals.seqs[versions.rows[version_numbers]].tolist(),
-            placement.places.keys.take(column_of(place_numbers)).to_pylist(),
+            taken(placement.places.keys, place_numbers).to_pylist(),
             strict=True,
         )
     )

@@ -11,9 +11,8 @@ import numpy as np
 import pyarrow as pa
 
 from xcql.model.tags import TagStructure
-from xcql.shred.arrivals import Flags, Ints, column_of
+from xcql.shred.arrays import Flags, Ints, column_of, ranges
 from xcql.shred.derive import Derived
-from xcql.shred.places import ranges
 from xcql.shred.shape import Slot, is_layout_kept, widen
 from xcql.shred.tables import WRITE_PLAN, RowSource, read_staged, write_staged, write_table
 from xcql_runtime.store.rows import DerivedRows, StreamRows
