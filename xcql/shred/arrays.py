@@ -1,7 +1,7 @@
 """numpy and Arrow side by side: columns as arrays of numbers, and numbers as columns.
 
 numpy computes with positions and numbers; Arrow has the bytes and texts. Nothing is copied here
-that need not be, and nothing asks for pandas, as `pyarrow.array` would where it is installed.
+that need not be.
 """
 
 from __future__ import annotations
@@ -89,9 +89,12 @@ def having(array: pa.BinaryArray, octets: bytes) -> Ints:
 
 def flags_of(column: pa.Array) -> Flags:
     """A column of truth values; NULL is false."""
-    return np.asarray(column.cast(pa.uint8()).fill_null(0)).astype(np.bool_)
+    return numbers_of(column, 0).astype(np.bool_)
 
 
 def numbers_of(column: pa.Array | pa.ChunkedArray, null: int = -1) -> Ints:
     """A column of whole numbers."""
-    return np.asarray(column.cast(pa.int64()).fill_null(null)).astype(np.int64, copy=False)
+    numbers = column.cast(pa.int64())
+    if numbers.null_count:
+        numbers = numbers.fill_null(null)
+    return np.asarray(numbers)

@@ -66,16 +66,21 @@ class StoreInfo:
     streams: tuple[StreamInfo, ...]
 
     def __str__(self) -> str:
-        lines = [f"commit {self.commit}, {len(self.streams)} streams"]
+        lines = [f"commit {self.commit}, {_counted(len(self.streams), 'stream')}"]
         for stream in self.streams:
-            counts = f"{stream.batches} batches, {stream.quarantined} quarantined"
-            lines.append(f"stream '{stream.name}': {counts}")
+            batches = _counted(stream.batches, "batch", "batches")
+            lines.append(f"stream '{stream.name}': {batches}, {stream.quarantined:,} quarantined")
             lines += [
-                f"  {table.path}  {table.kind}, tsid {table.tsid}: {table.rows} rows,"
-                f" {table.files} files, {table.bytes:,} bytes"
+                f"  {table.path}  {table.kind}, tsid {table.tsid}: {_counted(table.rows, 'row')},"
+                f" {_counted(table.files, 'file')}, {_counted(table.bytes, 'byte')}"
                 for table in stream.tables
             ]
         return "\n".join(lines)
+
+
+def _counted(count: int, one: str, many: str = "") -> str:
+    """A number of things in words."""
+    return f"{count:,} {one if count == 1 else many or one + 's'}"
 
 
 def info(store: Path) -> StoreInfo:
