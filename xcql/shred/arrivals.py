@@ -19,7 +19,18 @@ from xcql.model.time import START
 from xcql.shred.arrays import Ints, column_of, flags_of, numbers_of
 
 OPERATIONS = ("filler", "repeat", "replace", "remove")
-REMOVE = OPERATIONS.index("remove")
+REPLACE, REMOVE = OPERATIONS.index("replace"), OPERATIONS.index("remove")
+
+HOLES = pa.list_(
+    pa.struct(
+        [
+            ("filler", pa.string()),
+            ("start", pa.int32()),
+            ("length", pa.int32()),
+            ("tag", pa.string()),
+        ]
+    )
+)
 
 # instants in microseconds: NULL in the columns of tables
 BEGINNING = (START - datetime(1970, 1, 1)) // timedelta(microseconds=1)
@@ -112,25 +123,23 @@ def gather(
 
 
 def _holes(tables: Sequence[pa.Table], ids: pa.StringArray, tag_ids: pa.StringArray) -> Holes:
-    parts: list[tuple[Ints, Ints, Ints, Ints]] = []
+    rows: list[Ints] = []
+    values = [pa.array([], HOLES.value_type)]
     begin = 0
     for table in tables:
         for chunk in table.column("holes").chunks:
             counts = numbers_of(chunk.value_lengths(), 0)
+            rows.append(np.repeat(np.arange(begin, begin + len(chunk)), counts))
             # `flatten` keeps to the chunk, where `values` might have more
-            fillers, starts, _, tags = chunk.flatten().flatten()
-            parts.append(
-                (
-                    np.repeat(np.arange(begin, begin + len(chunk)), counts),
-                    numbers_of(pc.index_in(fillers, ids)),
-                    numbers_of(starts),
-                    numbers_of(pc.index_in(tags, tag_ids)),
-                )
-            )
+            values.append(chunk.flatten().cast(HOLES.value_type))
             begin += len(chunk)
-    if not parts:
-        return Holes(*(np.empty(0, np.int64) for _ in range(4)))
-    return Holes(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+    fillers, starts, _, tags = pa.concat_arrays(values).flatten()
+    return Holes(
+        np.concatenate([np.empty(0, np.int64), *rows]),
+        numbers_of(pc.index_in(fillers, ids)),
+        numbers_of(starts),
+        numbers_of(pc.index_in(tags, tag_ids)),
+    )
 
 
 def instants(column: pa.ChunkedArray | pa.Array, null: int) -> Ints:

@@ -3,8 +3,9 @@
 Everything here is metadata: ids, times, holes. Bodies are looked at only where two fragments of
 one id and validTime differ byte for byte and may still be the same canonically.
 
-An id for which one fragment has come, as is so for most ids of most streams, has one version, and
-all of these are found together; `history` tells for each of the others what its fragments mean.
+An id for which fillers with different validTimes have come, as is so for most ids of most streams,
+has just these versions, and all of them are found together; `history` tells for each of the others
+what its fragments mean.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from xcql.shred.arrivals import (
     FOREVER,
     OPERATIONS,
     REMOVE,
+    REPLACE,
     Arrivals,
     instant,
     microseconds,
@@ -55,31 +57,21 @@ def derive(structure: TagStructure, arrivals: Arrivals, body_of: Callable[[int],
 
     `body_of` gives the canonical form of a row's element.
     """
-    tags = list(structure)
-    is_single = np.bincount(arrivals.fillers, minlength=len(arrivals.ids))[arrivals.fillers] == 1
-    is_single &= arrivals.operations != REMOVE
+    by_time = np.lexsort([arrivals.times, arrivals.fillers])
+    is_simple = ~_need_history(arrivals, by_time)[arrivals.fillers]
+    simple = by_time[is_simple[by_time]]
     filler_tags = np.full(len(arrivals.ids), -1)
-    single = np.flatnonzero(is_single)
-    filler_tags[arrivals.fillers[single]] = arrivals.tags[single]
+    filler_tags[arrivals.fillers[simple]] = arrivals.tags[simple]
     found = _Found(structure, arrivals, body_of, filler_tags)
-    others = np.flatnonzero(~is_single)
+    others = np.flatnonzero(~is_simple)
     others = others[np.lexsort([arrivals.seqs[others], arrivals.fillers[others]])]
     borders = np.flatnonzero(np.diff(arrivals.fillers[others])) + 1
     for rows in np.split(others, borders):
         if len(rows):
             found.add(rows.tolist())
 
-    kinds = np.array([tag.kind for tag in tags])[arrivals.tags[single]]
-    times = arrivals.times[single]
+    columns = _simple_versions(structure, arrivals, simple)
     listed = np.array(found.versions, np.int64).reshape(-1, 6).T
-    columns = [
-        single,
-        np.ones(len(single), np.int64),
-        np.where(kinds == "snapshot", BEGINNING, times),
-        np.where(kinds == "event", times, FOREVER),
-        times,
-        np.full(len(single), FOREVER),
-    ]
     rows, *rest = (np.concatenate(pair) for pair in zip(columns, listed, strict=True))
     order = np.argsort(arrivals.fillers[rows], kind="stable")
     all_versions = Versions(
@@ -92,8 +84,46 @@ def derive(structure: TagStructure, arrivals: Arrivals, body_of: Callable[[int],
     return Derived(all_versions, placement, found.clashes, repetitions)
 
 
+def _need_history(arrivals: Arrivals, by_time: Ints) -> Flags:
+    """The ids for which more has come than fillers of one tag with different validTimes."""
+    fillers, times, tags = (
+        column[by_time] for column in (arrivals.fillers, arrivals.times, arrivals.tags)
+    )
+    is_same = fillers[1:] == fillers[:-1]
+    is_same &= (times[1:] == times[:-1]) | (tags[1:] != tags[:-1])
+    is_among_others = np.bincount(arrivals.fillers)[arrivals.fillers] > 1
+    is_special = (arrivals.operations == REMOVE) | (
+        (arrivals.operations == REPLACE) & is_among_others
+    )
+    result = np.zeros(len(arrivals.ids), np.bool_)
+    result[fillers[1:][is_same]] = True
+    result[arrivals.fillers[is_special]] = True
+    return result
+
+
+def _simple_versions(structure: TagStructure, arrivals: Arrivals, rows: Ints) -> list[Ints]:
+    """The versions of the ids that need no history: one for each row, given in order of time.
+
+    The same as `history.versions` would say: row, number, begin, end, since, until.
+    """
+    fillers, times = arrivals.fillers[rows], arrivals.times[rows]
+    following = np.full(len(rows), FOREVER)
+    following[:-1] = np.where(fillers[1:] == fillers[:-1], times[1:], FOREVER)
+    numbers = np.arange(len(rows)) - np.searchsorted(fillers, fillers) + 1
+    kinds = np.array([tag.kind for tag in structure])[arrivals.tags[rows]]
+    is_snapshot, is_event = kinds == "snapshot", kinds == "event"
+    return [
+        rows,
+        np.where(is_snapshot, 1, numbers),
+        np.where(is_snapshot, BEGINNING, times),
+        np.where(is_snapshot, FOREVER, np.where(is_event, times, following)),
+        times,
+        np.where(is_snapshot, following, FOREVER),
+    ]
+
+
 class _Found:
-    """Collects what is found of the ids for which several fragments have come, or a remove."""
+    """Collects what is found of the ids that need a history."""
 
     def __init__(
         self,

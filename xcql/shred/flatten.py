@@ -11,11 +11,12 @@ import pyarrow as pa
 
 from xcql.model.tags import Tag, TagStructure
 from xcql.shred.arrays import Ints, borders_of, column_of, offsets_of, slices, taken
+from xcql.shred.arrivals import HOLES
 from xcql.shred.columns import FlatSlot, nest
 from xcql.shred.plain import PlainText, distinct
 from xcql.shred.shape import Attribute, Slot, widen
 from xcql.shred.shredder import is_opaque_by_tag
-from xcql.shred.tables import HOLES, staged_rows
+from xcql.shred.tables import staged_rows
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,7 @@ import pyarrow.parquet as pq
 
 from xcql.model.tags import TagStructure
 from xcql.shred.arrays import numbers_of, taken
+from xcql.shred.arrivals import HOLES
 from xcql.shred.columns import conform, element_type, flat, is_nested_alike, nest, none_of
 from xcql.shred.shape import Slot
 from xcql.shred.shredder import Shredder
@@ -38,16 +39,6 @@ PLACES = pa.list_(
             ("vtTo", INSTANT),
             ("since", INSTANT),
             ("until", INSTANT),
-        ]
-    )
-)
-HOLES = pa.list_(
-    pa.struct(
-        [
-            ("filler", pa.string()),
-            ("start", pa.int32()),
-            ("length", pa.int32()),
-            ("tag", pa.string()),
         ]
     )
 )
