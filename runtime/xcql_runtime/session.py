@@ -19,6 +19,7 @@ from xcql.evaluate import prepare
 from xcql.model.tags import TagStructure, read_tags
 from xcql.model.time import parse_time, to_utc
 from xcql.parser import parse
+from xcql.shred.tables import QUARANTINE
 from xcql.source import Source
 from xcql.syntax.prolog import MainModule
 from xcql_runtime.answering import Surroundings
@@ -27,13 +28,14 @@ from xcql_runtime.externals import ExternalFunction, external_function, split_va
 from xcql_runtime.query import Answer, Request, Strategy, unknown_choice
 from xcql_runtime.spark import local_session
 from xcql_runtime.store.commit import read_state
+from xcql_runtime.store.frames import files_frame
 from xcql_runtime.store.ingest import IngestSummary, ingest
 from xcql_runtime.store.temporalize import temporalize
 from xcql_runtime.store.upkeep import StoreInfo, compact, info, vacuum, verify
 from xcql_runtime.workers import on_workers
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 
 class Session:
@@ -158,6 +160,14 @@ class Session:
         """
         answer = query if isinstance(query, Answer) else self.query(query)
         answer.df.createOrReplaceTempView(name)
+
+    def quarantine(self, stream: str) -> DataFrame:
+        """What was not accepted of a stream: `file`, byte `offset`, `reason`, and its bytes, `raw`.
+
+        A reason begins with its kind: `malformed: …`, `tag conflict: …`.
+        """
+        files = read_state(self.store).stream(stream).quarantine
+        return files_frame(self.spark, self.store, files, QUARANTINE)
 
     def info(self) -> StoreInfo:
         """What the store holds; prints as a table."""

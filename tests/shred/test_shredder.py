@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from xcql.model.tags import parse_tags
-from xcql.shred.columns import nest, stage, unstage
+from xcql.shred.columns import flat, nest
 from xcql.shred.shape import Slot, slot_from_json, slot_to_json, widen
 from xcql.shred.shredder import NotShreddable, Shredder
 from xcql.xdm.nodes import ElementNode
@@ -34,7 +34,7 @@ def shred(*elements: str) -> tuple[Slot, pa.StructArray]:
         shredder.add(element.encode())
     shape = widen(None, shredder.root.shape())
     bodies = [(element.encode(), "") for element in elements]
-    return shape, nest(shape, unstage(stage(shredder.root)), bodies)
+    return shape, nest(shape, flat(shredder.root), bodies)
 
 
 def test_leaves_attributes_and_repetition() -> None:
@@ -129,7 +129,7 @@ def test_what_is_refused_leaves_no_trace(bad: str) -> None:
         shredder.add(b"<r><a y='2'><b>2</b><x/></a></r>")
     shredder.add(b"<r><a><b>3</b></a></r>")
     shape = widen(None, shredder.root.shape())
-    rows = nest(shape, unstage(stage(shredder.root)), [])
+    rows = nest(shape, flat(shredder.root), [])
     assert [(row["a"]["@y"], row["a"]["b"]["_text"]) for row in rows.to_pylist()] == [
         ("1", "1"),
         (None, "3"),

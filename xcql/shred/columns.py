@@ -12,112 +12,54 @@ element; inside, every child slot is a struct, or an array of structs where it r
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import accumulate
 from typing import Any, Protocol
 
+import numpy as np
 import pyarrow as pa
 
+from xcql.shred.arrays import Numbers, borders_of, column_of, flags_of, taken
 from xcql.shred.namespaces import context
 from xcql.shred.shape import LENGTH, START, TEXT, Slot
 from xcql.shred.shredder import SlotColumns
 from xcql.xdm.parse import expanded_name, parse_xml
 
-# one slot's flat columns as one row: how they are put down between the two passes of an ingest
-STAGED_SLOT = pa.schema(
-    [
-        ("path", pa.list_(pa.string())),
-        ("parents", pa.list_(pa.int32())),
-        ("starts", pa.list_(pa.int32())),
-        ("lengths", pa.list_(pa.int32())),
-        ("texts", pa.list_(pa.string())),
-        (
-            "attributes",
-            pa.list_(
-                pa.struct(
-                    [
-                        ("name", pa.string()),
-                        ("numbers", pa.list_(pa.int32())),
-                        ("values", pa.list_(pa.string())),
-                    ]
-                )
-            ),
-        ),
-    ]
-)
-
 
 @dataclass(frozen=True, slots=True)
 class FlatSlot:
-    """The elements of one slot as Arrow arrays, and the slots below by their tags."""
+    """The elements of one slot as columns, and the slots below by their tags.
 
-    parents: pa.Array
-    starts: pa.Array
-    lengths: pa.Array
-    texts: pa.Array
-    attributes: dict[str, tuple[pa.Array, pa.Array]]
+    `texts` is None where the elements have children instead. Attributes, by their expanded names,
+    have the numbers of the elements that have them, and their values.
+    """
+
+    parents: Numbers
+    starts: Numbers
+    lengths: Numbers
+    texts: pa.StringArray | None
+    attributes: dict[str, tuple[Numbers, pa.StringArray]]
     children: dict[str, FlatSlot]
 
     def __len__(self) -> int:
         return len(self.starts)
 
 
-def stage(root: SlotColumns) -> pa.RecordBatch:
-    """The columns that a shredder filled, one row a slot, parents before their children."""
-    rows = list(_staged(root, [root.tag.id]))
-    arrays = []
-    for index, field in enumerate(STAGED_SLOT):
-        parts = [row[index] for row in rows]
-        if isinstance(parts[0], pa.Array):
-            arrays.append(_list_of(parts))
-        else:
-            arrays.append(pa.array(parts, field.type))
-    return pa.RecordBatch.from_arrays(arrays, schema=STAGED_SLOT)
-
-
-def _staged(slot: SlotColumns, path: list[str]) -> Iterable[tuple[Any, ...]]:
-    attributes = [
-        {"name": name, "numbers": numbers, "values": values}
-        for name, (numbers, values) in slot.attributes.items()
-        if numbers
-    ]
-    has_text = slot.is_leaf or slot.opaque
-    yield (
-        path,
-        _integers(slot.parents),
-        _integers(slot.starts),
-        _integers(slot.lengths),
-        pa.array(slot.texts if has_text else [], pa.string()),
-        attributes,
-    )
-    for tag, child in slot.children.items():
-        if len(child.starts):
-            yield from _staged(child, [*path, tag])
-
-
-def unstage(batch: pa.RecordBatch) -> FlatSlot:
-    """The flat columns that `stage` put down."""
-    slots: dict[tuple[str, ...], FlatSlot] = {}
-    columns = {name: batch.column(name) for name in STAGED_SLOT.names}
-    for row in range(batch.num_rows):
-        path = tuple(columns["path"][row].as_py())
-        attributes = {}
-        for attribute in columns["attributes"][row].values or ():
-            name = expanded_name(attribute["name"].as_py())
+def flat(slot: SlotColumns) -> FlatSlot:
+    """The columns that a shredder filled."""
+    attributes = {}
+    for raw_name, (numbers, values) in slot.attributes.items():
+        if numbers:
+            name = expanded_name(raw_name)
             key = name.clark if name.uri else name.local
-            attributes[key] = attribute["numbers"].values, attribute["values"].values
-        slots[path] = FlatSlot(
-            columns["parents"][row].values,
-            columns["starts"][row].values,
-            columns["lengths"][row].values,
-            columns["texts"][row].values,
-            attributes,
-            {},
-        )
-        if len(path) > 1:
-            slots[path[:-1]].children[path[-1]] = slots[path]
-    return next(iter(slots.values()))
+            attributes[key] = _numbers(numbers), pa.array(values, pa.string())
+    return FlatSlot(
+        _numbers(slot.parents),
+        _numbers(slot.starts),
+        _numbers(slot.lengths),
+        pa.array(slot.texts, pa.string()) if slot.is_leaf or slot.opaque else None,
+        attributes,
+        {tag: flat(child) for tag, child in slot.children.items() if len(child.starts)},
+    )
 
 
 def element_type(slot: Slot) -> pa.StructType:
@@ -145,7 +87,7 @@ def nest(slot: Slot, flat: FlatSlot, raw: Bodies) -> pa.StructArray:
     values that are not known yet.
     """
     size = len(flat)
-    arrays = [flat.starts, flat.lengths]
+    arrays: list[pa.Array] = [column_of(flat.starts), column_of(flat.lengths)]
     if slot.has_text:
         arrays.append(_string_values(flat, raw))
     for attribute in slot.attributes:
@@ -155,29 +97,69 @@ def nest(slot: Slot, flat: FlatSlot, raw: Bodies) -> pa.StructArray:
         field = type.field(len(arrays))
         below = flat.children.get(child.tag)
         if below is None:
-            if child.repeats:
-                offsets = pa.array([0] * (size + 1), pa.int32())
-                empty = pa.array([], field.type.value_type)
-                arrays.append(pa.ListArray.from_arrays(offsets, empty, type=field.type))
-            else:
-                arrays.append(pa.nulls(size, field.type))
+            arrays.append(none_of(field.type, size))
             continue
-        parents = below.parents.to_pylist()
-        elements = nest(child, below, _Through(raw, parents))
+        elements = nest(child, below, _Through(raw, below.parents))
         if child.repeats:
-            counts = [0] * (size + 1)
-            for parent in parents:
-                counts[parent + 1] += 1
-            offsets = pa.array(accumulate(counts), pa.int32())
-            arrays.append(pa.ListArray.from_arrays(offsets, elements, type=field.type))
-        elif len(parents) == size:
-            arrays.append(elements)
+            borders = column_of(borders_of(np.bincount(below.parents, minlength=size)))
+            arrays.append(pa.ListArray.from_arrays(borders, elements, type=field.type))
         else:
-            places: list[int | None] = [None] * size
-            for number, parent in enumerate(parents):
-                places[parent] = number
-            arrays.append(elements.take(pa.array(places, pa.int32())))
+            arrays.append(_placed(elements, below.parents, size))
     return pa.StructArray.from_arrays(arrays, fields=list(type))
+
+
+def conform(array: pa.StructArray, old: Slot, new: Slot) -> pa.StructArray:
+    """Elements nested by one shape, as a wider shape has them: new columns are NULL.
+
+    What was one may have become an array of one; nothing may have become opaque.
+    """
+    if element_type(old) == element_type(new):
+        return array
+    columns: list[pa.Array] = [array.field(START), array.field(LENGTH)]
+    if new.has_text:
+        columns.append(array.field(TEXT))
+    for attribute in new.attributes:
+        known = old.attribute(attribute.name)
+        columns.append(array.field(known.column) if known else pa.nulls(len(array), pa.string()))
+    type = element_type(new)
+    for child in new.children:
+        field_type = type.field(len(columns)).type
+        was = old.child(child.tag)
+        columns.append(
+            none_of(field_type, len(array))
+            if was is None
+            else _conform_child(array.field(was.column), was, child, field_type)
+        )
+    mask = array.is_null() if array.null_count else None
+    return pa.StructArray.from_arrays(columns, fields=list(type), mask=mask)
+
+
+def _conform_child(array: pa.Array, old: Slot, new: Slot, type: pa.DataType) -> pa.Array:
+    if old.repeats:
+        values = conform(array.values, old, new)
+        return pa.ListArray.from_arrays(array.offsets, values, type=type)
+    if not new.repeats:
+        return conform(array, old, new)
+    borders = column_of(borders_of(flags_of(array.is_valid())))
+    values = conform(array.drop_null() if array.null_count else array, old, new)
+    return pa.ListArray.from_arrays(borders, values, type=type)
+
+
+def is_nested_alike(old: Slot, new: Slot) -> bool:
+    """Whether `conform` can make of elements of the old shape those of the new one."""
+    return old.opaque == new.opaque and all(
+        is_nested_alike(child, new_child)
+        for child in old.children
+        if (new_child := new.child(child.tag)) is not None
+    )
+
+
+def none_of(type: pa.DataType, size: int) -> pa.Array:
+    """A column for a slot that no element has: empty arrays where it repeats, else NULLs."""
+    if pa.types.is_list(type):
+        borders = column_of(np.zeros(size + 1, np.int32))
+        return pa.ListArray.from_arrays(borders, pa.array([], type.value_type), type=type)
+    return pa.nulls(size, type)
 
 
 def string_value(element: bytes, declarations: str) -> str:
@@ -191,44 +173,42 @@ class _Through:
     """What the elements of a child slot find at the parents' places."""
 
     values: Bodies
-    parents: list[int]
+    parents: Numbers
 
     def __getitem__(self, number: int) -> tuple[bytes, str]:
-        return self.values[self.parents[number]]
+        return self.values[int(self.parents[number])]
 
 
 def _string_values(flat: FlatSlot, raw: Bodies) -> pa.Array:
     """The string values; those that came before the slot was known to be opaque, made now."""
-    if len(flat.texts) == len(flat) and not flat.texts.null_count:
+    if flat.texts is not None and not flat.texts.null_count:
         return flat.texts
-    values = flat.texts.to_pylist() or [None] * len(flat)
+    values = [None] * len(flat) if flat.texts is None else flat.texts.to_pylist()
     for number, value in enumerate(values):
         if value is None:
-            begin = flat.starts[number].as_py()
+            begin = int(flat.starts[number])
             element, declarations = raw[number]
-            end = begin + flat.lengths[number].as_py()
+            end = begin + int(flat.lengths[number])
             values[number] = string_value(element[begin:end], declarations)
     return pa.array(values, pa.string())
 
 
-def _scattered(attribute: tuple[pa.Array, pa.Array] | None, size: int) -> pa.Array:
+def _scattered(attribute: tuple[Numbers, pa.StringArray] | None, size: int) -> pa.Array:
     """A column with the given values at the given places, and NULL elsewhere."""
     if attribute is None:
         return pa.nulls(size, pa.string())
     numbers, values = attribute
-    if len(numbers) == size:
+    return _placed(values, numbers, size)
+
+
+def _placed(values: pa.Array, places: Numbers, size: int) -> pa.Array:
+    """The values at the given places (each given once, in order), and NULL elsewhere."""
+    if len(values) == size:
         return values
-    places: list[int | None] = [None] * size
-    for index, number in enumerate(numbers.to_pylist()):
-        places[number] = index
-    return values.take(pa.array(places, pa.int32()))
+    indices = np.full(size, -1, np.int32)
+    indices[places] = np.arange(len(places), dtype=np.int32)
+    return taken(values, indices, indices >= 0)
 
 
-def _integers(values: Any) -> pa.Array:
-    return pa.Array.from_buffers(pa.int32(), len(values), [None, pa.py_buffer(values)])
-
-
-def _list_of(parts: list[pa.Array]) -> pa.ListArray:
-    """A list array with one row for each of the arrays."""
-    offsets = pa.array(accumulate(map(len, parts), initial=0), pa.int32())
-    return pa.ListArray.from_arrays(offsets, pa.concat_arrays(parts))
+def _numbers(values: Any) -> Numbers:
+    return np.frombuffer(values, np.int32) if len(values) else np.empty(0, np.int32)

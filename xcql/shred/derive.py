@@ -2,20 +2,35 @@
 
 Everything here is metadata: ids, times, holes. Bodies are looked at only where two fragments of
 one id and validTime differ byte for byte and may still be the same canonically.
+
+An id for which fillers with different validTimes have come, as is so for most ids of most streams,
+has just these versions, and all of them are found together; `history` tells for each of the others
+what its fragments mean.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import NamedTuple
 
-from xcql.model.fragments import Hole
+import numpy as np
+
 from xcql.model.tags import TagStructure
 from xcql.model.time import START
-from xcql.shred.history import Arrival, Version, versions, without_repetitions
-from xcql.shred.places import Filler, Place, Placement, place
+from xcql.shred.arrays import Flags, Ints
+from xcql.shred.arrivals import (
+    BEGINNING,
+    FOREVER,
+    OPERATIONS,
+    REMOVE,
+    REPLACE,
+    Arrivals,
+    instant,
+    microseconds,
+)
+from xcql.shred.history import Arrival, versions, without_repetitions
+from xcql.shred.places import Placement, Versions, place
 
 # Copies of fillers are kept up to this many, or this many times the versions that there are: where
 # parents have many versions the view multiplies them, and a hostile stream does so on purpose
@@ -23,95 +38,155 @@ _COPIES = 200_000
 _COPIES_PER_VERSION = 10
 
 
-class Row(NamedTuple):
-    """A fragment that was accepted, without its body; a `remove` may have no tsid."""
-
-    seq: int
-    tsid: str | None
-    filler: str
-    operation: str
-    valid_time: datetime | None
-    digest: bytes
-    holes: Sequence[Hole]
-
-
 @dataclass(frozen=True, slots=True)
 class Derived:
-    """What `derive` finds; rows are named by their numbers in the order of arrival.
+    """What `derive` finds; rows are those of the arrivals.
 
-    `clashes` are the rows whose id already had another tsid, with that tsid; `repetitions` the
-    rows that change nothing. A kept row without versions counts for no `now`.
+    `clashes` are the rows whose id already had another tsid, with the number of that tag;
+    `repetitions` marks the rows that change nothing. A row without versions counts for no `now`.
     """
 
-    versions: Mapping[int, Sequence[Version]]
+    versions: Versions
     placement: Placement
-    clashes: Mapping[int, str]
-    repetitions: frozenset[int]
+    clashes: Mapping[int, int]
+    repetitions: Flags
 
 
-def derive(structure: TagStructure, rows: Iterable[Row], body_of: Callable[[int], str]) -> Derived:
-    """Versions and places of all fillers, given everything that arrived, in order.
+def derive(structure: TagStructure, arrivals: Arrivals, body_of: Callable[[int], str]) -> Derived:
+    """Versions and places of all fillers, given everything that has arrived.
 
     `body_of` gives the canonical form of a row's element.
     """
-    arrivals: dict[str, list[Row]] = {}
-    tsids: dict[str, str] = {}
-    clashes: dict[int, str] = {}
-    for row in rows:
-        known = tsids.get(row.filler)
-        if known is not None and row.tsid is not None and row.tsid != known:
-            clashes[row.seq] = known
-        elif row.operation == "remove" and row.valid_time is None:
-            # nothing is left of the id, so that it may begin anew, even as another tag
-            arrivals.pop(row.filler, None)
-            tsids.pop(row.filler, None)
-        else:
-            if row.tsid is not None and row.operation != "remove":
-                tsids[row.filler] = row.tsid
-            arrivals.setdefault(row.filler, []).append(row)
+    by_time = np.lexsort([arrivals.times, arrivals.fillers])
+    is_simple = ~_need_history(arrivals, by_time)[arrivals.fillers]
+    simple = by_time[is_simple[by_time]]
+    filler_tags = np.full(len(arrivals.ids), -1)
+    filler_tags[arrivals.fillers[simple]] = arrivals.tags[simple]
+    found = _Found(structure, arrivals, body_of, filler_tags)
+    others = np.flatnonzero(~is_simple)
+    others = others[np.lexsort([arrivals.seqs[others], arrivals.fillers[others]])]
+    borders = np.flatnonzero(np.diff(arrivals.fillers[others])) + 1
+    for rows in np.split(others, borders):
+        if len(rows):
+            found.add(rows.tolist())
 
-    found: dict[int, list[Version]] = {}
-    repetitions: list[int] = []
-    fillers: dict[str, Filler] = {}
-    for id, those in arrivals.items():
-        if id not in tsids:
-            continue
-        tag = structure.by_id(tsids[id])
-        assert tag is not None, "a filler with an unknown tsid is never accepted"
-        by_seq = {row.seq: row for row in those}
+    columns = _simple_versions(structure, arrivals, simple)
+    listed = np.array(found.versions, np.int64).reshape(-1, 6).T
+    rows, *rest = (np.concatenate(pair) for pair in zip(columns, listed, strict=True))
+    order = np.argsort(arrivals.fillers[rows], kind="stable")
+    all_versions = Versions(
+        arrivals.fillers[rows][order], rows[order], *(one[order] for one in rest)
+    )
+    limit = max(_COPIES, _COPIES_PER_VERSION * len(np.unique(rows)))
+    placement = place(structure, arrivals.ids, filler_tags, all_versions, arrivals.holes, limit)
+    repetitions = np.zeros(len(arrivals), np.bool_)
+    repetitions[found.repetitions] = True
+    return Derived(all_versions, placement, found.clashes, repetitions)
 
-        def is_same(one: int, other: int, rows: dict[int, Row] = by_seq) -> bool:
-            return rows[one].digest == rows[other].digest or body_of(one) == body_of(other)
 
-        all_arrivals = [
-            Arrival(row.seq, row.operation, row.valid_time)
-            for row in those
-            if row.valid_time is not None
-        ]
-        kept = without_repetitions(all_arrivals, tag.kind, is_same)
-        if len(kept) < len(all_arrivals):
+def _need_history(arrivals: Arrivals, by_time: Ints) -> Flags:
+    """The ids for which more has come than fillers of one tag with different validTimes."""
+    fillers, times, tags = (
+        column[by_time] for column in (arrivals.fillers, arrivals.times, arrivals.tags)
+    )
+    is_same = fillers[1:] == fillers[:-1]
+    is_same &= (times[1:] == times[:-1]) | (tags[1:] != tags[:-1])
+    is_among_others = np.bincount(arrivals.fillers)[arrivals.fillers] > 1
+    is_special = (arrivals.operations == REMOVE) | (
+        (arrivals.operations == REPLACE) & is_among_others
+    )
+    result = np.zeros(len(arrivals.ids), np.bool_)
+    result[fillers[1:][is_same]] = True
+    result[arrivals.fillers[is_special]] = True
+    return result
+
+
+def _simple_versions(structure: TagStructure, arrivals: Arrivals, rows: Ints) -> list[Ints]:
+    """The versions of the ids that need no history: one for each row, given in order of time.
+
+    The same as `history.versions` would say: row, number, begin, end, since, until.
+    """
+    fillers, times = arrivals.fillers[rows], arrivals.times[rows]
+    following = np.full(len(rows), FOREVER)
+    following[:-1] = np.where(fillers[1:] == fillers[:-1], times[1:], FOREVER)
+    numbers = np.arange(len(rows)) - np.searchsorted(fillers, fillers) + 1
+    kinds = np.array([tag.kind for tag in structure])[arrivals.tags[rows]]
+    is_snapshot, is_event = kinds == "snapshot", kinds == "event"
+    return [
+        rows,
+        np.where(is_snapshot, 1, numbers),
+        np.where(is_snapshot, BEGINNING, times),
+        np.where(is_snapshot, FOREVER, np.where(is_event, times, following)),
+        times,
+        np.where(is_snapshot, following, FOREVER),
+    ]
+
+
+class _Found:
+    """Collects what is found of the ids that need a history."""
+
+    def __init__(
+        self,
+        structure: TagStructure,
+        arrivals: Arrivals,
+        body_of: Callable[[int], str],
+        filler_tags: Ints,
+    ) -> None:
+        self._tags = list(structure)
+        self._arrivals = arrivals
+        self._body_of = body_of
+        self._filler_tags = filler_tags
+        # row, number, and begin, end, since, until in microseconds
+        self.versions: list[tuple[int, int, int, int, int, int]] = []
+        self.clashes: dict[int, int] = {}
+        self.repetitions: list[int] = []
+
+    def add(self, rows: list[int]) -> None:
+        """Look at all rows of one id, in the order of arrival."""
+        arrivals = self._arrivals
+        known = -1
+        alive: list[Arrival] = []
+        for row in rows:
+            tag, operation, time = arrivals.tags[row], arrivals.operations[row], arrivals.times[row]
+            if known >= 0 and tag >= 0 and tag != known:
+                self.clashes[row] = known
+            elif operation == REMOVE and time == FOREVER:
+                # nothing is left of the id, so that it may begin anew, even as another tag
+                known = -1
+                alive = []
+            else:
+                if tag >= 0 and operation != REMOVE:
+                    known = int(tag)
+                alive.append(Arrival(row, OPERATIONS[operation], _instant(int(time))))
+        if known < 0:
+            return
+        self._filler_tags[arrivals.fillers[rows[0]]] = known
+        kind = self._tags[known].kind
+        kept = without_repetitions(alive, kind, self._is_same)
+        if len(kept) < len(alive):
             numbers = {arrival.seq for arrival in kept}
-            repetitions += [seq for seq in by_seq if seq not in numbers]
-        id_versions = versions(kept, tag.kind, is_same)
-        for version in id_versions:
-            found.setdefault(version.seq, []).append(version)
-        fillers[id] = Filler(tag.id, [(one, by_seq[one.seq].holes) for one in id_versions])
-    placement = place(structure, fillers, max(_COPIES, _COPIES_PER_VERSION * len(found)))
-    return Derived(found, placement, clashes, frozenset(repetitions))
+            self.repetitions += [one.seq for one in alive if one.seq not in numbers]
+        self.versions += [
+            (
+                version.seq,
+                version.number,
+                microseconds(version.vt_from),
+                microseconds(version.vt_to),
+                microseconds(version.since),
+                microseconds(version.until),
+            )
+            for version in versions(kept, kind, self._is_same)
+        ]
+
+    def _is_same(self, one: int, other: int) -> bool:
+        digests = self._arrivals.digests
+        return bool(digests[one] == digests[other]) or self._body_of(one) == self._body_of(other)
+
+
+def _instant(time: int) -> datetime:
+    return START if time == BEGINNING else instant(time)
 
 
 def null_if_start(instant: datetime) -> datetime | None:
     """An instant as columns have it: NULL for the beginning of time."""
     return None if instant == START else instant
-
-
-def place_as_dict(place: Place) -> dict[str, object]:
-    """A place as a value of the column `places`."""
-    return {
-        "key": place.key,
-        "parent": place.parent,
-        "vtFrom": null_if_start(place.vt_from),
-        "vtTo": place.vt_to,
-        "since": null_if_start(place.since),
-        "until": place.until,
-    }

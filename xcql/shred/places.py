@@ -1,7 +1,7 @@
 """Where fillers stand in the view: a filler stands once for each way from the root to it.
 
 The view is a tree, so a filler that three versions of its parent refer to stands there three
-times. Each such `Place` has
+times. Each such place has
 
 - a `key`, which orders places as the document does: along the way from the root, for every
   filler the number of the version and the byte offset of the hole, four bytes each. With a
@@ -9,7 +9,7 @@ times. Each such `Place` has
   node's filler, of its parent filler and so on are its beginnings;
 - the latest begin and the earliest end of the lifespans on the way: an interval projection
   reaches the place if and only if `vt_from <= t2` and `vt_to >= t1` (with `vt_to` read as `now`
-  where it is None or later than `now`);
+  where it is FOREVER or later than `now`);
 - `since` and `until`, the `now`s for which all of the way counts (see `history`).
 
 A filler's copies in the view, evaluated at `now`, are its versions that count times its places
@@ -18,110 +18,286 @@ that count. Nothing has to be looked up along the way again.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime
-from typing import NamedTuple
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
 
-from xcql.model.fragments import ROOT_ID, Hole
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from xcql.model.fragments import ROOT_ID
 from xcql.model.tags import TagStructure
-from xcql.model.time import START
-from xcql.shred.history import Version
+from xcql.shred.arrays import Flags, Ints, column_of, numbers_of, ranges, taken
+from xcql.shred.arrivals import BEGINNING, FOREVER, Holes
 
 # the bytes of a key for every filler on the way
 STEP = 8
 
+# the number of the root's tag, for tags are listed in document order
+ROOT_TAG = 0
 
-class Place(NamedTuple):
-    """One place of a filler in the view."""
+# how many ways are looked at together
+_BLOCK = 1 << 20
 
-    key: bytes
-    parent: str | None
-    vt_from: datetime
-    vt_to: datetime | None
-    since: datetime
-    until: datetime | None
+
+@dataclass(frozen=True, slots=True)
+class Versions:
+    """Versions of fillers, sorted by the numbers of these, with the `now`s for which they count.
+
+    `rows` are those of the fragments that they come from; for the rest see `history`.
+    """
+
+    fillers: Ints
+    rows: Ints
+    numbers: Ints
+    vt_from: Ints
+    vt_to: Ints
+    since: Ints
+    until: Ints
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """The places of fillers, sorted by the numbers of these and then as the document has them.
+
+    `parents` are the numbers of the fillers that they stand in, -1 for the root.
+    """
+
+    fillers: Ints
+    keys: pa.BinaryArray
+    parents: Ints
+    vt_from: Ints
+    vt_to: Ints
+    since: Ints
+    until: Ints
+
+    def __len__(self) -> int:
+        return len(self.fillers)
 
     @property
-    def depth(self) -> int:
-        """How many fillers it stands inside."""
-        return len(self.key) // STEP
-
-
-class Filler(NamedTuple):
-    """What placing needs to know of a filler: its tag, and its versions with their holes."""
-
-    tag: str
-    versions: Sequence[tuple[Version, Sequence[Hole]]]
+    def depths(self) -> Ints:
+        """How many fillers each of them stands inside."""
+        return numbers_of(pc.binary_length(self.keys)) // STEP
 
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """The places of every filler that has one; the holes that would have led into themselves.
+    """All places; the holes that would have led into themselves, as (filler, hole's filler).
 
     `complete` is false where the view has more places than can be kept: then no filler has any.
     """
 
-    places: Mapping[str, Sequence[Place]]
-    cycles: frozenset[tuple[str, str]]
+    places: Places
+    cycles: frozenset[tuple[int, int]]
     complete: bool = True
 
 
-class _Way(NamedTuple):
-    """A place, with the ids of the fillers on the way to it."""
+@dataclass(frozen=True, slots=True)
+class _Ways:
+    """Ways that lead to fillers of one depth; `steps` and `inside` have a column for each step."""
 
-    place: Place
-    inside: frozenset[str]
+    fillers: Ints
+    steps: NDArray[np.uint64]
+    inside: Ints
+    vt_from: Ints
+    vt_to: Ints
+    since: Ints
+    until: Ints
+
+    def __len__(self) -> int:
+        return len(self.fillers)
+
+    def take(self, which: Ints | Flags) -> _Ways:
+        return _Ways(*(getattr(self, field.name)[which] for field in fields(self)))
 
 
-def place(structure: TagStructure, fillers: Mapping[str, Filler], limit: int) -> Placement:
+def place(
+    structure: TagStructure,
+    ids: pa.StringArray,
+    filler_tags: Ints,
+    versions: Versions,
+    holes: Holes,
+    limit: int,
+) -> Placement:
     """Every filler's places, from the root down, level by level.
 
-    `limit` is the largest number of copies (places times versions) that are kept.
+    `filler_tags` are the numbers of the fillers' tags, -1 where there is none; `limit` is the
+    largest number of copies (places times versions) that are kept.
     """
-    places: dict[str, list[Place]] = {}
-    cycles: set[tuple[str, str]] = set()
-    fits: dict[tuple[str, str], bool] = {}
+    version_counts = np.bincount(versions.fillers, minlength=len(ids))
+    holes = _that_fit(structure, filler_tags, version_counts, holes)
+    root = int(pc.index(ids, ROOT_ID).as_py())
+    levels: list[_Ways] = []
+    cycles: set[tuple[int, int]] = set()
+    if root >= 0 and filler_tags[root] == ROOT_TAG:
+        one, none = np.zeros(1, np.int64), np.empty((1, 0))
+        levels.append(
+            _Ways(
+                one + root,
+                none.astype(np.uint64),
+                none.astype(np.int64),
+                one + BEGINNING,
+                one + FOREVER,
+                one + BEGINNING,
+                one + FOREVER,
+            )
+        )
     copies = 0
-    frontier: dict[str, list[_Way]] = {}
-    root = fillers.get(ROOT_ID)
-    if root is not None and root.tag == structure.root.id:
-        frontier[ROOT_ID] = [_Way(Place(b"", None, START, None, START, None), frozenset())]
-    while frontier:
-        below: dict[str, list[_Way]] = {}
-        for id, ways in frontier.items():
-            places.setdefault(id, []).extend(way.place for way in ways)
-            for version, holes in fillers[id].versions:
-                for hole in holes:
-                    child = fillers.get(hole.id)
-                    if child is None or not child.versions:
-                        continue
-                    pair = hole.parent, child.tag
-                    if pair not in fits:
-                        fits[pair] = is_declared_inside(structure, *pair)
-                    if not fits[pair]:
-                        continue
-                    step = encode(version.number) + encode(hole.start)
-                    for way in ways:
-                        if hole.id == id or hole.id in way.inside:
-                            cycles.add((id, hole.id))
-                            continue
-                        found = _step(way.place, id, version, step)
-                        if found is not None:
-                            below.setdefault(hole.id, []).append(_Way(found, way.inside | {id}))
-        frontier = {id: _joined(ways) for id, ways in below.items()}
-        copies += sum(len(ways) * len(fillers[id].versions) for id, ways in frontier.items())
+    while levels and len(levels[-1]):
+        below: _Ways | None = None
+        for found in _steps(levels[-1], versions, holes, len(ids), cycles):
+            below = _joined(found if below is None else _both(below, found))
+            if len(below) > _BLOCK + 2 * limit:
+                return Placement(_no_places(), frozenset(cycles), complete=False)
+        if below is None:
+            break
+        copies += int(version_counts[below.fillers].sum())
         if copies > limit:
-            return Placement({}, frozenset(cycles), complete=False)
-    return Placement(
-        {id: sorted(found, key=_by_key) for id, found in places.items()}, frozenset(cycles)
+            return Placement(_no_places(), frozenset(cycles), complete=False)
+        levels.append(below)
+    return Placement(_places(levels), frozenset(cycles))
+
+
+def _that_fit(
+    structure: TagStructure, filler_tags: Ints, version_counts: Ints, holes: Holes
+) -> Holes:
+    """The holes that something fills, of a tag that is declared where they stand."""
+    tags = list(structure)
+    numbers = {tag.id: number for number, tag in enumerate(tags)}
+    pairs = np.array(
+        [
+            number * len(tags) + numbers[child.id]
+            for number, tag in enumerate(tags)
+            for child in structure.children(tag)
+        ],
+        np.int64,
+    )
+    filled = (holes.fillers >= 0) & (holes.tags >= 0) & (version_counts[holes.fillers] > 0)
+    asked = holes.tags * len(tags) + filler_tags[holes.fillers]
+    kept = filled & np.isin(asked, pairs)
+    return Holes(*(getattr(holes, field.name)[kept] for field in fields(holes)))
+
+
+def _steps(
+    ways: _Ways, versions: Versions, holes: Holes, size: int, cycles: set[tuple[int, int]]
+) -> Iterator[_Ways]:
+    """Where the holes of the fillers at the ends of ways lead to, block by block."""
+    version_borders = np.searchsorted(versions.fillers, np.arange(size + 1))
+    way, version = ranges(version_borders[ways.fillers], version_borders[ways.fillers + 1])
+    begins = np.searchsorted(holes.rows, versions.rows[version])
+    ends = np.searchsorted(holes.rows, versions.rows[version], "right")
+    totals = np.cumsum(ends - begins)
+    # each block has some versions with all of their holes
+    borders = np.searchsorted(
+        totals, np.arange(_BLOCK, int(totals[-1]) if len(totals) else 0, _BLOCK)
+    )
+    for block in np.split(np.arange(len(version)), borders):
+        if len(block):
+            of_block, hole = ranges(begins[block], ends[block])
+            number = block[of_block]
+            yield _step(ways.take(way[number]), versions, version[number], holes, hole, cycles)
+
+
+def _step(
+    ways: _Ways,
+    versions: Versions,
+    version: Ints,
+    holes: Holes,
+    hole: Ints,
+    cycles: set[tuple[int, int]],
+) -> _Ways:
+    """The ways, each with one more step: through a hole of a version of the filler at its end."""
+    leads_to = holes.fillers[hole]
+    is_inside = (ways.inside == leads_to[:, None]).any(axis=1) | (ways.fillers == leads_to)
+    if is_inside.any():
+        cycles |= set(
+            zip(ways.fillers[is_inside].tolist(), leads_to[is_inside].tolist(), strict=True)
+        )
+    step = (versions.numbers[version] << 32) | holes.starts[hole]
+    since = np.maximum(ways.since, versions.since[version])
+    until = np.minimum(ways.until, versions.until[version])
+    found = _Ways(
+        leads_to,
+        np.concatenate([ways.steps, step.astype(np.uint64)[:, None]], axis=1),
+        np.concatenate([ways.inside, ways.fillers[:, None]], axis=1),
+        np.maximum(ways.vt_from, versions.vt_from[version]),
+        np.minimum(ways.vt_to, versions.vt_to[version]),
+        since,
+        until,
+    )
+    return found.take(~is_inside & (since < until))
+
+
+def _joined(ways: _Ways) -> _Ways:
+    """The ways with those made one that differ only in adjoining stretches of `now`.
+
+    A root that was sent a thousand times, each time with one more hole at its end, gives the
+    fillers of the old holes one place each, not a thousand.
+    """
+    if len(np.unique(ways.fillers)) == len(ways):
+        return ways
+    same = [ways.fillers, *ways.steps.T, *ways.inside.T, ways.vt_from, ways.vt_to]
+    order = np.lexsort([ways.since, *same])
+    ways = ways.take(order)
+    begins = np.ones(len(ways), np.bool_)
+    begins[1:] = ways.until[:-1] != ways.since[1:]
+    for column in same:
+        sorted_column = column[order]
+        begins[1:] |= sorted_column[1:] != sorted_column[:-1]
+    first = np.flatnonzero(begins)
+    last = np.append(first[1:], len(ways)) - 1
+    joined = ways.take(first)
+    joined.until[:] = ways.until[last]
+    return joined
+
+
+def _both(one: _Ways, other: _Ways) -> _Ways:
+    return _Ways(
+        *(
+            np.concatenate([getattr(one, field.name), getattr(other, field.name)])
+            for field in fields(one)
+        )
     )
 
 
-def is_declared_inside(structure: TagStructure, parent: str, child: str) -> bool:
-    """Whether the tag with the second id is declared as a child of that with the first."""
-    tag = structure.by_id(parent)
-    return tag is not None and any(one.id == child for one in structure.children(tag))
+def _places(levels: list[_Ways]) -> Places:
+    if not levels:
+        return _no_places()
+    columns = [
+        np.concatenate([getattr(ways, name) for ways in levels])
+        for name in ("fillers", "vt_from", "vt_to", "since", "until")
+    ]
+    parents = np.concatenate(
+        [ways.inside[:, -1] if ways.inside.shape[1] else ways.fillers * 0 - 1 for ways in levels]
+    )
+    keys = pa.concat_arrays([_keys(ways.steps) for ways in levels])
+    fillers, since = columns[0], columns[3]
+    if len(np.unique(fillers)) == len(fillers):
+        order = np.argsort(fillers)
+    else:
+        ordered = pa.table([column_of(fillers), keys, column_of(since)], ["filler", "key", "since"])
+        by = [("filler", "ascending"), ("key", "ascending"), ("since", "ascending")]
+        order = numbers_of(pc.sort_indices(ordered, by))
+    fillers, vt_from, vt_to, since, until = (column[order] for column in columns)
+    return Places(fillers, taken(keys, order), parents[order], vt_from, vt_to, since, until)
+
+
+def _keys(steps: NDArray[np.uint64]) -> pa.BinaryArray:
+    count, depth = steps.shape
+    octets = steps.astype(">u8").tobytes()
+    offsets = np.arange(count + 1, dtype=np.int32) * (depth * STEP)
+    return pa.Array.from_buffers(
+        pa.binary(), count, [None, pa.py_buffer(offsets.astype(np.int32)), pa.py_buffer(octets)]
+    )
+
+
+def _no_places() -> Places:
+    none = np.empty(0, np.int64)
+    return Places(none, pa.array([], pa.binary()), none, none, none, none, none)
 
 
 def encode(number: int) -> bytes:
@@ -133,46 +309,3 @@ def encode(number: int) -> bytes:
     True
     """
     return number.to_bytes(4, "big")
-
-
-def _step(place: Place, id: str, version: Version, step: bytes) -> Place | None:
-    """The place that a hole leads to, or None if there is no `now` for which it counts."""
-    since = max(place.since, version.since)
-    until = _earlier(place.until, version.until)
-    if until is not None and since >= until:
-        return None
-    return Place(
-        place.key + step,
-        id,
-        max(place.vt_from, version.vt_from),
-        _earlier(place.vt_to, version.vt_to),
-        since,
-        until,
-    )
-
-
-def _by_key(place: Place) -> tuple[bytes, datetime]:
-    return place.key, place.since
-
-
-def _earlier(one: datetime | None, other: datetime | None) -> datetime | None:
-    if one is None:
-        return other
-    return one if other is None else min(one, other)
-
-
-def _joined(ways: Iterable[_Way]) -> list[_Way]:
-    """The ways with those made one that differ only in adjoining stretches of `now`.
-
-    A root that was sent a thousand times, each time with one more hole at its end, gives the
-    fillers of the old holes one place each, not a thousand.
-    """
-    joined: dict[object, list[_Way]] = {}
-    for way in sorted(ways, key=lambda way: way.place.since):
-        here = way.place
-        same = joined.setdefault((here[:4], way.inside), [])
-        if same and same[-1].place.until == here.since:
-            same[-1] = _Way(same[-1].place._replace(until=here.until), way.inside)
-        else:
-            same.append(way)
-    return [way for same in joined.values() for way in same]

@@ -32,6 +32,16 @@ _REST_OF_TAG = re.compile(rb"""(?:[^"'>]|"[^"]*"|'[^']*')*>""")
 _NOT_BLANK = re.compile(r"[^ \t\r\n]")
 
 
+def is_opaque_by_tag(structure: TagStructure, tag: Tag, depth: int) -> bool:
+    """Whether elements of the tag are not shredded, whatever is in them.
+
+    `depth` is how far they are below the filler's element.
+    """
+    if depth > MAX_SHREDDED_DEPTH:
+        return True
+    return depth > 0 and any(below.id == tag.id for below in structure.descendants(tag))
+
+
 class NotShreddable(Exception):
     """What was given is not one good element of the tag; `model.check` can say why."""
 
@@ -73,7 +83,7 @@ class SlotColumns:
             self.tag.name.local,
             is_leaf=self.is_leaf,
             opaque=self.opaque,
-            repeats=any(map(int.__eq__, self.parents, self.parents[1:])),
+            repeats=self.depth > 0 and any(map(int.__eq__, self.parents, self.parents[1:])),
             spaced=self.spaced,
             commented=self.commented,
             attributes=tuple(
@@ -128,11 +138,7 @@ class Shredder:
 
     def _slot(self, tag: Tag, depth: int) -> SlotColumns:
         is_leaf = not self._structure.children(tag)
-        opaque = depth > MAX_SHREDDED_DEPTH or (depth > 0 and self._is_recursive(tag))
-        return SlotColumns(tag, depth, opaque, is_leaf)
-
-    def _is_recursive(self, tag: Tag) -> bool:
-        return any(below.id == tag.id for below in self._structure.descendants(tag))
+        return SlotColumns(tag, depth, is_opaque_by_tag(self._structure, tag, depth), is_leaf)
 
     def _find(self, slot: SlotColumns, raw_name: str) -> SlotColumns | None:
         """The slot of a child element named as expat says, or None for a hole."""

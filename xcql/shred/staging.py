@@ -1,36 +1,59 @@
 """The first pass of an ingest: a stretch of a fragment file becomes columns on disk.
 
-A file is cut at the borders of its fragments (`plan_chunks`), so that its chunks can be read in
-parallel (`stage_chunk`). What a chunk holds is put down in Arrow files, to be read by the second
-pass when it is known how everything fits together.
+A file is cut at the borders of its fragments, so that its chunks can be read in parallel
+(`stage_chunk`). What a chunk holds is put down in Arrow files, to be read by the second pass when
+it is known how everything fits together.
+
+Where a fragment begins can only be told by reading all that is before it. So a file is first cut
+where fragments seem to begin (`plan_chunks`). If all chunks up to such a place are well-formed, it
+is a border; if one is not, what follows has to be cut with more care (`plan_with_care`).
 """
 
 from __future__ import annotations
 
 import mmap
 import re
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import lru_cache
-from hashlib import blake2b
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
-from xcql.diagnostics import Diagnostic, XcqlError
+from xcql.diagnostics import Diagnostic
 from xcql.model.check import fragment_checker
 from xcql.model.fragments import EndOfStream, Fragment, Hole, Namespaces, Rejected
 from xcql.model.read import fragments_in
-from xcql.model.scan import UNDECLARED, FileHead, Slice, file_head, scan
+from xcql.model.scan import (
+    FRAGMENT_START,
+    UNDECLARED,
+    FileHead,
+    Slice,
+    file_head,
+    is_file_end,
+    scan,
+)
 from xcql.model.tags import TagStructure
-from xcql.model.time import parse_time
-from xcql.shred.columns import stage
+from xcql.shred.columns import flat, nest
 from xcql.shred.derive import null_if_start
+from xcql.shred.flatten import digest_of, plain_tables
 from xcql.shred.namespaces import declarations
+from xcql.shred.plain import read_plainly, read_time
 from xcql.shred.shape import Slot, widen
 from xcql.shred.shredder import NotShreddable, Shredder
-from xcql.shred.tables import ARRIVED, QUARANTINE, REMOVES, write_staged
+from xcql.shred.tables import (
+    ARRIVED,
+    OFFSET,
+    QUARANTINE,
+    REMOVES,
+    RowSource,
+    staged_rows,
+    write_staged,
+)
+from xcql.shred.tokens import is_well_formed
 
 # where a file's root has begun, if it does; more is never looked at for that
 _HEAD_BYTES = 16 << 20
@@ -43,8 +66,6 @@ _PLAIN_START = re.compile(
 )
 _PLAIN_ATTRIBUTE = re.compile(rb'(id|tsid|validTime)="([^"]*)"')
 
-OFFSET = pa.field("offset", pa.int64())
-STAGED_ROWS = pa.schema([*ARRIVED, OFFSET])
 STAGED_REMOVES = pa.schema([*(f for f in REMOVES if f.name != "seq"), OFFSET])
 
 
@@ -52,7 +73,8 @@ STAGED_REMOVES = pa.schema([*(f for f in REMOVES if f.name != "seq"), OFFSET])
 class Chunk:
     """A stretch of a fragment file, from the border of one fragment to that of another.
 
-    `path` is where its bytes are, `file` the name that the user knows it by.
+    `path` is where its bytes are, `file` the name that the user knows it by. It is certain if its
+    borders are known to be such.
     """
 
     path: str
@@ -62,16 +84,15 @@ class Chunk:
     namespaces: Namespaces
     root_end: bytes
     is_last: bool
+    is_certain: bool
 
 
 @dataclass(frozen=True, slots=True)
 class StagedTable:
-    """The fillers of one tsid in one chunk."""
+    """Fillers of one tsid in one chunk."""
 
     tsid: str
-    shape: Slot
-    rows: str
-    slots: str
+    source: RowSource
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,64 +109,116 @@ class StagedChunk:
 def plan_chunks(
     path: str, file: str, mark: int, size: int
 ) -> tuple[list[Chunk], tuple[Rejected, ...]]:
-    """Cut a file in UTF-8 into chunks of about the given size, at the borders of fragments.
+    """Cut a file in UTF-8 into chunks of about the given size, where fragments seem to begin.
 
     `mark` is the length of its byte order mark.
     """
-    with open(path, "rb") as opened:
-        length = opened.seek(0, 2)
-        if length == 0:
+    with _mapped(path) as data:
+        if not data:
             return [], ()
-        with mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as data:
-            head = file_head(data[mark:_HEAD_BYTES], file, mark)
-            borders = [mark + head.begin]
-            for found in scan(data, borders[0]):  # type: ignore[arg-type]
-                if found.start - borders[-1] >= size:
-                    borders.append(found.start)
-            ends = [*borders[1:], length]
-    chunks = [
-        Chunk(path, file, begin, end, head.namespaces, head.root_end, is_last=end == length)
-        for begin, end in zip(borders, ends, strict=True)
+        head = file_head(data[mark:_HEAD_BYTES], file, mark)
+        borders = [mark + head.begin]
+        while following := FRAGMENT_START.search(data, borders[-1] + size):
+            borders.append(following.start())
+        whole = Chunk(
+            path, file, borders[0], len(data), head.namespaces, head.root_end, True, False
+        )
+    return _cut(whole, borders), head.rejected
+
+
+def plan_with_care(rest: Chunk, size: int) -> list[Chunk]:
+    """Cut the rest of a file into chunks of about the given size, at the borders of fragments."""
+    borders = [rest.begin]
+    with _mapped(rest.path) as data:
+        for found in scan(data, rest.begin):  # type: ignore[arg-type]
+            if found.start - borders[-1] >= size:
+                borders.append(found.start)
+        rest = replace(rest, end=len(data), is_last=True, is_certain=True)
+    return _cut(rest, borders)
+
+
+def _cut(whole: Chunk, borders: list[int]) -> list[Chunk]:
+    return [
+        replace(whole, begin=begin, end=end, is_last=end == whole.end)
+        for begin, end in pairwise([*borders, whole.end])
     ]
-    return chunks, head.rejected
 
 
-def stage_chunk(chunk: Chunk, structure: TagStructure, folder: Path) -> StagedChunk:
-    """Read a chunk, shred its fillers, and put the columns down in the (new) folder."""
+@contextmanager
+def _mapped(path: str) -> Iterator[mmap.mmap | bytes]:
+    with open(path, "rb") as opened:
+        if opened.seek(0, 2) == 0:
+            yield b""
+            return
+        with mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as data:
+            yield data
+
+
+def stage_chunk(chunk: Chunk, structure: TagStructure, folder: Path) -> StagedChunk | None:
+    """Read a chunk, shred its fillers, and put the columns down in the (new) folder.
+
+    None if it is not well-formed, and so may not be a chunk at all.
+    """
     folder.mkdir(parents=True)
     with open(chunk.path, "rb") as opened:
         opened.seek(chunk.begin)
         data = opened.read(chunk.end - chunk.begin)
-    staging = _Staging(structure, chunk.namespaces)
     head = FileHead(0, chunk.namespaces, chunk.root_end)
-    records = fragments_in(
-        data,
-        head,
-        staging.check,
-        chunk.file,
-        chunk.begin,
-        is_last=chunk.is_last,
-    )
-    for record in records:
-        staging.take(record)
-    return staging.put_down(folder)
+    end = _content_end(data, head) if chunk.is_last else len(data)
+    is_sound = end is not None and is_well_formed(data[:end], chunk.namespaces)
+    if not is_sound and not chunk.is_certain:
+        return None
+    staging = _Staging(structure, chunk, folder)
+    if not is_sound or not staging.take_plainly(data[:end]):
+        for record in fragments_in(
+            data, head, staging.check, chunk.file, chunk.begin, is_last=chunk.is_last
+        ):
+            staging.take(record)
+    return staging.put_down()
+
+
+def _content_end(data: bytes, head: FileHead) -> int | None:
+    """Where the root's end tag stands in the last bytes of a file."""
+    end = data.rfind(head.root_end)
+    return end if end >= 0 and is_file_end(data[end:], head) else None
 
 
 class _Staging:
     """Collects what a chunk holds."""
 
-    def __init__(self, structure: TagStructure, namespaces: Namespaces) -> None:
+    def __init__(self, structure: TagStructure, chunk: Chunk, folder: Path) -> None:
         self._structure = structure
+        self._chunk = chunk
+        self._folder = folder
         self._check = fragment_checker(structure)
         # an unprefixed <filler> in a default namespace is no filler, and prefixes may be odd
-        self._is_plain = not dict(namespaces).get("")
+        self._is_plain = not dict(chunk.namespaces).get("")
         self._is_default_used = any(tag.name.uri for tag in structure)
         self._shredders: dict[str, Shredder] = {}
         self._rows: dict[str, list[tuple[Any, ...]]] = {}
+        self._tables: list[StagedTable] = []
         self._removes: list[dict[str, Any]] = []
         self._rejected: list[dict[str, Any]] = []
         self._eos: int | None = None
         self._ignored = 0
+
+    def take_plainly(self, data: bytes) -> bool:
+        """Take in all fragments of well-formed content, the plain ones at once; False: none."""
+        chunk = self._chunk
+        text = read_plainly(data, self._structure) if self._is_plain else None
+        if text is None:
+            return False
+        declared = self._declared(chunk.namespaces, b"")
+        for table in plain_tables(text, self._structure, declared, chunk.begin):
+            self._put(table.tsid, table.shape, table.rows)
+        spans = zip(text.begins[text.odd].tolist(), text.ends[text.odd].tolist(), strict=True)
+        for begin, end in spans:
+            where = Slice(begin, end, closed=True)
+            record = self.check(data, where, chunk.namespaces, chunk.file, chunk.begin)
+            if record is not None:
+                assert not isinstance(record, EndOfStream), "a plain text holds none"
+                self.take(record)
+        return True
 
     def check(
         self, data: bytes, where: Slice, namespaces: Namespaces, file: str, skipped: int
@@ -193,26 +266,35 @@ class _Staging:
                 reason = f"malformed: {problem}"
                 self._reject(record.file, record.offset, reason, record.content)
 
-    def put_down(self, folder: Path) -> StagedChunk:
-        tables = []
-        for number, (tsid, shredder) in enumerate(self._shredders.items()):
+    def put_down(self) -> StagedChunk:
+        for tsid, shredder in self._shredders.items():
             rows = self._rows[tsid]
             if not rows:
                 continue
-            rows_path, slots_path = folder / f"{number}.rows", folder / f"{number}.slots"
-            columns = list(zip(*rows, strict=True))
-            arrays = [
-                pa.array(column, field.type)
-                for column, field in zip(columns, STAGED_ROWS, strict=True)
-            ]
-            write_staged(pa.RecordBatch.from_arrays(arrays, schema=STAGED_ROWS), rows_path)
-            write_staged(stage(shredder.root), slots_path)
+            names = [field.name for field in (*ARRIVED, OFFSET)]
+            columns = dict(zip(names, zip(*rows, strict=True), strict=True))
+            arrays = {one.name: pa.array(columns[one.name], one.type) for one in (*ARRIVED, OFFSET)}
             shape = widen(None, shredder.root.shape())
-            tables.append(StagedTable(tsid, shape, str(rows_path), str(slots_path)))
-        removes, rejected = folder / "removes", folder / "rejected"
+            bodies = list(zip(columns["raw"], columns["namespaces"], strict=True))
+            element = nest(shape, flat(shredder.root), bodies)
+            self._put(tsid, shape, staged_rows(element=element, **arrays))
+        removes, rejected = self._folder / "removes", self._folder / "rejected"
         write_staged(pa.Table.from_pylist(self._removes, STAGED_REMOVES), removes)
         write_staged(pa.Table.from_pylist(self._rejected, QUARANTINE), rejected)
-        return StagedChunk(tuple(tables), str(removes), str(rejected), self._eos, self._ignored)
+        return StagedChunk(
+            tuple(self._tables), str(removes), str(rejected), self._eos, self._ignored
+        )
+
+    def _put(self, tsid: str, shape: Slot, rows: pa.RecordBatch) -> None:
+        path = self._folder / f"{len(self._tables)}.rows"
+        write_staged(rows, path)
+        self._tables.append(StagedTable(tsid, RowSource(str(path), shape, is_staged=True)))
+
+    def _declared(self, namespaces: Namespaces, content: bytes) -> str:
+        """The text of the declarations around an element."""
+        if self._is_default_used or namespaces != UNDECLARED:
+            return declarations(namespaces, content, self._is_default_used)
+        return ""
 
     def _take_plain(self, data: bytes, where: Slice, namespaces: Namespaces, skipped: int) -> bool:
         """Take in a fragment that is written as nearly all are, in one pass over its bytes."""
@@ -228,7 +310,7 @@ class _Staging:
         try:
             id = attributes.get(b"id", b"").decode()
             tag = self._structure.by_id(attributes.get(b"tsid", b"").decode())
-            valid_time = _time(attributes.get(b"validTime", b"start").decode())
+            valid_time = read_time(attributes.get(b"validTime", b"start").decode())
         except UnicodeDecodeError:
             return False
         if tag is None or not id or valid_time is None:
@@ -268,19 +350,14 @@ class _Staging:
             assert tag is not None
             shredder = self._shredders[tsid] = Shredder(self._structure, tag)
             self._rows[tsid] = []
-        declared = ""
-        if self._is_default_used or namespaces != UNDECLARED:
-            declared = declarations(namespaces, content, self._is_default_used)
+        declared = self._declared(namespaces, content)
         holes = shredder.add(content, declared)
-        digest = blake2b(content, digest_size=16)
-        if declared:
-            digest.update(declared.encode())
         self._rows[tsid].append(
             (
                 id,
                 operation,
                 null_if_start(valid_time),
-                digest.digest(),
+                digest_of(content, declared.encode()),
                 [_hole(hole) for hole in holes],
                 declared,
                 content,
@@ -299,12 +376,3 @@ def _hole(hole: Hole) -> dict[str, Any]:
         "length": hole.end - hole.start,
         "tag": hole.parent,
     }
-
-
-@lru_cache(maxsize=4096)
-def _time(text: str) -> datetime | None:
-    """A validTime, or None if it cannot be read."""
-    try:
-        return parse_time(text)
-    except XcqlError:
-        return None

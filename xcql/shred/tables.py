@@ -18,12 +18,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from xcql.model.tags import TagStructure
-from xcql.shred.columns import element_type, nest, stage, unstage
-from xcql.shred.shape import Slot, is_layout_kept
+from xcql.shred.arrays import numbers_of, taken
+from xcql.shred.arrivals import HOLES
+from xcql.shred.columns import conform, element_type, flat, is_nested_alike, nest, none_of
+from xcql.shred.shape import Slot
 from xcql.shred.shredder import Shredder
 
 INSTANT = pa.timestamp("us")
@@ -39,16 +42,6 @@ PLACES = pa.list_(
         ]
     )
 )
-HOLES = pa.list_(
-    pa.struct(
-        [
-            ("filler", pa.string()),
-            ("start", pa.int32()),
-            ("length", pa.int32()),
-            ("tag", pa.string()),
-        ]
-    )
-)
 # what a fragment says of itself
 ARRIVED = [
     pa.field("filler", pa.string()),
@@ -59,6 +52,7 @@ ARRIVED = [
     pa.field("namespaces", pa.string()),
     pa.field("raw", pa.binary()),
 ]
+OFFSET = pa.field("offset", pa.int64())
 # what only all fragments together say
 DERIVED = [
     pa.field("seq", pa.int64()),
@@ -107,13 +101,13 @@ _ORDER = [
 class RowSource:
     """Where rows of a table come from: staged by an ingest, or in a file of the table.
 
-    `slots` is the path of the staged columns, None for a file of the table, whose `shape` is
-    that of the table when the file was written or later.
+    `shape` is that of the elements; for a file of the table, that of the table when the file was
+    written or later.
     """
 
     rows: str
-    slots: str | None
-    shape: Slot | None = None
+    shape: Slot
+    is_staged: bool
 
 
 # the columns that are the same in every table
@@ -139,18 +133,11 @@ def write_table(
 ) -> None:
     """Write one Parquet file of a table: rows of the sources, as the plan lists them."""
     parts = [_arrived(structure, tsid, shape, source) for source in sources]
-    begins = [0]
-    for part in parts:
-        begins.append(begins[-1] + part.num_rows)
-    rows = [
-        begins[source] + row
-        for source, row in zip(
-            plan.column("source").to_pylist(), plan.column("row").to_pylist(), strict=True
-        )
-    ]
+    begins = np.cumsum([0, *(part.num_rows for part in parts)])
+    rows = begins[numbers_of(plan.column("source"))] + numbers_of(plan.column("row"))
     table = pa.concat_tables(parts)
-    if rows != list(range(table.num_rows)):
-        table = table.take(pa.array(rows, pa.int64()))
+    if not np.array_equal(rows, np.arange(table.num_rows)):
+        table = taken(table, rows)
     columns = {name: table.column(name) for name in table.column_names}
     columns |= {field.name: plan.column(field.name) for field in DERIVED}
     schema = table_schema(shape)
@@ -167,10 +154,18 @@ def write_table(
     )
 
 
-def write_rows(schema: pa.Schema, rows: Sequence[dict[str, object]], path: Path) -> None:
+def write_rows(rows: pa.Table, path: Path) -> None:
     """Write one Parquet file of a small table: removes, or quarantined fragments."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    pq.write_table(pa.Table.from_pylist(rows, schema), path, compression="zstd", store_schema=False)
+    pq.write_table(rows, path, compression="zstd", store_schema=False)
+
+
+def staged_rows(**columns: pa.Array) -> pa.RecordBatch:
+    """Rows as they are staged: what arrived, where in its file it begins, and its element."""
+    fields = [*ARRIVED, OFFSET, pa.field("element", columns["element"].type)]
+    return pa.RecordBatch.from_arrays(
+        [columns[field.name] for field in fields], schema=pa.schema(fields)
+    )
 
 
 def read_staged(path: str) -> pa.Table:
@@ -186,21 +181,22 @@ def write_staged(batch: pa.RecordBatch | pa.Table, path: Path) -> None:
 
 def _arrived(structure: TagStructure, tsid: str, shape: Slot, source: RowSource) -> pa.Table:
     """What came, of one source, with the elements as the table's shape has them now."""
-    names = [field.name for field in ARRIVED]
-    if source.slots is not None:
-        rows = read_staged(source.rows).select(names).combine_chunks()
-        staged = read_staged(source.slots).to_batches()[0]
-        element = nest(shape, unstage(staged), _Bodies(rows))
-        return rows.append_column("element", element)
-    rows = pq.read_table(source.rows, columns=[*names, "element"], partitioning=None)
-    assert source.shape is not None
+    names = [*(field.name for field in ARRIVED), "element"]
+    if source.is_staged:
+        rows = read_staged(source.rows).select(names)
+    else:
+        rows = pq.read_table(source.rows, columns=names, partitioning=None)
     rows = rows.combine_chunks()
-    if is_layout_kept(source.shape, shape):
-        element = conform(_only_chunk(rows.column("element")), element_type(shape))
+    if is_nested_alike(source.shape, shape):
+        element = _only_chunk(rows.column("element"))
+        if not source.is_staged:
+            # columns that came after it was written
+            element = _with_columns(element, element_type(source.shape))
+        element = conform(element, source.shape, shape)
     else:
         element = _shredded_anew(structure, tsid, shape, rows)
-    rows = rows.select(names).cast(pa.schema(ARRIVED))
-    return rows.append_column("element", element)
+    rows = rows.select(names[:-1]).cast(pa.schema(ARRIVED))
+    return rows.append_column(pa.field("element", element.type), element)
 
 
 def _shredded_anew(
@@ -212,26 +208,24 @@ def _shredded_anew(
     bodies = _Bodies(rows)
     for index in range(rows.num_rows):
         shredder.add(*bodies[index])
-    return nest(shape, unstage(stage(shredder.root)), bodies)
+    return nest(shape, flat(shredder.root), bodies)
 
 
-def conform(array: pa.Array, type: pa.DataType) -> pa.Array:
-    """Elements with the columns that a wider shape of the same layout has; new ones are NULL."""
+def _with_columns(array: pa.Array, type: pa.DataType) -> pa.Array:
+    """The same elements with the columns that their file does not have; these are NULL."""
     if array.type == type:
         return array
     if pa.types.is_list(type):
-        values = conform(array.values, type.value_type)
+        values = _with_columns(array.values, type.value_type)
         return pa.ListArray.from_arrays(array.offsets, values, type=type)
     if not pa.types.is_struct(type):
         return array.cast(type)
-    fields = []
-    for field in type:
-        if array.type.get_field_index(field.name) >= 0:
-            fields.append(conform(array.field(field.name), field.type))
-        elif pa.types.is_list(field.type):
-            fields.append(pa.array([[]] * len(array), field.type))
-        else:
-            fields.append(pa.nulls(len(array), field.type))
+    fields = [
+        _with_columns(array.field(field.name), field.type)
+        if array.type.get_field_index(field.name) >= 0
+        else none_of(field.type, len(array))
+        for field in type
+    ]
     mask = array.is_null() if array.null_count else None
     return pa.StructArray.from_arrays(fields, fields=list(type), mask=mask)
 

@@ -17,23 +17,34 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from xcql.diagnostics import Diagnostic, XcqlError, error, warning
 from xcql.model.tags import TagStructure
-from xcql.shred.derive import Derived, Row, derive, null_if_start
+from xcql.shred.arrays import Flags, Ints, column_of, numbers_of, taken
+from xcql.shred.arrivals import FOREVER, OPERATIONS
+from xcql.shred.derive import Derived
 from xcql.shred.shape import Slot, widen
-from xcql.shred.staging import Chunk, StagedChunk, plan_chunks, stage_chunk
-from xcql.shred.tables import QUARANTINE, REMOVES, RowSource, read_staged, write_rows
+from xcql.shred.staging import (
+    STAGED_REMOVES,
+    Chunk,
+    StagedChunk,
+    plan_chunks,
+    plan_with_care,
+    stage_chunk,
+)
+from xcql.shred.tables import QUARANTINE, REMOVES, read_staged, write_rows
 from xcql_runtime.store.commit import read_state, sync_files, write_state, writing
 from xcql_runtime.store.inputs import Input, content_digest, find_files, make_ready
 from xcql_runtime.store.rows import (
-    SourceRows,
-    canonical_bodies,
-    remove_row,
-    staged_rows,
+    LIGHT,
+    Source,
+    StreamRows,
+    derive_rows,
     stored_removes,
     stored_rows,
+    stream_rows,
 )
 from xcql_runtime.store.state import DataFile, State, Stream
 from xcql_runtime.store.write import WORTH_A_JOB, Job, new_path, write_tables
@@ -133,33 +144,32 @@ def _ingest(
 
     batch = _first_pass(job, stream, inputs)
     rejected += batch.rejected
-    stored = list(stored_rows(job.store, stream))
-    sources = [*stored, *batch.sources]
-    rows = {row.seq: row for source in sources for row in source.rows if row is not None}
-    rows |= {row.seq: row for row in stored_removes(job.store, stream)}
-    rows |= {row.seq: row for row in batch.removes}
-    in_order = [rows[seq] for seq in sorted(rows)]
-    derived = derive(stream.tags, in_order, canonical_bodies(sources))
-    rejected += _clashes(batch, derived)
-    removes = [row for row in batch.removes if row.seq not in derived.clashes]
-    rejected += _cycles(batch, derived)
+    parts = [*stored_rows(job.store, stream), *batch.sources]
+    all_removes = pa.concat_tables([stored_removes(job.store, stream), batch.removes])
+    rows = stream_rows(stream.tags, parts, all_removes)
+    arrivals = rows.arrivals
+    derived = derive_rows(rows)
+    is_new = arrivals.seqs >= batch.first_seq
+    rejected += _clashes(batch, rows, derived)
+    rejected += _cycles(batch, rows, derived, is_new)
     if strict and rejected:
         raise _strict_error(rejected)
-    for source in batch.sources:
-        source.rows[:] = [
-            None
-            if row is None or row.seq in derived.clashes or row.seq in derived.repetitions
-            else row
-            for row in source.rows
-        ]
-
-    tables = write_tables(job, stream, stored, batch.sources, batch.shapes, derived)
+    is_clash = np.zeros(len(arrivals), np.bool_)
+    is_clash[list(derived.clashes)] = True
+    is_fresh_repetition = is_new & derived.repetitions
+    dropped = (is_clash & is_new) | is_fresh_repetition
+    tables = write_tables(job, stream, rows, derived, batch.shapes, dropped)
+    removes = taken(
+        batch.removes, np.flatnonzero(~is_clash[len(arrivals) - batch.removes.num_rows :])
+    )
     after = replace(
         stream,
         tables=tables,
-        removes=stream.removes + _write_removes(job, stream, removes),
+        removes=stream.removes + _write_small(job, stream, "removes", removes),
         quarantine=stream.quarantine
-        + _write_small(job, stream, "quarantine", QUARANTINE, rejected),
+        + _write_small(
+            job, stream, "quarantine", pa.Table.from_pylist(rejected, schema=QUARANTINE)
+        ),
         contents=frozenset(known),
         batches=stream.batches + 1,
         placed=derived.placement.complete,
@@ -169,10 +179,7 @@ def _ingest(
     new_state = state.with_stream(after)
     write_state(job.store, new_state)
 
-    new_rows = [row for source in batch.sources for row in source.rows if row is not None]
-    fresh = {seq for seq in derived.repetitions if seq >= batch.first_seq}
-    accepted = Counter(row.operation for row in [*new_rows, *removes])
-    accepted += Counter(rows[seq].operation for seq in fresh if rows[seq].operation != "remove")
+    accepted = Counter(OPERATIONS[one] for one in arrivals.operations[is_new & ~is_clash].tolist())
     warnings = list(batch.warnings)
     if not derived.placement.complete:
         warnings.append(_too_many_places(stream))
@@ -180,7 +187,7 @@ def _ingest(
         stream.name,
         new_state.number,
         dict(sorted(accepted.items())),
-        len(fresh),
+        int(is_fresh_repetition.sum()),
         dict(sorted(Counter(one["reason"].partition(":")[0] for one in rejected).items())),
         tuple(skipped),
         tuple(warnings),
@@ -189,20 +196,28 @@ def _ingest(
 
 @dataclass(frozen=True, slots=True)
 class _Batch:
-    """What the first pass found; `places` says where a row stands: file and offset."""
+    """What the first pass found; `files` and `offsets` say where the rows stand, by their seqs."""
 
     first_seq: int
-    sources: list[SourceRows]
-    removes: list[Row]
+    sources: list[Source]
+    removes: pa.Table
     rejected: list[dict[str, Any]]
     warnings: list[Diagnostic]
     shapes: dict[str, Slot]
-    places: dict[int, tuple[str, int]]
+    names: list[str]
+    files: Ints
+    offsets: Ints
+
+    def place_of(self, seq: int) -> tuple[str, int]:
+        """The file in which a fragment stands, and where."""
+        number = seq - self.first_seq
+        return self.names[self.files[number]], int(self.offsets[number])
 
 
-def _stage(piece: tuple[Chunk, TagStructure, str]) -> StagedChunk:
+def _stage(piece: tuple[Chunk, TagStructure, str]) -> StagedChunk | None:
     chunk, structure, folder = piece
-    return stage_chunk(chunk, structure, Path(folder))
+    # Spark may try a piece again, or twice at once
+    return stage_chunk(chunk, structure, Path(folder) / uuid.uuid4().hex)
 
 
 def _first_pass(job: Job, stream: Stream, inputs: Sequence[Input]) -> _Batch:
@@ -217,65 +232,74 @@ def _first_pass(job: Job, stream: Stream, inputs: Sequence[Input]) -> _Batch:
             _rejection(bad.file, bad.offset, f"{bad.kind}: {bad.reason}", bad.raw)
             for bad in refused
         ]
-    pieces = [
-        (chunk, stream.tags, str(job.folder / f"chunk{number}"))
-        for number, chunk in enumerate(chunks)
-    ]
+    staged: list[tuple[Chunk, StagedChunk]] = []
     run = job.run if total > WORTH_A_JOB else run_here
-    staged: list[StagedChunk] = run(_stage, pieces)
+    while chunks:
+        pieces = [(chunk, stream.tags, str(job.folder)) for chunk in chunks]
+        results: list[StagedChunk | None] = run(_stage, pieces)
+        again: dict[str, Chunk] = {}
+        for chunk, result in zip(chunks, results, strict=True):
+            if result is None:
+                again.setdefault(chunk.file, chunk)
+            elif chunk.file not in again:
+                staged.append((chunk, result))
+        chunks = [one for rest in again.values() for one in plan_with_care(rest, size)]
 
     ends: dict[str, int] = {}
     ignored: Counter[str] = Counter()
-    for chunk, found_in in zip(chunks, staged, strict=True):
+    for chunk, found_in in staged:
         if found_in.eos is not None and chunk.file not in ends:
             ends[chunk.file] = found_in.eos
             ignored[chunk.file] = found_in.ignored
 
-    def counts(file: str, offset: int) -> bool:
-        if file in ends and offset > ends[file]:
-            ignored[file] += 1
-            return False
-        return True
+    def that_count(file: str, found: pa.Table) -> Ints:
+        """The numbers of the rows that do not stand behind the end of the stream."""
+        counts = numbers_of(found.column("offset")) <= ends.get(file, FOREVER)
+        ignored[file] += int((~counts).sum())
+        return np.flatnonzero(counts)
 
-    # every fragment by where it stands: (file's number, offset), which is the order of arrival
+    # every fragment by where it stands: file and offset give the order of arrival
     order = {one.name: number for number, one in enumerate(inputs)}
-    found_rows: list[tuple[int, int, int, Any]] = []
-    sources: list[SourceRows] = []
+    sources: list[Source] = []
     shapes: dict[str, Slot] = {}
-    for chunk, found_in in zip(chunks, staged, strict=True):
-        number = order[chunk.file]
+    removes: list[pa.Table] = [STAGED_REMOVES.empty_table()]
+    file_numbers: list[Ints] = []
+    for chunk, found_in in staged:
         for table in found_in.tables:
-            source = RowSource(table.rows, table.slots)
-            found_here = staged_rows(table.tsid, source)
-            rows: list[Row | None] = [None] * len(found_here)
-            size = os.path.getsize(table.rows)
-            sources.append(SourceRows(table.tsid, source, rows, None, None, size))
-            shapes[table.tsid] = widen(shapes.get(table.tsid), table.shape)
-            found_rows += [
-                (number, offset, index, (rows, row))
-                for index, (offset, row) in enumerate(found_here)
-                if counts(chunk.file, offset)
-            ]
-        for index, row in enumerate(read_staged(found_in.removes).to_pylist()):
-            if counts(chunk.file, row["offset"]):
-                found_rows.append((number, row["offset"], index, row))
-        rejected += [
-            row
-            for row in read_staged(found_in.rejected).to_pylist()
-            if counts(row["file"], row["offset"])
-        ]
-    found_rows.sort(key=lambda found: found[:2])
+            light = read_staged(table.source.rows).select([*LIGHT, "offset"])
+            numbers = that_count(chunk.file, light)
+            if len(numbers) < light.num_rows:
+                light = taken(light, numbers)
+            size = os.path.getsize(table.source.rows)
+            sources.append(Source(table.tsid, table.source, numbers, light, size))
+            shapes[table.tsid] = widen(shapes.get(table.tsid), table.source.shape)
+            file_numbers.append(np.full(len(numbers), order[chunk.file]))
+    for chunk, found_in in staged:
+        found = read_staged(found_in.removes)
+        removes.append(taken(found, that_count(chunk.file, found)))
+        file_numbers.append(np.full(removes[-1].num_rows, order[chunk.file]))
+        refused = read_staged(found_in.rejected)
+        rejected += taken(refused, that_count(chunk.file, refused)).to_pylist()
 
+    all_removes = pa.concat_tables(removes)
     first_seq = (stream.batches + 1) << 40
-    removes = []
-    places = {}
-    for seq, (number, offset, index, found) in enumerate(found_rows, first_seq):
-        places[seq] = inputs[number].name, offset
-        if isinstance(found, dict):
-            removes.append(remove_row(seq, found))
-        else:
-            rows, row = found
-            rows[index] = row._replace(seq=seq)
+    tables = [*(source.light for source in sources), all_removes]
+    offsets = np.concatenate([numbers_of(table.column("offset")) for table in tables])
+    files = np.concatenate([*file_numbers, np.empty(0, np.int64)])
+    by_place = np.lexsort([offsets, files])
+    seqs = np.empty(len(offsets), np.int64)
+    seqs[by_place] = np.arange(first_seq, first_seq + len(offsets))
+    numbered = [
+        table.drop_columns("offset").append_column("seq", column_of(part))
+        for table, part in zip(
+            tables,
+            np.split(seqs, np.cumsum([table.num_rows for table in tables])[:-1]),
+            strict=True,
+        )
+    ]
+    sources = [
+        replace(source, light=light) for source, light in zip(sources, numbered[:-1], strict=True)
+    ]
     warnings = [
         warning(
             "XCQL0301",
@@ -285,44 +309,60 @@ def _first_pass(job: Job, stream: Stream, inputs: Sequence[Input]) -> _Batch:
         for file, count in ignored.items()
         if count
     ]
-    return _Batch(first_seq, sources, removes, rejected, warnings, shapes, places)
+    return _Batch(
+        first_seq,
+        sources,
+        numbered[-1].select(REMOVES.names),
+        rejected,
+        warnings,
+        shapes,
+        [one.name for one in inputs],
+        files[by_place],
+        offsets[by_place],
+    )
 
 
-def _clashes(batch: _Batch, derived: Derived) -> list[dict[str, Any]]:
+def _clashes(batch: _Batch, rows: StreamRows, derived: Derived) -> list[dict[str, Any]]:
     """The new rows whose id belongs to another tag, as rejections."""
     result = []
-    for source in batch.sources:
-        for index, row in enumerate(source.rows):
-            if row is not None and row.seq in derived.clashes:
-                raw = read_staged(source.source.rows).column("raw")[index].as_py()
-                result.append(_clash(batch, derived, row, raw))
-    result += [_clash(batch, derived, row) for row in batch.removes if row.seq in derived.clashes]
+    tags = list(rows.structure)
+    arrivals = rows.arrivals
+    for row, tag in derived.clashes.items():
+        seq = int(arrivals.seqs[row])
+        if seq < batch.first_seq:
+            continue
+        raw, part = b"", rows.sources[row]
+        if part >= 0:
+            bodies = read_staged(rows.parts[part].source.rows).column("raw")
+            raw = bodies[int(rows.numbers[row])].as_py()
+        reason = (
+            f"tag conflict: the id '{arrivals.ids[arrivals.fillers[row]]}' belongs to tag"
+            f" {tags[tag].id}, and this {OPERATIONS[arrivals.operations[row]]} is of tag"
+            f" {tags[arrivals.tags[row]].id}"
+        )
+        result.append(_rejection(*batch.place_of(seq), reason, raw))
     return result
 
 
-def _clash(batch: _Batch, derived: Derived, row: Row, raw: bytes = b"") -> dict[str, Any]:
-    reason = (
-        f"tag conflict: the id '{row.filler}' belongs to tag {derived.clashes[row.seq]}, and this"
-        f" {row.operation} is of tag {row.tsid}"
-    )
-    return _rejection(*batch.places[row.seq], reason, raw)
-
-
-def _cycles(batch: _Batch, derived: Derived) -> list[dict[str, Any]]:
+def _cycles(
+    batch: _Batch, rows: StreamRows, derived: Derived, is_new: Flags
+) -> list[dict[str, Any]]:
     """The new rows with a hole that leads back into them; they are kept, and the hole is empty."""
     result = []
+    arrivals = rows.arrivals
+    holes = arrivals.holes
     if derived.placement.cycles:
-        for source in batch.sources:
-            for row in source.rows:
-                if row is None:
-                    continue
-                for hole in row.holes:
-                    if (row.filler, hole.id) in derived.placement.cycles:
-                        reason = (
-                            f"cycle: the hole {hole.id} in filler {row.filler} names a filler that"
-                            " it stands inside; the filler is kept, and the hole is empty"
-                        )
-                        result.append(_rejection(*batch.places[row.seq], reason, b""))
+        for hole in np.flatnonzero(is_new[holes.rows]).tolist():
+            row = holes.rows[hole]
+            pair = int(arrivals.fillers[row]), int(holes.fillers[hole])
+            if pair in derived.placement.cycles:
+                outer, inner = (arrivals.ids[number] for number in pair)
+                reason = (
+                    f"cycle: the hole {inner} in filler {outer} names a filler that"
+                    " it stands inside; the filler is kept, and the hole is empty"
+                )
+                place = batch.place_of(int(arrivals.seqs[row]))
+                result.append(_rejection(*place, reason, b""))
     return result
 
 
@@ -352,25 +392,9 @@ def _too_many_places(stream: Stream) -> Diagnostic:
     )
 
 
-def _write_removes(job: Job, stream: Stream, removes: Sequence[Row]) -> tuple[DataFile, ...]:
-    rows = [
-        {
-            "filler": row.filler,
-            "seq": row.seq,
-            "tsid": row.tsid,
-            "isTimed": row.valid_time is not None,
-            "validTime": null_if_start(row.valid_time) if row.valid_time is not None else None,
-        }
-        for row in removes
-    ]
-    return _write_small(job, stream, "removes", REMOVES, rows)
-
-
-def _write_small(
-    job: Job, stream: Stream, folder: str, schema: pa.Schema, rows: Sequence[dict[str, Any]]
-) -> tuple[DataFile, ...]:
-    if not rows:
+def _write_small(job: Job, stream: Stream, folder: str, rows: pa.Table) -> tuple[DataFile, ...]:
+    if not rows.num_rows:
         return ()
     path = new_path(stream, folder)
-    write_rows(schema, rows, job.store / path)
-    return (DataFile(path, len(rows), (job.store / path).stat().st_size),)
+    write_rows(rows, job.store / path)
+    return (DataFile(path, rows.num_rows, (job.store / path).stat().st_size),)

@@ -8,21 +8,23 @@ pieces are handed over one by one, in document order.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from datetime import datetime
 from functools import reduce
 from pathlib import Path
 
+import numpy as np
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import broadcast, expr, regexp_extract, regexp_replace
 
 from xcql.diagnostics import error
-from xcql.model.fragments import Hole
 from xcql.model.tags import TagKind
 from xcql.model.time import START
+from xcql.shred.arrays import ranges, taken
+from xcql.shred.arrivals import gather, microseconds
 from xcql.shred.history import Version
-from xcql.shred.places import STEP, Filler, place
-from xcql.shred.tables import COMMON
+from xcql.shred.places import STEP, Versions, place
+from xcql.shred.tables import COMMON, REMOVES
 from xcql_runtime.store.frames import counts_at, files_frame, instant
 from xcql_runtime.store.rows import stored_rows
 from xcql_runtime.store.state import DataFile, Stream
@@ -161,15 +163,19 @@ def places_for(
 
     A view with too many copies to be kept may have few at any instant.
     """
-    fillers: dict[str, tuple[str, list[tuple[Version, Sequence[Hole]]]]] = {}
-    for source in stored_rows(store, stream):
-        tag = stream.tags.by_id(source.tsid)
+    parts = list(stored_rows(store, stream))
+    arrivals = gather(
+        stream.tags, [(part.tsid, part.light) for part in parts], REMOVES.empty_table()
+    )
+    row_of = {seq: row for row, seq in enumerate(arrivals.seqs.tolist())}
+    shown: list[tuple[int, ...]] = []
+    for part in parts:
+        tag = stream.tags.by_id(part.tsid)
         assert tag is not None
-        assert source.derived is not None
-        for row, values in zip(source.rows, source.derived.to_pylist(), strict=True):
-            assert row is not None
+        assert part.derived is not None
+        for values in part.derived.to_pylist():
             version = Version(
-                row.seq,
+                values["seq"],
                 values["number"],
                 values["vtFrom"] or START,
                 values["vtTo"],
@@ -177,25 +183,30 @@ def places_for(
                 values["until"],
             )
             if version.counts_at(now) and (at is None or _was_valid(version, tag.kind, now, at)):
-                found = fillers.setdefault(row.filler, (tag.id, []))
-                found[1].append((version, row.holes))
-    sorted_fillers = {
-        id: Filler(tag_id, sorted(versions, key=lambda one: one[0].number))
-        for id, (tag_id, versions) in fillers.items()
-    }
-    placement = place(stream.tags, sorted_fillers, _MAX_COPIES)
+                row = row_of[version.seq]
+                times = map(microseconds, version[2:])
+                shown.append((int(arrivals.fillers[row]), row, version.number, *times))
+    shown.sort()
+    versions = Versions(*np.array(shown, np.int64).reshape(-1, 7).T)
+    filler_tags = np.full(len(arrivals.ids), -1)
+    filler_tags[versions.fillers] = arrivals.tags[versions.rows]
+    placement = place(stream.tags, arrivals.ids, filler_tags, versions, arrivals.holes, _MAX_COPIES)
     if not placement.complete:
         raise error(
             "XCQL0318",
             f"the view of '{stream.name}' has more than {_MAX_COPIES:,} copies of fillers",
             hints=["ask for the document at an instant, or query the stream"],
         )
-    rows = [
-        (version.seq, one.key)
-        for id, places in placement.places.items()
-        for one in places
-        for version, _ in sorted_fillers[id].versions
-    ]
+    borders = np.searchsorted(versions.fillers, np.arange(len(arrivals.ids) + 1))
+    fillers = placement.places.fillers
+    place_numbers, version_numbers = ranges(borders[fillers], borders[fillers + 1])
+    rows = list(
+        zip(
+            arrivals.seqs[versions.rows[version_numbers]].tolist(),
+            taken(placement.places.keys, place_numbers).to_pylist(),
+            strict=True,
+        )
+    )
     deepest = max((len(key) // STEP for _, key in rows), default=-1)
     return spark.createDataFrame(rows, "seq long, key binary"), deepest
 

@@ -5,16 +5,15 @@ from __future__ import annotations
 import os
 import shutil
 import uuid
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from xcql.diagnostics import error
-from xcql.shred.derive import Derived, derive
 from xcql.shred.tables import QUARANTINE, REMOVES, table_schema
 from xcql_runtime.store.commit import (
     forget_old_commits,
@@ -24,11 +23,12 @@ from xcql_runtime.store.commit import (
     writing,
 )
 from xcql_runtime.store.rows import (
-    SourceRows,
-    canonical_bodies,
-    is_unchanged,
+    DerivedRows,
+    StreamRows,
+    derive_rows,
     stored_removes,
     stored_rows,
+    stream_rows,
 )
 from xcql_runtime.store.state import DataFile, State, Stream, renumbered
 from xcql_runtime.store.write import Job, new_path, write_tables
@@ -66,16 +66,21 @@ class StoreInfo:
     streams: tuple[StreamInfo, ...]
 
     def __str__(self) -> str:
-        lines = [f"commit {self.commit}, {len(self.streams)} streams"]
+        lines = [f"commit {self.commit}, {_counted(len(self.streams), 'stream')}"]
         for stream in self.streams:
-            counts = f"{stream.batches} batches, {stream.quarantined} quarantined"
-            lines.append(f"stream '{stream.name}': {counts}")
+            batches = _counted(stream.batches, "batch", "batches")
+            lines.append(f"stream '{stream.name}': {batches}, {stream.quarantined:,} quarantined")
             lines += [
-                f"  {table.path}  {table.kind}, tsid {table.tsid}: {table.rows} rows,"
-                f" {table.files} files, {table.bytes:,} bytes"
+                f"  {table.path}  {table.kind}, tsid {table.tsid}: {_counted(table.rows, 'row')},"
+                f" {_counted(table.files, 'file')}, {_counted(table.bytes, 'byte')}"
                 for table in stream.tables
             ]
         return "\n".join(lines)
+
+
+def _counted(count: int, one: str, many: str = "") -> str:
+    """A number of things in words."""
+    return f"{count:,} {one if count == 1 else many or one + 's'}"
 
 
 def info(store: Path) -> StoreInfo:
@@ -109,13 +114,12 @@ def verify(store: Path) -> list[str]:
         broken = list(_broken_files(store, stream))
         problems += broken
         if not broken:
-            stored = list(stored_rows(store, stream))
-            derived = _derive(store, stream, stored)
-            fillers = {row.seq: row.filler for source in stored for row in source.rows if row}
+            rows = _all_rows(store, stream)
+            derived_rows = DerivedRows(rows, derive_rows(rows))
             problems += [
-                f"{source.source.rows}: its versions and places are not what the fragments say"
-                for source in stored
-                if not is_unchanged(source, fillers, derived)
+                f"{part.source.rows}: its versions and places are not what the fragments say"
+                for number, part in enumerate(rows.parts)
+                if not derived_rows.is_unchanged(number)
             ]
     return problems
 
@@ -173,15 +177,10 @@ def _state_of(store: Path) -> State:
 
 
 def _compacted(job: Job, stream: Stream) -> Stream:
-    stored = list(stored_rows(job.store, stream))
-    files = Counter(source.tsid for source in stored)
-    scattered = [source for source in stored if files[source.tsid] > 1]
-    derived = _derive(job.store, stream, stored)
-    anew = replace(stream, tables={tsid: t for tsid, t in stream.tables.items() if files[tsid] > 1})
-    tables = {
-        **stream.tables,
-        **write_tables(job, anew, scattered, [], {}, derived, all_anew=True),
-    }
+    rows = _all_rows(job.store, stream)
+    scattered = [tsid for tsid, table in stream.tables.items() if len(table.files) > 1]
+    nothing = np.zeros(len(rows.arrivals), np.bool_)
+    tables = write_tables(job, stream, rows, derive_rows(rows), {}, nothing, anew=scattered)
     return replace(
         stream,
         tables=tables,
@@ -203,11 +202,9 @@ def _joined(
     return (DataFile(path, rows.num_rows, os.path.getsize(job.store / path)),)
 
 
-def _derive(store: Path, stream: Stream, stored: Sequence[SourceRows]) -> Derived:
-    rows = {row.seq: row for source in stored for row in source.rows if row is not None}
-    rows |= {row.seq: row for row in stored_removes(store, stream)}
-    in_order = [rows[seq] for seq in sorted(rows)]
-    return derive(stream.tags, in_order, canonical_bodies(stored))
+def _all_rows(store: Path, stream: Stream) -> StreamRows:
+    parts = list(stored_rows(store, stream))
+    return stream_rows(stream.tags, parts, stored_removes(store, stream))
 
 
 def _broken_files(store: Path, stream: Stream) -> Iterator[str]:

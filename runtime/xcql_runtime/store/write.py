@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
+import pyarrow as pa
+
 from xcql.model.tags import TagStructure
+from xcql.shred.arrays import Flags, Ints, column_of, ranges
 from xcql.shred.derive import Derived
 from xcql.shred.shape import Slot, is_layout_kept, widen
-from xcql.shred.tables import RowSource, read_staged, write_staged, write_table
-from xcql_runtime.store.rows import SourceRows, WritePlan, is_unchanged
+from xcql.shred.tables import WRITE_PLAN, RowSource, read_staged, write_staged, write_table
+from xcql_runtime.store.rows import DerivedRows, StreamRows
 from xcql_runtime.store.state import DataFile, Stream, Table, folder_name
 from xcql_runtime.workers import Run, run_here
 
@@ -32,6 +36,19 @@ class Job:
 
 
 @dataclass(frozen=True, slots=True)
+class _Plan:
+    """A file to be: all rows that some sources of one table have."""
+
+    tsid: str
+    shape: Slot
+    parts: list[int]
+
+    def size(self, rows: StreamRows) -> int:
+        """In bytes, about."""
+        return sum(rows.parts[part].size for part in self.parts)
+
+
+@dataclass(frozen=True, slots=True)
 class _Write:
     """One file to be written; picklable."""
 
@@ -46,19 +63,20 @@ class _Write:
 def write_tables(
     job: Job,
     stream: Stream,
-    stored: Sequence[SourceRows],
-    staged: Sequence[SourceRows],
-    shapes: Mapping[str, Slot],
+    rows: StreamRows,
     derived: Derived,
-    all_anew: bool = False,
+    shapes: Mapping[str, Slot],
+    dropped: Flags,
+    anew: Collection[str] = (),
 ) -> dict[str, Table]:
     """Write the staged rows, and the stored files whose rows have changed; the tables after that.
 
-    `shapes` are those of the staged rows, by tsid.
+    `shapes` are those of the staged rows, by tsid; `dropped` marks the rows that are not kept. The
+    tables with the tsids in `anew` are written anew as a whole.
     """
-    fillers = {row.seq: row.filler for source in (*stored, *staged) for row in source.rows if row}
+    derived_rows = DerivedRows(rows, derived)
     tables: dict[str, Table] = {}
-    plans: list[WritePlan] = []
+    plans: list[_Plan] = []
     for tsid in dict.fromkeys([*stream.tables, *shapes]):
         old = stream.tables.get(tsid)
         if tsid in shapes:
@@ -66,39 +84,47 @@ def write_tables(
         else:
             assert old is not None
             shape = old.shape
-        is_kept = old is None or (not all_anew and is_layout_kept(old.shape, shape))
+        is_kept = tsid not in anew and (old is None or is_layout_kept(old.shape, shape))
         kept: list[DataFile] = []
-        plan = WritePlan(tsid, shape)
-        most_places, depths = 0, set[int]()
-        for source in (*stored, *staged):
-            if source.tsid != tsid:
-                continue
-            for row in source.rows:
-                if row is not None and (places := derived.placement.places.get(row.filler)):
-                    most_places = max(most_places, len(places))
-                    depths.update(place.depth for place in places)
-            if source.file is not None and is_kept and is_unchanged(source, fillers, derived):
+        plan = _Plan(tsid, shape, [])
+        parts = [number for number, part in enumerate(rows.parts) if part.tsid == tsid]
+        for part in parts:
+            source = rows.parts[part]
+            if source.file is not None and is_kept and derived_rows.is_unchanged(part):
                 kept.append(source.file)
                 continue
-            if plan.entries and plan.size + source.size > _FILE_BYTES:
+            if plan.parts and plan.size(rows) + source.size > _FILE_BYTES:
                 plans.append(plan)
-                plan = WritePlan(tsid, shape)
-            plan.add(source, derived)
-        if plan.entries:
+                plan = _Plan(tsid, shape, [])
+            plan.parts.append(part)
+        if plan.parts:
             plans.append(plan)
-        tables[tsid] = Table(shape, tuple(kept), most_places, tuple(sorted(depths)))
+        those = np.flatnonzero(np.isin(rows.sources, parts) & ~dropped)
+        tables[tsid] = Table(shape, tuple(kept), *_places_of(derived_rows, those))
 
     # the largest first, so that no core is left with it at the end
-    plans.sort(key=lambda plan: -plan.size)
+    plans.sort(key=lambda plan: -plan.size(rows))
     pieces = [
-        _piece(job, stream, number, plan, fillers, derived) for number, plan in enumerate(plans)
+        piece
+        for number, plan in enumerate(plans)
+        if (piece := _piece(job, stream, number, plan, derived_rows, dropped))
     ]
-    run = job.run if sum(plan.size for plan in plans) > WORTH_A_JOB else run_here
-    for piece, (rows, size) in zip(pieces, run(_write, pieces), strict=True):
-        file = DataFile(str(Path(piece.path).relative_to(job.store)), rows, size)
+    run = job.run if sum(plan.size(rows) for plan in plans) > WORTH_A_JOB else run_here
+    for piece, (count, size) in zip(pieces, run(_write, pieces), strict=True):
+        file = DataFile(str(Path(piece.path).relative_to(job.store)), count, size)
         table = tables[piece.tsid]
         tables[piece.tsid] = replace(table, files=(*table.files, file))
     return {tsid: table for tsid, table in tables.items() if table.files}
+
+
+def _places_of(derived_rows: DerivedRows, rows: Ints) -> tuple[int, tuple[int, ...]]:
+    """The largest number of places that one of the rows' fillers has, and all their depths."""
+    fillers = np.unique(derived_rows.rows.arrivals.fillers[rows])
+    begins = derived_rows.place_borders[fillers]
+    ends = derived_rows.place_borders[fillers + 1]
+    places = ranges(begins, ends)[1]
+    depths = np.unique(derived_rows.places.depths[places])
+    return int((ends - begins).max(initial=0)), tuple(depths.tolist())
 
 
 def new_path(stream: Stream, folder: str) -> str:
@@ -110,17 +136,29 @@ def _piece(
     job: Job,
     stream: Stream,
     number: int,
-    plan: WritePlan,
-    fillers: Mapping[int, str],
-    derived: Derived,
-) -> _Write:
+    plan: _Plan,
+    derived_rows: DerivedRows,
+    dropped: Flags,
+) -> _Write | None:
+    """What is to be written, or None if there is nothing left."""
+    rows = derived_rows.rows
+    kept = np.flatnonzero(np.isin(rows.sources, plan.parts) & ~dropped)
+    if not len(kept):
+        return None
+    entries, versions = derived_rows.in_document_order(kept)
+    columns = derived_rows.columns(entries, versions)
+    place_in_plan = np.zeros(len(rows.parts), np.int32)
+    place_in_plan[plan.parts] = np.arange(len(plan.parts))
+    columns["source"] = column_of(place_in_plan[rows.sources[entries]])
+    columns["row"] = column_of(rows.numbers[entries].astype(np.int32))
     plan_path = job.folder / f"plan{number}"
-    write_staged(plan.table(fillers, derived), plan_path)
+    table = pa.table([columns[name] for name in WRITE_PLAN.names], schema=WRITE_PLAN)
+    write_staged(table, plan_path)
     return _Write(
         stream.tags,
         plan.tsid,
         plan.shape,
-        tuple(plan.sources),
+        tuple(rows.parts[part].source for part in plan.parts),
         str(plan_path),
         str(job.store / new_path(stream, plan.tsid)),
     )

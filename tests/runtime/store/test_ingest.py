@@ -72,6 +72,23 @@ def test_a_bad_fragment_is_put_aside_and_the_rest_is_taken(tmp_path: Path) -> No
     )
 
 
+def test_quarantine_is_a_frame(spark: SparkSession, tmp_path: Path) -> None:
+    session = Session(tmp_path / "store", spark)
+    take(tmp_path, ROOT)
+    assert session.quarantine("s").collect() == []
+    take(tmp_path, "<filler/>", name="g.xml")
+    row = session.quarantine("s").collect()[0].asDict()
+    assert row["file"].endswith("g.xml")
+    assert row["offset"] == (tmp_path / "g.xml").read_text().index("<filler/>")
+    assert row["reason"].startswith("tag: ")
+    assert row["raw"] == b"<filler/>"
+    assert str(session.info()).startswith(
+        "commit 2, 1 stream\nstream 's': 2 batches, 1 quarantined"
+    )
+    with pytest.raises(XcqlError, match="XCQL0311"):
+        session.quarantine("other")
+
+
 def test_an_id_keeps_its_tag(tmp_path: Path) -> None:
     take(tmp_path, ROOT, version(1))
     clash = '<filler id="1" tsid="8" validTime="2003-02-01"><e/></filler>'
@@ -248,7 +265,7 @@ def test_upkeep(tmp_path: Path) -> None:
     } == {1}
     assert view_of_tables(tmp_path / "store", "s", NOWS[-1]) == view
     assert session.verify() == []
-    assert "tsid 3: 5 rows, 1 files" in str(session.info())
+    assert "tsid 3: 5 rows, 1 file," in str(session.info())
     assert session.streams() == ["s"]
     assert session.tags("s") == TAGS
     victim = (

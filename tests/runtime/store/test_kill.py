@@ -28,11 +28,23 @@ from pathlib import Path
 from xcql.model.tags import read_tags
 from xcql_runtime.store.ingest import ingest
 from xcql_runtime.workers import run_here
+run = run_here
 folder = Path(sys.argv[1])
 tags = read_tags(folder / "tags.xml")
+{setup}
 for number in range(int(sys.argv[2]), 40):
     print(number, flush=True)
-    ingest(folder / "store", folder / f"{number}.xml", "s", tags, run_here, 1)
+    ingest(folder / "store", folder / f"{{number}}.xml", "s", tags, run, 1)
+"""
+# small batches are done without Spark, and in one piece, if nobody says otherwise
+ON_SPARK = """
+import xcql_runtime.store.ingest as first_pass, xcql_runtime.store.write as second_pass
+from xcql_runtime.spark import local_session
+from xcql_runtime.workers import on_workers
+first_pass.WORTH_A_JOB = second_pass.WORTH_A_JOB = 0
+first_pass._SMALLEST_CHUNK = first_pass._LARGEST_CHUNK = 500
+run = on_workers(local_session(cores=2))
+run(len, ["warm up"])
 """
 
 
@@ -49,7 +61,19 @@ def batches_in(store: Path) -> int:
     return stream.batches if stream else 0
 
 
-def check_kills(folder: Path, kills: int, seed: int) -> None:
+def is_alive(group: int) -> bool:
+    """Whether any process of a group is left: Java and workers end when they miss their driver."""
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def check_kills(
+    folder: Path, kills: int, seed: int, setup: str = "", longest: float = 0.25
+) -> None:
+    """Kill writers, each after some time up to the longest, and look at what they leave."""
     print("seed", seed)
     chance = random.Random(seed)
     (folder / "tags.xml").write_text(tags_to_xml(TAGS))
@@ -60,12 +84,16 @@ def check_kills(folder: Path, kills: int, seed: int) -> None:
         done = batches_in(store)
         if done >= 38:
             break
-        command = [sys.executable, "-c", WRITER, str(folder), str(done)]
-        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as writer:
+        command = [sys.executable, "-c", WRITER.format(setup=setup), str(folder), str(done)]
+        with subprocess.Popen(
+            command, stdout=subprocess.PIPE, text=True, start_new_session=True
+        ) as writer:
             assert writer.stdout is not None
             assert int(writer.stdout.readline()) == done
-            time.sleep(chance.uniform(0, 0.25))
-            os.kill(writer.pid, signal.SIGKILL)
+            time.sleep(chance.uniform(0, longest))
+            # all at once, as when a machine goes down; or it alone, and its workers go on a while
+            kill = chance.choice([os.kill, os.killpg])
+            kill(writer.pid, signal.SIGKILL)
             begun = max([int(line) for line in writer.stdout], default=done)
         batches = batches_in(store)
         assert batches in (begun, begun + 1)
@@ -73,6 +101,11 @@ def check_kills(folder: Path, kills: int, seed: int) -> None:
             known = read_all([folder / f"{n}.xml" for n in range(batches)], TAGS).fragments
             expected = canonical(temporal_view(known, TAGS, NOWS[-1]).document)
             assert view_of_tables(store, "s", NOWS[-1]) == expected
+        last = writer.pid
+    for _ in range(600):
+        if not is_alive(last):
+            break
+        time.sleep(0.1)
     next_batch = batches_in(store)
     ingest(store, folder / f"{next_batch}.xml", "s", TAGS, run_here, 1)
     assert batches_in(store) == next_batch + 1
@@ -85,6 +118,20 @@ def check_kills(folder: Path, kills: int, seed: int) -> None:
 
 def test_a_few_kills(tmp_path: Path) -> None:
     check_kills(tmp_path, kills=4, seed=random.randrange(1 << 30))
+
+
+def test_a_kill_while_spark_works(tmp_path: Path) -> None:
+    seed = random.randrange(1 << 30)
+    check_kills(tmp_path, kills=2, seed=seed, setup=ON_SPARK, longest=4)
+
+
+@pytest.mark.slow
+def test_many_kills_while_spark_works(tmp_path: Path) -> None:
+    for number in range(5):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        seed = random.randrange(1 << 30)
+        check_kills(folder, kills=6, seed=seed, setup=ON_SPARK, longest=6)
 
 
 @pytest.mark.slow

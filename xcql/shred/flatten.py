@@ -1,0 +1,232 @@
+"""From plainly read fillers to rows: what `Shredder` does, for all fillers of a text at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from hashlib import blake2b
+
+import numpy as np
+import pyarrow as pa
+
+from xcql.model.tags import Tag, TagStructure
+from xcql.shred.arrays import Ints, borders_of, column_of, offsets_of, slices, taken
+from xcql.shred.arrivals import HOLES
+from xcql.shred.columns import FlatSlot, nest
+from xcql.shred.plain import PlainText, distinct
+from xcql.shred.shape import Attribute, Slot, widen
+from xcql.shred.shredder import is_opaque_by_tag
+from xcql.shred.tables import staged_rows
+
+
+@dataclass(frozen=True, slots=True)
+class PlainTable:
+    """The plain fillers of one tsid as rows, and what they show of their elements."""
+
+    tsid: str
+    shape: Slot
+    rows: pa.RecordBatch
+
+
+@dataclass(slots=True)
+class _Node:
+    """A slot: the numbers of its elements, of their attributes by name, and the slots below."""
+
+    tag: Tag
+    is_leaf: bool
+    opaque: bool
+    elements: Ints
+    attributes: dict[str, Ints] = field(default_factory=dict)
+    children: list[_Node] = field(default_factory=list)
+
+
+def plain_tables(
+    text: PlainText, structure: TagStructure, declarations: str, skipped: int
+) -> Iterator[PlainTable]:
+    """The rows of the plain fillers of a text, table by table.
+
+    `declarations` is the text of the namespaces around, `skipped` is where the text begins in its
+    file.
+    """
+    for root in _slots(text, structure):
+        fillers = text.fragment_of[root.elements]
+        begins, ends = _spans(text, root.elements)
+        shape = widen(None, _shape(text, root))
+        yield PlainTable(
+            root.tag.id,
+            shape,
+            staged_rows(
+                filler=_as_text(taken(text.ids, fillers)),
+                operation=taken(text.operations, fillers),
+                validTime=taken(text.times, fillers),
+                digest=_digests(text.data, begins, ends, declarations.encode()),
+                holes=_holes(text, fillers, begins),
+                namespaces=pa.repeat(declarations, len(fillers)),
+                raw=slices(text.data, begins, ends),
+                offset=column_of(text.begins[fillers] + skipped),
+                element=nest(shape, _flat(text, root, begins, None), ()),
+            ),
+        )
+
+
+def digest_of(content: bytes | memoryview, declarations: bytes) -> bytes:
+    """What tells the elements of fillers apart, with the namespaces declared around them."""
+    digest = blake2b(content, digest_size=16)
+    if declarations:
+        digest.update(declarations)
+    return digest.digest()
+
+
+def _digests(data: bytes, begins: Ints, ends: Ints, declarations: bytes) -> pa.Array:
+    view = memoryview(data)
+    spans = zip(begins.tolist(), ends.tolist(), strict=True)
+    return pa.array([digest_of(view[b:e], declarations) for b, e in spans], pa.binary(16))
+
+
+def _slots(text: PlainText, structure: TagStructure) -> list[_Node]:
+    """The slots of all plain fillers' elements, one tree for each tag that stands in fillers."""
+    elements, tags = text.elements, text.tags
+    nodes: list[_Node] = []
+    roots: list[_Node] = []
+    slot_of = np.full(len(elements.names), -1)  # every element's, if it has one
+    open_slot = np.full(len(elements.names), -1)  # the same, if its children have slots, too
+    plain = np.flatnonzero(~text.odd)
+    level = np.sort(text.bodies[plain])
+    keys = text.element_tags[level]
+    for depth in range(len(elements.levels)):
+        for key, numbers in _grouped(keys, max(1, len(nodes)) * len(tags)):
+            those = level[numbers]
+            tag = tags[key % len(tags)]
+            is_leaf = not structure.children(tag)
+            opaque = is_opaque_by_tag(structure, tag, depth) or bool(text.is_mixed[those].any())
+            node = _Node(tag, is_leaf, opaque, those)
+            siblings = nodes[key // len(tags)].children if depth else roots
+            siblings.append(node)
+            slot_of[those] = len(nodes)
+            if not opaque:
+                open_slot[those] = len(nodes)
+            nodes.append(node)
+        if depth + 2 >= len(elements.levels):
+            break
+        level = elements.levels[depth + 2]
+        above = open_slot[elements.parents[level]]
+        kept = (above >= 0) & (text.element_tags[level] >= 0)
+        level = level[kept]
+        keys = above[kept] * len(tags) + text.element_tags[level]
+    _give_attributes(text, nodes, slot_of)
+    # in the order in which a reader meets them
+    for node in nodes:
+        node.children.sort(key=lambda child: int(child.elements[0]))
+    return roots
+
+
+def _give_attributes(text: PlainText, nodes: list[_Node], slot_of: Ints) -> None:
+    names = text.tokens.attribute_list
+    slots = slot_of[text.attribute_elements]
+    having_slot = np.flatnonzero(slots >= 0)
+    keys = slots[having_slot] * len(names) + text.tokens.attribute_names[having_slot]
+    found = [
+        (having_slot[numbers], nodes[key // len(names)], names[key % len(names)])
+        for key, numbers in _grouped(keys, len(nodes) * len(names))
+    ]
+    for numbers, node, name in sorted(found, key=lambda one: int(one[0][0])):
+        node.attributes[name] = numbers
+
+
+def _grouped(keys: Ints, bound: int) -> Iterator[tuple[int, Ints]]:
+    """The different keys below a bound, each with where it stands."""
+    if not len(keys):
+        return
+    different = list(distinct(keys, bound))
+    if len(different) == 1:
+        yield different[0], np.arange(len(keys))
+        return
+    small = np.zeros(bound, np.int16 if len(different) < 1 << 15 else np.int64)
+    small[different] = np.arange(len(different))
+    codes = small[keys]
+    order = np.argsort(codes, kind="stable")
+    borders = np.searchsorted(codes[order], np.arange(1, len(different)))
+    yield from zip(different, np.split(order, borders), strict=True)
+
+
+def _shape(text: PlainText, node: _Node) -> Slot:
+    parents = text.elements.parents[node.elements]
+    return Slot(
+        node.tag.id,
+        node.tag.name.local,
+        is_leaf=node.is_leaf,
+        opaque=node.opaque,
+        repeats=bool((parents[1:] == parents[:-1]).any()),
+        spaced=bool(text.is_spaced[node.elements].any()),
+        attributes=tuple(Attribute(name, f"@{name}") for name in node.attributes),
+        children=tuple(_shape(text, child) for child in node.children),
+    )
+
+
+def _flat(text: PlainText, node: _Node, bases: Ints, parent: _Node | None) -> FlatSlot:
+    """A slot's columns; `bases` are where the fillers' elements begin for each of its elements."""
+    begins, ends = _spans(text, node.elements)
+    if parent is None:
+        parents = np.zeros(len(begins), np.int32)
+    else:
+        above = text.elements.parents[node.elements]
+        parents = np.searchsorted(parent.elements, above).astype(np.int32)
+        bases = bases[parents]
+    attributes = {}
+    for name, numbers in node.attributes.items():
+        owners = np.searchsorted(node.elements, text.attribute_elements[numbers])
+        values = _as_text(taken(text.tokens.attribute_values, numbers))
+        attributes[name] = owners.astype(np.int32), values
+    return FlatSlot(
+        parents,
+        (begins - bases).astype(np.int32),
+        (ends - begins).astype(np.int32),
+        _string_values(text, node.elements) if node.is_leaf or node.opaque else None,
+        attributes,
+        {child.tag.id: _flat(text, child, bases, node) for child in node.children},
+    )
+
+
+def _spans(text: PlainText, elements: Ints) -> tuple[Ints, Ints]:
+    return (
+        text.tokens.begins[text.elements.first_tags[elements]],
+        text.tokens.ends[text.elements.last_tags[elements]],
+    )
+
+
+def _string_values(text: PlainText, elements: Ints) -> pa.StringArray:
+    """The string values of elements: all texts inside, which stand one after the other."""
+    texts = text.tokens.texts
+    borders = offsets_of(texts)
+    begins = borders[text.elements.first_tags[elements]]
+    ends = borders[text.elements.last_tags[elements]]
+    return _as_text(slices(texts.buffers()[2], begins, ends))
+
+
+def _holes(text: PlainText, fillers: Ints, bases: Ints) -> pa.ListArray:
+    """The holes of each filler."""
+    holes_in = text.fragment_of[text.holes]
+    is_here = np.zeros(len(text.odd), np.bool_)
+    is_here[fillers] = True
+    those = np.flatnonzero(is_here[holes_in])
+    elements = text.holes[those]
+    rows = np.searchsorted(fillers, holes_in[those])
+    begins, ends = _spans(text, elements)
+    tag_ids = pa.array([tag.id for tag in text.tags])
+    above = text.element_tags[text.elements.parents[elements]]
+    values = pa.StructArray.from_arrays(
+        [
+            _as_text(taken(text.hole_ids, those)),
+            column_of((begins - bases[rows]).astype(np.int32)),
+            column_of((ends - begins).astype(np.int32)),
+            taken(tag_ids, above),
+        ],
+        fields=list(HOLES.value_type),
+    )
+    borders = borders_of(np.bincount(rows, minlength=len(fillers)))
+    return pa.ListArray.from_arrays(column_of(borders), values, type=HOLES)
+
+
+def _as_text(array: pa.BinaryArray) -> pa.StringArray:
+    """Bytes that are known to be UTF-8, for a parser has read them."""
+    return array.view(pa.string())
