@@ -123,8 +123,8 @@ def string_value(item: Item, scope: Scope) -> Scalar:
             return value
         case Inner():
             raise NotNative("the text of elements inside of mixed content")
-        case Dynamic():
-            raise NotNative("the value of what has no native form")
+        case Dynamic(reason=reason):
+            raise NotNative(reason)
     raise NotNative("a function as text")
 
 

@@ -23,7 +23,7 @@ from xcql.compile.casts import (
     number_truth,
     one_atomic,
 )
-from xcql.compile.items import Atomic, Item
+from xcql.compile.items import Atomic, Dynamic, Item
 from xcql.compile.result import NotNative
 from xcql.compile.scope import Scope, compiles, value_of
 from xcql.compile.values import (
@@ -278,4 +278,6 @@ def item_truth(item: Item, span: Span) -> Scalar:
             return call("<>", item.scalar, Constant(""))
         if item.type in NUMBERS:
             return number_truth(item)
+    if isinstance(item, Dynamic):
+        raise NotNative(item.reason, span)
     raise NotNative("the truth of such a value", span)

@@ -409,7 +409,7 @@ def _below(
             if isinstance(item, StreamElement):
                 item = replace(item, is_copy=True, above=None)
             if isinstance(item, Dynamic):
-                raise NotNative("a path into what has no native form", span)
+                raise NotNative(item.reason, span)
             if isinstance(item, StreamElement | Element):
                 for below in axis_from(Leaf(Unit(), item), inner_axis, test, scope, span):
                     found.append(Leaf(graft(graft(below.plan, one.plan), leaf.plan), below.item))

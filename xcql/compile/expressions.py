@@ -409,7 +409,7 @@ def arithmetic(op: str, a: Atomic, b: Atomic, scope: Scope, span: Span) -> Atomi
     if type_ == "xs:integer":
         match op:
             case "+" | "-" | "*":
-                return Atomic(call(op, x, y), type_)
+                return Atomic(_computed(op, x, y, span), type_)
             case "div":
                 return Atomic(
                     case(
@@ -430,6 +430,17 @@ def arithmetic(op: str, a: Atomic, b: Atomic, scope: Scope, span: Span) -> Atomi
     if op == "*" and (_is_small(a.scalar) or _is_small(b.scalar)):
         return Atomic(call(op, a.scalar, b.scalar), type_)
     raise NotNative(f"'{op}' of decimals", span)
+
+
+def _computed(op: str, x: Scalar, y: Scalar, span: Span) -> Scalar:
+    """Sums and products of integers; of constants now."""
+    match x, y:
+        case Constant(value=int() as a), Constant(value=int() as b):
+            result = a + b if op == "+" else a - b if op == "-" else a * b
+            if abs(result) >= 2**63:
+                raise NotNative("an integer of more than 64 bits", span)
+            return Constant(result)
+    return call(op, x, y)
 
 
 def _is_small(scalar: Scalar) -> bool:

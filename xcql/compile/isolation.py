@@ -100,7 +100,9 @@ def evaluated(expr: Expr, scope: Scope, problem: NotNative) -> Value:
     compilation.evaluations.append(evaluation)
     item, position = compilation.fresh("evaluated"), compilation.fresh("evaluated_at")
     array = Call("evaluate", (Constant(evaluation.name), *arguments))
-    return Each(Unnest(Unit(), array, item, position), Single(Dynamic(Column(item))))
+    return Each(
+        Unnest(Unit(), array, item, position), Single(Dynamic(Column(item), problem.reason))
+    )
 
 
 def can_be_taken_out(expr: Expr, scope: Scope) -> bool:

@@ -197,9 +197,13 @@ class Markup(Item):
 
 @dataclass(frozen=True, slots=True)
 class Dynamic(Item):
-    """An item that the evaluator gave: a struct of `kind` and serialised `value`."""
+    """An item that the evaluator gave: a struct of `kind` and serialised `value`.
+
+    `reason` says why it had to.
+    """
 
     scalar: Scalar
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -281,8 +281,8 @@ def axis_from(leaf: Leaf, axis: str, test: Node, scope: Scope, span: Span) -> li
             return _from_inner(leaf, axis, test, scope, span)
         case Atomic():
             raise NotNative("a path from an atomic value", span)
-        case Dynamic():
-            raise NotNative("a path into what has no native form", span)
+        case Dynamic(reason=reason):
+            raise NotNative(reason, span)
         case Function():
             raise NotNative("a path from a function", span)
     if axis in ("child", "descendant", "attribute"):
