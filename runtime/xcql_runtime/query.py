@@ -67,6 +67,11 @@ class Answer:
         return "caq" if self._compiled is None else self._compiled.strategy
 
     @property
+    def reasons(self) -> tuple[str, ...]:
+        """Why it is answered so."""
+        return self._reasons
+
+    @property
     def warnings(self) -> tuple[Diagnostic, ...]:
         """What is odd in the query: old spellings that have a standard form."""
         return self._request.module.warnings

@@ -105,34 +105,23 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _to_sql(arguments: argparse.Namespace, query: Source) -> int:
     """Print the query as Spark SQL; `:now` is its instant, `{name}` stands for a table."""
-    from xcql.compile import Externals, NotNative, compile_query
-    from xcql.parser import parse
-    from xcql.syntax.prolog import MainModule
-    from xcql_runtime.catalog import StoreReader
+    import xcql
 
     if arguments.store is None:
         raise error("XCQL0100", "--to sql needs a store, whose tables are queried: --store DIR")
     if arguments.strategy == "caq":
         raise error("XCQL0100", "caq builds the view and evaluates over it: there is no SQL of it")
-    module = parse(query)
-    assert isinstance(module, MainModule)
-    report_warnings(module.warnings, arguments.error_format)
-    _, catalog = StoreReader(Path(arguments.store)).read()
-    try:
-        compiled = compile_query(module, catalog, arguments.strategy, Externals())
-    except NotNative as problem:
+    answer = xcql.Session(arguments.store).query(query, strategy=arguments.strategy)
+    report_warnings(answer.warnings, arguments.error_format)
+    if answer.strategy == "caq":
         raise error(
             "XCQL0502",
-            f"the query has no form in SQL: {problem.reason}",
-            problem.span or module.span,
+            f"the query has no form in SQL: {'; '.join(answer.reasons)}",
             hints=["a session answers it all the same, by the strategy caq"],
-        ) from None
+        )
     if arguments.explain:
-        for reason in (f"strategy {compiled.strategy}", *compiled.reasons):
-            print(f"note: {reason}", file=sys.stderr)
-        for evaluation in compiled.evaluations:
-            print(f"note: evaluated in workers: {evaluation.reason}", file=sys.stderr)
-    _write(arguments, compiled.sql + "\n")
+        print(answer.explain("plan"), file=sys.stderr)
+    _write(arguments, answer.explain("sql") + "\n")
     return 0
 
 

@@ -140,6 +140,14 @@ def lowered(
     return lowering.text(query), lowering.tables
 
 
+def _condition(scalar: Scalar, known: dict[str, Sql]) -> Sql:
+    """A condition; one that only fails has to be told that it is one."""
+    condition = sql(scalar, known)
+    if isinstance(scalar, Call) and scalar.function == "fail":
+        return dialect.is_true(condition)
+    return condition
+
+
 def _is_constant(scalar: Scalar) -> bool:
     return isinstance(scalar, Constant)
 
@@ -226,7 +234,9 @@ class _Lowering:
                 return self.lower(below, needed)
             case Select(input=below, condition=condition):
                 relation = self.open(below, needed | used(condition))
-                relation.where += [sql(one, relation.columns) for one in conjuncts(condition)]
+                relation.where += [
+                    _condition(one, relation.columns) for one in conjuncts(condition)
+                ]
                 return relation
             case Project(input=below, name=name, scalar=scalar):
                 if name not in needed:
