@@ -166,7 +166,9 @@ class Answer:
             for use in compiled.tables
         }
         arguments = {"now": instant(request.around.now), **dict(compiled.arguments)}
-        with registered(spark, compiled.sql, compiled.evaluations, request.around) as sql:
+        # braces are doubled for Spark to fill in tables, which it does only if there are any
+        text = compiled.sql if tables else compiled.sql.format()
+        with registered(spark, text, compiled.evaluations, request.around) as sql:
             return spark.sql(sql, args=arguments, **tables)
 
     def _run(self, action: Callable[[DataFrame], T]) -> T:
