@@ -16,6 +16,8 @@ from xcql.source import Span
 _PLAIN_TIME = re.compile(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,6})?(Z|[+-][0-9]{2}:[0-9]{2})?$"
 )
+_PLAIN_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(Z|[+-](0[0-9]|1[0-3]):[0-5][0-9])?$")
+_BLANKS = " \t\r\n"
 STRINGS = frozenset({"xs:string", "xs:untypedAtomic", "xs:anyURI"})
 INTEGERS = frozenset(
     f"xs:{name}"
@@ -215,6 +217,10 @@ def _known(text: Scalar, target: str) -> Atomic | None:
             case "xs:yearMonthDuration":
                 months = from_text(text.value, "yearMonthDuration").months
                 return Atomic(Constant(int(months)), target) if is_writable(months) else None
+            case "xs:date" if _PLAIN_DATE.match(text.value.strip(_BLANKS)):
+                day = text.value.strip(_BLANKS)
+                known = call("to_date", Constant(datetime.fromisoformat(day[:10])))
+                return Atomic(known, target, Constant(_zone(day[10:])))
             case "xs:dateTime" if _PLAIN_TIME.match(text.value.strip()):
                 moment = datetime.fromisoformat(text.value.strip())
                 zone = text.value.strip()[19:].lstrip(".0123456789")

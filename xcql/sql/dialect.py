@@ -537,6 +537,15 @@ def zone_of(value: Sql) -> Sql:
     return call("regexp_replace", found, text_literal(r"^[+-]00:00$"), text_literal("Z"))
 
 
+@form
+def zone_length(zone: Sql) -> Sql:
+    """A zone as microseconds ahead of UTC; NULL if it is none."""
+    from xcql.sql.templates import said
+
+    minutes = _zone_minutes(zone.copy())
+    return said("CASE WHEN z <> '' THEN m * 60000000L END", z=zone, m=minutes)
+
+
 def _zone_minutes(zone: Sql) -> Sql:
     """The minutes that a zone is ahead of UTC."""
     hours = cast(call("substr", column("z"), exp.Var(this="2"), exp.Var(this="2")), "INT")

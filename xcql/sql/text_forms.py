@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from xcql.sql.dialect import Sql, form, let
+from xcql.sql.dialect import Sql, _trim, form, let
 from xcql.sql.templates import said
 
 
@@ -65,3 +65,34 @@ def encoded_for_uri(value: Sql) -> Sql:
 @form
 def text_order(x: Sql, y: Sql) -> Sql:
     return said("CASE WHEN x < y THEN -1L WHEN x > y THEN 1L WHEN x = y THEN 0L END", x=x, y=y)
+
+
+@form
+def trimmed(value: Sql) -> Sql:
+    return _trim(value)
+
+
+@form
+def has_word(words: Sql, word: Sql) -> Sql:
+    """Whether a word is among others that a blank each is between."""
+    return said(
+        "w <> '' AND instr(w, ' ') = 0 AND contains(concat(' ', x, ' '), concat(' ', w, ' '))",
+        x=words,
+        w=word,
+    )
+
+
+@form
+def substring_by_doubles(value: Sql, start: Sql, length: Sql | None = None) -> Sql:
+    """The characters from a rounded position on, and so many of them: these may be infinite."""
+    end = said("b + n", b=start, n=length) if length is not None else said("1e18D")
+    return said(
+        """CASE
+          WHEN x IS NULL OR isnan(b) OR isnan(e) OR b > 2147483647.0D OR e <= 1.0D OR e <= b THEN ''
+          ELSE substr(x, CAST(greatest(b, 1.0D) AS INT),
+            CAST(least(e - greatest(b, 1.0D), 2147483647.0D) AS INT))
+        END""",
+        x=value,
+        b=start,
+        e=end,
+    )
