@@ -37,7 +37,8 @@ def registered(
             function: Any = arrow_udf(row_function(evaluation, around), SEQUENCE_COLUMNS)
             spark.udf.register(name, function)
             names[evaluation.name] = name
-        yield re.sub(r"\bxcql_\w+(?=\()", lambda call: names.get(call[0], call[0]), sql)
+        # SQL text has names of functions in any case
+        yield re.sub(r"(?i)\bxcql_\w+(?=\()", lambda call: names.get(call[0].lower(), call[0]), sql)
     finally:
         if not is_remote():
             for name in names.values():

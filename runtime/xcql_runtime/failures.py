@@ -33,6 +33,10 @@ _PATIENCE = 10
 _MAX_TEXT = 2000
 _CARRIED = re.compile(r"<xcql-error ([A-Za-z0-9+/=]+)>")
 _RAISED = re.compile(r"XCQL\|(\d+)\|(.*?)(?: SQLSTATE: P0001|\n\tat |\Z)", re.DOTALL)
+_OVERFLOW = re.compile(
+    r"\[(ARITHMETIC_OVERFLOW|BINARY_ARITHMETIC_OVERFLOW|CAST_OVERFLOW|NUMERIC_VALUE_OUT_OF_RANGE"
+    r"|NUMERIC_OUT_OF_SUPPORTED_RANGE|DECIMAL_PRECISION_EXCEEDS_MAX_PRECISION)[\].]"
+)
 _CONDITION = re.compile(r"^\s*\[[A-Z_.]+\]\s*")
 _STATE = re.compile(r"\s*SQLSTATE: \w{5}.*", re.DOTALL)
 
@@ -117,6 +121,13 @@ def translated(problem: Exception, query: Source, sites: Sequence[Site] = ()) ->
         site = sites[int(found[1])]
         value = found[2] if len(found[2]) <= 60 else f"{found[2][:60]}…"
         return error(site.code, site.message.replace("{}", value), site.span)
+    if _OVERFLOW.search(text):
+        return error(
+            "FOAR0002",
+            "a number is too large, or has more digits than SQL has room for",
+            Span(query, 0, 0),
+            hints=["strategy='caq' computes with numbers of any size"],
+        )
     return error(
         "XCQL0500",
         f"Spark could not run the query: {_cause(text)}",

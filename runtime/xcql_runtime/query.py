@@ -171,9 +171,10 @@ class Answer:
             for use in compiled.tables
         }
         arguments = {"now": instant(request.around.now), **dict(compiled.arguments)}
-        with registered(spark, compiled.sql, compiled.evaluations, request.around) as sql:
-            # without tables Spark leaves braces as they are
-            return spark.sql(sql if tables else sql.format(), args=arguments, **tables)
+        # braces are doubled for Spark to fill in tables, which it does only if there are any
+        text = compiled.sql if tables else compiled.sql.format()
+        with registered(spark, text, compiled.evaluations, request.around) as sql:
+            return spark.sql(sql, args=arguments, **tables)
 
     def _run(self, action: Callable[[DataFrame], T]) -> T:
         frame = self.df

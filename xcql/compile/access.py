@@ -38,6 +38,7 @@ from xcql.compile.result import NotNative
 from xcql.compile.scope import Scope
 from xcql.compile.values import Leaf, Value, leaves
 from xcql.model.time import START as START_OF_TIME
+from xcql.xdm.serialize import escape_text
 
 START = Constant(START_OF_TIME)
 # stands for `now` where the latest of several ends is looked for
@@ -157,7 +158,10 @@ def serialised(item: Item, scope: Scope) -> Scalar:
             # numbers, times and the like have no sign that would have to be escaped
             return string_value(item, scope)
         case Atomic() | Text():
-            return call("escape_text", string_value(item, scope))
+            text = string_value(item, scope)
+            if isinstance(text, Constant) and isinstance(text.value, str):
+                return Constant(escape_text(text.value))
+            return call("escape_text", text)
         case Attribute(name=name, scalar=scalar):
             if name.startswith("Q{"):
                 raise NotNative("an attribute in a namespace by itself")

@@ -70,7 +70,9 @@ def _compiled(
         TableUse(name, stream, tags, tuple(sorted(used)))
         for (stream, tags), (name, used) in columns.items()
     )
-    used_evaluations = tuple(one for one in compilation.evaluations if f"{one.name}(" in text)
+    # function names are in capitals there
+    calls = text.lower()
+    used_evaluations = tuple(one for one in compilation.evaluations if f"{one.name}(" in calls)
     return Compiled(
         text,
         picked,

@@ -49,7 +49,16 @@ class CallSite:
 
 NativeFunction = Callable[[CallSite], Value]
 _LIBRARY: dict[tuple[str, str, int], NativeFunction] = {}
-_TOPICS = ("aggregates", "sequences", "strings", "numbers", "times", "nodes")
+_TOPICS = (
+    "aggregates",
+    "sequences",
+    "strings",
+    "patterns",
+    "numbers",
+    "mathematics",
+    "times",
+    "nodes",
+)
 
 
 def function(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime
+from decimal import Decimal
 
 from xcql.algebra.scalars import NULL, Call, Constant, Scalar, call, case
 from xcql.compile.items import Atomic, Item
@@ -15,6 +16,8 @@ from xcql.source import Span
 _PLAIN_TIME = re.compile(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,6})?(Z|[+-][0-9]{2}:[0-9]{2})?$"
 )
+_PLAIN_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(Z|[+-](0[0-9]|1[0-3]):[0-5][0-9])?$")
+_BLANKS = " \t\r\n"
 STRINGS = frozenset({"xs:string", "xs:untypedAtomic", "xs:anyURI"})
 INTEGERS = frozenset(
     f"xs:{name}"
@@ -89,14 +92,17 @@ def cast(item: Atomic, target: str, scope: Scope, span: Span) -> Atomic:
             return Atomic(call("to_decimal", value), target)
         case "xs:decimal", "xs:integer":
             return Atomic(call("to_integer", value), target)
-        case "xs:double", "xs:integer" | "xs:decimal":
+        case "xs:double", "xs:integer":
             bad = scope.compilation.error(
                 "FOCA0002", "'{}' is no number that fits here", span, call("double_text", value)
             )
             fits = call("is_finite", value)
-            convert = "to_integer" if target == "xs:integer" else "double_to_decimal"
             return Atomic(
-                case((call("is_null", value), NULL), (fits, call(convert, value)), otherwise=bad),
+                case(
+                    (call("is_null", value), NULL),
+                    (fits, call("to_integer", value)),
+                    otherwise=bad,
+                ),
                 target,
             )
         case "xs:integer" | "xs:decimal" | "xs:double", "xs:boolean":
@@ -114,14 +120,47 @@ def cast(item: Atomic, target: str, scope: Scope, span: Span) -> Atomic:
                 target,
             )
         case "xs:dateTime", "xs:date":
-            if item.zone is not None and item.zone != Constant("Z"):
-                raise NotNative("a date of a time with a zone", span)
-            return Atomic(call("to_date", value), target, item.zone)
+            return Atomic(call("to_date", local_time(item)), target, item.zone)
         case "xs:date", "xs:dateTime":
-            if item.zone is not None and item.zone != Constant("Z"):
-                raise NotNative("a time of a date with a zone", span)
-            return Atomic(call("to_instant", value), target, item.zone)
+            local = call("to_instant", value)
+            return Atomic(in_utc(local, item.zone), target, item.zone)
+        case "xs:yearMonthDuration", "xs:dayTimeDuration":
+            return Atomic(_zero_of(value), target)
+        case "xs:dayTimeDuration", "xs:yearMonthDuration":
+            return Atomic(_zero_of(value), target)
     raise NotNative(f"a cast from {item.type} to {target}", span)
+
+
+def is_plain_zone(zone: Scalar | None) -> bool:
+    """Whether a time reads as it is on the time line: it has no zone, or UTC."""
+    return zone in (None, Constant(""), Constant("Z"))
+
+
+def local_time(item: Atomic) -> Scalar:
+    """A time as it reads in its zone."""
+    if is_plain_zone(item.zone):
+        return item.scalar
+    assert item.zone is not None
+    return call("in_zone", item.scalar, item.zone)
+
+
+def in_utc(local: Scalar, zone: Scalar | None) -> Scalar:
+    """The instant of a time that reads so in a zone."""
+    if zone is None or is_plain_zone(zone):
+        return local
+    return call("out_of_zone", local, zone)
+
+
+def on_time_line(item: Atomic) -> Scalar:
+    """A time or the midnight of a date as an instant, by which they are compared."""
+    if item.type == "xs:dateTime":
+        return item.scalar
+    return in_utc(call("to_instant", item.scalar), item.zone)
+
+
+def _zero_of(value: Scalar) -> Scalar:
+    """One kind of duration has nothing of the other."""
+    return case((call("is_not_null", value), Constant(0)))
 
 
 def _parsed(item: Atomic, target: str, scope: Scope, span: Span) -> Atomic:
@@ -135,30 +174,71 @@ def _parsed(item: Atomic, target: str, scope: Scope, span: Span) -> Atomic:
     if known is not None:
         return known
     checked = case(
-        (call(f"is_{name}_text", text), call(f"parse_{name}", text)),
+        (call(f"is_{name}_text", text), _read(text, target, scope, span)),
         (call("is_not_null", text), bad),
     )
     zone = call("zone_of", text) if target in INSTANTS else None
     return Atomic(checked, target, zone)
 
 
+def _read(text: Scalar, target: str, scope: Scope, span: Span) -> Scalar:
+    """The value of a text that has the form of a type; more digits than SQL has are an error."""
+    name = f"parse_{target.removeprefix('xs:')}"
+    match target:
+        case "xs:integer":
+            large = scope.compilation.error(
+                "FOCA0003", "'{}' is too large for the integers of SQL", span, text
+            )
+            return call(name, text, large)
+        case "xs:decimal":
+            long = scope.compilation.error(
+                "FOCA0006", "'{}' has more digits than the decimals of SQL", span, text
+            )
+            return call(name, text, long)
+    return call(name, text)
+
+
 def _known(text: Scalar, target: str) -> Atomic | None:
     """A constant, read now."""
     if not isinstance(text, Constant) or not isinstance(text.value, str):
         return None
+    from xcql.diagnostics import XcqlError
+    from xcql.evaluate.arithmetic import duration_microseconds
+    from xcql.evaluate.casting import from_text
+
     try:
         match target:
-            case "xs:integer":
-                return Atomic(Constant(int(text.value)), target)
+            case "xs:integer" | "xs:decimal" | "xs:double" | "xs:boolean":
+                value = from_text(text.value, target.removeprefix("xs:"))
+                return Atomic(Constant(value), target) if is_writable(value) else None
+            case "xs:dayTimeDuration":
+                length = duration_microseconds(from_text(text.value, "dayTimeDuration"))
+                return Atomic(Constant(length), target) if is_writable(length) else None
+            case "xs:yearMonthDuration":
+                months = from_text(text.value, "yearMonthDuration").months
+                return Atomic(Constant(int(months)), target) if is_writable(months) else None
+            case "xs:date" if _PLAIN_DATE.match(text.value.strip(_BLANKS)):
+                day = text.value.strip(_BLANKS)
+                known = call("to_date", Constant(datetime.fromisoformat(day[:10])))
+                return Atomic(known, target, Constant(_zone(day[10:])))
             case "xs:dateTime" if _PLAIN_TIME.match(text.value.strip()):
                 moment = datetime.fromisoformat(text.value.strip())
                 zone = text.value.strip()[19:].lstrip(".0123456789")
                 if moment.tzinfo is not None:
                     moment = moment.astimezone(UTC).replace(tzinfo=None)
                 return Atomic(Constant(moment), target, Constant(_zone(zone)))
-    except (ValueError, TypeError, OverflowError):
+    except (ValueError, TypeError, OverflowError, XcqlError):
         return None
     return None
+
+
+def is_writable(value: object) -> bool:
+    """Whether SQL has room for all digits of a number."""
+    if isinstance(value, Decimal):
+        _, digits, exponent = value.as_tuple()
+        assert isinstance(exponent, int)
+        return exponent >= -20 and len(digits) + exponent <= 17
+    return not isinstance(value, int) or -(2**63) < value < 2**63
 
 
 def _zone(zone: str) -> str:

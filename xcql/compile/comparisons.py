@@ -20,7 +20,9 @@ from xcql.compile.casts import (
     STRINGS,
     cast,
     common_number,
+    is_plain_zone,
     number_truth,
+    on_time_line,
     one_atomic,
 )
 from xcql.compile.items import Atomic, Dynamic, Item
@@ -171,7 +173,8 @@ def _optional(leaf: Leaf):  # type: ignore[no-untyped-def]
 
 
 def _with(item: Atomic, known: dict[str, Scalar]) -> Atomic:
-    return Atomic(replaced(item.scalar, known), item.type, item.zone)
+    zone = None if item.zone is None else replaced(item.zone, known)
+    return Atomic(replaced(item.scalar, known), item.type, zone)
 
 
 def _general_pair(a: Atomic, b: Atomic, scope: Scope, span: Span) -> tuple[Atomic, Atomic]:
@@ -216,6 +219,8 @@ def compared(sign: str, a: Atomic, b: Atomic, scope: Scope, span: Span) -> Scala
         "xs:yearMonthDuration",
     }:
         raise NotNative(f"a comparison of {a.type} with {b.type}", span)
+    if a.type == "xs:date" and not (is_plain_zone(a.zone) and is_plain_zone(b.zone)):
+        return call(sign, on_time_line(a), on_time_line(b))
     return call(sign, a.scalar, b.scalar)
 
 

@@ -24,6 +24,7 @@ from xcql.compile.casts import (
     cast,
     castable,
     common_number,
+    is_writable,
     number,
     one_atomic,
 )
@@ -99,14 +100,14 @@ def boolean(scalar: Scalar) -> Value:
 
 @compiles(IntegerLiteral)
 def _integer(expr: IntegerLiteral, scope: Scope) -> Value:
-    if abs(expr.value) >= 2**63:
+    if not is_writable(expr.value):
         raise NotNative("an integer of more than 64 bits", expr.span)
     return atomic(expr.value, "xs:integer")
 
 
 @compiles(DecimalLiteral)
 def _decimal(expr: DecimalLiteral, scope: Scope) -> Value:
-    if len(expr.value.as_tuple().digits) > 18:
+    if not is_writable(Decimal(expr.value)):
         raise NotNative("a decimal of many digits", expr.span)
     return atomic(Decimal(expr.value), "xs:decimal")
 
@@ -425,11 +426,26 @@ def arithmetic(op: str, a: Atomic, b: Atomic, scope: Scope, span: Span) -> Atomi
                 return Atomic(
                     case((call("=", y, Constant(0)), by_zero), otherwise=call("%", x, y)), type_
                 )
-    if op in ("+", "-"):
-        return Atomic(call(op, x, y), type_)
-    if op == "*" and (_is_small(a.scalar) or _is_small(b.scalar)):
-        return Atomic(call(op, a.scalar, b.scalar), type_)
-    raise NotNative(f"'{op}' of decimals", span)
+    too_long = scope.compilation.error(
+        "FOAR0002", "a decimal with more digits than SQL has room for", span
+    )
+    match op:
+        case "+":
+            return Atomic(call("decimal_add", x, y), type_)
+        case "-":
+            return Atomic(call("decimal_subtract", x, y), type_)
+        case "*":
+            return Atomic(call("decimal_multiply", x, y, too_long), type_)
+    # with both as millionths the quotient is one of integers
+    m, n = (call("millionths", one, too_long) for one in (x, y))
+    whole = {"div": "integer_divide", "idiv": "idiv", "mod": "%"}[op]
+    scalar: Scalar = call(whole, m, n)
+    if op == "mod":
+        scalar = call("from_millionths", scalar)
+    return Atomic(
+        case((call("=", y, Constant(0)), by_zero), otherwise=scalar),
+        "xs:integer" if op == "idiv" else type_,
+    )
 
 
 def _computed(op: str, x: Scalar, y: Scalar, span: Span) -> Scalar:
@@ -441,15 +457,6 @@ def _computed(op: str, x: Scalar, y: Scalar, span: Span) -> Scalar:
                 raise NotNative("an integer of more than 64 bits", span)
             return Constant(result)
     return call(op, x, y)
-
-
-def _is_small(scalar: Scalar) -> bool:
-    """Whether products with it have digits to spare."""
-    return (
-        isinstance(scalar, Constant)
-        and isinstance(scalar.value, Decimal | int)
-        and (len(Decimal(scalar.value).as_tuple().digits) <= 7)
-    )
 
 
 @compiles(Unary)

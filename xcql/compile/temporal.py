@@ -27,7 +27,16 @@ from xcql.compile.access import (
     lifespan,
     own_lifespan,
 )
-from xcql.compile.casts import NUMBERS, STRINGS, cast, one_atomic
+from xcql.compile.casts import (
+    INSTANTS,
+    NUMBERS,
+    STRINGS,
+    cast,
+    in_utc,
+    local_time,
+    on_time_line,
+    one_atomic,
+)
 from xcql.compile.items import (
     Atomic,
     Dynamic,
@@ -84,7 +93,8 @@ def _literal(expr: DateTimeLiteral | DateLiteral, scope: Scope) -> Value:
     moment = parse_time(text)
     if type_ == "xs:date":
         if zone not in ("", "Z"):
-            raise NotNative("a date with a zone", expr.span)
+            # `parse_time` gives the instant, but a date is known by how it reads
+            moment = parse_time(text[:10])
         return Single(Atomic(call("to_date", Constant(moment)), type_, Constant(zone)))
     return Single(Atomic(Constant(moment), type_, Constant(zone)))
 
@@ -126,7 +136,7 @@ def instant(expr: Expr, scope: Scope) -> Scalar:
         match item.scalar:
             case Call(function="to_date", arguments=(Constant() as midnight,)):
                 return midnight
-        return call("to_instant", item.scalar)
+        return on_time_line(item)
     if item.type in STRINGS:
         if isinstance(item.scalar, Constant):
             text = str(item.scalar.value).strip()
@@ -371,52 +381,92 @@ def _operand(operand: Node, scope: Scope, span: Span) -> Lifespan | None:
 
 def time_arithmetic(op: str, a: Atomic, b: Atomic, scope: Scope, span: Span) -> Atomic:
     """Sums and differences of times and durations."""
-    if (
-        op == "+"
-        and a.type not in ("xs:dateTime", "xs:date")
-        and b.type in ("xs:dateTime", "xs:date")
-    ):
+    if op == "+" and a.type not in INSTANTS and b.type in INSTANTS:
         a, b = b, a
     x, y = a.scalar, b.scalar
     match a.type, op, b.type:
         case "xs:dateTime", "+" | "-", "xs:dayTimeDuration":
-            shift = y if op == "+" else call("negative", y)
-            return replace(a, scalar=call("add_microseconds", x, shift))
+            return replace(a, scalar=call("add_microseconds", x, _signed(op, y)))
         case "xs:dateTime", "+" | "-", "xs:yearMonthDuration":
-            if a.zone not in (None, Constant(""), Constant("Z")):
-                raise NotNative("months added to a time with a zone", span)
-            shift = y if op == "+" else call("negative", y)
-            return replace(a, scalar=call("add_months", x, shift))
+            moved = call("add_months", local_time(a), _signed(op, y))
+            return replace(a, scalar=in_utc(moved, a.zone))
         case "xs:date", "+" | "-", "xs:yearMonthDuration":
-            shift = y if op == "+" else call("negative", y)
-            return replace(
-                a, scalar=call("to_date", call("add_months", call("to_instant", x), shift))
-            )
-        case "xs:date", "+" | "-", "xs:dayTimeDuration":
-            shift = y if op == "+" else call("negative", y)
-            moved = call("add_microseconds", call("to_instant", x), shift)
+            moved = call("add_months", call("to_instant", x), _signed(op, y))
             return replace(a, scalar=call("to_date", moved))
-        case "xs:dateTime", "-", "xs:dateTime":
-            return Atomic(call("microseconds_between", y, x), "xs:dayTimeDuration")
-        case "xs:date", "-", "xs:date":
-            days = call("microseconds_between", call("to_instant", y), call("to_instant", x))
-            return Atomic(days, "xs:dayTimeDuration")
+        case "xs:date", "+" | "-", "xs:dayTimeDuration":
+            moved = call("add_microseconds", call("to_instant", x), _signed(op, y))
+            return replace(a, scalar=call("to_date", moved))
+        case (("xs:dateTime" | "xs:date"), "-", other) if other == a.type:
+            between = call("microseconds_between", on_time_line(b), on_time_line(a))
+            return Atomic(between, "xs:dayTimeDuration")
         case "xs:dateTime", "+" | "-", type_ if type_ in NUMBERS:
-            seconds = cast(b, "xs:double", scope, span).scalar
-            shift = call("to_integer", call("round_half_up", call("*", seconds, Constant(1e6))))
-            if op == "-":
-                shift = call("negative", shift)
-            return replace(a, scalar=call("add_microseconds", x, shift))
+            shift = _scaled(Atomic(Constant(1_000_000), "xs:dayTimeDuration"), b, scope, span)
+            return replace(a, scalar=call("add_microseconds", x, _signed(op, shift.scalar)))
         case (("xs:dayTimeDuration" | "xs:yearMonthDuration"), "+" | "-", other) if other == a.type:
             return Atomic(call(op, x, y), a.type)
-        case (("xs:dayTimeDuration" | "xs:yearMonthDuration"), "*", "xs:integer"):
-            return Atomic(call("*", x, y), a.type)
-        case "xs:integer", "*", ("xs:dayTimeDuration" | "xs:yearMonthDuration"):
-            return Atomic(call("*", x, y), b.type)
+        case (("xs:dayTimeDuration" | "xs:yearMonthDuration"), "*", type_) if type_ in NUMBERS:
+            return _scaled(a, b, scope, span)
+        case type_, "*", ("xs:dayTimeDuration" | "xs:yearMonthDuration") if type_ in NUMBERS:
+            return _scaled(b, a, scope, span)
+        case (("xs:dayTimeDuration" | "xs:yearMonthDuration"), "div", type_) if type_ in NUMBERS:
+            return _divided(a, b, scope, span)
         case (("xs:dayTimeDuration" | "xs:yearMonthDuration"), "div", other) if other == a.type:
             by_zero = scope.compilation.error("FOAR0001", "division by zero", span)
-            quotient = call("integer_divide", x, y)
+            quotient = call("duration_ratio", x, y)
             return Atomic(
                 case((call("=", y, Constant(0)), by_zero), otherwise=quotient), "xs:decimal"
             )
     raise NotNative(f"'{op}' of {a.type} and {b.type}", span)
+
+
+def _signed(op: str, number: Scalar) -> Scalar:
+    return number if op == "+" else call("negative", number)
+
+
+def _scaled(duration: Atomic, factor: Atomic, scope: Scope, span: Span) -> Atomic:
+    """A duration times a number: microseconds are rounded to the even one, months up."""
+    x, y = duration.scalar, factor.scalar
+    is_months = duration.type == "xs:yearMonthDuration"
+    match factor.type:
+        case "xs:integer":
+            return Atomic(call("*", x, y), duration.type)
+        case "xs:decimal":
+            too_long = scope.compilation.error(
+                "FOAR0002", "a decimal with more digits than SQL has room for", span
+            )
+            whole = call("decimal_multiply", call("to_decimal", x), y, too_long)
+            rounding = "decimal_round" if is_months else "decimal_round_half_even"
+            return Atomic(call("to_integer", call(rounding, whole, Constant(0))), duration.type)
+        case "xs:double" if not is_months:
+            no_number = scope.compilation.error(
+                "FOCA0005", "a duration times or divided by NaN is no duration", span
+            )
+            too_long = scope.compilation.error(
+                "FODT0002", "the result is too long for a duration", span
+            )
+            scalar = case(
+                (call("is_nan", y), no_number),
+                (call("not", call("is_finite", y)), too_long),
+                otherwise=call("times_rounded", y, x),
+            )
+            return Atomic(scalar, duration.type)
+    raise NotNative(f"{duration.type} times {factor.type}", span)
+
+
+def _divided(duration: Atomic, divisor: Atomic, scope: Scope, span: Span) -> Atomic:
+    x, y = duration.scalar, divisor.scalar
+    too_long = scope.compilation.error("FODT0002", "the result is too long for a duration", span)
+    by_zero = call("=", y, Constant(0))
+    match divisor.type:
+        case "xs:integer":
+            pass
+        case "xs:decimal":
+            digits = scope.compilation.error(
+                "FOAR0002", "a decimal with more digits than SQL has room for", span
+            )
+            x, y = call("*", x, Constant(1_000_000)), call("millionths", y, digits)
+        case _:
+            raise NotNative(f"{duration.type} divided by {divisor.type}", span)
+    is_months = duration.type == "xs:yearMonthDuration"
+    quotient = call("divided_half_up" if is_months else "divided_half_even", x, y)
+    return Atomic(case((by_zero, too_long), otherwise=quotient), duration.type)

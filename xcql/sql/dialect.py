@@ -6,9 +6,11 @@ An operation of the algebra is a function here, registered by its name. Trees ar
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from decimal import Decimal
+from importlib import import_module
 from typing import Any
 
 from sqlglot import exp
@@ -79,19 +81,17 @@ _BINARY = {
 _CHAINS = {"+": exp.Add, "*": exp.Mul, "and": exp.And, "or": exp.Or}
 
 _SPACE = " \t\r\n"
-_TRIMMED = r"^[ \t\r\n]+|[ \t\r\n]+$"
-_INTEGER = r"^[ \t\r\n]*[+-]?[0-9]+[ \t\r\n]*$"
-_DECIMAL = r"^[ \t\r\n]*[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)[ \t\r\n]*$"
+_TRIMMED = r"^[ \t\r\n]+|[ \t\r\n]+\z"
+_INTEGER = r"^[ \t\r\n]*[+-]?[0-9]+[ \t\r\n]*\z"
+_DECIMAL = r"^[ \t\r\n]*[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)[ \t\r\n]*\z"
 _DOUBLE = (
-    r"^[ \t\r\n]*([+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?|[+-]?INF|NaN)[ \t\r\n]*$"
+    r"^[ \t\r\n]*([+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?|[+-]?INF|NaN)[ \t\r\n]*\z"
 )
-_BOOLEAN = r"^[ \t\r\n]*(true|false|1|0)[ \t\r\n]*$"
+_BOOLEAN = r"^[ \t\r\n]*(true|false|1|0)[ \t\r\n]*\z"
 _ZONE = r"(Z|[+-](0[0-9]|1[0-3]):[0-5][0-9]|[+-]14:00)?"
 _DATE = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
-_DATE_TEXT = rf"^[ \t\r\n]*{_DATE}{_ZONE}[ \t\r\n]*$"
-_TIME_TEXT = (
-    rf"^[ \t\r\n]*{_DATE}T[0-9]{{2}}:[0-9]{{2}}:[0-9]{{2}}(\.[0-9]{{1,6}})?{_ZONE}[ \t\r\n]*$"
-)
+_DATE_TEXT = rf"^[ \t\r\n]*{_DATE}{_ZONE}[ \t\r\n]*\z"
+_TIME_TEXT = rf"^[ \t\r\n]*{_DATE}T[0-9]{{2}}:[0-9]{{2}}:[0-9]{{2}}(\.[0-9]+)?{_ZONE}[ \t\r\n]*\z"
 _NAME_OF_TAG = r"^<[^\s/>]+"
 _VALUE = r"""(?:"[^"]*"|'[^']*')"""
 # a lifespan that came with the data, after whatever other attributes stand before it
@@ -194,16 +194,14 @@ def constant(value: object) -> Sql:
     raise AssertionError(value)
 
 
+_UNSAFE_IN_TEXT = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+
+
 def text_literal(value: str) -> Sql:
-    """A string; what cannot stand in SQL text is escaped."""
-    written = (
-        value.replace("\\", "\\\\")
-        .replace("'", "\\'")
-        .replace("\n", "\\n")
-        .replace("\r", "\\r")
-        .replace("\t", "\\t")
-        .replace("\0", "\\u0000")
-    )
+    """A string; what cannot stand in SQL text, or ends a line of it, is escaped."""
+    written = value.replace("\\", "\\\\").replace("'", "\\'")
+    written = written.replace("\n", "\\n").replace("\r", "\\r").replace("\t", "\\t")
+    written = _UNSAFE_IN_TEXT.sub(lambda sign: f"\\u{ord(sign[0]):04x}", written)
     return exp.Var(this=f"'{written}'")
 
 
@@ -395,18 +393,6 @@ def array_sum_doubles(array: Sql) -> Sql:
 
 
 @form
-def array_sum_decimals(array: Sql) -> Sql:
-    wide = lambda_("x", cast(column("x"), "DECIMAL(38, 12)"))
-    added = cast(exp.Add(this=column("sum"), expression=column("x")), "DECIMAL(38, 12)")
-    return call(
-        "aggregate",
-        call("transform", array, wide),
-        cast(constant(0), "DECIMAL(38, 12)"),
-        lambda_("sum x", added),
-    )
-
-
-@form
 def join_texts(array: Sql, separator: Sql) -> Sql:
     return call("array_join", array, separator)
 
@@ -444,16 +430,6 @@ def to_int(value: Sql) -> Sql:
 
 
 @form
-def to_decimal(value: Sql) -> Sql:
-    return cast(value, "DECIMAL(30, 12)")
-
-
-@form
-def double_to_decimal(value: Sql) -> Sql:
-    return cast(value, "DECIMAL(30, 12)")
-
-
-@form
 def to_string(value: Sql) -> Sql:
     return cast(value, "STRING")
 
@@ -469,151 +445,8 @@ def is_nan(value: Sql) -> Sql:
 
 
 @form
-def is_finite(value: Sql) -> Sql:
-    return both(
-        not_(call("isnan", value)), binary("<", call("abs", value.copy()), constant(math.inf))
-    )
-
-
-@form
-def double_divide(x: Sql, y: Sql) -> Sql:
-    """Division of doubles by zero is infinite, or not a number."""
-    by_zero = case_(
-        either(binary("=", x.copy(), constant(0.0)), call("isnan", x.copy())),
-        constant(math.nan),
-        binary(">", x.copy(), constant(0.0)),
-        constant(math.inf),
-        constant(-math.inf),
-    )
-    quotient = exp.Div(this=x, expression=y)
-    if isinstance(y, exp.Var):
-        return exp.Paren(this=quotient)
-    return case_(binary("=", y.copy(), constant(0.0)), by_zero, quotient)
-
-
-@form
-def double_modulo(x: Sql, y: Sql) -> Sql:
-    return case_(
-        binary("=", y, constant(0.0)), constant(math.nan), exp.Mod(this=x, expression=y.copy())
-    )
-
-
-@form
 def idiv(x: Sql, y: Sql) -> Sql:
     return exp.Paren(this=exp.IntDiv(this=x, expression=y))
-
-
-@form
-def integer_divide(x: Sql, y: Sql) -> Sql:
-    """A quotient of integers, with 18 digits after the point; halves are rounded down."""
-    exact = exp.Div(this=cast(x, "DECIMAL(19, 0)"), expression=cast(y, "DECIMAL(19, 0)"))
-    return call("round", exact, exp.Var(this="18"))
-
-
-@form
-def round_half_up(value: Sql) -> Sql:
-    """Rounding of doubles: halves go up, also below zero."""
-    return case_(
-        either(call("isnan", value), binary(">=", call("abs", value.copy()), constant(4.5e15))),
-        value.copy(),
-        cast(call("floor", exp.Add(this=value.copy(), expression=constant(0.5))), "DOUBLE"),
-    )
-
-
-@form
-def decimal_round_half_up(value: Sql) -> Sql:
-    return cast(
-        call("floor", exp.Add(this=value, expression=constant(Decimal("0.5")))), "DECIMAL(30, 0)"
-    )
-
-
-@form
-def double_floor(value: Sql) -> Sql:
-    return case_(
-        either(call("isnan", value), binary(">=", call("abs", value.copy()), constant(4.5e15))),
-        value.copy(),
-        cast(call("floor", value.copy()), "DOUBLE"),
-    )
-
-
-@form
-def double_ceiling(value: Sql) -> Sql:
-    return case_(
-        either(call("isnan", value), binary(">=", call("abs", value.copy()), constant(4.5e15))),
-        value.copy(),
-        cast(call("ceil", value.copy()), "DOUBLE"),
-    )
-
-
-@form
-def double_text(value: Sql) -> Sql:
-    """A double as XQuery writes it: 100000, 1.0E6, 0.000001, 1.0E-7, INF."""
-    d = column("d")
-    plain = cast(d, "STRING")
-    # Java writes 1.0E-5 and 1234567.0 where XQuery writes 0.00001 and 1.234567E6
-    expanded = call(
-        "regexp_replace",
-        cast(cast(d.copy(), "DECIMAL(38, 25)"), "STRING"),
-        text_literal(r"\.?0+$"),
-        text_literal(""),
-    )
-    digits = call(
-        "regexp_replace",
-        call("replace", cast(call("abs", d.copy()), "STRING"), text_literal("."), text_literal("")),
-        text_literal("0+$"),
-        text_literal(""),
-    )
-    sign = case_(binary("<", d.copy(), constant(0.0)), text_literal("-"), text_literal(""))
-    scientific = call(
-        "concat",
-        sign,
-        call("substr", digits, exp.Var(this="1"), exp.Var(this="1")),
-        text_literal("."),
-        case_(
-            binary(">", call("length", digits.copy()), exp.Var(this="1")),
-            call("substr", digits.copy(), exp.Var(this="2")),
-            text_literal("0"),
-        ),
-        text_literal("E6"),
-    )
-    size_ = call("abs", d.copy())
-    body = case_(
-        exp.Is(this=d.copy(), expression=exp.Null()),
-        exp.Null(),
-        call("isnan", d.copy()),
-        text_literal("NaN"),
-        binary("=", d.copy(), constant(math.inf)),
-        text_literal("INF"),
-        binary("=", d.copy(), constant(-math.inf)),
-        text_literal("-INF"),
-        binary("=", d.copy(), constant(0.0)),
-        case_(
-            binary("=", plain.copy(), text_literal("-0.0")), text_literal("-0"), text_literal("0")
-        ),
-        both(binary(">=", size_, constant(1e-3)), binary("<", size_.copy(), constant(1e6))),
-        call("regexp_replace", plain, text_literal(r"\.0$"), text_literal("")),
-        both(binary(">=", size_.copy(), constant(1e-6)), binary("<", size_.copy(), constant(1e-3))),
-        expanded,
-        both(binary(">=", size_.copy(), constant(1e6)), binary("<", size_.copy(), constant(1e7))),
-        scientific,
-        plain.copy(),
-    )
-    return let(value, "d", body)
-
-
-@form
-def decimal_text(value: Sql) -> Sql:
-    return call(
-        "regexp_replace",
-        call(
-            "regexp_replace",
-            cast(value, "STRING"),
-            text_literal(r"(\.[0-9]*?)0+$"),
-            text_literal("$1"),
-        ),
-        text_literal(r"\.$"),
-        text_literal(""),
-    )
 
 
 # reading values from text
@@ -633,32 +466,13 @@ def is_double_text(value: Sql) -> Sql:
 
 
 @form
-def parse_double(value: Sql) -> Sql:
-    """Spark reads `Infinity`, XQuery `INF`; blanks at the ends do not matter to either."""
-    return cast(
-        call("replace", call("trim", value), text_literal("INF"), text_literal("Infinity")),
-        "DOUBLE",
-    )
-
-
-@form
 def is_integer_text(value: Sql) -> Sql:
     return _matches(value, _INTEGER)
 
 
 @form
-def parse_integer(value: Sql) -> Sql:
-    return cast(_trim(value), "BIGINT")
-
-
-@form
 def is_decimal_text(value: Sql) -> Sql:
     return _matches(value, _DECIMAL)
-
-
-@form
-def parse_decimal(value: Sql) -> Sql:
-    return cast(_trim(value), "DECIMAL(30, 12)")
 
 
 @form
@@ -676,7 +490,7 @@ def is_date_text(value: Sql) -> Sql:
     day = call("substr", _trim(value), exp.Var(this="1"), exp.Var(this="10"))
     return both(
         _matches(value.copy(), _DATE_TEXT),
-        is_not_null(exp.TryCast(this=day, to=exp.DataType.build("DATE"))),
+        is_not_null(exp.TryCast(this=day, to=exp.DataType.build("DATE"), safe=True)),
     )
 
 
@@ -686,13 +500,24 @@ def parse_date(value: Sql) -> Sql:
 
 
 def _local_time(value: Sql) -> Sql:
+    """The time as it is written; 24 o'clock is the next day, and finer than microseconds is cut."""
+    from xcql.sql.templates import said
+
     local = call(
         "regexp_replace",
         _trim(value),
-        text_literal(r"(Z|[+-][0-9]{2}:[0-9]{2})$"),
+        text_literal(r"(Z|[+-][0-9]{2}:[0-9]{2})\z"),
         text_literal(""),
     )
-    return exp.TryCast(this=local, to=exp.DataType.build("TIMESTAMP_NTZ", dialect="spark"))
+    return let(
+        local,
+        "l",
+        said(
+            """CASE WHEN regexp_like(l, 'T24:00:00([.]0+)?$')
+            THEN timestampadd(DAY, 1, try_cast(substr(l, 1, 10) AS TIMESTAMP_NTZ))
+            ELSE try_cast(regexp_replace(l, '([.][0-9]{6})[0-9]+$', '$1') AS TIMESTAMP_NTZ) END"""
+        ),
+    )
 
 
 @form
@@ -712,16 +537,19 @@ def zone_of(value: Sql) -> Sql:
     found = call(
         "regexp_extract",
         value,
-        text_literal(r"T?[0-9:.]*(Z|[+-][0-9]{2}:[0-9]{2})[ \t\r\n]*$"),
-        exp.Var(this="1"),
-    )
-    found = call(
-        "regexp_extract",
-        value.copy(),
-        text_literal(rf"^[ \t\r\n]*{_DATE}(?:T[0-9:.]+)?(Z|[+-][0-9]{{2}}:[0-9]{{2}})?[ \t\r\n]*$"),
+        text_literal(rf"^[ \t\r\n]*{_DATE}(?:T[0-9:.]+)?(Z|[+-][0-9]{{2}}:[0-9]{{2}})?[ \t\r\n]*\z"),
         exp.Var(this="1"),
     )
     return call("regexp_replace", found, text_literal(r"^[+-]00:00$"), text_literal("Z"))
+
+
+@form
+def zone_length(zone: Sql) -> Sql:
+    """A zone as microseconds ahead of UTC; NULL if it is none."""
+    from xcql.sql.templates import said
+
+    minutes = _zone_minutes(zone.copy())
+    return said("CASE WHEN z <> '' THEN m * 60000000L END", z=zone, m=minutes)
 
 
 def _zone_minutes(zone: Sql) -> Sql:
@@ -775,16 +603,26 @@ def in_zone(value: Sql, zone: Sql) -> Sql:
 
 
 @form
+def out_of_zone(value: Sql, zone: Sql) -> Sql:
+    return call("timestampadd", exp.Var(this="MINUTE"), exp.Neg(this=_zone_minutes(zone)), value)
+
+
+@form
 def zoned_time_text(value: Sql, zone: Sql) -> Sql:
     if isinstance(zone, exp.Var) and zone.this in ("''", "'Z'"):
-        text = time_text(value)
+        text = _without_plus(time_text(value))
         return text if zone.this == "''" else call("concat", text, zone)
-    return call("concat", time_text(in_zone(value, zone)), zone.copy())
+    return call("concat", _without_plus(time_text(in_zone(value, zone))), zone.copy())
+
+
+def _without_plus(text: Sql) -> Sql:
+    """Spark has a sign before years of five digits."""
+    return call("ltrim", text_literal("+"), text)
 
 
 @form
 def zoned_date_text(value: Sql, zone: Sql) -> Sql:
-    return call("concat", cast(value, "STRING"), zone)
+    return call("concat", _without_plus(cast(value, "STRING")), zone)
 
 
 @form
@@ -830,86 +668,6 @@ def minute(value: Sql) -> Sql:
 @form
 def second_of(value: Sql) -> Sql:
     return cast(exp.Extract(this=exp.Var(this="SECOND"), expression=value), "DECIMAL(8, 6)")
-
-
-@form
-def day_time_text(value: Sql) -> Sql:
-    """Microseconds as a duration: P1DT2H3M4.5S, PT0S."""
-    n = column("n")
-    total = call("abs", n)
-
-    def part(size: int, modulo: int | None) -> Sql:
-        whole = exp.Paren(this=exp.IntDiv(this=total.copy(), expression=constant(size)))
-        return exp.Paren(this=exp.Mod(this=whole, expression=constant(modulo))) if modulo else whole
-
-    days = part(86_400_000_000, None)
-    hours, minutes = part(3_600_000_000, 24), part(60_000_000, 60)
-    seconds = exp.Paren(this=exp.Mod(this=total.copy(), expression=constant(60_000_000)))
-
-    def written(number: Sql, sign: str) -> Sql:
-        return case_(
-            binary(">", number.copy(), constant(0)),
-            call("concat", cast(number, "STRING"), text_literal(sign)),
-            text_literal(""),
-        )
-
-    text = decimal_text(
-        cast(
-            exp.Div(
-                this=cast(seconds.copy(), "DECIMAL(20, 0)"), expression=constant(Decimal(1_000_000))
-            ),
-            "DECIMAL(20, 6)",
-        )
-    )
-    second = case_(
-        binary(">", seconds, constant(0)), call("concat", text, text_literal("S")), text_literal("")
-    )
-    clock = call("concat", written(hours, "H"), written(minutes, "M"), second)
-    day_part = exp.Paren(this=exp.Mod(this=total.copy(), expression=constant(86_400_000_000)))
-    body = case_(
-        binary("=", n.copy(), constant(0)),
-        text_literal("PT0S"),
-        call(
-            "concat",
-            case_(binary("<", n.copy(), constant(0)), text_literal("-"), text_literal("")),
-            text_literal("P"),
-            written(days, "D"),
-            case_(
-                binary(">", day_part, constant(0)),
-                call("concat", text_literal("T"), clock),
-                text_literal(""),
-            ),
-        ),
-    )
-    return case_(is_null(value), exp.Null(), let(value.copy(), "n", body))
-
-
-@form
-def year_month_text(value: Sql) -> Sql:
-    n = column("n")
-    total = call("abs", n)
-    years = exp.Paren(this=exp.IntDiv(this=total, expression=constant(12)))
-    months = exp.Paren(this=exp.Mod(this=total.copy(), expression=constant(12)))
-
-    def written(number: Sql, sign: str) -> Sql:
-        return case_(
-            binary(">", number.copy(), constant(0)),
-            call("concat", cast(number, "STRING"), text_literal(sign)),
-            text_literal(""),
-        )
-
-    body = case_(
-        binary("=", n.copy(), constant(0)),
-        text_literal("P0M"),
-        call(
-            "concat",
-            case_(binary("<", n.copy(), constant(0)), text_literal("-"), text_literal("")),
-            text_literal("P"),
-            written(years, "Y"),
-            written(months, "M"),
-        ),
-    )
-    return case_(is_null(value), exp.Null(), let(value.copy(), "n", body))
 
 
 @form
@@ -1215,3 +973,8 @@ def dynamic_content(pairs: Sql) -> Sql:
         "pairs",
         call("array_join", call("transform", column("pairs"), each), text_literal("")),
     )
+
+
+# the forms of some topics have modules of their own
+for _topic in ("number_forms", "duration_forms", "text_forms"):
+    import_module(f"xcql.sql.{_topic}")

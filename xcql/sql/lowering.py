@@ -40,6 +40,7 @@ from xcql.algebra.scalars import TRUE, Call, Constant, Scalar, conjuncts, walk_s
 from xcql.analysis.graph import TagGraph
 from xcql.sql import dialect
 from xcql.sql.dialect import Sql, call, cast, column, four_bytes, identifier, sql
+from xcql.sql.number_forms import DECIMAL
 
 # tables by stream and tags: the name in the text, and the columns that are read
 Tables = dict[tuple[str, tuple[str, ...]], tuple[str, set[tuple[str, ...]]]]
@@ -613,7 +614,7 @@ class _Lowering:
             case "min" | "max" | "sum":
                 return call(one.reduction, scalar)
             case "sum_decimals":
-                return call("sum", cast(scalar, "DECIMAL(30, 12)"))
+                return cast(call("sum", cast(scalar, DECIMAL)), DECIMAL)
         gathered = _gathered(scalar, sort)
         match one.reduction:
             case "collect":

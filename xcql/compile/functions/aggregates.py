@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from xcql.algebra.scalars import Constant, Nested, Scalar, call, case
+from decimal import Decimal
+
+from xcql.algebra.scalars import NULL, Constant, Nested, Scalar, call, case
 from xcql.compile.access import atomized
 from xcql.compile.calls import CallSite, function
 from xcql.compile.casts import NUMBERS, STRINGS, cast, common_number
@@ -15,6 +17,7 @@ from xcql.compile.values import (
     Value,
     at_most_one,
     concat,
+    conditional,
     count,
     exists,
     gather,
@@ -22,6 +25,8 @@ from xcql.compile.values import (
     is_optional,
     leaves,
 )
+
+DURATIONS = frozenset({"xs:dayTimeDuration", "xs:yearMonthDuration"})
 
 
 @function("count", 1)
@@ -63,7 +68,7 @@ def values_of(site: CallSite, value: Value, type_: str, reduction: str) -> Scala
 
 def _reduction(reduction: str, type_: str) -> str:
     """Sums of doubles depend on the order, and have to be made in that of the items."""
-    if reduction == "sum" and type_ != "xs:integer":
+    if reduction == "sum" and type_ in ("xs:double", "xs:decimal"):
         return "sum_doubles" if type_ == "xs:double" else "sum_decimals"
     return reduction
 
@@ -74,10 +79,13 @@ def _sum(site: CallSite) -> Value:
     if value == EMPTY:
         return Single(Atomic(Constant(0), "xs:integer"))
     type_ = common_type(site, value)
-    if type_ not in NUMBERS and type_ not in ("xs:dayTimeDuration", "xs:yearMonthDuration"):
-        raise NotNative(f"a sum of {type_}", site.span)
+    if type_ in DURATIONS:
+        # of no durations at all the sum is a number
+        total = values_of(site, value, type_, "sum")
+        duration = Single(Atomic(total, type_))
+        return conditional(exists(value), duration, Single(Atomic(Constant(0), "xs:integer")))
     if type_ not in NUMBERS:
-        raise NotNative("a sum of durations, which may be empty", site.span)
+        raise NotNative(f"a sum of {type_}", site.span)
     if at_most_one(value):
         from xcql.compile.casts import one_atomic
 
@@ -90,6 +98,8 @@ def _sum(site: CallSite) -> Value:
 
 
 def zero(type_: str) -> Constant:
+    if type_ == "xs:decimal":
+        return Constant(Decimal(0))
     return Constant(0.0) if type_ == "xs:double" else Constant(0)
 
 
@@ -98,9 +108,11 @@ def _sum_with_zero(site: CallSite) -> Value:
     value, zero_ = site.arguments
     if value == EMPTY:
         return zero_
-    from xcql.compile.values import conditional
-
-    total = _sum(CallSite(site.scope, site.span, (value,), site.expressions[:1]))
+    type_ = common_type(site, value)
+    if type_ in DURATIONS:
+        total: Value = Single(Atomic(values_of(site, value, type_, "sum"), type_))
+    else:
+        total = _sum(CallSite(site.scope, site.span, (value,), site.expressions[:1]))
     return conditional(exists(value), total, zero_)
 
 
@@ -110,23 +122,15 @@ def _avg(site: CallSite) -> Value:
     if value == EMPTY:
         return EMPTY
     type_ = common_type(site, value)
-    if type_ not in NUMBERS:
+    if type_ not in NUMBERS and type_ not in DURATIONS:
         raise NotNative(f"an average of {type_}", site.span)
-    total = values_of(site, value, type_, "sum")
-    number = count(value)
-    if type_ == "xs:double":
-        mean = case(
-            (call("=", number, Constant(0)), Constant(None)),
-            otherwise=call("double_divide", total, call("to_double", number)),
-        )
-        return guarded(call("is_not_null", mean), Single(Atomic(mean, type_)))
-    if type_ == "xs:integer":
-        mean = case(
-            (call("=", number, Constant(0)), Constant(None)),
-            otherwise=call("integer_divide", total, number),
-        )
-        return guarded(call("is_not_null", mean), Single(Atomic(mean, "xs:decimal")))
-    raise NotNative("an average of decimals", site.span)
+    from xcql.compile.expressions import arithmetic
+
+    total = Atomic(values_of(site, value, type_, "sum"), type_)
+    number = Atomic(count(value), "xs:integer")
+    mean = arithmetic("div", total, number, site.scope, site.span)
+    scalar = case((call("=", number.scalar, Constant(0)), NULL), otherwise=mean.scalar)
+    return guarded(call("is_not_null", scalar), Single(Atomic(scalar, mean.type)))
 
 
 @function("min", 1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from xcql.algebra.scalars import Constant, call, case
+from xcql.algebra.scalars import Constant, Scalar, call, case
 from xcql.compile.calls import CallSite, function
 from xcql.compile.casts import NUMBERS, STRINGS, cast, castable, number, one_atomic
 from xcql.compile.functions.sequences import context
@@ -32,19 +32,31 @@ def _number(site: CallSite) -> Value:
     return Single(Atomic(nan, "xs:double"))
 
 
-def _of_number(site: CallSite, integer: str | None, double: str, decimal: str) -> Value:
+def _of_number(
+    site: CallSite, integer: str | None, double: str, decimal: str, digits: int | None = None
+) -> Value:
+    """A function of one number, in the type of that; `digits` is what it is rounded to."""
     value = site.arguments[0]
     if value == EMPTY:
         return EMPTY
     item = one_atomic(value, site.scope, site.span)
     assert item is not None
     item = number(item, site.scope, site.span)
+    more = () if digits is None else (Constant(digits),)
+    scalar: Scalar
     if item.type == "xs:integer":
-        scalar = item.scalar if integer is None else call(integer, item.scalar)
+        if integer is None or (digits is not None and digits >= 0):
+            scalar = item.scalar
+        elif digits is None:
+            scalar = call(integer, item.scalar)
+        else:
+            scalar = call(integer, item.scalar, Constant(10**-digits))
     elif item.type == "xs:double":
-        scalar = call(double, item.scalar)
+        if digits is not None and digits < 0:
+            raise NotNative("rounding of a double to tens", site.span)
+        scalar = call(double, item.scalar, *(() if double == "round_half_up" else more))
     elif item.type == "xs:decimal":
-        scalar = call(decimal, item.scalar)
+        scalar = call(decimal, item.scalar, *more)
     else:
         raise NotNative(f"a number of type {item.type}", site.span)
     result = Single(replace(item, scalar=scalar))
@@ -58,14 +70,39 @@ def _abs(site: CallSite) -> Value:
 
 @function("floor", 1)
 def _floor(site: CallSite) -> Value:
-    return _of_number(site, None, "double_floor", "floor")
+    return _of_number(site, None, "double_floor", "decimal_floor")
 
 
 @function("ceiling", 1)
 def _ceiling(site: CallSite) -> Value:
-    return _of_number(site, None, "double_ceiling", "ceil")
+    return _of_number(site, None, "double_ceiling", "decimal_ceiling")
 
 
-@function("round", 1)
+@function("round", 1, 2)
 def _round(site: CallSite) -> Value:
-    return _of_number(site, None, "round_half_up", "decimal_round_half_up")
+    digits = _digits(site)
+    if digits == 0:
+        return _of_number(site, None, "round_half_up", "decimal_round", digits)
+    return _of_number(site, "integer_round", "round_digits", "decimal_round", digits)
+
+
+@function("round-half-to-even", 1, 2)
+def _round_half_to_even(site: CallSite) -> Value:
+    digits = _digits(site)
+    if digits < 0:
+        raise NotNative("rounding to tens", site.span)
+    return _of_number(site, None, "round_half_even", "decimal_round_half_even", digits)
+
+
+def _digits(site: CallSite) -> int:
+    """To how many digits after the point a number is rounded; it has to be known now."""
+    if len(site.arguments) == 1:
+        return 0
+    item = one_atomic(site.arguments[1], site.scope, site.span)
+    if item is None or item.type != "xs:integer" or not isinstance(item.scalar, Constant):
+        raise NotNative("a number of digits that is not known", site.span)
+    digits = item.scalar.value
+    assert isinstance(digits, int)
+    if not -17 <= digits <= 15:
+        raise NotNative("so many digits", site.span)
+    return digits

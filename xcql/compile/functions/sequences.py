@@ -8,6 +8,7 @@ from xcql.algebra.operators import (
     Nest,
     Number,
     Order,
+    Project,
     Select,
     SortKey,
     columns,
@@ -16,19 +17,30 @@ from xcql.algebra.operators import (
 from xcql.algebra.scalars import FALSE, TRUE, Call, Column, Constant, Scalar, call, case, negation
 from xcql.compile.access import atomized, data
 from xcql.compile.calls import CallSite, applied, function
-from xcql.compile.casts import NUMBERS, STRINGS, cast, common_number, one_atomic
+from xcql.compile.casts import (
+    NUMBERS,
+    STRINGS,
+    cast,
+    common_number,
+    is_plain_zone,
+    one_atomic,
+)
 from xcql.compile.comparisons import truth
-from xcql.compile.items import Atomic
+from xcql.compile.items import Atomic, Item
 from xcql.compile.result import NotNative
 from xcql.compile.sequences import as_one_leaf
 from xcql.compile.values import (
     EMPTY,
+    Concat,
     Single,
     Value,
+    apart,
     at_most_one,
+    concat,
     count,
     each,
     exists,
+    gather,
     guarded,
     leaves,
 )
@@ -154,7 +166,7 @@ def _at(site: CallSite, sign: str, number: Scalar) -> Value:
     value = site.arguments[0]
     if value == EMPTY:
         return EMPTY
-    if at_most_one(value) and number == Constant(1):
+    if at_most_one(value) and number == Constant(1) and sign in ("=", ">"):
         return value if sign == "=" else EMPTY
     leaf = as_one_leaf(value, site.scope, site.span)
     numbered = Number(leaf.plan, site.compilation.fresh("position"))
@@ -169,15 +181,24 @@ def _subsequence(site: CallSite) -> Value:
     numbers = []
     for argument in site.arguments[1:]:
         item = one_atomic(argument, site.scope, site.span)
-        if item is None or item.type != "xs:integer":
-            raise NotNative("a subsequence by something else than integers", site.span)
+        if item is None or item.type not in NUMBERS or not isinstance(argument, Single):
+            raise NotNative("a subsequence by something else than numbers", site.span)
+        if item.type != "xs:integer":
+            # positions are compared as doubles: NaN is more than any, but never a bound
+            double = cast(item, "xs:double", site.scope, site.span).scalar
+            numbers.append(call("round_half_up", double))
+            continue
         numbers.append(item.scalar)
     leaf = as_one_leaf(value, site.scope, site.span)
     numbered = Number(leaf.plan, site.compilation.fresh("position"))
     at = Column(numbered.name)
-    condition = call(">=", at, numbers[0])
+    condition: Scalar = call(">=", at, numbers[0])
     if len(numbers) == 2:
-        condition = Call("and", (condition, call("<", at, call("+", *numbers))))
+        end = call("+", *numbers)
+        condition = Call("and", (condition, call("<", at, end)))
+        if any(isinstance(one, Call) and one.function == "round_half_up" for one in numbers):
+            # SQL has NaN after all numbers, but nothing is before NaN
+            condition = Call("and", (condition, call("not", call("is_nan", end))))
     return each(Select(numbered, condition), Single(leaf.item))
 
 
@@ -279,3 +300,125 @@ def _filter(site: CallSite) -> Value:
     inside = site.scope.within(columns(leaf.plan))
     condition = truth(applied(code, [Single(leaf.item)], inside, site.span), inside, site.span)
     return each(Select(leaf.plan, condition), Single(leaf.item))
+
+
+@function("sort", 1, 2, 3)
+def _sort(site: CallSite) -> Value:
+    from xcql.compile.flwor import sortable
+
+    sequence = site.arguments[0]
+    if len(site.arguments) > 1 and site.arguments[1] != EMPTY:
+        raise NotNative("a collation", site.span)
+    if sequence == EMPTY:
+        return EMPTY
+    leaf = as_one_leaf(sequence, site.scope, site.span)
+    inside = site.scope.within(columns(leaf.plan))
+    key: Value = Single(leaf.item)
+    if len(site.arguments) == 3:
+        key = applied(site.arguments[2], [key], inside, site.span)
+    if not at_most_one(key):
+        raise NotNative("sorting by several values", site.span)
+    found = one_atomic(key, inside, site.span)
+    if found is None:
+        return sequence
+    if found.type == "xs:untypedAtomic":
+        found = replace(found, type="xs:string")
+    if found.type == "xs:date" and not is_plain_zone(found.zone):
+        raise NotNative("sorting by dates with zones", site.span)
+    scalar, kind = sortable(found, site.span)
+    name = site.compilation.fresh("sort")
+    keyed = Project(leaf.plan, name, scalar)
+    return each(
+        Order(keyed, (SortKey(Column(name), kind), *order(leaf.plan))), Single(leaf.item)
+    )
+
+
+@function("remove", 2)
+def _remove(site: CallSite) -> Value:
+    return _at(site, "<>", _integer(site, 1))
+
+
+@function("insert-before", 3)
+def _insert_before(site: CallSite) -> Value:
+    sequence, _, inserted = site.arguments
+    at = _integer(site, 1)
+    if sequence == EMPTY or inserted == EMPTY:
+        return concat([sequence, inserted])
+    before = _at(site, "<", at)
+    after = _at(site, ">=", at)
+    return concat([before, inserted, apart(after, site.scope.taken)])
+
+
+def _integer(site: CallSite, number: int) -> Scalar:
+    item = one_atomic(site.arguments[number], site.scope, site.span)
+    if item is None or not isinstance(site.arguments[number], Single):
+        raise NotNative("a position that may not be there", site.span)
+    if item.type == "xs:untypedAtomic":
+        item = cast(item, "xs:integer", site.scope, site.span)
+    if item.type != "xs:integer":
+        raise NotNative("a position that is no integer", site.span)
+    return item.scalar
+
+
+@function("fold-left", 3)
+def _fold_left(site: CallSite) -> Value:
+    sequence, result, code = site.arguments
+    for item in _known_items(sequence, site):
+        result = applied(code, [result, item], site.scope, site.span)
+    return result
+
+
+@function("fold-right", 3)
+def _fold_right(site: CallSite) -> Value:
+    sequence, result, code = site.arguments
+    for item in reversed(_known_items(sequence, site)):
+        result = applied(code, [item, result], site.scope, site.span)
+    return result
+
+
+@function("for-each-pair", 3)
+def _for_each_pair(site: CallSite) -> Value:
+    left, right = (_known_items(one, site) for one in site.arguments[:2])
+    pairs = zip(left, right, strict=False)
+    return concat(
+        [applied(site.arguments[2], [a, b], site.scope, site.span) for a, b in pairs]
+    )
+
+
+_LONGEST_FOLD = 50
+
+
+def _known_items(value: Value, site: CallSite) -> list[Value]:
+    """The items of a sequence whose length is known now."""
+    match value:
+        case Single():
+            return [value]
+        case Concat(values=several, exclusive=False):
+            found = [item for one in several for item in _known_items(one, site)]
+            if len(found) <= _LONGEST_FOLD:
+                return found
+    raise NotNative("a sequence whose length is known only when the query runs", site.span)
+
+
+@function("deep-equal", 2)
+def _deep_equal(site: CallSite) -> Value:
+    """Sequences of atomic values of one kind, as arrays."""
+    types = {
+        leaf.item.type if isinstance(leaf.item, Atomic) else "node"
+        for value in site.arguments
+        for leaf in leaves(value)
+    }
+    if EMPTY in site.arguments:
+        other = concat([one for one in site.arguments if one != EMPTY])
+        return boolean(negation(exists(other)))
+    if types <= STRINGS:
+        type_ = "xs:string"
+    elif len(types) == 1 and types <= {"xs:integer", "xs:double", "xs:decimal", "xs:boolean"}:
+        (type_,) = types
+    else:
+        raise NotNative("equality of nodes, or of several types", site.span)
+
+    def read(item: Item) -> Scalar:
+        return cast(atomized(item, site.scope), type_, site.scope, site.span).scalar
+
+    return boolean(call("=", *(gather(value, read) for value in site.arguments)))

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from xcql.algebra.scalars import Call, Constant, Scalar, call
+from xcql.algebra.operators import Unit, Unnest
+from xcql.algebra.scalars import Call, Column, Constant, Scalar, call
 from xcql.compile.access import atomized
 from xcql.compile.calls import CallSite, function
-from xcql.compile.casts import STRINGS, one_atomic, to_string
+from xcql.compile.casts import NUMBERS, STRINGS, cast, number, one_atomic, to_string
+from xcql.compile.comparisons import nullable
 from xcql.compile.expressions import text_or_empty
 from xcql.compile.functions.sequences import boolean, context
 from xcql.compile.items import Atomic, Item
 from xcql.compile.result import NotNative
-from xcql.compile.values import EMPTY, Single, Value, gather
+from xcql.compile.values import EMPTY, Single, Value, at_most_one, each, gather
 
 
 def text(site: CallSite, number: int) -> Scalar:
@@ -48,7 +50,7 @@ def _string(site: CallSite) -> Value:
     return string(call("coalesce", scalar, Constant("")))
 
 
-@function("concat", *range(2, 20))
+@function("concat", *range(2, 100))
 def _concat(site: CallSite) -> Value:
     parts = []
     for argument in site.arguments:
@@ -117,13 +119,26 @@ def _normalize(site: CallSite) -> Value:
 
 @function("substring", 2, 3)
 def _substring(site: CallSite) -> Value:
-    numbers = []
-    for argument in site.arguments[1:]:
-        item = one_atomic(argument, site.scope, site.span)
-        if item is None or item.type != "xs:integer":
-            raise NotNative("a substring by something else than integers", site.span)
-        numbers.append(item.scalar)
-    return string(call("substring_of_text", text(site, 0), *numbers))
+    numbers = [_position(site, argument) for argument in site.arguments[1:]]
+    subject = text(site, 0)
+    if all(number.type == "xs:integer" for number in numbers):
+        return string(call("substring_of_text", subject, *(one.scalar for one in numbers)))
+    doubles = [
+        call("round_half_up", cast(one, "xs:double", site.scope, site.span).scalar)
+        for one in numbers
+    ]
+    return string(call("substring_by_doubles", subject, *doubles))
+
+
+def _position(site: CallSite, argument: Value) -> Atomic:
+    """An argument of type xs:double, which has to be there; integers stay what they are."""
+    item = one_atomic(argument, site.scope, site.span)
+    if item is None or not isinstance(argument, Single):
+        raise NotNative("a position that may not be there", site.span)
+    item = number(item, site.scope, site.span)
+    if item.type not in NUMBERS:
+        raise NotNative("a position that is no number", site.span)
+    return item
 
 
 @function("substring-before", 2)
@@ -139,3 +154,67 @@ def _after(site: CallSite) -> Value:
 @function("translate", 3)
 def _translate(site: CallSite) -> Value:
     return string(call("translate", text(site, 0), text(site, 1), text(site, 2)))
+
+
+@function("compare", 2)
+def _compare(site: CallSite) -> Value:
+    return _of_two(site, "text_order", "xs:integer")
+
+
+@function("codepoint-equal", 2)
+def _codepoint_equal(site: CallSite) -> Value:
+    return _of_two(site, "=", "xs:boolean")
+
+
+def _of_two(site: CallSite, operation: str, type_: str) -> Value:
+    """A function of two strings that is empty if one of them is."""
+    items = [one_atomic(argument, site.scope, site.span) for argument in site.arguments]
+    scalars: list[Scalar] = []
+    for item in items:
+        if item is None:
+            return EMPTY
+        if item.type not in STRINGS:
+            raise NotNative("a value that is no string", site.span)
+        scalars.append(item.scalar)
+    return nullable(call(operation, *scalars), type_, *site.arguments)
+
+
+@function("contains-token", 2)
+def _contains_token(site: CallSite) -> Value:
+    token = call("trimmed", text(site, 1))
+    if not isinstance(site.arguments[1], Single):
+        raise NotNative("a token that may not be there", site.span)
+    if not at_most_one(site.arguments[0]):
+        raise NotNative("a token of several strings", site.span)
+    return boolean(call("has_word", call("collapsed", text(site, 0)), token))
+
+
+@function("string-to-codepoints", 1)
+def _codepoints(site: CallSite) -> Value:
+    fresh = site.compilation.fresh
+    item, position = fresh("codepoint"), fresh("codepoint_at")
+    plan = Unnest(Unit(), call("codepoints", text(site, 0)), item, position)
+    return each(plan, Single(Atomic(Column(item), "xs:integer")))
+
+
+@function("codepoints-to-string", 1)
+def _of_codepoints(site: CallSite) -> Value:
+    value = site.arguments[0]
+    if value == EMPTY:
+        return string(Constant(""))
+
+    def read(item: Item) -> Scalar:
+        found = atomized(item, site.scope)
+        if found.type == "xs:untypedAtomic":
+            found = cast(found, "xs:integer", site.scope, site.span)
+        if found.type != "xs:integer":
+            raise NotNative("code points that are no integers", site.span)
+        return found.scalar
+
+    bad = site.compilation.error("FOCH0001", "no character of XML has such a code", site.span)
+    return string(call("text_of_codepoints", gather(value, read), bad))
+
+
+@function("encode-for-uri", 1)
+def _encoded(site: CallSite) -> Value:
+    return string(call("encoded_for_uri", text(site, 0)))

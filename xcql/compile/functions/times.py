@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from xcql.algebra.scalars import Constant, Scalar, call
+from xcql.algebra.scalars import Constant, Scalar, call, case
 from xcql.compile.access import START
 from xcql.compile.calls import CallSite, function
-from xcql.compile.casts import cast, one_atomic
+from xcql.compile.casts import cast, in_utc, local_time, on_time_line, one_atomic
 from xcql.compile.items import Atomic
 from xcql.compile.result import NotNative
 from xcql.compile.temporal import lifespan_bound
@@ -44,23 +44,33 @@ def _today(site: CallSite) -> Value:
     return Single(Atomic(call("to_date", site.scope.now), "xs:date", Constant("Z")))
 
 
-def _part(site: CallSite, part: str, type_: str) -> Value:
-    value = site.arguments[0]
-    if value == EMPTY:
-        return EMPTY
-    item = one_atomic(value, site.scope, site.span)
-    assert item is not None
-    if item.type == "xs:untypedAtomic":
-        item = cast(item, type_, site.scope, site.span)
-    if item.type != type_:
+def _argument(site: CallSite, *types: str) -> Atomic | None:
+    """The first argument; None where it is always empty. Untyped data are read as the type."""
+    item = one_atomic(site.arguments[0], site.scope, site.span)
+    if item is None:
+        return None
+    if item.type == "xs:untypedAtomic" and len(types) == 1:
+        item = cast(item, types[0], site.scope, site.span)
+    if item.type not in types:
         raise NotNative(f"a part of {item.type}", site.span)
-    moment: Scalar = item.scalar
-    if item.zone not in (None, Constant(""), Constant("Z")):
-        moment = call("in_zone", moment, item.zone) if type_ == "xs:dateTime" else moment
-    scalar = call(part, moment)
+    return item
+
+
+def _optional(site: CallSite, item: Atomic) -> Value:
+    """A value that is empty where the first argument is."""
+    if isinstance(site.arguments[0], Single):
+        return Single(item)
+    return guarded(call("is_not_null", item.scalar), Single(item))
+
+
+def _part(site: CallSite, part: str, type_: str) -> Value:
+    item = _argument(site, type_)
+    if item is None:
+        return EMPTY
+    # a date is kept as it reads, a time as an instant
+    moment = local_time(item) if type_ == "xs:dateTime" else item.scalar
     kind = "xs:decimal" if part == "second_of" else "xs:integer"
-    result = Single(Atomic(scalar, kind))
-    return result if isinstance(value, Single) else guarded(call("is_not_null", scalar), result)
+    return _optional(site, Atomic(call(part, moment), kind))
 
 
 for _name in ("year", "month", "day"):
@@ -77,3 +87,98 @@ for _name in ("hours", "minutes", "seconds"):
     def _time_part(site: CallSite, part: str = _name) -> Value:
         name = {"hours": "hour", "minutes": "minute", "seconds": "second_of"}[part]
         return _part(site, name, "xs:dateTime")
+
+
+# name, what it is of, in units, at most so many
+_DURATION_PARTS = (
+    ("years", "xs:yearMonthDuration", 12, None),
+    ("months", "xs:yearMonthDuration", 1, 12),
+    ("days", "xs:dayTimeDuration", 86_400_000_000, None),
+    ("hours", "xs:dayTimeDuration", 3_600_000_000, 24),
+    ("minutes", "xs:dayTimeDuration", 60_000_000, 60),
+)
+_DURATIONS = ("xs:dayTimeDuration", "xs:yearMonthDuration")
+
+for _name, _type, _unit, _most in _DURATION_PARTS:
+
+    @function(f"{_name}-from-duration", 1)
+    def _duration_part(
+        site: CallSite, type_: str = _type, unit: int = _unit, most: int | None = _most
+    ) -> Value:
+        item = _argument(site, *_DURATIONS)
+        if item is None:
+            return EMPTY
+        scalar: Scalar = call("idiv", item.scalar, Constant(unit))
+        if most is not None:
+            scalar = call("%", scalar, Constant(most))
+        if item.type != type_:
+            scalar = cast(item, type_, site.scope, site.span).scalar
+        return _optional(site, Atomic(scalar, "xs:integer"))
+
+
+@function("seconds-from-duration", 1)
+def _duration_seconds(site: CallSite) -> Value:
+    item = _argument(site, *_DURATIONS)
+    if item is None:
+        return EMPTY
+    length = cast(item, "xs:dayTimeDuration", site.scope, site.span).scalar
+    scalar = call("from_millionths", call("%", length, Constant(60_000_000)))
+    return _optional(site, Atomic(scalar, "xs:decimal"))
+
+
+@function("implicit-timezone", 0)
+def _implicit(site: CallSite) -> Value:
+    return Single(Atomic(Constant(0), "xs:dayTimeDuration"))
+
+
+for _type in ("dateTime", "date"):
+
+    @function(f"timezone-from-{_type}", 1)
+    def _timezone(site: CallSite, type_: str = _type) -> Value:
+        item = _argument(site, f"xs:{type_}")
+        if item is None or item.zone in (None, Constant("")):
+            return EMPTY
+        assert item.zone is not None
+        length = call("zone_length", item.zone)
+        scalar = case((call("is_not_null", item.scalar), length))
+        return guarded(
+            call("is_not_null", scalar), Single(Atomic(scalar, "xs:dayTimeDuration"))
+        )
+
+    @function(f"adjust-{_type}-to-timezone", 1, 2)
+    def _adjusted(site: CallSite, type_: str = _type) -> Value:
+        item = _argument(site, f"xs:{type_}")
+        if item is None:
+            return EMPTY
+        if not isinstance(item.zone, Constant):
+            raise NotNative("another zone for a time whose zone is not known", site.span)
+        zone = _wanted_zone(site)
+        local = local_time(item) if type_ == "dateTime" else call("to_instant", item.scalar)
+        if item.zone == Constant("") or zone == Constant(""):
+            # it reads as before
+            moment = in_utc(local, zone)
+        else:
+            moment = on_time_line(item)
+        if type_ == "dateTime":
+            return _optional(site, Atomic(moment, "xs:dateTime", zone))
+        day = call("to_date", local_time(Atomic(moment, "xs:dateTime", zone)))
+        return _optional(site, Atomic(day, "xs:date", zone))
+
+
+def _wanted_zone(site: CallSite) -> Constant:
+    """The zone that is asked for, as it is written; nothing if a time is to have none."""
+    if len(site.arguments) == 1:
+        return Constant("Z")
+    if site.arguments[1] == EMPTY:
+        return Constant("")
+    item = one_atomic(site.arguments[1], site.scope, site.span)
+    if item is None or item.type != "xs:dayTimeDuration" or not isinstance(item.scalar, Constant):
+        raise NotNative("a zone that is not known", site.span)
+    length = item.scalar.value
+    assert isinstance(length, int)
+    minutes, rest = divmod(abs(length), 60_000_000)
+    if rest or minutes > 14 * 60:
+        raise NotNative("no time zone", site.span)
+    if minutes == 0:
+        return Constant("Z")
+    return Constant(f"{'-' if length < 0 else '+'}{minutes // 60:02}:{minutes % 60:02}")

@@ -28,7 +28,7 @@ def replace(call: Call, text: str | None, pattern: str, replacement: str, flags:
     regex = _not_empty(pattern, flags)
     if regex.is_literal:
         return regex.pattern.sub(lambda match: replacement, text or "")
-    template = _template(replacement, regex.pattern.groups)
+    template = replacement_parts(replacement, regex.pattern.groups)
 
     def expand(match: re.Match[str]) -> str:
         return "".join(
@@ -46,7 +46,7 @@ def _not_empty(pattern: str, flags: str) -> Regex:
     return regex
 
 
-def _template(replacement: str, groups: int) -> list[str | int]:
+def replacement_parts(replacement: str, groups: int) -> list[str | int]:
     """A replacement as texts and numbers of groups."""
     parts: list[str | int] = []
     position = 0

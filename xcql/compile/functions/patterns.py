@@ -1,0 +1,101 @@
+"""matches, replace, tokenize: with patterns that are known, and mean the same to Java."""
+
+from __future__ import annotations
+
+import re
+
+from xcql.algebra.operators import Unit, Unnest
+from xcql.algebra.scalars import Column, Constant, call
+from xcql.compile.calls import CallSite, function
+from xcql.compile.functions.sequences import boolean
+from xcql.compile.functions.strings import string, text
+from xcql.compile.items import Atomic
+from xcql.compile.result import NotNative
+from xcql.compile.values import Single, Value, each
+from xcql.diagnostics import XcqlError
+from xcql.evaluate.functions.regex import replacement_parts
+from xcql.evaluate.regular_expressions import Regex, compile_regex
+
+_CODE = re.compile(r"\\U([0-9a-f]{8})")
+# what the evaluator's expressions say in another way than Java's do, outside of classes
+_JAVA = {r"(?:\A)": r"\A", r"(?:\Z)": r"\z"}
+
+
+@function("matches", 2, 3)
+def _matches(site: CallSite) -> Value:
+    _, pattern = _pattern(site, 2)
+    return boolean(call("text_matches", text(site, 0), Constant(pattern)))
+
+
+@function("replace", 3, 4)
+def _replace(site: CallSite) -> Value:
+    regex, pattern = _pattern(site, 3)
+    _not_of_nothing(site, regex)
+    written = _constant(site, 2)
+    try:
+        parts = [written] if regex.is_literal else replacement_parts(written, regex.pattern.groups)
+    except XcqlError:
+        raise NotNative("a replacement that is not one", site.span) from None
+    replacement = "".join(_quoted(part) for part in parts)
+    return string(call("text_replaced", text(site, 0), Constant(pattern), Constant(replacement)))
+
+
+def _quoted(part: str | int) -> str:
+    """Text as it stands in a replacement of Java's, or the number of a group."""
+    if isinstance(part, int):
+        # braces keep digits that follow apart
+        return f"${part}" if part < 10 else f"${part}"
+    return part.replace("\\", "\\\\").replace("$", "\\$")
+
+
+@function("tokenize", 1)
+def _words(site: CallSite) -> Value:
+    return _tokens(site, call("collapsed", text(site, 0)), " ")
+
+
+@function("tokenize", 2, 3)
+def _tokenize(site: CallSite) -> Value:
+    regex, pattern = _pattern(site, 2)
+    _not_of_nothing(site, regex)
+    return _tokens(site, text(site, 0), pattern)
+
+
+def _tokens(site: CallSite, subject, pattern: str) -> Value:  # type: ignore[no-untyped-def]
+    fresh = site.compilation.fresh
+    item, position = fresh("token"), fresh("token_at")
+    array = call("text_split", subject, Constant(pattern))
+    return each(Unnest(Unit(), array, item, position), Single(Atomic(Column(item), "xs:string")))
+
+
+def _not_of_nothing(site: CallSite, regex: Regex) -> None:
+    if regex.pattern.search("") is not None:
+        raise NotNative("a pattern that matches the empty string", site.span)
+
+
+def _constant(site: CallSite, number: int) -> str:
+    found = text(site, number)
+    if not isinstance(found, Constant) or not isinstance(found.value, str):
+        raise NotNative("a pattern that is computed", site.span)
+    return found.value
+
+
+def _pattern(site: CallSite, flags_at: int) -> tuple[Regex, str]:
+    """The pattern as the evaluator has it, and as Java writes it."""
+    flags = _constant(site, flags_at) if len(site.arguments) > flags_at else ""
+    try:
+        regex = compile_regex(_constant(site, 1), flags)
+    except XcqlError:
+        raise NotNative("a pattern that is not one", site.span) from None
+    return regex, _in_java(regex, flags, site)
+
+
+def _in_java(regex: Regex, flags: str, site: CallSite) -> str:
+    written = regex.pattern.pattern
+    if "m" in flags or "(?(" in written:
+        raise NotNative("a pattern that Java reads in another way", site.span)
+    if "i" in flags and not written.isascii():
+        raise NotNative("a pattern that Java reads in another way", site.span)
+    for python, java in _JAVA.items():
+        written = written.replace(python, java)
+    written = _CODE.sub(lambda code: f"\\x{{{int(code[1], 16):x}}}", written)
+    return f"(?iu){written}" if "i" in flags else written

@@ -1,0 +1,138 @@
+"""Durations in SQL: numbers of microseconds, and numbers of months."""
+
+from __future__ import annotations
+
+from xcql.sql.dialect import Sql, _matches, _trim, form, let
+from xcql.sql.number_forms import decimal_text
+from xcql.sql.templates import said
+
+_DAY, _HOUR, _MINUTE = 86_400_000_000, 3_600_000_000, 60_000_000
+_DAY_TIME = r"^-?P(?=[0-9T])([0-9]+D)?(T(?=[0-9])([0-9]+H)?([0-9]+M)?([0-9]+([.][0-9]+)?S)?)?\z"
+_YEAR_MONTH = r"^-?P(?=[0-9])([0-9]+Y)?([0-9]+M)?\z"
+
+
+@form
+def day_time_text(value: Sql) -> Sql:
+    """Microseconds as a duration: P1DT2H3M4.5S, PT0S."""
+    seconds = decimal_text(said(f"CAST(abs(n) % {_MINUTE} AS DECIMAL(8, 0)) * 0.000001BD"))
+    text = said(
+        f"""CASE
+          WHEN n IS NULL THEN NULL
+          WHEN n = 0 THEN 'PT0S'
+          ELSE concat(
+            CASE WHEN n < 0 THEN '-P' ELSE 'P' END,
+            CASE WHEN abs(n) >= {_DAY} THEN concat(CAST(abs(n) DIV {_DAY} AS STRING), 'D')
+              ELSE '' END,
+            CASE WHEN abs(n) % {_DAY} > 0 THEN 'T' ELSE '' END,
+            CASE WHEN abs(n) % {_DAY} >= {_HOUR}
+              THEN concat(CAST(abs(n) % {_DAY} DIV {_HOUR} AS STRING), 'H') ELSE '' END,
+            CASE WHEN abs(n) % {_HOUR} >= {_MINUTE}
+              THEN concat(CAST(abs(n) % {_HOUR} DIV {_MINUTE} AS STRING), 'M') ELSE '' END,
+            CASE WHEN abs(n) % {_MINUTE} > 0 THEN concat(seconds, 'S') ELSE '' END)
+        END""",
+        seconds=seconds,
+    )
+    return let(value, "n", text)
+
+
+@form
+def year_month_text(value: Sql) -> Sql:
+    text = said(
+        """CASE
+          WHEN n IS NULL THEN NULL
+          WHEN n = 0 THEN 'P0M'
+          ELSE concat(
+            CASE WHEN n < 0 THEN '-P' ELSE 'P' END,
+            CASE WHEN abs(n) >= 12 THEN concat(CAST(abs(n) DIV 12 AS STRING), 'Y') ELSE '' END,
+            CASE WHEN abs(n) % 12 > 0 THEN concat(CAST(abs(n) % 12 AS STRING), 'M') ELSE '' END)
+        END"""
+    )
+    return let(value, "n", text)
+
+
+def _fits(value: Sql, pattern: str) -> Sql:
+    """Whether a text has a form, with at least one part, and after a T, too."""
+    return _matches(_trim(value), pattern)
+
+
+@form
+def is_dayTimeDuration_text(value: Sql) -> Sql:
+    return _fits(value, _DAY_TIME)
+
+
+@form
+def is_yearMonthDuration_text(value: Sql) -> Sql:
+    return _fits(value, _YEAR_MONTH)
+
+
+def _part(letter: str) -> str:
+    """The number before a letter, 0 if it is not there."""
+    return (
+        f"coalesce(CAST(nullif(regexp_extract(t, '([0-9]+){letter}', 1), '') AS DECIMAL(19, 0)), 0)"
+    )
+
+
+@form
+def parse_dayTimeDuration(value: Sql) -> Sql:
+    """Microseconds; what is finer is rounded to the even one."""
+    seconds = (
+        "bround(coalesce(CAST(nullif(regexp_extract(t, '([0-9]+([.][0-9]+)?)S', 1), '')"
+        " AS DECIMAL(37, 18)), 0), 6)"
+    )
+    minutes = (
+        r"coalesce(CAST(nullif(regexp_extract(t, 'T.*?([0-9]+)M', 1), '') AS DECIMAL(19, 0)), 0)"
+    )
+    return let(
+        _trim(value),
+        "t",
+        said(
+            f"""CAST(CASE WHEN startswith(t, '-') THEN -1 ELSE 1 END * (
+              {_part("D")} * {_DAY}BD + {_part("H")} * {_HOUR}BD + {minutes} * {_MINUTE}BD
+              + {seconds} * 1000000BD) AS BIGINT)"""
+        ),
+    )
+
+
+@form
+def parse_yearMonthDuration(value: Sql) -> Sql:
+    return let(
+        _trim(value),
+        "t",
+        said(
+            f"""CAST(CASE WHEN startswith(t, '-') THEN -1 ELSE 1 END
+              * ({_part("Y")} * 12BD + {_part("M")}) AS BIGINT)"""
+        ),
+    )
+
+
+@form
+def divided_half_even(x: Sql, y: Sql) -> Sql:
+    """An integer divided by another, as an integer; halves go to the even one."""
+    return _quotient(
+        x,
+        y,
+        "2 * abs(q.x % q.y) > abs(q.y) OR (2 * abs(q.x % q.y) = abs(q.y) AND q.x DIV q.y % 2 <> 0)",
+    )
+
+
+@form
+def divided_half_up(x: Sql, y: Sql) -> Sql:
+    """An integer divided by another, as an integer; halves go up."""
+    return _quotient(
+        x,
+        y,
+        "2 * abs(q.x % q.y) > abs(q.y) OR (2 * abs(q.x % q.y) = abs(q.y) AND (q.x < 0) = (q.y < 0))",
+    )
+
+
+def _quotient(x: Sql, y: Sql, away: str) -> Sql:
+    """The quotient towards zero, or one further away from it."""
+    wide = "named_struct('x', CAST(a AS DECIMAL(38, 0)), 'y', CAST(b AS DECIMAL(38, 0)))"
+    return let(
+        said(wide, a=x, b=y),
+        "q",
+        said(
+            f"""CAST(q.x DIV q.y + CASE WHEN {away}
+              THEN CASE WHEN (q.x < 0) = (q.y < 0) THEN 1 ELSE -1 END ELSE 0 END AS BIGINT)"""
+        ),
+    )

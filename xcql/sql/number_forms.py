@@ -1,0 +1,380 @@
+"""Numbers in SQL, exactly as XQuery has them.
+
+Integers are BIGINT: what does not fit fails. Decimals have 20 digits after the point and 17 before
+it (`DECIMAL`); an operation whose exact result has more fails, too, and is never rounded unseen.
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+from sqlglot import exp
+
+from xcql.sql.dialect import Sql, _trim, call, cast, constant, form, let, text_literal
+from xcql.sql.templates import said
+
+DECIMAL = "DECIMAL(37, 20)"
+# doubles from here on are integers, and so are their doubles
+_WHOLE = "4503599627370496.0D"
+
+
+def _let(template: str, **parts: Sql) -> Sql:
+    """A template with its first part computed once, as it is looked at often."""
+    (name, value), *rest = parts.items()
+    return let(value, name, said(template, **dict(rest)))
+
+
+# doubles
+
+
+@form
+def double_text(value: Sql) -> Sql:
+    """A double as XQuery writes it: 100000, 1.0E6, 0.000001, 1.0E-7, INF."""
+    long = let(
+        _shortest(),
+        "s",
+        said(
+            """CASE WHEN abs(d) >= 0.000001D AND abs(d) < 1000000.0D
+            THEN regexp_replace(CAST(CAST(s AS DECIMAL(38, 25)) AS STRING), '[.]?0+$', '')
+            ELSE regexp_replace(regexp_replace(s, '[.]?0*e', 'e'), '^(-?[0-9])e', '$1.0e')
+            END"""
+        ),
+    )
+    return _let(
+        f"""CASE
+          WHEN d IS NULL THEN NULL
+          WHEN isnan(d) THEN 'NaN'
+          WHEN d = {_infinite("")} THEN 'INF'
+          WHEN d = {_infinite("-")} THEN '-INF'
+          WHEN d = 0.0D OR abs(d) >= 0.001D AND abs(d) < 1000000.0D
+            AND length(CAST(d AS STRING)) < 17
+          THEN regexp_replace(CAST(d AS STRING), '[.]0$', '')
+          ELSE regexp_replace(long, 'e[+]?(-?)0*', 'E$1')
+        END""",
+        d=value,
+        long=long,
+    )
+
+
+def _infinite(sign: str) -> str:
+    return f"CAST('{sign}Infinity' AS DOUBLE)"
+
+
+def _shortest() -> Sql:
+    """The shortest text with an exponent that stands for the double `d`.
+
+    Java before 19 writes a digit too many for some numbers (2E23 is 1.9999999999999998E23); then
+    the text with a digit less stands for the same number.
+    """
+    digits = "length(regexp_replace(CAST(abs(d) AS STRING), '^[0.]+|[.]0$|[.]|E.*$', ''))"
+    format_ = "format_string(concat('%.', CAST(greatest(k - {}, 0) AS STRING), 'e'), d)"
+    less, all_ = format_.format(2), format_.format(1)
+    choice = f"CASE WHEN CAST({less} AS DOUBLE) = d THEN {less} ELSE {all_} END"
+    return let(said(digits), "k", said(choice))
+
+
+@form
+def is_finite(value: Sql) -> Sql:
+    return said(f"NOT isnan(x) AND abs(x) < {_infinite('')}", x=value)
+
+
+@form
+def double_divide(x: Sql, y: Sql) -> Sql:
+    """Division of doubles by zero is infinite, or not a number."""
+    if isinstance(y, exp.Var) and y.this not in ("0.0D", "-0.0D"):
+        return said("x / y", x=x, y=y)
+    return said(
+        f"""CASE
+          WHEN y <> 0.0D THEN x / y
+          WHEN isnan(x) OR x = 0.0D THEN CAST('NaN' AS DOUBLE)
+          WHEN y = 0.0D AND (x > 0.0D) = (CAST(y AS STRING) = '0.0') THEN {_infinite("")}
+          WHEN y = 0.0D THEN {_infinite("-")}
+        END""",
+        x=x,
+        y=y,
+    )
+
+
+@form
+def double_modulo(x: Sql, y: Sql) -> Sql:
+    return said(
+        "CASE WHEN y <> 0.0D THEN x % y WHEN x IS NOT NULL AND y = 0.0D THEN CAST('NaN' AS DOUBLE) END",
+        x=x,
+        y=y,
+    )
+
+
+@form
+def double_floor(value: Sql) -> Sql:
+    return _let(_with_sign("CAST(floor(d) AS DOUBLE)"), d=value)
+
+
+@form
+def double_ceiling(value: Sql) -> Sql:
+    return _let(_with_sign("CAST(ceil(d) AS DOUBLE)"), d=value)
+
+
+def _with_sign(rounded: str, limit: str = _WHOLE) -> str:
+    """A rounded double; what is no number, infinite, whole or zero stays, and zero has a sign."""
+    return f"""CASE
+      WHEN isnan(d) OR abs(d) >= {limit} OR d = 0.0D THEN d
+      WHEN d < 0.0D THEN -abs({rounded})
+      ELSE {rounded}
+    END"""
+
+
+@form
+def round_half_up(value: Sql) -> Sql:
+    """Halves go up, also below zero."""
+    rounded = "CAST(floor(d) AS DOUBLE) + CASE WHEN d - floor(d) >= 0.5D THEN 1.0D ELSE 0.0D END"
+    return _let(_with_sign(rounded), d=value)
+
+
+@form
+def round_digits(value: Sql, digits: Sql) -> Sql:
+    """Rounding to some digits after the point, by the exact value: 1.005 is a bit less than that.
+
+    `p + e` is the exact product with a power of ten; what matters is on which side of a half it is.
+    """
+    power = 10.0 ** _number(digits)
+    product = let(
+        _exact_product(exp.column("d"), constant(power)),
+        "m",
+        said(
+            """CASE WHEN abs(m.p) >= 9007199254740992.0D THEN d
+            ELSE (CAST(floor(m.p) AS DOUBLE) + CASE
+              WHEN m.p - floor(m.p) > 0.5D OR (m.p - floor(m.p) = 0.5D AND m.e >= 0.0D)
+                OR (m.p = floor(m.p) AND m.e >= 0.5D) THEN 1.0D ELSE 0.0D END) / c END""",
+            c=constant(power),
+        ),
+    )
+    return let(value, "d", said(_with_sign("product", f"{2.0**53 / power!r}D"), product=product))
+
+
+def _exact_product(x: Sql, y: Sql) -> Sql:
+    """The product of two doubles as a struct: `p`, rounded, and `e`, what that lacks."""
+    # both factors in halves of 26 bits, whose products are exact
+    split = "named_struct('h', v * 134217729.0D - (v * 134217729.0D - v), 'v', v)"
+    halves = said(
+        """named_struct('p', a.v * b.v, 'e',
+          ((a.h * b.h - a.v * b.v) + a.h * (b.v - b.h) + (a.v - a.h) * b.h)
+          + (a.v - a.h) * (b.v - b.h))"""
+    )
+    return let(said(split, v=x), "a", let(said(split, v=y), "b", halves))
+
+
+@form
+def round_half_even(value: Sql, digits: Sql) -> Sql:
+    """Halves go to the even neighbour; a double counts as the decimal that it is written as."""
+    return let(value, "d", said(_with_sign(f"bround(d, {_number(digits)})", _infinite(""))))
+
+
+def _number(constant_: Sql) -> int:
+    """The value of a constant integer."""
+    written = constant_.this if isinstance(constant_, exp.Paren) else constant_
+    return int(written.this.removesuffix("L"))
+
+
+@form
+def times_rounded(factor: Sql, number: Sql) -> Sql:
+    """A BIGINT times a double, exactly, then as a BIGINT again; halves go to the even number."""
+    return let(
+        _exact_product(factor, cast(number, "DOUBLE")),
+        "m",
+        said(
+            """CASE WHEN abs(m.p) >= 4503599627370496.0D
+              THEN CAST(m.p AS DECIMAL(20, 0)) + CAST(bround(m.e, 0) AS DECIMAL(20, 0))
+            ELSE floor(m.p) + CASE
+              WHEN m.p - floor(m.p) > 0.5D
+                OR (m.p - floor(m.p) = 0.5D AND (m.e > 0.0D OR (m.e = 0.0D AND floor(m.p) % 2 <> 0)))
+              THEN 1 ELSE 0 END END"""
+        ),
+    )
+
+
+# decimals
+
+
+@form
+def to_decimal(value: Sql) -> Sql:
+    return cast(value, DECIMAL)
+
+
+@form
+def decimal_text(value: Sql) -> Sql:
+    return said(
+        "regexp_replace(regexp_replace(CAST(x AS STRING), '([.][0-9]*?)0+$', '$1'), '[.]$', '')",
+        x=value,
+    )
+
+
+@form
+def decimal_add(x: Sql, y: Sql) -> Sql:
+    return said(f"CAST(x + y AS {DECIMAL})", x=x, y=y)
+
+
+@form
+def decimal_subtract(x: Sql, y: Sql) -> Sql:
+    return said(f"CAST(x - y AS {DECIMAL})", x=x, y=y)
+
+
+_SHORT = "DECIMAL(18, 6)"
+
+
+@form
+def decimal_multiply(x: Sql, y: Sql, too_long: Sql) -> Sql:
+    """A product of decimals, if it can be told that all of its digits have a place."""
+    return said(
+        f"""CASE
+          WHEN x IS NULL OR y IS NULL THEN NULL
+          WHEN try_cast(x AS {_SHORT}) = x AND try_cast(y AS {_SHORT}) = y
+          THEN CAST(CAST(x AS {_SHORT}) * CAST(y AS {_SHORT}) AS {DECIMAL})
+          WHEN try_cast(x AS DECIMAL(29, 20)) = x AND try_cast(y AS DECIMAL(8, 0)) = y
+          THEN CAST(CAST(x AS DECIMAL(29, 20)) * CAST(y AS DECIMAL(8, 0)) AS {DECIMAL})
+          WHEN try_cast(y AS DECIMAL(29, 20)) = y AND try_cast(x AS DECIMAL(8, 0)) = x
+          THEN CAST(CAST(y AS DECIMAL(29, 20)) * CAST(x AS DECIMAL(8, 0)) AS {DECIMAL})
+          ELSE too_long
+        END""",
+        x=x,
+        y=y,
+        too_long=too_long,
+    )
+
+
+@form
+def millionths(x: Sql, too_long: Sql) -> Sql:
+    """A decimal with few digits as a number of millionths."""
+    return said(
+        f"""CASE
+          WHEN x IS NULL THEN NULL
+          WHEN try_cast(x AS {_SHORT}) = x THEN CAST(CAST(x AS {_SHORT}) * 1000000BD AS BIGINT)
+          ELSE too_long
+        END""",
+        x=x,
+        too_long=too_long,
+    )
+
+
+@form
+def from_millionths(x: Sql) -> Sql:
+    return said(f"CAST(CAST(x AS DECIMAL(19, 0)) * 0.000001BD AS {DECIMAL})", x=x)
+
+
+@form
+def integer_divide(x: Sql, y: Sql) -> Sql:
+    """A quotient of integers, with 18 digits after the point; halves are rounded down."""
+    return _quotient(x, y, 9)
+
+
+@form
+def duration_ratio(x: Sql, y: Sql) -> Sql:
+    """A quotient of durations, with 20 digits after the point; halves are rounded down."""
+    return _quotient(x, y, 10)
+
+
+def _quotient(x: Sql, y: Sql, digits: int) -> Sql:
+    """Division as on paper: the whole part, then twice so many digits, then what is left."""
+    power = f"1{'0' * digits}BD"
+    unit = f"0.{'0' * (digits - 1)}1BD"
+    wide = "CAST({} AS DECIMAL(20, 0))"
+    first = said(
+        f"""named_struct('x', q.x, 'y', q.y,
+          'f', {wide.format("abs(q.x % q.y)")} * {power} DIV {wide.format("abs(q.y)")},
+          'r', {wide.format("abs(q.x % q.y)")} * {power} % {wide.format("abs(q.y)")})"""
+    )
+    second = f"{wide.format('a.r')} * {power}"
+    result = said(
+        f"""CAST(CAST(a.x DIV a.y AS DECIMAL(17, 0)) + CASE WHEN (a.x < 0) <> (a.y < 0) THEN -1BD ELSE 1BD END
+          * (CAST(a.f AS DECIMAL(11, 0)) * {unit}
+            + CAST(CAST({second} DIV {wide.format("abs(a.y)")} AS DECIMAL(11, 0)) +
+              CASE WHEN 2 * ({second} % {wide.format("abs(a.y)")}) > {wide.format("abs(a.y)")}
+              THEN 1 ELSE 0 END AS DECIMAL(11, 0)) * {unit} * {unit})
+        AS {DECIMAL})"""
+    )
+    operands = said(
+        "named_struct('x', CAST(m AS DECIMAL(19, 0)), 'y', CAST(n AS DECIMAL(19, 0)))", m=x, n=y
+    )
+    return let(operands, "q", let(first, "a", result))
+
+
+@form
+def decimal_floor(value: Sql) -> Sql:
+    return cast(call("floor", value), DECIMAL)
+
+
+@form
+def decimal_ceiling(value: Sql) -> Sql:
+    return cast(call("ceil", value), DECIMAL)
+
+
+@form
+def decimal_round(value: Sql, digits: Sql) -> Sql:
+    """Halves go up, also below zero."""
+    places = _number(digits)
+    if places >= 20:
+        return value
+    half = constant(Decimal(5).scaleb(-places - 1))
+    places_ = exp.Paren(this=exp.Var(this=str(places)))
+    shifted = said(f"CAST(x AS {DECIMAL}) + CAST(half AS DECIMAL(36, 20))", x=value, half=half)
+    return cast(call("floor", shifted, places_), DECIMAL)
+
+
+@form
+def decimal_round_half_even(value: Sql, digits: Sql) -> Sql:
+    return cast(call("bround", value, exp.Var(this=str(_number(digits)))), DECIMAL)
+
+
+@form
+def integer_round(value: Sql, power: Sql) -> Sql:
+    """An integer as a multiple of a power of ten; halves go up."""
+    return said(
+        """CAST(floor((2 * CAST(x AS DECIMAL(20, 0)) + p) / (2 * p)) * p AS BIGINT)""",
+        x=value,
+        p=power,
+    )
+
+
+@form
+def array_sum_decimals(array: Sql) -> Sql:
+    return said(
+        f"""aggregate(filter(xs, x -> x IS NOT NULL), CAST(0 AS {DECIMAL}),
+          (total, x) -> CAST(total + CAST(x AS {DECIMAL}) AS {DECIMAL}))""",
+        xs=array,
+    )
+
+
+# mathematics
+
+
+@form
+def square_root(value: Sql) -> Sql:
+    return call("sqrt", value)
+
+
+# numbers from text
+
+
+@form
+def parse_double(value: Sql) -> Sql:
+    """Spark reads `Infinity`, XQuery `INF`; it trims more than blanks, but only these are here."""
+    return cast(call("replace", value, text_literal("INF"), text_literal("Infinity")), "DOUBLE")
+
+
+@form
+def parse_integer(value: Sql, too_large: Sql) -> Sql:
+    return _let(
+        "coalesce(try_cast(t AS BIGINT), too_large)",
+        t=_trim(value),
+        too_large=too_large,
+    )
+
+
+@form
+def parse_decimal(value: Sql, too_long: Sql) -> Sql:
+    """No digit of the text may be lost."""
+    return _let(
+        f"""CASE WHEN regexp_like(t, '[.][0-9]{{20}}0*[1-9]') THEN too_long
+          ELSE coalesce(try_cast(t AS {DECIMAL}), too_long) END""",
+        t=_trim(value),
+        too_long=too_long,
+    )
