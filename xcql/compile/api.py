@@ -70,7 +70,9 @@ def _compiled(
         TableUse(name, stream, tags, tuple(sorted(used)))
         for (stream, tags), (name, used) in columns.items()
     )
-    used_evaluations = tuple(one for one in compilation.evaluations if f"{one.name}(" in text)
+    used_evaluations = tuple(
+        one for one in compilation.evaluations if f"{one.name}(" in text.lower()
+    )
     return Compiled(
         text,
         picked,
