@@ -70,9 +70,7 @@ def _compiled(
         TableUse(name, stream, tags, tuple(sorted(used)))
         for (stream, tags), (name, used) in columns.items()
     )
-    # function names are in capitals there
-    calls = text.lower()
-    used_evaluations = tuple(one for one in compilation.evaluations if f"{one.name}(" in calls)
+    used_evaluations = tuple(one for one in compilation.evaluations if f"{one.name}(" in text)
     return Compiled(
         text,
         picked,

@@ -64,16 +64,32 @@ def _flwor(expr: Flwor, scope: Scope) -> Value:
 def tuples(clauses: Sequence[Clause], scope: Scope) -> list[Tuples]:
     """The tuples after some clauses; several plans where a variable is of several kinds."""
     streams = [Tuples(Unit(), scope)]
+    shared: frozenset[str] = frozenset()
     for clause in clauses:
         after: list[Tuples] = []
-        if len(streams) > 1 and isinstance(clause, Count | GroupBy | Window):
-            raise NotNative("all tuples together, where they are of several kinds", clause.span)
+        if len(streams) > 1 and isinstance(clause, Count | GroupBy):
+            streams = [merged_tuples(streams, shared)]
+        if len(streams) == 1:
+            shared = columns(streams[0].plan)
         for stream in streams:
             after += apply(clause, stream)
         streams = after
         if len(streams) > 64:
             raise NotNative("variables of too many kinds", clause.span)
     return streams
+
+
+def merged_tuples(streams: Sequence[Tuples], shared: frozenset[str]) -> Tuples:
+    """The tuples of several plans as those of one; `shared` columns are the same in all plans."""
+    from xcql.compile.several_kinds import merged
+
+    first = streams[0]
+    held = [[one.scope.variables[name] for name in first.bound] for one in streams]
+    plan, values = merged([one.plan for one in streams], held, shared, first.scope.compilation)
+    scope = first.scope.within(columns(plan))
+    for name, value in zip(first.bound, values, strict=True):
+        scope = scope.bind(name, value)
+    return Tuples(plan, scope, first.bound)
 
 
 @singledispatch
@@ -89,10 +105,11 @@ def _let(clause: Let, stream: Tuples) -> list[Tuples]:
 
         value = converted(value, clause.type, stream.scope, clause.span, is_call=False)
     name = str(clause.variable)
-    return [replace(stream, scope=stream.scope.bind(name, value), bound=_also(stream, name))]
+    return [replace(stream, scope=stream.scope.bind(name, value), bound=bound_also(stream, name))]
 
 
-def _also(stream: Tuples, *names: str) -> tuple[str, ...]:
+def bound_also(stream: Tuples, *names: str) -> tuple[str, ...]:
+    """The variables bound so far, and some more."""
     return (*(one for one in stream.bound if one not in names), *names)
 
 
@@ -118,16 +135,18 @@ def bind_each(
         return []
     source = apart(source, columns(stream.plan) | stream.scope.taken)
     found = leaves(source)
+    kinds: list[tuple[Plan, Value]]
     if len(found) > 1 and (position is not None or _all_atomic(found)):
-        from xcql.compile.sequences import as_one_leaf
+        from xcql.compile.several_kinds import as_one_kind
 
-        found = [as_one_leaf(source, stream.scope, clause.span)]
+        kinds = [as_one_kind(source, stream.scope, clause.span)]
+    else:
+        named = [named_after(leaf, name, stream.scope) for leaf in found]
+        kinds = [(leaf.plan, Single(leaf.item)) for leaf in named]
     after: list[Tuples] = []
-    for each_kind in found:
-        leaf = named_after(each_kind, name, stream.scope)
-        plan = leaf.plan
+    for plan, value in kinds:
         scope = stream.scope
-        bound = _also(stream, name)
+        bound = bound_also(stream, name)
         if position is not None:
             numbered = Number(plan, scope.compilation.fresh(str(position)))
             plan = numbered
@@ -135,8 +154,7 @@ def bind_each(
             scope = scope.bind(position, at)
             bound = (*bound, str(position))
         plan = graft(plan, stream.plan)
-        scope = scope.within(columns(plan)).bind(name, Single(leaf.item))
-        after.append(Tuples(plan, scope, bound))
+        after.append(Tuples(plan, scope.within(columns(plan)).bind(name, value), bound))
     return after
 
 
@@ -172,7 +190,7 @@ def _count(clause: Count, stream: Tuples) -> list[Tuples]:
     scope = stream.scope.within(columns(numbered))
     value = Single(Atomic(Column(numbered.name), "xs:integer"))
     name = str(clause.variable)
-    return [Tuples(numbered, scope.bind(name, value), _also(stream, name))]
+    return [Tuples(numbered, scope.bind(name, value), bound_also(stream, name))]
 
 
 @apply.register

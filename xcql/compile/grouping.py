@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from collections.abc import Callable
+from dataclasses import replace
 
 from xcql.algebra.operators import (
     Aggregate,
     Nest,
+    Number,
+    Order,
     Plan,
     Project,
+    SortKey,
     Unit,
     Unnest,
     columns,
-    free,
     order,
-    used,
 )
-from xcql.algebra.scalars import Call, Column, Constant, Scalar, call, field
+from xcql.algebra.scalars import Column, Constant, Scalar, call, field
 from xcql.compile.casts import one_atomic
 from xcql.compile.flwor import Tuples
-from xcql.compile.items import Atomic, Item, StreamElement, Window
-from xcql.compile.mapping import mapped_items
+from xcql.compile.items import Atomic, StreamElement
+from xcql.compile.packing import above_cut, columns_in, packed, unpacked
 from xcql.compile.result import NotNative
 from xcql.compile.scope import value_of
-from xcql.compile.values import Each, Single, Value, each, guarded, rename, row_names, row_of
+from xcql.compile.values import Each, Single, Value, each, guarded, rename
 from xcql.syntax.flwor import GroupBy
 from xcql.syntax.literals import VariableRef
 
@@ -55,60 +57,42 @@ def grouped(clause: GroupBy, stream: Tuples) -> list[Tuples]:
         )
         # a later key may use an earlier one
         scope = scope.bind(key.variable, Single(item))
-    held = {name: _above_cut(stream.scope.variables[name]) for name in stream.bound}
+    held = {name: above_cut(stream.scope.variables[name]) for name in stream.bound}
     looked_at = frozenset().union(*(columns_in(value) for value in held.values()))
     made = sorted(columns(stream.plan) & looked_at)
     members = compilation.fresh("members")
-    struct = Call(
-        "members", tuple(part for name in made for part in (Constant(name), Column(name)))
-    )
-    plan = Nest(
-        stream.plan, tuple(keys), ((members, Aggregate("collect", struct)),), span=clause.span
+    gathered = (members, Aggregate("collect", packed(made)))
+    plan = _in_order_of_appearance(
+        Nest(stream.plan, tuple(keys), (gathered,), span=clause.span), compilation.fresh
     )
     after = replace(stream.scope, taken=stream.scope.taken | columns(plan))
     for name in stream.bound:
         if name not in values:
-            gathered = members_of(held[name], members, made, stream)
-            after = after.bind(name, gathered)
+            after = after.bind(name, members_of(held[name], members, made, stream))
     for name, value in values.items():
         after = after.bind(name, value)
     return [Tuples(plan, after, tuple(dict.fromkeys((*stream.bound, *values))))]
 
 
-def columns_in(value: Value) -> frozenset[str]:
-    """The columns that may be asked for of the items of a value."""
-    found: set[str] = set()
-    pending: list[object] = [value]
-    while pending:
-        here = pending.pop()
-        match here:
-            case Scalar():
-                found |= used(here)
-            case Plan():
-                found |= free(here)
-            case StreamElement(row=row):
-                found |= set(row_names(row, row))
-        if isinstance(here, Value | Item | Window):
-            pending += [getattr(here, one.name) for one in fields(here)]
-        elif isinstance(here, tuple):
-            pending += here
-    return frozenset(found)
-
-
-def _above_cut(value: Value) -> Value:
-    """The value, with the fillers above forgotten: they can be found again from below."""
-
-    def change(item: Item) -> Item:
-        match item:
-            case StreamElement(is_filler=True, window=None):
-                return replace(item, above=None)
-            case StreamElement(above=StreamElement() as above):
-                cut = change(above)
-                assert isinstance(cut, StreamElement)
-                return replace(item, above=cut)
-        return item
-
-    return mapped_items(value, change)
+def _in_order_of_appearance(nest: Nest, fresh: Callable[[str], str]) -> Plan:
+    """The groups in the order of their first tuples."""
+    keys = [key for key in order(nest.input) if not isinstance(key.scalar, Constant)]
+    if not keys:
+        return nest
+    first = fresh("first")
+    if any(key.descending or key.empty_greatest for key in keys):
+        numbered = Number(nest.input, fresh("number"))
+        least = Aggregate("min", Column(numbered.name))
+        nest = replace(nest, input=numbered, fields=(*nest.fields, (first, least)))
+        return Order(nest, (SortKey(Column(first), "number"),))
+    least = Aggregate("min", call("tuple", *(key.scalar for key in keys)))
+    plan: Plan = replace(nest, fields=(*nest.fields, (first, least)))
+    by: list[SortKey] = []
+    for index, key in enumerate(keys, 1):
+        name = fresh("order")
+        plan = Project(plan, name, field(Column(first), f"col{index}"))
+        by.append(replace(key, scalar=Column(name)))
+    return Order(plan, tuple(by))
 
 
 def _in_document_order(value: Value, stream: Tuples) -> bool:
@@ -123,11 +107,7 @@ def members_of(value: Value, members: str, made: list[str], stream: Tuples) -> V
     """What a variable was in the tuples of a group, one after the other."""
     compilation = stream.scope.compilation
     item, position = compilation.fresh("member"), compilation.fresh("member_at")
-    plan: Plan = Unnest(Unit(), Column(members), item, position)
-    names: dict[str, str] = {}
-    for row in sorted({row for name in made if (row := row_of(name, made)) is not None}):
-        names |= row_names(row, compilation.fresh(row))
-    for name in made:
-        names.setdefault(name, compilation.fresh(name))
-        plan = Project(plan, names[name], field(Column(item), name))
+    plan, names = unpacked(
+        Unnest(Unit(), Column(members), item, position), Column(item), made, compilation
+    )
     return each(plan, rename(value, names), is_path=_in_document_order(value, stream))

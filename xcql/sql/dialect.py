@@ -537,7 +537,9 @@ def zone_of(value: Sql) -> Sql:
     found = call(
         "regexp_extract",
         value,
-        text_literal(rf"^[ \t\r\n]*{_DATE}(?:T[0-9:.]+)?(Z|[+-][0-9]{{2}}:[0-9]{{2}})?[ \t\r\n]*\z"),
+        text_literal(
+            rf"^[ \t\r\n]*{_DATE}(?:T[0-9:.]+)?(Z|[+-][0-9]{{2}}:[0-9]{{2}})?[ \t\r\n]*\z"
+        ),
         exp.Var(this="1"),
     )
     return call("regexp_replace", found, text_literal(r"^[+-]00:00$"), text_literal("Z"))

@@ -38,10 +38,12 @@ from xcql.algebra.operators import (
 )
 from xcql.algebra.scalars import TRUE, Call, Constant, Scalar, conjuncts, walk_scalar
 from xcql.analysis.graph import TagGraph
-from xcql.sql import dialect
+from xcql.sql import dialect, window_forms
 from xcql.sql.dialect import Sql, call, cast, column, four_bytes, identifier, sql
 from xcql.sql.number_forms import DECIMAL
 
+# modules that only declare more forms
+_FORMS = (window_forms,)
 # tables by stream and tags: the name in the text, and the columns that are read
 Tables = dict[tuple[str, tuple[str, ...]], tuple[str, set[tuple[str, ...]]]]
 

@@ -187,9 +187,15 @@ def _mapped(array: Scalar, item: str, position: str, condition: Scalar, value: S
             call("named_struct", Constant("e"), Column(item), Constant("p"), Column(position)),
         )
         array = call("transform", array, pair)
-        known = {item: field(Column("pair"), "e"), position: field(Column("pair"), "p")}
+        # named after the item: a lambda may stand in another's body
+        pair_name = f"{item}_pair"
+        known = {item: field(Column(pair_name), "e"), position: field(Column(pair_name), "p")}
         return _mapped(
-            array, "pair", "pair_at", substituted(condition, known), substituted(value, known)
+            array,
+            pair_name,
+            f"{pair_name}_at",
+            substituted(condition, known),
+            substituted(value, known),
         )
     if condition == FALSE:
         return call("array")
@@ -220,18 +226,15 @@ def _numbered(plan: Number, condition: Scalar, value: Scalar) -> Scalar:
     else:
         struct = call("named_struct", Constant("e"), TRUE)
     tuples = _array(rest, TRUE, struct)
-    known: dict[str, Scalar] = {name: field(Column("tuple"), name) for name in kept}
-    index: Scalar = call("+", call("to_integer", Column("tuple_at")), Constant(1))
+    one, at = f"{plan.name}_tuple", f"{plan.name}_at"
+    known: dict[str, Scalar] = {name: field(Column(one), name) for name in kept}
+    index: Scalar = call("+", call("to_integer", Column(at)), Constant(1))
     if plan.backwards:
-        index = call(
-            "-", call("to_integer", call("size", tuples)), call("to_integer", Column("tuple_at"))
-        )
+        index = call("-", call("to_integer", call("size", tuples)), call("to_integer", Column(at)))
     known[plan.name] = index
     if plan.total is not None:
         known[plan.total] = call("to_integer", call("size", tuples))
-    inner = _mapped(
-        tuples, "tuple", "tuple_at", substituted(condition, known), substituted(value, known)
-    )
+    inner = _mapped(tuples, one, at, substituted(condition, known), substituted(value, known))
     return _for_each(base, inner)
 
 
@@ -241,6 +244,7 @@ def _first_element(plan: Number, rest: Plan, condition: Scalar, value: Scalar) -
     if single is None or plan.total is not None:
         return None
     array, item, position, before = single
+    value = _through_projects(rest, value)
     match condition:
         case Call(function="=", arguments=(Column(name=name), Constant(value=int() as number))):
             if name != plan.name or plan.name in used(value) or position in used(value):
@@ -258,6 +262,15 @@ def _first_element(plan: Number, rest: Plan, condition: Scalar, value: Scalar) -
     else:
         found = call("slice", array, Constant(number), Constant(1))
     return _mapped(found, item, position, TRUE, value)
+
+
+def _through_projects(plan: Plan, value: Scalar) -> Scalar:
+    """The value in terms of what a plan of one array goes through."""
+    while not isinstance(plan, Unnest):
+        if isinstance(plan, Project):
+            value = substituted(value, {plan.name: plan.scalar})
+        (plan,) = inputs(plan)
+    return value
 
 
 def _replaced(plan: Plan, old: Plan, new: Plan) -> Plan:

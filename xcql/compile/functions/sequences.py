@@ -328,9 +328,7 @@ def _sort(site: CallSite) -> Value:
     scalar, kind = sortable(found, site.span)
     name = site.compilation.fresh("sort")
     keyed = Project(leaf.plan, name, scalar)
-    return each(
-        Order(keyed, (SortKey(Column(name), kind), *order(leaf.plan))), Single(leaf.item)
-    )
+    return each(Order(keyed, (SortKey(Column(name), kind), *order(leaf.plan))), Single(leaf.item))
 
 
 @function("remove", 2)
@@ -380,9 +378,7 @@ def _fold_right(site: CallSite) -> Value:
 def _for_each_pair(site: CallSite) -> Value:
     left, right = (_known_items(one, site) for one in site.arguments[:2])
     pairs = zip(left, right, strict=False)
-    return concat(
-        [applied(site.arguments[2], [a, b], site.scope, site.span) for a, b in pairs]
-    )
+    return concat([applied(site.arguments[2], [a, b], site.scope, site.span) for a, b in pairs])
 
 
 _LONGEST_FOLD = 50

@@ -141,9 +141,7 @@ for _type in ("dateTime", "date"):
         assert item.zone is not None
         length = call("zone_length", item.zone)
         scalar = case((call("is_not_null", item.scalar), length))
-        return guarded(
-            call("is_not_null", scalar), Single(Atomic(scalar, "xs:dayTimeDuration"))
-        )
+        return guarded(call("is_not_null", scalar), Single(Atomic(scalar, "xs:dayTimeDuration")))
 
     @function(f"adjust-{_type}-to-timezone", 1, 2)
     def _adjusted(site: CallSite, type_: str = _type) -> Value:
