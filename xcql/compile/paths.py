@@ -49,7 +49,7 @@ from xcql.compile.items import (
     Window,
 )
 from xcql.compile.node_tests import attribute_test, element_test, is_any_node, is_text_test
-from xcql.compile.predicates import filtered
+from xcql.compile.predicates import filtered, is_never_positional, mentions_position
 from xcql.compile.result import NotNative
 from xcql.compile.scope import Scope, compiles, native, value_of
 from xcql.compile.values import (
@@ -111,8 +111,6 @@ def _joined_steps(steps: Sequence[Expr]) -> list[Expr]:
 
 def _may_be_positional(predicate: Expr) -> bool:
     """Whether a predicate may count positions: then `//x[1]` is not `descendant::x[1]`."""
-    from xcql.compile.predicates import is_never_positional
-
     return not is_never_positional(predicate)
 
 
@@ -208,29 +206,27 @@ def _origin(item: Item) -> object:
 
 def _mapped(base: Value, step: Expr, scope: Scope) -> Value:
     """`base/step` for a step that is no axis step."""
-    match base:
-        case Single():
-            result = value_of(step, scope.focus(base, Constant(1), lambda: Constant(1)))
-        case Each(plan=plan, value=Single() as inner):
-            from xcql.compile.predicates import mentions_position
-
-            inside = scope.within(columns(plan))
-            if mentions_position(step):
-                numbered = Number(plan, scope.compilation.fresh("position"))
-                inside = inside.within(columns(numbered))
-                position = Column(numbered.name)
-                value = value_of(step, inside.focus(inner, position, _no_last(step)))
-                result = each(numbered, value)
-            else:
-                result = each(plan, value_of(step, inside.focus(inner)))
-        case Merged(values=several) | Concat(values=several):
-            from xcql.compile.predicates import mentions_position
-
-            if mentions_position(step):
-                raise NotNative("positions in a sequence of several kinds of nodes", step.span)
-            return replace(base, values=tuple(_mapped(one, step, scope) for one in several))
-        case _:
-            raise NotNative("a step from here", step.span)
+    if isinstance(base, Merged | Concat):
+        if mentions_position(step):
+            raise NotNative("positions in a sequence of several kinds of nodes", step.span)
+        return replace(base, values=tuple(_mapped(one, step, scope) for one in base.values))
+    if isinstance(base, Single):
+        result = value_of(step, scope.focus(base, Constant(1), lambda: Constant(1)))
+    else:
+        kinds = leaves(base)
+        if len(kinds) > 1:
+            parts = tuple(each(one.plan, Single(one.item)) for one in kinds)
+            return _mapped(Merged(parts), step, scope)
+        plan, inner = kinds[0].plan, Single(kinds[0].item)
+        inside = scope.within(columns(plan))
+        if mentions_position(step):
+            numbered = Number(plan, scope.compilation.fresh("position"))
+            inside = inside.within(columns(numbered))
+            position = Column(numbered.name)
+            value = value_of(step, inside.focus(inner, position, _no_last(step)))
+            result = each(numbered, value)
+        else:
+            result = each(plan, value_of(step, inside.focus(inner)))
     found = leaves(result)
     if any(isinstance(leaf.item, StreamElement | Text | Attribute | Element) for leaf in found):
         if all(isinstance(leaf.item, StreamElement | Text | Attribute) for leaf in found):

@@ -36,6 +36,7 @@ from xcql.compile.casts import (
     local_time,
     on_time_line,
     one_atomic,
+    single,
 )
 from xcql.compile.items import (
     Atomic,
@@ -54,11 +55,9 @@ from xcql.compile.values import (
     EMPTY,
     Single,
     Value,
-    at_most_one,
     each,
     guarded,
     leaves,
-    single_scalar,
 )
 from xcql.diagnostics import XcqlError
 from xcql.model.time import parse_time
@@ -299,8 +298,6 @@ def lifespan_bound(value: Value, which: int, scope: Scope, span: Span) -> Value:
         bound = lifespan(item, scope)[which]
         return call("coalesce", bound, scope.now if which else START)
 
-    from xcql.compile.casts import single
-
     scalar = single(value, read, scope, span, "one node at most")
     result = Single(Atomic(scalar, "xs:dateTime", Constant("")))
     if isinstance(value, Single):
@@ -364,8 +361,6 @@ def _operand(operand: Node, scope: Scope, span: Span) -> Lifespan | None:
     value = value_of(operand, scope)  # type: ignore[arg-type]
     if value == EMPTY:
         return None
-    if not at_most_one(value):
-        raise NotNative("a relation of nodes that may be several", span)
     bounds = []
     for which in (0, 1):
         default = scope.now if which else START
@@ -375,7 +370,7 @@ def _operand(operand: Node, scope: Scope, span: Span) -> Lifespan | None:
                 raise NotNative("the lifespan of what is no node", span)
             return call("coalesce", lifespan(item, scope)[which], default)
 
-        bounds.append(single_scalar(value, read))
+        bounds.append(single(value, read, scope, span, "one node at most"))
     return bounds[0], bounds[1]
 
 
