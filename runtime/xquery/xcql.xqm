@@ -66,7 +66,22 @@ declare function xcql:get_fillers($stream as map(*), $ids as xs:anyAtomicType*)
   }
 };
 
-(:~ The same, with an element of its own for each of the elements whose holes are filled. :)
+(:~
+ : The same fillers as they came, in the same order: without lifespans, and a filler that several
+ : ids name is one and the same. What is selected from each of them is got with `!`.
+ :)
+declare function xcql:raw_fillers($stream as map(*), $ids as xs:anyAtomicType*) as element()* {
+  let $fillers := $stream?fillers
+  for $id in $ids
+  return xcql:raw($fillers(fn:string($id)), $stream?tags)
+};
+
+declare %private function xcql:raw($arrived as element()*, $tags as map(*)) as element()* {
+  if (fn:count($arrived) = 1) then $arrived[xcql:counts(.)]
+  else xcql:versions($arrived, $tags) ! ?element/..
+};
+
+(:~ What get_fillers gives, with an element of its own for each of the elements with the holes. :)
 declare function xcql:get_fillers_list($stream as map(*), $elements as element()*)
   as element(Q{}fillers)
 {
@@ -92,17 +107,14 @@ declare function xcql:get_fillers_by_tsid($fragments as map(*), $tsids as xs:str
 };
 
 (:~
- : The elements of the same fillers as they stand in the fragments, just as often and in the same
- : order, for loops that ask neither for lifespans nor for the place of an element.
+ : The same fillers as they came, just as often and in the same order, for paths that ask neither
+ : for lifespans nor for the place of an element.
  :)
-declare function xcql:get_elements_by_tsid($fragments as map(*), $tsids as xs:string+)
+declare function xcql:raw_fillers_by_tsid($fragments as map(*), $tsids as xs:string+)
   as element()*
 {
   for $arrived in xcql:reached($fragments, $tsids)
-  return
-    if (array:size($arrived) = 1) then
-      if (xcql:counts($arrived(1))) then $arrived(1)/* else ()
-    else xcql:versions($arrived?*, $fragments?tags)?element
+  return xcql:raw($arrived?*, $fragments?tags)
 };
 
 (:~ The fragments of each filler of these tags that the root leads to, once for each time. :)

@@ -59,7 +59,7 @@ def test_same_answer(path: Path, auction: Auction, tmp_path: Path) -> None:
 def test_q5_is_one_call_by_tsid(auction: Auction) -> None:
     query = (XMARK / "queries" / "q05.xcql").read_text()
     text = xcql.translate(query, {"auction": auction.tags}, "qac+").text
-    assert text.count("xcql:get_elements_by_tsid(") == 1
+    assert text.count("xcql:raw_fillers_by_tsid(") == 1
     assert "get_fillers" not in text
 
 

@@ -1,10 +1,12 @@
-"""A loop over fillers that does not look at their elements as such needs no copies of them.
+"""What does not look at the elements of fillers as such needs no copies of them.
 
-    for $i in get_fillers_by_tsid($x, "603")/A[p]  ->  for $i in get_elements_by_tsid($x, "603")[p]
+    for $i in get_fillers($x, ids)/A[p]  ->  for $i in raw_fillers($x, ids) ! A[p]
+    get_fillers($x, ids)/A[p]/hole/@id   ->  raw_fillers($x, ids) ! A[p]/hole/@id
 
-Copies have lifespans, and a place of their own for each time that a filler is in the view. If the
+Copies have lifespans, and a place of their own for each time that a filler is in the view. If a
 loop only takes steps down from `$i`, nobody can tell: each round begins at one element, and what
-the loop gives is counted, shown or copied, never put in document order.
+the loop gives is counted, shown or copied, never put in document order. Nor can those who want the
+ids of holes only, in the order of the fillers.
 """
 
 from __future__ import annotations
@@ -12,12 +14,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
+from xcql.analysis.types import PLAIN
+from xcql.analysis.walk_values import is_boolean
 from xcql.syntax.construct import Enclosed
 from xcql.syntax.flwor import Clause, Flwor, For, GroupBy, Window
 from xcql.syntax.functions import FunctionCall, NamedFunctionRef
 from xcql.syntax.literals import ContextItem, VariableRef
 from xcql.syntax.node import Expr, Node, Transformer, walk
-from xcql.syntax.path import REVERSE_AXES, AxisStep, Filter, NameTest, Path
+from xcql.syntax.operators import SimpleMap
+from xcql.syntax.path import REVERSE_AXES, AxisStep, NameTest, Path
 from xcql.syntax.prolog import MainModule
 from xcql.syntax.types import AnyKindTest
 from xcql.translate import emission as to
@@ -40,10 +45,12 @@ _TAKING = frozenset(
 _COUNTING = frozenset(["boolean", "count", "empty", "exists", "not"])
 _AWAY = frozenset([*REVERSE_AXES, "following", "following-sibling", "self"])
 _LIFESPAN = frozenset(["vtFrom", "vtTo"])
+_RAW = {"get_fillers": "raw_fillers", "get_fillers_by_tsid": "raw_fillers_by_tsid"}
 
 
 class WithoutCopies(Transformer):
-    """Rewrites the loops of a query whose value is shown, copied or counted."""
+    """Rewrites the loops of a query whose value is shown, copied or counted, and the ids of holes
+    that fillers are got by."""
 
     def transform_MainModule(self, target: MainModule) -> Node:
         return replace(target, body=_without_copies(target.body))
@@ -55,6 +62,9 @@ class WithoutCopies(Transformer):
         if target.name.prefix is None and target.name.local in _TAKING and target.arguments:
             first, *rest = target.arguments
             return replace(target, arguments=(_without_copies(first), *rest))
+        if target.name.prefix == to.PREFIX and target.name.local == "get_fillers":
+            stream, ids = target.arguments
+            return replace(target, arguments=(stream, _from_raw_fillers(ids) or ids))
         return target
 
 
@@ -67,27 +77,38 @@ def _without_copies(expr: Expr) -> Expr:
     for number, clause in enumerate(clauses):
         if isinstance(clause, For):
             inside = [*expr.clauses[number + 1 :], expr.result]
-            source = _elements(clause.source)
+            source = _from_raw_fillers(clause.source)
             if source is not None and _only_steps_down(str(clause.variable), inside):
                 clauses[number] = replace(clause, source=source)
     return replace(expr, clauses=tuple(clauses))
 
 
-def _elements(source: Expr) -> Expr | None:
-    """The same elements as they stand in the fragments, if the source is of the right form."""
-    if not isinstance(source, Path) or source.absolute or len(source.steps) != 2:
+def _from_raw_fillers(path: Expr) -> Expr | None:
+    """`get_fillers(...)/A/...` from the fillers as they came, if the path does not look at A as
+    such."""
+    if not isinstance(path, Path) or path.absolute:
         return None
-    call, step = source.steps
+    call, first, *rest = path.steps if len(path.steps) > 1 else (None, None)
     if not (isinstance(call, FunctionCall) and call.name.prefix == to.PREFIX):
         return None
-    if call.name.local != "get_fillers_by_tsid" or not isinstance(step, AxisStep):
+    if call.name.local not in _RAW or not (isinstance(first, AxisStep) and first.axis == "child"):
         return None
-    if not all(_stays_inside(predicate) for predicate in step.predicates):
-        return None
-    elements: Expr = to.call("get_elements_by_tsid", *call.arguments, span=call.span)
-    for predicate in step.predicates:
-        elements = Filter(elements, predicate, span=step.span)
-    return elements
+    if not all(_is_question(predicate) for predicate in first.predicates):
+        return None  # a position counts among all fillers
+    for step in (first, *rest):
+        if not (isinstance(step, AxisStep) and _is_down(step)):
+            return None
+        if not all(_stays_inside(predicate) for predicate in step.predicates):
+            return None
+    fillers = to.call(_RAW[call.name.local], *call.arguments, span=call.span)
+    inside = Path(False, (first, *rest), span=path.span) if rest else first
+    return SimpleMap(fillers, inside, span=path.span)
+
+
+def _is_question(predicate: Expr) -> bool:
+    """Whether a predicate asks for yes or no, or whether something is there."""
+    last = predicate.steps[-1] if isinstance(predicate, Path) and predicate.steps else predicate
+    return isinstance(last, AxisStep) or is_boolean(predicate, PLAIN)
 
 
 def _stays_inside(predicate: Expr) -> bool:

@@ -3,6 +3,7 @@ query: stream("credit")//transaction[vendor = "ABC Inc"]#[1, 10]
 tags: samples/credit/tags.xml
 strategy: qac
 differs: not in print; of the holes of a transaction all are filled, since they are shown
+differs: raw_fillers(ids) ! A for get_fillers(ids)/A where neither the lifespan of A nor its place is asked for: the fillers as they came, not copied
 :)
 xquery version "3.1";
 import module namespace xcql = "urn:xcql" at "xcql.xqm";
@@ -24,10 +25,8 @@ xcql:version_projection(
     $credit,
     xcql:get_fillers(
       $credit,
-      xcql:get_fillers(
-        $credit,
-        xcql:get_fillers($credit, 0)/creditAccounts/hole/@id
-      )/account/hole/@id
+      xcql:raw_fillers($credit, xcql:raw_fillers($credit, 0) ! creditAccounts/hole/@id)
+        ! account/hole/@id
     )/transaction[vendor = "ABC Inc"],
     "7"
   ),

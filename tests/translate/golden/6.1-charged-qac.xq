@@ -3,6 +3,7 @@ query: samples/papers/1-6.1-charged.xcql
 tags: samples/credit/tags.xml
 strategy: qac
 differs: temporalize around it all: the paper leaves the holes in the answer to whoever shows it
+differs: raw_fillers(ids) ! A for get_fillers(ids)/A where neither the lifespan of A nor its place is asked for: the fillers as they came, not copied
 :)
 xquery version "3.1";
 import module namespace xcql = "urn:xcql" at "xcql.xqm";
@@ -24,10 +25,11 @@ xcql:temporalize(
   for $t in
     xcql:get_fillers(
       $creditSystem,
-      xcql:get_fillers(
+      xcql:raw_fillers(
         $creditSystem,
-        xcql:get_fillers($creditSystem, 0)/creditAccounts/hole/@id
-      )/account/hole/@id
+        xcql:raw_fillers($creditSystem, 0) ! creditAccounts/hole/@id
+      )
+        ! account/hole/@id
     )/transaction
   where $t/amount > 1000
       and xcql:get_fillers($creditSystem, $t/hole/@id)/status = "charged"
