@@ -1,4 +1,4 @@
-"""The walk over calls of functions, their declarations, and the module as a whole."""
+"""The walk over calls of functions, and the module as a whole."""
 
 from __future__ import annotations
 
@@ -6,7 +6,13 @@ from dataclasses import replace
 
 from xcql.analysis import functions as known
 from xcql.analysis.names import FUNCTIONS
-from xcql.analysis.types import ATOM, PLAIN, UNKNOWN, Tree, Type, several
+from xcql.analysis.types import ATOM, PLAIN, UNKNOWN
+from xcql.analysis.walk_functions import (
+    called_with_anything,
+    emitted_functions,
+    is_atomic,
+    user_call,
+)
 from xcql.analysis.walker import Env, Typed, Walker, walks
 from xcql.diagnostics import error
 from xcql.syntax.functions import (
@@ -14,7 +20,6 @@ from xcql.syntax.functions import (
     FunctionCall,
     InlineFunction,
     NamedFunctionRef,
-    Parameter,
 )
 from xcql.syntax.literals import ContextItem, StringLiteral
 from xcql.syntax.node import Expr, Name
@@ -26,10 +31,7 @@ from xcql.syntax.prolog import (
     MainModule,
     VariableDecl,
 )
-from xcql.syntax.types import AtomicType
 
-# kinds of nodes that a function is followed through before it is given up
-_MAX_OPEN_CALLS = 30
 _CLOCK = frozenset({"current-dateTime", "current-date", "current-time", "implicit-timezone"})
 
 
@@ -54,16 +56,16 @@ def walk_module(w: Walker) -> MainModule:
                 env = replace(env, context=replace(typed.type, one=True))
         w.globals = env
         declarations.append(declaration)
-    bodies = {
-        id(d): _body(w, d, env, [PLAIN] * len(d.parameters)).expr
+    w.prolog_is_known = True
+    w.calls.clear()
+    body = w.value(module.body, env)
+    functions = emitted_functions(w, [d for d in declarations if isinstance(d, FunctionDecl)])
+    emitted = [
+        found
         for d in declarations
-        if isinstance(d, FunctionDecl) and d.body is not None
-    }
-    declarations = [
-        replace(d, body=bodies[id(d)]) if isinstance(d, FunctionDecl) and id(d) in bodies else d
-        for d in declarations
+        for found in (functions.get(id(d), []) if isinstance(d, FunctionDecl) else [d])
     ]
-    return replace(module, declarations=tuple(declarations), body=w.value(module.body, env))
+    return replace(module, declarations=tuple(emitted), body=body)
 
 
 @walks(FunctionCall)
@@ -71,7 +73,7 @@ def call(w: Walker, node: FunctionCall, env: Env) -> Typed:
     uri, local = env.names.function_name(node.name)
     declared = w.functions.get((uri, local, len(node.arguments)))
     if declared is not None:
-        return _user_call(w, node, declared, env)
+        return user_call(w, node, declared, env)
     if uri == FUNCTIONS:
         return _standard_call(w, node, local, env)
     rebuilt = w.rebuilt(node, env)
@@ -176,7 +178,7 @@ def function_ref(w: Walker, node: NamedFunctionRef, env: Env) -> Typed:
     uri, local = env.names.function_name(node.name)
     declared = w.functions.get((uri, local, node.arity))
     if declared is not None:
-        _result(w, declared, [UNKNOWN if w.graphs else PLAIN] * node.arity, env)
+        called_with_anything(w, declared)
     elif uri == FUNCTIONS and local == "stream":
         raise error(
             "XCQL0402",
@@ -195,52 +197,6 @@ def function_ref(w: Walker, node: NamedFunctionRef, env: Env) -> Typed:
 def inline_function(w: Walker, node: InlineFunction, env: Env) -> Typed:
     inner = replace(env.inside(), context=PLAIN)
     for parameter in node.parameters:
-        atomic = _is_atomic(parameter)
+        atomic = is_atomic(parameter.type)
         inner = inner.bind(parameter.name, UNKNOWN if w.graphs and not atomic else PLAIN)
     return Typed(replace(node, body=w.value(node.body, inner)), ATOM)
-
-
-# ---------------------------------------------------------------------- functions of the query
-
-
-def _user_call(w: Walker, node: FunctionCall, declared: FunctionDecl, env: Env) -> Typed:
-    """A call with whole values; what the function does with them is looked at for each kind."""
-    walked = [w.whole(w.walk(argument, env)) for argument in node.arguments]
-    types = [
-        PLAIN if _is_atomic(parameter) else typed.type
-        for parameter, typed in zip(declared.parameters, walked, strict=True)
-    ]
-    result = _result(w, declared, types, env)
-    return Typed(replace(node, arguments=tuple(typed.expr for typed in walked)), result)
-
-
-def _is_atomic(parameter: Parameter) -> bool:
-    return parameter.type is not None and isinstance(parameter.type.item, AtomicType)
-
-
-def _result(w: Walker, declared: FunctionDecl, types: list[Type], env: Env) -> Type:
-    """What a function gives for arguments of these types; for a recursive call nobody knows."""
-    # which tree it is makes no difference inside, only whether it is one
-    trees = {t.tree: Tree(-100 - n, 0) for n, t in enumerate(types) if t.tree is not None}
-    types = [t if t.tree is None else replace(t, tree=trees[t.tree]) for t in types]
-    key = (id(declared), *types)
-    if key not in w.calls:
-        if w.open_calls == _MAX_OPEN_CALLS:
-            w.anything(declared.span, "a function calls itself with ever new kinds of nodes")
-            return UNKNOWN
-        w.calls[key] = None
-        w.open_calls += 1
-        w.calls[key] = w.left(_body(w, declared, env, types).type, env)
-        w.open_calls -= 1
-    known_result = w.calls[key]
-    if known_result is None:
-        return UNKNOWN if any(t.of_streams or t.unknown for t in types) else PLAIN
-    return replace(known_result, tree=None)
-
-
-def _body(w: Walker, declared: FunctionDecl, env: Env, types: list[Type]) -> Typed:
-    assert declared.body is not None
-    inner = Env(env.names, w.globals.variables, PLAIN, env.depth + 1)
-    for parameter, type_ in zip(declared.parameters, types, strict=True):
-        inner = inner.bind(parameter.name, several(type_) if not type_.one else type_)
-    return w.whole(w.walk(declared.body, inner))

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib import import_module
 from itertools import count
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from xcql.analysis.graph import TagGraph
 from xcql.analysis.names import Namespaces
@@ -27,6 +27,9 @@ from xcql.syntax.node import Expr, Node, child_fields
 from xcql.syntax.path import AxisStep, Path
 from xcql.syntax.prolog import FunctionDecl, MainModule
 from xcql.syntax.temporal import IntervalProjection, VersionProjection
+
+if TYPE_CHECKING:
+    from xcql.analysis.walk_functions import KnownCall
 
 
 class Typed(NamedTuple):
@@ -155,7 +158,10 @@ class Walker:
         self.origin_streams: dict[int, str] = {}
         self.origins_of_views: dict[str, int] = {}
         self.functions: dict[tuple[str | None, str, int], FunctionDecl] = {}
-        self.calls: dict[tuple[object, ...], Type | None] = {}
+        # calls of functions of the query, by the function and the types of the arguments
+        self.calls: dict[tuple[object, ...], KnownCall] = {}
+        self.called_as_declared: set[int] = set()
+        self.prolog_is_known = False
         self.globals = Env(Namespaces.of(module.declarations))
         self.open_calls = 0
         self._numbers = count()

@@ -35,7 +35,7 @@ from xcql.syntax.prolog import (
 from xcql.syntax.types import DocumentTest, SequenceType
 from xcql.translate import emission as to
 from xcql.translate.rules import FragmentRules, ResolveLookedAt, looked_at_tsids
-from xcql.translate.uncopied import WithoutCopies
+from xcql.translate.uncopied import without_copies
 
 Strategy = Literal["caq", "qac", "qac+", "auto"]
 STRATEGIES: tuple[Strategy, ...] = ("caq", "qac", "qac+", "auto")
@@ -158,7 +158,7 @@ class _Translator:
         ]
         rewritten = replace(rewritten, declarations=(*shared, *rewritten.declarations))
         with deep_recursion():
-            rewritten = WithoutCopies().transform(ResolveLookedAt(walker).transform(rewritten))
+            rewritten = without_copies(ResolveLookedAt(walker).transform(rewritten))
         referred = {str(part.name) for part in walk(rewritten) if isinstance(part, VariableRef)}
         used = {
             name: self._variables[name] in referred

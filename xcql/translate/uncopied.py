@@ -23,7 +23,7 @@ from xcql.syntax.literals import ContextItem, VariableRef
 from xcql.syntax.node import Expr, Node, Transformer, walk
 from xcql.syntax.operators import SimpleMap
 from xcql.syntax.path import REVERSE_AXES, AxisStep, NameTest, Path
-from xcql.syntax.prolog import MainModule
+from xcql.syntax.prolog import FunctionDecl, MainModule
 from xcql.syntax.types import AnyKindTest
 from xcql.translate import emission as to
 
@@ -48,27 +48,35 @@ _LIFESPAN = frozenset(["vtFrom", "vtTo"])
 _RAW = {"get_fillers": "raw_fillers", "get_fillers_by_tsid": "raw_fillers_by_tsid"}
 
 
-class WithoutCopies(Transformer):
+def without_copies(module: MainModule) -> MainModule:
+    """A module with no copies of fillers where nobody can tell."""
+    functions = [d for d in module.declarations if isinstance(d, FunctionDecl)]
+    if any(_goes_away(part) for function in functions for part in walk(function)):
+        return module  # a function could ask where what it is given stands
+    return _WithoutCopies().transform(module)
+
+
+class _WithoutCopies(Transformer):
     """Rewrites the loops of a query whose value is shown, copied or counted, and the ids of holes
     that fillers are got by."""
 
     def transform_MainModule(self, target: MainModule) -> Node:
-        return replace(target, body=_without_copies(target.body))
+        return replace(target, body=_loops(target.body))
 
     def transform_Enclosed(self, target: Enclosed) -> Node:
-        return replace(target, body=_without_copies(target.body))
+        return replace(target, body=_loops(target.body))
 
     def transform_FunctionCall(self, target: FunctionCall) -> Node:
         if target.name.prefix is None and target.name.local in _TAKING and target.arguments:
             first, *rest = target.arguments
-            return replace(target, arguments=(_without_copies(first), *rest))
+            return replace(target, arguments=(_loops(first), *rest))
         if target.name.prefix == to.PREFIX and target.name.local == "get_fillers":
             stream, ids = target.arguments
             return replace(target, arguments=(stream, _from_raw_fillers(ids) or ids))
         return target
 
 
-def _without_copies(expr: Expr) -> Expr:
+def _loops(expr: Expr) -> Expr:
     if not isinstance(expr, Flwor):
         return expr
     if any(isinstance(clause, GroupBy | Window) for clause in expr.clauses):
@@ -126,6 +134,10 @@ def _stays_inside(predicate: Expr) -> bool:
     return True
 
 
+def _goes_away(part: Node) -> bool:
+    return isinstance(part, AxisStep) and part.axis in _AWAY
+
+
 def _is_down(step: AxisStep) -> bool:
     if step.axis == "attribute":
         return isinstance(step.test, NameTest) and step.test.name.local not in _LIFESPAN
@@ -140,7 +152,7 @@ def _only_steps_down(variable: str, inside: Iterable[Node]) -> bool:
         match part:
             case VariableRef() if str(part.name) == variable:
                 used.append(part)
-            case AxisStep() if part.axis in _AWAY:
+            case AxisStep() if _goes_away(part):
                 return False
             case Path(absolute=False, steps=(VariableRef() as first, AxisStep() as second, *rest)):
                 to_itself = second.axis == "descendant-or-self" and not (
