@@ -61,7 +61,7 @@ declare function xcql:get_fillers($stream as map(*), $ids as xs:anyAtomicType*)
 {
   element { fn:QName("", "filler") } {
     for $id in $ids
-    for $version in xcql:versions($stream?fillers(fn:string($id)), $stream?tags)
+    for $version in xcql:versions-of($stream?fillers(fn:string($id)), $stream?tags)
     return xcql:element($version)
   }
 };
@@ -78,7 +78,7 @@ declare function xcql:raw_fillers($stream as map(*), $ids as xs:anyAtomicType*) 
 
 declare %private function xcql:raw($arrived as element()*, $tags as map(*)) as element()* {
   if (fn:count($arrived) = 1) then $arrived[xcql:counts(.)]
-  else xcql:versions($arrived, $tags) ! ?element/..
+  else xcql:versions-of($arrived, $tags) ! ?element/..
 };
 
 (:~ What get_fillers gives, with an element of its own for each of the elements with the holes. :)
@@ -101,7 +101,7 @@ declare function xcql:get_fillers_by_tsid($fragments as map(*), $tsids as xs:str
 {
   element { fn:QName("", "filler") } {
     for $arrived in xcql:reached($fragments, $tsids)
-    for $version in xcql:versions($arrived?*, $fragments?tags)
+    for $version in xcql:versions-of($arrived?*, $fragments?tags)
     return xcql:element($version)
   }
 };
@@ -124,7 +124,7 @@ declare %private function xcql:reached($fragments as map(*), $tsids as xs:string
   let $tags := $fragments?tags
   let $needed := xcql:above($tags, $tsids)
   let $fillers := xcql:by-id($fragments?fragments[fn:string(@tsid) = ("", $needed)])
-  for $root in xcql:versions($fillers("0"), $tags)
+  for $root in xcql:versions-of($fillers("0"), $tags)
   return xcql:reached($root?element, $fillers, $tags, $tsids)
 };
 
@@ -138,7 +138,7 @@ declare %private function xcql:reached(
     if (fn:empty($arrived)) then ()
     else if (xcql:tsid($arrived) = $tsids) then array { $arrived }
     else
-      for $version in xcql:versions($arrived, $tags)
+      for $version in xcql:versions-of($arrived, $tags)
       return xcql:reached($version?element, $fillers, $tags, $tsids)
 };
 
@@ -150,7 +150,11 @@ declare %private function xcql:above($tags as map(*), $tsids as xs:string*) as x
     else xcql:above($tags, fn:distinct-values(($tsids, $parents)))
 };
 
-(:~ The tag of the fragments of an id. :)
+(:~ The tag of a filler. :)
+declare function xcql:tsid($stream as map(*), $id as xs:anyAtomicType) as xs:string? {
+  xcql:tsid($stream?fillers(fn:string($id)))
+};
+
 declare %private function xcql:tsid($arrived as element()*) as xs:string? {
   let $tsids := $arrived/@tsid
   return
@@ -158,8 +162,15 @@ declare %private function xcql:tsid($arrived as element()*) as xs:string? {
     else fn:string($tsids[fn:last()])
 };
 
-(:~ The versions of an id, or its events, in the order of time: maps of `element`, `from`, `to`. :)
-declare %private function xcql:versions($arrived as element()*, $tags as map(*)) as map(*)* {
+(:~
+ : The versions of a filler, or its events, in the order of time: maps of `element`, and of `from`
+ : and `to` if it has a lifespan.
+ :)
+declare function xcql:versions($stream as map(*), $id as xs:anyAtomicType) as map(*)* {
+  xcql:versions-of($stream?fillers(fn:string($id)), $stream?tags)
+};
+
+declare %private function xcql:versions-of($arrived as element()*, $tags as map(*)) as map(*)* {
   let $kind := xcql:tsid($arrived) ! fn:head($tags(.))
   return
     if (fn:empty($kind)) then ()
@@ -235,7 +246,7 @@ declare %private function xcql:version(
 };
 
 (:~ A version's element, with its lifespan in place of any in the data. :)
-declare %private function xcql:element($version as map(*)) as element() {
+declare function xcql:element($version as map(*)) as element() {
   let $element := $version?element
   return
     if (fn:empty($version?from)) then $element
@@ -245,7 +256,8 @@ declare %private function xcql:element($version as map(*)) as element() {
       }
 };
 
-declare %private function xcql:attributes($version as map(*)) as attribute()* {
+(:~ A version's attributes, with its lifespan. :)
+declare function xcql:attributes($version as map(*)) as attribute()* {
   if (fn:empty($version?from)) then $version?element/@*
   else (
     $version?element/@*[fn:not(fn:name(.) = ("vtFrom", "vtTo"))],
@@ -255,7 +267,7 @@ declare %private function xcql:attributes($version as map(*)) as attribute()* {
 };
 
 (:~ What an element has in scope; the prefix `stream` is not the data's. :)
-declare %private function xcql:namespaces($element as element()) as namespace-node()* {
+declare function xcql:namespaces($element as element()) as namespace-node()* {
   for $prefix in fn:in-scope-prefixes($element)
   where fn:not($prefix = ("xml", "stream"))
   return namespace { $prefix } { fn:namespace-uri-for-prefix($prefix, $element) }
@@ -263,18 +275,8 @@ declare %private function xcql:namespaces($element as element()) as namespace-no
 
 (: ---------------------------------------------------------------- the temporal view :)
 
-(:~ The temporal view: each hole replaced by all versions of its filler. :)
-declare function xcql:view($stream as map(*)) as document-node() {
-  xcql:view($stream, map:keys($stream?tags))
-};
-
-(:~ The temporal view as far as fillers of these tags go; other holes are left as they are. :)
-declare function xcql:view($stream as map(*), $tsids as xs:string*) as document-node() {
-  document {
-    for $root in xcql:versions($stream?fillers("0"), $stream?tags)
-    return xcql:whole($stream, $root, $tsids, "0")
-  }
-};
+(: Translated queries have functions of their own, generated from the Tag Structure, which do not
+   call themselves; these here serve recursive tags. :)
 
 (:~ Elements with their holes filled, and all other items as they are. :)
 declare function xcql:temporalize($stream as map(*), $items as item()*) as item()* {
@@ -287,17 +289,13 @@ declare function xcql:temporalize($stream as map(*), $items as item()*) as item(
 };
 
 (:~
- : Elements with the holes filled that have fillers of these tags; other holes are left as they are.
- : All are made as children of one element, and so in document order.
+ : An element with the holes filled that have fillers of these tags, or what comes in the place of a
+ : hole; other holes are left as they are.
  :)
-declare function xcql:temporalize(
-  $stream as map(*), $elements as element()*, $tsids as xs:string*
-) as element()*
+declare function xcql:filled($stream as map(*), $element as element(), $tsids as xs:string*)
+  as node()*
 {
-  element { fn:QName("", "filler") } {
-    for $element in $elements
-    return xcql:filled($stream, $element, $tsids, ())
-  }/*
+  xcql:filled($stream, $element, $tsids, ())
 };
 
 declare %private function xcql:filled(
@@ -312,7 +310,7 @@ declare %private function xcql:filled(
       (: a hole that names a filler it stands inside is empty :)
       if (fn:empty($tsid) or $id = $open) then ()
       else if ($tsid = $tsids) then
-        for $version in xcql:versions($arrived, $stream?tags)
+        for $version in xcql:versions-of($arrived, $stream?tags)
         return xcql:whole($stream, $version, $tsids, ($open, $id))
       else $node
   else if ($node/descendant::Q{}hole) then
@@ -325,7 +323,8 @@ declare %private function xcql:filled(
   else $node
 };
 
-declare %private function xcql:whole(
+(:~ A version's element, its holes filled, but for those that name a filler that is open. :)
+declare function xcql:whole(
   $stream as map(*), $version as map(*), $tsids as xs:string*, $open as xs:string*
 ) as element()
 {

@@ -40,4 +40,7 @@ def test_translation(file: Path) -> None:
 def test_all_of_the_paper_is_here() -> None:
     names = {file.stem for file in FILES}
     wanted = {"6.1-charged-qac", "6.1-charged-now-qac", "3.1-maxed-out-qac", "3.1-fraud-qac"}
-    assert wanted | {"7-q5-caq", "7-q5-qac", "7-q5-qac+", "6-first-ten-qac"} <= names
+    assert (
+        wanted | {"5.1-temporalize-caq", "7-q5-caq", "7-q5-qac", "7-q5-qac+", "6-first-ten-qac"}
+        <= names
+    )

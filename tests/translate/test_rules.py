@@ -50,11 +50,11 @@ IN_T = f"xcql:raw_fillers($d, {IN_ROOT}) ! t/hole/@id"
         ('stream("d")//v', f"xcql:get_fillers($d, {IN_T})/e/v"),
         (
             'stream("d")//x',
-            'xcql:temporalize($d, xcql:get_fillers($d, 0), "4")//x',
+            "local:temporalize($d, xcql:get_fillers($d, 0))//x",
         ),
         # e/*
         ('stream("d")/r/s/*', f"{ROOT}/s/*"),
-        ('count(stream("d")/r/*)', f'count(xcql:temporalize($d, {ROOT}, "4")/*)'),
+        ('count(stream("d")/r/*)', f"count(local:temporalize-r($d, {ROOT})/*)"),
         # e/@A
         ('stream("d")/r/t/@k/string()', f"{T}/@k/string()"),
         # e[pred]
@@ -73,9 +73,9 @@ IN_T = f"xcql:raw_fillers($d, {IN_ROOT}) ! t/hole/@id"
         ),
         # holes are filled where somebody looks inside, and only there
         ('count(stream("d")/r/t)', f"count({T})"),
-        ('stream("d")/r/t', f"xcql:temporalize($d, {T})"),
-        ('stream("d")/r/t ! string()', f"{T} ! string(xcql:temporalize($d, .))"),
-        ('stream("d")/r/t = "a"', f'xcql:temporalize($d, {T}) = "a"'),
+        ('stream("d")/r/t', f"local:temporalize-t($d, {T})"),
+        ('stream("d")/r/t ! string()', f"{T} ! string(local:temporalize-t($d, .))"),
+        ('stream("d")/r/t = "a"', f'local:temporalize-t($d, {T}) = "a"'),
         ('<a>{ stream("d")/r/t/e }</a>', f"<a>{{ xcql:get_fillers($d, {IN_T})/e }}</a>"),
         # loops that do not look at elements of fillers as such need no copies of them
         (
@@ -145,7 +145,9 @@ def test_view_where_fragments_will_not_do(query: str, reason: str) -> None:
 
 def test_a_view_holds_what_is_looked_at() -> None:
     translation = translate('count(stream("d")//e/..)', {"d": TAGS}, "qac")
-    assert 'xcql:view(xcql:stream($d-fragments), ("4", "6"))' in translation.text
+    assert "local:temporalize-r(xcql:stream($d-fragments))" in translation.text
+    # of the two kinds of fillers in t only the one that is asked for
+    assert 'if (xcql:tsid($stream, $n2/@id) = "6")' in translation.text
 
 
 def test_caq_leaves_paths_alone() -> None:

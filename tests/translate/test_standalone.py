@@ -72,6 +72,11 @@ def test_a_hole_in_the_wrong_place(tmp_path: Path) -> None:
     assert "not declared" in _copies(f"<fragments>{ROOT}{ITEM}{wrong}</fragments>", tmp_path)[0]
 
 
+def test_a_hole_where_nothing_can_come(tmp_path: Path) -> None:
+    item = ITEM.replace(">a<", '>a<hole id="none"/>b<')
+    assert "no filler can come" in _copies(f"<fragments>{ROOT}{item}</fragments>", tmp_path)[0]
+
+
 def test_a_snapshot_in_a_filler_of_its_own(tmp_path: Path) -> None:
     box = (
         '<filler id="8" tsid="4"><box><hole id="10"/></box></filler>'

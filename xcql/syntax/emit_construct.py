@@ -29,7 +29,7 @@ from xcql.syntax.construct import (
     Text,
 )
 from xcql.syntax.emitter import Emitter, emits
-from xcql.syntax.layout import LINE, Doc, Group, Nest, join
+from xcql.syntax.layout import LINE, Doc, Group, Nest, join, render
 from xcql.syntax.node import Expr, Name, Node
 
 _CONTENT_ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", "{": "{{", "}": "}}", "\r": "&#xD;"})
@@ -118,7 +118,12 @@ def _computed_namespace(e: Emitter, node: ComputedNamespace) -> Doc:
 
 
 def _computed(e: Emitter, keyword: str, name: Name | Expr, content: Expr) -> Doc:
-    written: Doc = str(name) if isinstance(name, Name) else e.braced(name)
+    written: Doc = str(name)
+    if isinstance(name, Expr):
+        # on one line if it fits there by itself, whatever the content needs
+        written = e.braced(name)
+        text = render(written)
+        written = text if "\n" not in text else written
     return [keyword, " ", written, " ", e.enclosed(content)]
 
 

@@ -618,21 +618,26 @@ def _if(e: Emitter, node: If) -> Doc:
 @emits(Switch)
 def _switch(e: Emitter, node: Switch) -> Doc:
     cases: list[Doc] = [[HARD_LINE, e.doc(case)] for case in node.cases]
-    default: Doc = [HARD_LINE, "default return ", e.single(node.default)]
+    default: Doc = [HARD_LINE, "default return", _on_own_lines(e, node.default)]
     return ["switch ", e.parenthesized(node.operand), Nest([*cases, default])]
 
 
 @emits(SwitchCase)
 def _switch_case(e: Emitter, node: SwitchCase) -> Doc:
     values = join(" ", [["case ", e.single(value)] for value in node.values])
-    return [values, " return ", e.single(node.result)]
+    return [values, " return", _on_own_lines(e, node.result)]
+
+
+def _on_own_lines(e: Emitter, result: Expr) -> Doc:
+    """What follows `return`: on the same line only if it fits there"""
+    return Group(Nest([LINE, e.single(result)]))
 
 
 @emits(Typeswitch)
 def _typeswitch(e: Emitter, node: Typeswitch) -> Doc:
     cases: list[Doc] = [[HARD_LINE, e.doc(case)] for case in node.cases]
     variable = f"${node.default_variable} " if node.default_variable else ""
-    default: Doc = [HARD_LINE, f"default {variable}return ", e.single(node.default)]
+    default: Doc = [HARD_LINE, f"default {variable}return", _on_own_lines(e, node.default)]
     return ["typeswitch ", e.parenthesized(node.operand), Nest([*cases, default])]
 
 
@@ -642,8 +647,8 @@ def _typeswitch_case(e: Emitter, node: TypeswitchCase) -> Doc:
         "case ",
         f"${node.variable} as " if node.variable else "",
         join(" | ", [e.doc(type_node) for type_node in node.types]),
-        " return ",
-        e.single(node.result),
+        " return",
+        _on_own_lines(e, node.result),
     ]
 
 

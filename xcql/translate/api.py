@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 from xcql.analysis.graph import TagGraph
+from xcql.analysis.types import DOCUMENT
 from xcql.analysis.walker import NeedsView, Walker
 from xcql.diagnostics import Diagnostic, error
 from xcql.model.read import is_xml_text
@@ -34,7 +35,8 @@ from xcql.syntax.prolog import (
 )
 from xcql.syntax.types import DocumentTest, SequenceType
 from xcql.translate import emission as to
-from xcql.translate.rules import FragmentRules, ResolveLookedAt, looked_at_tsids
+from xcql.translate.reconstruction import FillHoles, Reconstruction, looked_at
+from xcql.translate.rules import FragmentRules
 from xcql.translate.uncopied import without_copies
 
 Strategy = Literal["caq", "qac", "qac+", "auto"]
@@ -157,15 +159,22 @@ class _Translator:
             for value, (name, _, span) in rules.shared.items()
         ]
         rewritten = replace(rewritten, declarations=(*shared, *rewritten.declarations))
+        reconstruction = Reconstruction(
+            self._graphs,
+            walker.globals.names,
+            rules.in_no_namespace,
+            (d.name.local for d in rewritten.declarations if isinstance(d, FunctionDecl)),
+        )
         with deep_recursion():
-            rewritten = without_copies(ResolveLookedAt(walker).transform(rewritten))
+            fill_holes = FillHoles(walker, reconstruction, self._variables)
+            rewritten = without_copies(fill_holes.transform(rewritten))
         referred = {str(part.name) for part in walk(rewritten) if isinstance(part, VariableRef)}
         used = {
             name: self._variables[name] in referred
             for name in self._graphs
             if not referred.isdisjoint((self._variables[name], self._variables[_fragments(name)]))
         }
-        module = self._with_streams(rewritten, walker, views, used)
+        module = self._with_streams(rewritten, walker, reconstruction, views, used)
         return Translation(
             module,
             emit(module),
@@ -176,26 +185,37 @@ class _Translator:
         )
 
     def _with_streams(
-        self, module: MainModule, walker: Walker, views: frozenset[str], used: Mapping[str, bool]
+        self,
+        module: MainModule,
+        walker: Walker,
+        reconstruction: Reconstruction,
+        views: frozenset[str],
+        used: Mapping[str, bool],
     ) -> MainModule:
-        """The module with the library imported and a variable for each stream."""
+        """The module with the library imported, the functions that fill holes, and a variable for
+        each stream."""
         span = module.span
         first = [d for d in module.declarations if not isinstance(d, _SECOND_PART)]
         second = [d for d in module.declarations if isinstance(d, _SECOND_PART)]
         library = ModuleImport(to.NAMESPACE, to.PREFIX, ("xcql.xqm",), span=span)
         streams: list[Declaration] = []
         for name, by_id in used.items():
-            declared = self._stream_declarations(name, walker, name in views, span)
+            tags = self._in_view(name, walker) if name in views else None
+            declared = self._stream_declarations(name, reconstruction, tags, span)
             streams += declared if by_id else declared[:-1]
         return replace(
             module,
-            declarations=(*first, library, *streams, *second),
+            declarations=(*first, library, *streams, *reconstruction.declarations(), *second),
             version=module.version or "3.1",
             warnings=(),
         )
 
     def _stream_declarations(
-        self, name: str, walker: Walker, as_view: bool, span: Span
+        self,
+        name: str,
+        reconstruction: Reconstruction,
+        in_view: frozenset[str] | None,
+        span: Span,
     ) -> list[Declaration]:
         """`$x-files`, `$x-fragments`, and `$x`: the fragments by id, or the view made of them."""
         graph = self._graphs[name]
@@ -206,18 +226,19 @@ class _Translator:
             "fragments", to.variable(files, span), to.tag_map(graph, span), span=span
         )
         value: Expr = to.call("stream", to.variable(fragments, span), span=span)
-        if as_view:
-            looked_at: tuple[Expr, ...] = ()
-            if self._strategy != "caq":
-                tsids = looked_at_tsids(walker, walker.view_origin(name))
-                if len(tsids) < len(to.tsids(graph, graph.fragmented)):
-                    looked_at = (to.strings(tsids, span),)
-            value = to.call("view", value, *looked_at, span=span)
+        if in_view is not None:
+            value = reconstruction.view(name, in_view, value, span)
         return [
             VariableDecl((), Name(files, span=span), files_type, None, external=True, span=span),
             VariableDecl((), Name(fragments, span=span), None, given, span=span),
             VariableDecl((), Name(self._variables[name], span=span), None, value, span=span),
         ]
+
+    def _in_view(self, name: str, walker: Walker) -> frozenset[str]:
+        """The tags of the fillers that the view of a stream must hold."""
+        if self._strategy == "caq":
+            return self._graphs[name].fragmented_below(DOCUMENT)
+        return looked_at(walker, walker.view_origin(name))
 
     def _notes(
         self, views: frozenset[str], used: Mapping[str, bool], rules: FragmentRules, walker: Walker
@@ -236,7 +257,7 @@ class _Translator:
                 notes.append(f'stream "{name}": caq, the whole temporal view is built')
             else:
                 reason, span = self._reasons[name]
-                tsids = looked_at_tsids(walker, walker.view_origin(name))
+                tsids = to.tsids(self._graphs[name], self._in_view(name, walker))
                 kept = f"with fillers of tsid {', '.join(tsids)}" if tsids else "without fillers"
                 notes.append(
                     f'stream "{name}": a view {kept}, since {reason}'

@@ -124,8 +124,10 @@ class _Cleaner:
         for fragment in fragments:
             for hole in fragment.holes:
                 history = self._known.get(hole.id)
-                if history is None:
+                if history is None and self._can_be_filled(hole.parent):
                     continue
+                if history is None:
+                    return "a hole stands where no filler can come"
                 if not self._is_declared(history, hole.parent):
                     return "a hole stands where its filler's tag is not declared"
                 if history.tag.kind == "snapshot":
@@ -137,6 +139,12 @@ class _Cleaner:
         assert above is not None
         child = self._tags.child(above, history.tag.name.uri, history.tag.name.local)
         return child is not None and child.id == history.tag.id
+
+    def _can_be_filled(self, parent: str) -> bool:
+        """Whether any filler can come in the place of a hole in elements of this tag."""
+        above = self._tags.by_id(parent)
+        assert above is not None
+        return any(child.is_fragmented for child in self._tags.children(above))
 
     def fragment(self, fragment: Fragment) -> bytes:
         attributes = f" id={quoteattr(fragment.id)}"
@@ -163,6 +171,8 @@ class _Cleaner:
 
     def _hole(self, id: str, parent: str, inside: frozenset[str]) -> bytes:
         history = self._known.get(id)
+        if history is None and not self._can_be_filled(parent):
+            return b""
         if history is not None and not self._is_declared(history, parent):
             return b""
         if history is not None and history.tag.kind == "snapshot" and id != ROOT_ID:

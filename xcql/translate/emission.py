@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from xcql.analysis.graph import TagGraph
+from xcql.analysis.types import DOCUMENT
 from xcql.analysis.walker import then
 from xcql.model.tags import Tag
 from xcql.source import Span
@@ -19,14 +20,21 @@ NAMESPACE = "urn:xcql"
 
 
 @node
-class LookedAt(Expr):
-    """The tags that the query looks at in trees of an origin: known when all has been walked.
+class ToBeFilled(Expr):
+    """Stands for elements of the tags `tops` of a stream, with holes filled; without elements, for
+    its view.
 
-    `tops` are the tags that the trees begin at.
+    `filled` are the tags whose fillers are in place already. `wanted` are those that must be then;
+    None stands for all, or for what the query looks at in trees of an `origin`: that is known when
+    all has been walked.
     """
 
-    origin: int
-    tops: frozenset[str]
+    stream: str
+    elements: Expr | None = None
+    tops: frozenset[str] = frozenset({DOCUMENT})
+    filled: frozenset[str] = frozenset()
+    wanted: frozenset[str] | None = None
+    origin: int | None = None
 
 
 def call(name: str, *arguments: Expr, span: Span) -> FunctionCall:
@@ -75,7 +83,7 @@ def tsids(graph: TagGraph, tags: Iterable[str]) -> list[str]:
     """The tsids that fillers of these tags can have: the tags' ids, and those of references."""
     known = set(tags)
     return sorted(
-        (tag.id for tag in _all(graph.structure.root) if graph.tag(tag.id).id in known),
+        {tag.id for tag in _all(graph.structure.root) if graph.tag(tag.id).id in known},
         key=lambda id: (len(id), id),
     )
 

@@ -98,19 +98,20 @@ class FragmentRules(Rules):
         return then(to.get_fillers(stream, ids, base.span.to(step.span)), step)
 
     def fill(self, base: Expr, nodes: Nodes, tags: frozenset[str]) -> Expr:
-        tsids = to.strings(to.tsids(self.graphs[nodes.stream], tags), base.span)
-        stream = to.variable(self.variables[nodes.stream], base.span)
-        return to.call("temporalize", stream, base, tsids, span=base.span)
+        assert nodes.filled is not None
+        return to.ToBeFilled(
+            nodes.stream, base, nodes.tags, nodes.filled, wanted=tags, span=base.span
+        )
 
     def whole(self, base: Expr, nodes: Nodes, origin: int | None = None) -> Expr:
-        span = base.span
-        stream = to.variable(self.variables[nodes.stream], span)
-        looked_at = () if origin is None else (to.LookedAt(origin, nodes.tags, span=span),)
+        assert nodes.filled is not None
         if nodes.tags == {DOCUMENT}:
-            view = to.call("view", stream, *looked_at, span=span)
+            view = to.ToBeFilled(nodes.stream, origin=origin, span=base.span)
             always = isinstance(base, VariableRef) or _is_library_call(base, "get_fillers")
-            return view if always else SimpleMap(base, view, span=span)
-        return to.call("temporalize", stream, base, *looked_at, span=span)
+            return view if always else SimpleMap(base, view, span=base.span)
+        return to.ToBeFilled(
+            nodes.stream, base, nodes.tags, nodes.filled, origin=origin, span=base.span
+        )
 
     def needs_view(self, streams: frozenset[str], reason: str, span: Span) -> None:
         if not streams <= self.views:
@@ -316,8 +317,10 @@ def _leads_to_elements(step: Expr) -> bool:
 
 def _finds_fillers(expr: Expr) -> bool:
     """Whether an expression goes beyond the root's filler."""
-    calls = [p for p in walk(expr) if isinstance(p, FunctionCall) and p.name.prefix == to.PREFIX]
-    return len(calls) > 1 or any(c.name.local == "get_fillers_by_tsid" for c in calls)
+    parts = list(walk(expr))
+    calls = [p for p in parts if isinstance(p, FunctionCall) and p.name.prefix == to.PREFIX]
+    by_tag = any(call.name.local == "get_fillers_by_tsid" for call in calls)
+    return len(calls) > 1 or by_tag or any(isinstance(part, to.ToBeFilled) for part in parts)
 
 
 def _is_library_call(expr: Expr, name: str) -> bool:
@@ -335,30 +338,3 @@ class _CountVersions(Transformer):
     def transform_LastVersion(self, target: LastVersion) -> Node:
         value = VariableRef(self._versions, span=target.span)
         return to.standard_call("count", value, span=target.span)
-
-
-class ResolveLookedAt(Transformer):
-    """Puts in the tags that the query looks at, now that it has been walked to its end."""
-
-    def __init__(self, walker: Walker) -> None:
-        self._walker = walker
-
-    def transform_FunctionCall(self, target: FunctionCall) -> Node:
-        if not target.arguments or not isinstance(target.arguments[-1], to.LookedAt):
-            return target
-        *before, looked_at = target.arguments
-        assert isinstance(looked_at, to.LookedAt)
-        tsids = looked_at_tsids(self._walker, looked_at.origin, looked_at.tops)
-        if not tsids and target.name.local == "temporalize":
-            return before[-1]
-        return replace(target, arguments=(*before, to.strings(tsids, target.span)))
-
-
-def looked_at_tsids(
-    walker: Walker, origin: int, tops: frozenset[str] = frozenset({DOCUMENT})
-) -> list[str]:
-    """The tsids of the fillers that trees of an origin need, below their tops: what is looked at,
-    and what leads there."""
-    graph = walker.graphs[walker.origin_streams[origin]]
-    tags = walker.origins[origin]
-    return to.tsids(graph, (graph.above(tags) | tags) & graph.fragmented_below(*tops))

@@ -21,15 +21,36 @@ declare variable $credit-fragments :=
     }
   );
 declare variable $credit := xcql:stream($credit-fragments);
+declare function local:temporalize-transaction(
+  $stream as map(*),
+  $items as item()*
+) as item()* {
+  element filler {
+    for $item in $items
+    return
+      typeswitch ($item)
+        case element(transaction) return
+          element { fn:node-name($item) } {
+            xcql:namespaces($item),
+            $item/@*,
+            for $n1 in $item/node()
+            return
+              typeswitch ($n1)
+                case element(hole) return
+                  for $v2 in xcql:versions($stream, $n1/@id) return xcql:element($v2)
+                default return $n1
+          }
+        default return $item
+  }/*
+};
 for $a in
   xcql:raw_fillers($credit, xcql:raw_fillers($credit, 0) ! creditAccounts/hole/@id)
     ! account
 where sum(
     xcql:interval_projection(
-      xcql:temporalize(
+      local:temporalize-transaction(
         $credit,
-        xcql:get_fillers($credit, $a/hole/@id)/transaction,
-        "7"
+        xcql:get_fillers($credit, $a/hole/@id)/transaction
       ),
       "2003-11-01",
       "2003-12-01"

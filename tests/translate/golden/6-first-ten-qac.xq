@@ -20,15 +20,36 @@ declare variable $credit-fragments :=
     }
   );
 declare variable $credit := xcql:stream($credit-fragments);
+declare function local:temporalize-transaction(
+  $stream as map(*),
+  $items as item()*
+) as item()* {
+  element filler {
+    for $item in $items
+    return
+      typeswitch ($item)
+        case element(transaction) return
+          element { fn:node-name($item) } {
+            xcql:namespaces($item),
+            $item/@*,
+            for $n1 in $item/node()
+            return
+              typeswitch ($n1)
+                case element(hole) return
+                  for $v2 in xcql:versions($stream, $n1/@id) return xcql:element($v2)
+                default return $n1
+          }
+        default return $item
+  }/*
+};
 xcql:version_projection(
-  xcql:temporalize(
+  local:temporalize-transaction(
     $credit,
     xcql:get_fillers(
       $credit,
       xcql:raw_fillers($credit, xcql:raw_fillers($credit, 0) ! creditAccounts/hole/@id)
         ! account/hole/@id
-    )/transaction[vendor = "ABC Inc"],
-    "7"
+    )/transaction[vendor = "ABC Inc"]
   ),
   1,
   10

@@ -20,7 +20,27 @@ declare variable $creditSystem-fragments :=
     }
   );
 declare variable $creditSystem := xcql:stream($creditSystem-fragments);
-xcql:temporalize(
+declare function local:temporalize-transaction(
+  $stream as map(*),
+  $items as item()*
+) as item()* {
+  for $item in $items
+  return
+    typeswitch ($item)
+      case element(transaction) return
+        element { fn:node-name($item) } {
+          xcql:namespaces($item),
+          $item/@*,
+          for $n1 in $item/node()
+          return
+            typeswitch ($n1)
+              case element(hole) return
+                for $v2 in xcql:versions($stream, $n1/@id) return xcql:element($v2)
+              default return $n1
+        }
+      default return $item
+};
+local:temporalize-transaction(
   $creditSystem,
   for $t in
     xcql:get_fillers(

@@ -13,7 +13,34 @@ declare variable $auction-fragments :=
     $auction-files,
     map { "600" : "snapshot", "603" : ("temporal", "600") }
   );
-declare variable $auction := xcql:view(xcql:stream($auction-fragments));
+declare variable $auction := local:temporalize-site(xcql:stream($auction-fragments));
+declare function local:temporalize-site($stream as map(*)) as document-node() {
+  document {
+    for $v1 in xcql:versions($stream, "0")
+    let $e1 := $v1?element
+    return
+      element { fn:node-name($e1) } {
+        xcql:namespaces($e1),
+        xcql:attributes($v1),
+        for $n1 in $e1/node()
+        return
+          typeswitch ($n1)
+            case element(closed_auctions) return
+              element { fn:node-name($n1) } {
+                xcql:namespaces($n1),
+                $n1/@*,
+                for $n2 in $n1/node()
+                return
+                  typeswitch ($n2)
+                    case element(hole) return
+                      for $v3 in xcql:versions($stream, $n2/@id)
+                      return xcql:element($v3)
+                    default return $n2
+              }
+            default return $n1
+      }
+  }
+};
 count(
   for $i in $auction/site/closed_auctions/closed_auction
   where $i/price/text() >= 40
