@@ -62,6 +62,15 @@ ENDS = """
     for $x in {} order by string($x) return $x/a
     for $x in {} where $x/a[1] << $x/b[1] return $x
     for $x in {} return $x/a?[vtFrom($x), now]
+    for $x in {}, $y in $x/a return <y>{{ $y/b, $y/@n }}</y>
+    count(for $x in {} where $x/a/b = 1 return $x/b)
+    declare function local:f($x) {{ $x/a }}; for $x in {} return local:f($x)
+    declare function local:f($x) {{ $x//b }}; local:f({})/a
+    declare function local:f($x) {{ $x/a | $x/b }}; for $x in {} return local:f($x)/@n/string()
+    declare function local:f($x) {{ $x/.. }}; for $x in {} return <y>{{ local:f($x/a)/@n }}</y>
+    declare function local:f($x, $y) {{ $x/a = $y/b }}; {}[local:f(., *)]/name()
+    declare function local:f($x) {{ string($x[1]), $x/* ! local:f(.) }}; local:f({})
+    declare function local:f($x as element()*) as element()* {{ $x[a] }}; local:f({})/a
 """.strip().split("\n")
 
 
