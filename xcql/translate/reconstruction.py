@@ -235,13 +235,13 @@ class _FunctionMaker:
                 rebuilt.append((name, self._by_function("version", group, version)))
             elif self._has_wanted(group):
                 rebuilt.append((name, self._version(group, version, element, level)))
-        if rebuilt:
-            clauses.append(self._element_of(version, element))
         if rebuilt and len(groups) == 1:
             ((_, result),) = rebuilt
         elif rebuilt:
             cases = tuple(self._case(name, made) for name, made in rebuilt)
             result = Typeswitch(element, cases, as_it_is, span=self._span)
+        if isinstance(result, Typeswitch | ComputedElement):
+            clauses.append(self._element_of(version, element))
         return Flwor(tuple(clauses), result, span=self._span)
 
     def _element_of(self, version: VariableRef, element: VariableRef) -> Let:
