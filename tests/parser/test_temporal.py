@@ -404,6 +404,8 @@ def test_contains_is_still_a_function() -> None:
         "typeswitch (1)\n  case a? return [2003-11-01] before b\n  default return 1",
         "typeswitch (1)\n  case %a %b(1) function(*)? return [now] before b\n  default return 1",
         "typeswitch (1)\n  case a* | item()? return [2003-11-01] before b\n  default return 1",
+        "a/([now] before b)",
+        "a//(b, [now, now] before c)",
         "$a?[now] before [2003-11-01]",
         "$a?[now] before $b?[now]",
         "<a>{ b before [2003-11-01] }</a>",
@@ -431,6 +433,7 @@ def test_intervals_beside_a_relation_are_time(query: str) -> None:
         ("1 + before[2003-11-01]", "1 + before[2003 - 11 - 1]"),
         ("a[2003-11-01] before b", "a[2003 - 11 - 1] before b"),
         ("([2003-11-01]) before b", "([2003 - 11 - 1]) before b"),
+        ("a/[2003-11-01] before b", "a/[2003 - 11 - 1] before b"),
     ],
 )
 def test_brackets_that_are_no_intervals(query: str, reading: str) -> None:

@@ -32,6 +32,10 @@ _NAME_FOLLOWS = frozenset(
         XcqlLexer.PERCENT,
     }
 )
+# before a bracket: it is a projection, or an array as a step
+_BRACKET_BELONGS_TO = frozenset(
+    {XcqlLexer.QUESTION, XcqlLexer.HASH, XcqlLexer.SLASH, XcqlLexer.SLASH_SLASH}
+)
 _ENDS_OPERAND = frozenset(
     {
         XcqlLexer.NAME,
@@ -256,7 +260,7 @@ def _with_allen_intervals(source: Source, tokens: list[Token]) -> list[Token]:
             left is not None
             and tokens[left].type == XcqlLexer.LBRACKET
             and (left == 0 or not ends[left - 1])
-            and tokens[left - 1].type not in (XcqlLexer.QUESTION, XcqlLexer.HASH)
+            and tokens[left - 1].type not in _BRACKET_BELONGS_TO
         ):
             again[left] = index - 1
         if tokens[right].type == XcqlLexer.LBRACKET and right in partner:
@@ -341,6 +345,8 @@ def _ends_operand(kind: int, before: int, before_ended: bool) -> bool:
     A word that might be a keyword is one where an operator fits, and a name where an operand does:
     in `text before order` the first and the last word are names.
     """
+    if kind in _OPENERS:
+        return False  # a/([now] before b): what follows a slash is not always a name
     if kind in _ENDS_OPERAND or before in _NAME_FOLLOWS:
         return True
     return kind in _WORDS and not before_ended and before not in _FIRST_WORDS
