@@ -134,7 +134,10 @@ def test_an_answer_is_a_view_for_sql(session: xcql.Session) -> None:
 
 
 def test_answers_that_are_no_elements_have_a_value(session: xcql.Session) -> None:
-    answer = session.query("""1, <a n="1" value="v">t<b/><b k="x">y</b><N>z</N></a>, "x &lt; y" """)
+    answer = session.query(
+        """1, <a n="1" value="v">t<b/><b k="x">y</b><N>z</N></a>, "x &lt; y" """,
+        "caq",
+    )
     table = answer.table()
     assert table.schema.simpleString() == (
         "struct<n:string,value:string,b:array<struct<k:string,value:string>>,N_2:string,"
