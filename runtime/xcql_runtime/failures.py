@@ -38,6 +38,7 @@ _OVERFLOW = re.compile(
     r"|NUMERIC_OUT_OF_SUPPORTED_RANGE|DECIMAL_PRECISION_EXCEEDS_MAX_PRECISION)[\].]"
 )
 _CONDITION = re.compile(r"^\s*\[[A-Z_.]+\]\s*")
+_RAISED_IN_PYTHON = re.compile(r"^[\w.]+: .*", re.MULTILINE)
 _STATE = re.compile(r"\s*SQLSTATE: \w{5}.*", re.DOTALL)
 
 
@@ -139,9 +140,11 @@ def translated(problem: Exception, query: Source, sites: Sequence[Site] = ()) ->
 def _cause(text: str) -> str:
     """The one line of Spark's message that says what happened."""
     text = _STATE.sub("", text.partition("\n\nJVM stacktrace")[0])
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    if any(line.startswith("Traceback") for line in lines):
-        lines.reverse()  # Python tells last what matters
+    if "Traceback (most recent call last)" in text:
+        # Python tells last what matters
+        lines = _RAISED_IN_PYTHON.findall(text)[-1:]
+    else:
+        lines = [line.strip() for line in text.splitlines() if line.strip()]
     return _CONDITION.sub("", lines[0] if lines else "no reason given")[:_MAX_TEXT]
 
 

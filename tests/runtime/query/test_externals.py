@@ -24,7 +24,8 @@ def test_registered_functions(session: xcql.Session) -> None:
     )
     answer = session.query(
         "distance(3, 5) instance of xs:double, words(<a>b c</a>), half(5), half(5) instance of "
-        "xs:decimal"
+        "xs:decimal",
+        "caq",
     )
     assert answer.to_xml() == ["true", "b", "c", "2.5", "true"]
 
@@ -32,7 +33,7 @@ def test_registered_functions(session: xcql.Session) -> None:
 def test_a_function_that_fails_is_named(session: xcql.Session) -> None:
     session.register("inverse", lambda a: 1 / a, returns="xs:double")
     with pytest.raises(xcql.XcqlError, match=r"inverse\(\) failed: division by zero") as caught:
-        session.query("1,\n  inverse(0)").count()
+        session.query("1,\n  inverse(0)", "caq").count()
     assert (caught.value.code, caught.value.line, caught.value.column) == ("XCQL0005", 2, 3)
 
 

@@ -154,7 +154,7 @@ EVALUATION = Evaluation(
     "constructors",
     PLACE,
 )
-EVALUATED = """SELECT string(xcql_evaluate_1(:now,
+EVALUATED = """SELECT string(XCQL_EVALUATE_1(:now,
     array(named_struct('kind', 'element', 'value', '<x>' || id || '</x>'),
           named_struct('kind', 'attribute', 'value', 'k="1"')),
     array(named_struct('kind', 'xs:double', 'value', string(id)),
