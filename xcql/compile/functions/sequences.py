@@ -178,7 +178,7 @@ def _subsequence(site: CallSite) -> Value:
     value = site.arguments[0]
     if value == EMPTY:
         return EMPTY
-    numbers = []
+    numbers: list[Scalar] = []
     for argument in site.arguments[1:]:
         item = one_atomic(argument, site.scope, site.span)
         if item is None or item.type not in NUMBERS or not isinstance(argument, Single):
