@@ -189,6 +189,7 @@ def converted(
         from xcql.algebra.scalars import call, case
         from xcql.compile.values import guarded
 
+        # `is_true`, as what fails has no type
         return guarded(call("is_true", case((fits, Constant(True)), otherwise=bad)), value)
     return value
 

@@ -80,7 +80,7 @@ _BINARY = {
 }
 _CHAINS = {"+": exp.Add, "*": exp.Mul, "and": exp.And, "or": exp.Or}
 
-_SPACE = " \t\r\n"
+_BLANKS = r"[ \t\r\n]*"
 _TRIMMED = r"^[ \t\r\n]+|[ \t\r\n]+\z"
 _INTEGER = r"^[ \t\r\n]*[+-]?[0-9]+[ \t\r\n]*\z"
 _DECIMAL = r"^[ \t\r\n]*[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)[ \t\r\n]*\z"
@@ -537,9 +537,7 @@ def zone_of(value: Sql) -> Sql:
     found = call(
         "regexp_extract",
         value,
-        text_literal(
-            rf"^[ \t\r\n]*{_DATE}(?:T[0-9:.]+)?(Z|[+-][0-9]{{2}}:[0-9]{{2}})?[ \t\r\n]*\z"
-        ),
+        text_literal(rf"^{_BLANKS}{_DATE}(?:T[0-9:.]+)?(Z|[+-][0-9]{{2}}:[0-9]{{2}})?{_BLANKS}\z"),
         exp.Var(this="1"),
     )
     return call("regexp_replace", found, text_literal(r"^[+-]00:00$"), text_literal("Z"))
@@ -936,6 +934,12 @@ def pieces(raw: Sql, holes: Sql, start: Sql, length: Sql) -> Sql:
 
 
 # what the evaluator gives
+
+
+@form
+def evaluator_item(kind: Sql, text: Sql) -> Sql:
+    """An item as the evaluator takes and gives it."""
+    return call("named_struct", text_literal("kind"), kind, text_literal("value"), text)
 
 
 @form

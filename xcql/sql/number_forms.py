@@ -98,7 +98,8 @@ def double_divide(x: Sql, y: Sql) -> Sql:
 @form
 def double_modulo(x: Sql, y: Sql) -> Sql:
     return said(
-        "CASE WHEN y <> 0.0D THEN x % y WHEN x IS NOT NULL AND y = 0.0D THEN CAST('NaN' AS DOUBLE) END",
+        """CASE WHEN y <> 0.0D THEN x % y
+          WHEN x IS NOT NULL AND y = 0.0D THEN CAST('NaN' AS DOUBLE) END""",
         x=x,
         y=y,
     )
@@ -186,7 +187,7 @@ def times_rounded(factor: Sql, number: Sql) -> Sql:
               THEN CAST(m.p AS DECIMAL(20, 0)) + CAST(bround(m.e, 0) AS DECIMAL(20, 0))
             ELSE floor(m.p) + CASE
               WHEN m.p - floor(m.p) > 0.5D
-                OR (m.p - floor(m.p) = 0.5D AND (m.e > 0.0D OR (m.e = 0.0D AND floor(m.p) % 2 <> 0)))
+                OR m.p - floor(m.p) = 0.5D AND (m.e > 0.0D OR m.e = 0.0D AND floor(m.p) % 2 <> 0)
               THEN 1 ELSE 0 END END"""
         ),
     )
@@ -284,7 +285,8 @@ def _quotient(x: Sql, y: Sql, digits: int) -> Sql:
     )
     second = f"{wide.format('a.r')} * {power}"
     result = said(
-        f"""CAST(CAST(a.x DIV a.y AS DECIMAL(17, 0)) + CASE WHEN (a.x < 0) <> (a.y < 0) THEN -1BD ELSE 1BD END
+        f"""CAST(CAST(a.x DIV a.y AS DECIMAL(17, 0))
+          + CASE WHEN (a.x < 0) <> (a.y < 0) THEN -1BD ELSE 1BD END
           * (CAST(a.f AS DECIMAL(11, 0)) * {unit}
             + CAST(CAST({second} DIV {wide.format("abs(a.y)")} AS DECIMAL(11, 0)) +
               CASE WHEN 2 * ({second} % {wide.format("abs(a.y)")}) > {wide.format("abs(a.y)")}

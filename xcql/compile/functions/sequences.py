@@ -132,7 +132,7 @@ def _checked(site: CallSite, code: str, message: str, sign: str) -> Value:
     number = count(value)
     bad = site.compilation.error(code, message, site.span, call("to_string", number))
     fits = exists(value) if at_most_one(value) else call(sign, number, Constant(1))
-    checked = case((fits, TRUE), otherwise=bad)
+    checked = call("is_true", case((fits, TRUE), otherwise=bad))
     if at_most_one(value):
         # what is there always fits
         return first_of(value, site, checked)
