@@ -198,3 +198,36 @@ avg(for $x in (1,2,4) return $x)
 avg(for $x in (1,2)[. > 5] return $x)
 max((xs:dayTimeDuration("PT1H"),xs:dayTimeDuration("PT30M")))
 max((xs:date("2003-01-01"),xs:date("2003-05-01")))
+format-integer(7, "w")
+for $x in (1,2) return format-number(1234.5, "#,##0.00") || $x
+math:exp(1e0)
+math:pow(2,10)
+let $m := map {"a": 1, "b": (2,3)} return ($m?a, $m?b, map:size($m), $m("a"))
+let $a := [1, (2,3), "x"] return ($a?1, array:size($a), $a(2), $a?*)
+xs:gYear("2003")
+normalize-unicode("e&#x301;")
+xs:decimal(0.1e0)
+12345678901234567890 * 10
+analyze-string("a1b", "\d")
+for $x in (1,2) return parse-json("[1,2]")(1)
+let $f := function($x) { $x * 2 } return fold-left(1 to 3, 0, function($a, $b) { $a + $f($b) })
+serialize(<a b="1">x</a>)
+try { 1 div 0 } catch * { "bad" }
+xs:float("1.1")
+xs:duration("P1Y2DT3H")
+day-from-date(xs:date("2003-05-06") + xs:dayTimeDuration("P1D") * 2.5)
+let $m := map {"a": 1, "b": (2,3), 5: "x"} for $k in ("a","b","c") return string-join($m($k)!string(.),",")
+let $m := map {"a": 1, "b": 2} for $k in ("a","b","c") return string-join($m?($k)!string(.),",")
+let $m := map {1: "x", 2: "y"} for $k in (1,2,3) return $m($k)
+let $m := map {1: "x", 2: "y"} for $k in (1e0,2e0) return $m($k)
+let $m := map {"1": "x"} for $k in (1,2) return count($m($k))
+let $m := map {"a": 1} for $k in ("a","b") return map:contains($m, $k)
+let $m := map:merge((map {"a": 1}, map {"a": 2, "b": 3})) for $x in (1,2) return $m?a + $m?b + $x
+let $m := map:put(map {"a": 1}, "z", 9) for $x in (1,2) return (map:keys($m), map:size($m))
+let $a := [1, (2,3), "x"] for $x in (1,2) return ($a?1 + $x, array:size($a), $a(2), $a?*)
+for $x in (1,2) let $m := map {"v": $x, "w": $x * 2} return $m?v + $m?w
+for $x in (1,2) return map:for-each(map {"v": $x}, function($k, $v) { $k || $v })
+for $x in (1,2) return [$x, $x + 1] ! ?2
+for $x in (1,2) return ``[a `{$x}` b `{1 to $x}` `{()}`]``
+for $x in ("a","b") return array:for-each(["p","q"], function($i) { $i || $x })?*
+for $x in ("a","b") return (map {"k": $x}, map {"k": "z"})?k

@@ -15,6 +15,7 @@ from xcql.compile.access import serialised
 from xcql.compile.casts import to_string
 from xcql.compile.folding import folded
 from xcql.compile.items import (
+    ArrayItem,
     Atomic,
     Attribute,
     Dynamic,
@@ -22,6 +23,7 @@ from xcql.compile.items import (
     Function,
     Inner,
     Item,
+    MapItem,
     Markup,
     StreamDocument,
     StreamElement,
@@ -199,7 +201,8 @@ def _uses_context(expr: Expr) -> bool:
 def _encoded(value: Value, scope: Scope, problem: NotNative) -> Scalar:
     """A sequence as an array of kinds and texts."""
     try:
-        if any(isinstance(leaf.item, Function | Inner | StreamDocument) for leaf in leaves(value)):
+        cannot_travel = Function | MapItem | ArrayItem | Inner | StreamDocument
+        if any(isinstance(leaf.item, cannot_travel) for leaf in leaves(value)):
             raise problem
         return gather(value, lambda item: _pair(item, scope))
     except NotNative:

@@ -214,4 +214,19 @@ class Function(Item):
     scope: Scope = field(hash=False, compare=False)
 
 
+@dataclass(frozen=True, slots=True)
+class MapItem(Item):
+    """A map with keys that are known; the values are in the order of the keys."""
+
+    keys: tuple[Atomic, ...]
+    values: tuple[Value, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayItem(Item):
+    """An array whose members are known."""
+
+    members: tuple[Value, ...]
+
+
 NODES = (StreamDocument, StreamElement, Attribute, Text, Inner, Element, Markup)

@@ -31,7 +31,6 @@ from xcql.compile.result import NotNative
 from xcql.compile.sequences import as_one_leaf
 from xcql.compile.values import (
     EMPTY,
-    Concat,
     Single,
     Value,
     apart,
@@ -385,15 +384,12 @@ _LONGEST_FOLD = 50
 
 
 def _known_items(value: Value, site: CallSite) -> list[Value]:
-    """The items of a sequence whose length is known now."""
-    match value:
-        case Single():
-            return [value]
-        case Concat(values=several, exclusive=False):
-            found = [item for one in several for item in _known_items(one, site)]
-            if len(found) <= _LONGEST_FOLD:
-                return found
-    raise NotNative("a sequence whose length is known only when the query runs", site.span)
+    from xcql.compile.maps import known_items
+
+    found = known_items(value, site.span)
+    if len(found) > _LONGEST_FOLD:
+        raise NotNative("a fold of so many items", site.span)
+    return found
 
 
 @function("deep-equal", 2)
