@@ -231,3 +231,20 @@ for $x in (1,2) return [$x, $x + 1] ! ?2
 for $x in (1,2) return ``[a `{$x}` b `{1 to $x}` `{()}`]``
 for $x in ("a","b") return array:for-each(["p","q"], function($i) { $i || $x })?*
 for $x in ("a","b") return (map {"k": $x}, map {"k": "z"})?k
+for $x in (0e0,-0e0,1.5e0,-1.005e0,1234567.891e0,0.125e0,2.5e0,xs:double("NaN"),xs:double("INF"),xs:double("-INF"),-0.001e0,1e10,0.1e0,999.995e0) return string-join((format-number($x,"0.00"),format-number($x,"#,##0.00"),format-number($x,"0"),format-number($x,"#0.0#"),format-number($x,"#,##0"),format-number($x,"###0.###")),"|")
+for $x in (0,-5,1234567) return string-join((format-number($x,"0.00"),format-number($x,"#,##0.00"),format-number($x,"0"),format-number($x,"#0.0#"),format-number($x,"#,##0")),"|")
+for $x in (0.125,-5.555,1234567.5) return string-join((format-number($x,"0.00"),format-number($x,"#,##0.00"),format-number($x,"0"),format-number($x,"#0.0#"),format-number($x,"#,##0")),"|")
+for $x in ("2003-02-08T01:02:03","2003-12-28T23:00:09.5+05:00") return string-join((format-dateTime(xs:dateTime($x),"[Y0001]-[M01]-[D01]T[H01]:[m01]:[s01]"),format-dateTime(xs:dateTime($x),"[D1] [MNn] [Y], [D]/[M]/[Y]"),format-dateTime(xs:dateTime($x),"at [m]:[s]")),"|")
+for $x in ("2003-02-08","2003-12-28-05:00") return string-join((format-date(xs:date($x),"[Y0001]-[M01]-[D01]"),format-date(xs:date($x),"[D1] [MNn] [Y]")),"|")
+format-dateTime((), "[Y]")
+for $x in ("2003-02-08T01:02:03","2003-12-28T23:00:09.5+05:00","2003-12-28T23:00:09.5Z") return string-join((adjust-dateTime-to-timezone(xs:dateTime($x),xs:dayTimeDuration("-PT5H")),adjust-dateTime-to-timezone(xs:dateTime($x),()),adjust-dateTime-to-timezone(xs:dateTime($x)))!string(.),"|")
+for $x in ("2003-02-08","2003-12-28+05:00","2003-12-28Z") return string-join((adjust-date-to-timezone(xs:date($x),xs:dayTimeDuration("-PT5H")),adjust-date-to-timezone(xs:date($x),()),adjust-date-to-timezone(xs:date($x)))!string(.),"|")
+for $x in ("01:02:03","23:59:59.5Z","24:00:00","12:00:00+05:00"," 10:00:00 ") return string-join((xs:time($x),dateTime(xs:date("2003-01-01"),xs:time($x)),hours-from-time(xs:time($x)),minutes-from-time(xs:time($x)),seconds-from-time(xs:time($x)))!string(.),"|")
+for $x in ("01:02:03","25:00:00","1:00:00","12:00","12:00:00+15:00","x") return $x castable as xs:time
+dateTime(xs:date("2003-01-01Z"),xs:time("10:00:00"))
+dateTime((),xs:time("10:00:00"))
+for $x in ("2003-01-01T10:11:12.5","2003-01-01T10:11:12.5-05:00") return string(xs:time(xs:dateTime($x)))
+for $x in (1,2,3), $y allowing empty in (1 to 3)[. > $x] return $x || ":" || $y
+for $x in (1,2,3) for $y allowing empty at $p in (1 to 3)[. > $x] return $x || ":" || $y || "@" || $p
+for $y allowing empty in () return "none" || count($y)
+format-dateTime(xs:dateTime("2003-02-08T01:02:03"), "[D] [MNn]")

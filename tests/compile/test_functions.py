@@ -44,6 +44,7 @@ def _canonical(item: str) -> str:
         'for $x in ("NaN") return xs:dayTimeDuration("PT1S") * xs:double($x)',
         'xs:dayTimeDuration("PT1S") * xs:double("INF")',
         "codepoints-to-string(0)",
+        'dateTime(xs:date("2003-01-01Z"), xs:time("10:00:00+01:00"))',
     ],
 )
 def test_native_errors_have_the_same_codes(spark: SparkSession, expression: str) -> None:

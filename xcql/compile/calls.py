@@ -56,6 +56,7 @@ _TOPICS = (
     "patterns",
     "numbers",
     "mathematics",
+    "formatting",
     "times",
     "nodes",
 )

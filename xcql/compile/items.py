@@ -101,7 +101,8 @@ class Atomic(Item):
     """An atomic value of a type such as `xs:integer`; data without a type is `xs:untypedAtomic`.
 
     Dates and times are instants in UTC; `zone` is how they were written (`''`, `'Z'`, `'+02:00'`).
-    Durations are numbers of microseconds or of months.
+    Times of day are microseconds since midnight, as they read. Durations are numbers of
+    microseconds or of months.
     """
 
     scalar: Scalar

@@ -380,3 +380,39 @@ def parse_decimal(value: Sql, too_long: Sql) -> Sql:
         t=_trim(value),
         too_long=too_long,
     )
+
+
+# numbers as people write them
+
+
+@form
+def formatted_number(value: Sql, least: Sql, most: Sql, grouped: Sql, is_double: Sql) -> Sql:
+    """A number by a picture such as #,##0.0#: its least and most digits after the point."""
+    fewest, digits = _number(least), _number(most)
+    exact = f"CAST(ltrim('-', CAST(x AS STRING)) AS {DECIMAL})"
+    rounded = said(f"format_number(bround({exact}, {digits}), {digits})")
+    text = rounded if grouped.this else said("replace(t, ',', '')", t=rounded)
+    if fewest < digits:
+        kept = f"([.][0-9]{{{fewest}}}[0-9]*?)0+$"
+        text = said(f"regexp_replace(regexp_replace(t, '{kept}', '$1'), '[.]$', '')", t=text)
+    sign = "CASE WHEN startswith(CAST(x AS STRING), '-') THEN '-' ELSE '' END"
+    whole = said(f"concat({sign}, t)", t=text)
+    if is_double.this:
+        whole = said(
+            f"CASE WHEN isnan(x) THEN 'NaN' WHEN abs(x) = {_infinite('')} "
+            f"THEN concat({sign}, 'Infinity') ELSE t END",
+            t=whole,
+        )
+    return let(value, "x", said("coalesce(t, 'NaN')", t=whole))
+
+
+@form
+def filled_up(value: Sql, digits: Sql) -> Sql:
+    """An integer with zeros in front, up to some digits."""
+    if _number(digits) == 1:
+        return cast(value, "STRING")
+    return said(
+        f"CASE WHEN length(CAST(x AS STRING)) >= {_number(digits)} THEN CAST(x AS STRING) "
+        f"ELSE lpad(CAST(x AS STRING), {_number(digits)}, '0') END",
+        x=value,
+    )
