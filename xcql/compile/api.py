@@ -34,6 +34,7 @@ for _topic in (
     "constructed",
     "temporal",
     "calls",
+    "maps",
 ):
     import_module(f"xcql.compile.{_topic}")
 

@@ -11,7 +11,7 @@ from xcql.algebra.scalars import Constant
 from xcql.analysis.names import FUNCTIONS, LOCAL, Namespaces
 from xcql.compile.access import atomized
 from xcql.compile.casts import NUMBERS, cast
-from xcql.compile.items import Function, Item
+from xcql.compile.items import ArrayItem, Function, Item, MapItem
 from xcql.compile.mapping import mapped_items
 from xcql.compile.result import NotNative
 from xcql.compile.scope import Compilation, Scope, compiles, value_of
@@ -56,6 +56,7 @@ _TOPICS = (
     "patterns",
     "numbers",
     "mathematics",
+    "formatting",
     "times",
     "nodes",
 )
@@ -78,6 +79,7 @@ def function(
 def library() -> dict[tuple[str, str, int], NativeFunction]:
     for topic in _TOPICS:
         import_module(f"xcql.compile.functions.{topic}")
+    import_module("xcql.compile.maps")
     return _LIBRARY
 
 
@@ -189,6 +191,7 @@ def converted(
         from xcql.algebra.scalars import call, case
         from xcql.compile.values import guarded
 
+        # `is_true`, as what fails has no type
         return guarded(call("is_true", case((fits, Constant(True)), otherwise=bad)), value)
     return value
 
@@ -239,6 +242,12 @@ def _dynamic_call(expr: DynamicCall, scope: Scope) -> Value:
 
 def applied(function_: Value, arguments: Sequence[Value], scope: Scope, span: Span) -> Value:
     """The value of a function item for some arguments."""
+    if isinstance(function_, Single) and isinstance(function_.item, MapItem | ArrayItem):
+        from xcql.compile.maps import entry_of
+
+        if len(arguments) != 1:
+            raise NotNative("a map or an array with another number of arguments", span)
+        return entry_of(function_.item, arguments[0], scope, span)
     if not isinstance(function_, Single) or not isinstance(function_.item, Function):
         raise NotNative("a function that is known only when the query runs", span)
     code, written = function_.item.code, function_.item.scope

@@ -46,6 +46,7 @@ _SUPPORTED = STRINGS | {
     "xs:boolean",
     "xs:dateTime",
     "xs:date",
+    "xs:time",
     "xs:dayTimeDuration",
     "xs:yearMonthDuration",
 }
@@ -65,6 +66,10 @@ def to_string(item: Atomic) -> Scalar:
             return call("zoned_time_text", value, item.zone or Constant(""))
         case "xs:date":
             return call("zoned_date_text", value, item.zone or Constant(""))
+        case "xs:time":
+            on_a_day = call("add_microseconds", Constant(datetime(1970, 1, 1)), value)
+            clock = call("substring_of_text", call("time_text", on_a_day), Constant(12))
+            return call("concat", clock, item.zone or Constant(""))
         case "xs:dayTimeDuration":
             return call("day_time_text", value)
         case "xs:yearMonthDuration":
@@ -124,6 +129,8 @@ def cast(item: Atomic, target: str, scope: Scope, span: Span) -> Atomic:
         case "xs:date", "xs:dateTime":
             local = call("to_instant", value)
             return Atomic(in_utc(local, item.zone), target, item.zone)
+        case "xs:dateTime", "xs:time":
+            return Atomic(call("time_of_day", local_time(item)), target, item.zone)
         case "xs:yearMonthDuration", "xs:dayTimeDuration":
             return Atomic(_zero_of(value), target)
         case "xs:dayTimeDuration", "xs:yearMonthDuration":
@@ -178,6 +185,8 @@ def _parsed(item: Atomic, target: str, scope: Scope, span: Span) -> Atomic:
         (call("is_not_null", text), bad),
     )
     zone = call("zone_of", text) if target in INSTANTS else None
+    if target == "xs:time":
+        zone = call("zone_of_time", text)
     return Atomic(checked, target, zone)
 
 
@@ -316,7 +325,7 @@ def one_atomic(
         return cast(found, type_, scope, span).scalar
 
     zone: Scalar | None = None
-    if type_ in INSTANTS and zones != {None}:
+    if type_ in INSTANTS | {"xs:time"} and zones != {None}:
         if len(zones) == 1:
             (zone,) = zones
             if not isinstance(zone, Constant):

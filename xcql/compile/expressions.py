@@ -57,6 +57,8 @@ from xcql.compile.values import (
     leaves,
 )
 from xcql.source import Span
+from xcql.syntax.construct import Enclosed, StringConstructor
+from xcql.syntax.construct import Text as FixedText
 from xcql.syntax.control import If, Ordered, Quantified, Switch, Typeswitch
 from xcql.syntax.flwor import For
 from xcql.syntax.literals import (
@@ -485,6 +487,24 @@ def _concatenated(expr: Binary, scope: Scope) -> Value:
         item = one_atomic(value_of(part, scope), scope, part.span)
         texts.append(Constant("") if item is None else text_or_empty(item))
     return Single(Atomic(Call("concat", tuple(texts)), "xs:string"))
+
+
+@compiles(StringConstructor)
+def _string_constructor(expr: StringConstructor, scope: Scope) -> Value:
+    from xcql.compile.access import string_value
+    from xcql.compile.values import gather
+
+    texts: list[Scalar] = []
+    for part in expr.parts:
+        if isinstance(part, FixedText):
+            texts.append(Constant(part.value))
+            continue
+        assert isinstance(part, Enclosed)
+        value = value_of(part.body, scope)
+        if value != EMPTY:
+            array = gather(value, lambda item: string_value(item, scope))
+            texts.append(call("join_texts", array, Constant(" ")))
+    return Single(Atomic(Call("concat", (Constant(""), *texts)), "xs:string"))
 
 
 def text_or_empty(item: Atomic) -> Scalar:

@@ -20,7 +20,7 @@ from xcql.algebra.operators import (
     order,
     renamed_plan,
 )
-from xcql.algebra.scalars import Column, Constant, Scalar, call, case
+from xcql.algebra.scalars import Column, Constant, Scalar, call, case, negation
 from xcql.compile.casts import INSTANTS, NUMBERS, STRINGS, one_atomic
 from xcql.compile.comparisons import truth
 from xcql.compile.items import Atomic, StreamElement
@@ -35,6 +35,7 @@ from xcql.compile.values import (
     Value,
     apart,
     each,
+    exists,
     leaves,
     row_names,
     row_of,
@@ -116,15 +117,27 @@ def bound_also(stream: Tuples, *names: str) -> tuple[str, ...]:
 @apply.register
 def _for(clause: For, stream: Tuples) -> list[Tuples]:
     source = value_of(clause.source, stream.scope)
-    if clause.allowing_empty:
-        raise NotNative("allowing empty", clause.span)
     if clause.type is not None:
         from xcql.compile.expressions import is_instance
 
         fits = is_instance(source, replace(clause.type, occurrence="*"), stream.scope, clause.span)
         if fits != Constant(True):
             raise NotNative("a type that may not fit", clause.span)
-    return bind_each(source, stream, str(clause.variable), clause.position, clause)
+    found = bind_each(source, stream, str(clause.variable), clause.position, clause)
+    if not clause.allowing_empty:
+        return found
+    return [*found, _without_any(clause, source, stream)]
+
+
+def _without_any(clause: For, source: Value, stream: Tuples) -> Tuples:
+    """The tuples for which the source is empty: one each, with an empty variable."""
+    plan = Select(stream.plan, negation(exists(source)))
+    scope = stream.scope.bind(clause.variable, EMPTY)
+    names = [str(clause.variable)]
+    if clause.position is not None:
+        scope = scope.bind(clause.position, Single(Atomic(Constant(0), "xs:integer")))
+        names.append(str(clause.position))
+    return Tuples(plan, scope, _also(stream, *names))
 
 
 def bind_each(

@@ -10,9 +10,12 @@ from dataclasses import replace
 
 from xcql.algebra.operators import Unit, Unnest
 from xcql.algebra.scalars import Call, Column, Constant, Scalar, call
+from xcql.analysis.names import FUNCTIONS
 from xcql.compile.access import serialised
 from xcql.compile.casts import to_string
+from xcql.compile.folding import folded
 from xcql.compile.items import (
+    ArrayItem,
     Atomic,
     Attribute,
     Dynamic,
@@ -20,6 +23,7 @@ from xcql.compile.items import (
     Function,
     Inner,
     Item,
+    MapItem,
     Markup,
     StreamDocument,
     StreamElement,
@@ -28,11 +32,18 @@ from xcql.compile.items import (
 from xcql.compile.result import Evaluation, NotNative
 from xcql.compile.scope import Scope
 from xcql.compile.values import Each, Single, Value, gather, leaves
-from xcql.syntax.functions import FunctionCall
+from xcql.syntax.construct import CurlyArray, MapConstructor, SquareArray
+from xcql.syntax.functions import (
+    ArgumentPlaceholder,
+    DynamicCall,
+    FunctionCall,
+    InlineFunction,
+    NamedFunctionRef,
+)
 from xcql.syntax.literals import ContextItem, VariableRef
 from xcql.syntax.node import Expr, Name, walk
 from xcql.syntax.operators import Comparison, SimpleMap
-from xcql.syntax.path import REVERSE_AXES, AxisStep, Path
+from xcql.syntax.path import REVERSE_AXES, AxisStep, Lookup, Path, UnaryLookup
 from xcql.syntax.prolog import VariableDecl
 from xcql.syntax.temporal import LastVersion
 
@@ -71,7 +82,7 @@ def evaluated(expr: Expr, scope: Scope, problem: NotNative) -> Value:
         )
         if name in scope.variables
     ]
-    arguments = [_encoded(scope.variable(name, expr.span), scope, problem) for name in names]
+    looked_at = {name: scope.variable(name, expr.span) for name in names}
     body = expr
     span = expr.span
     if _uses_context(expr):
@@ -79,21 +90,27 @@ def evaluated(expr: Expr, scope: Scope, problem: NotNative) -> Value:
             raise problem
         context = VariableRef(Name(_CONTEXT, span=span), span=span)
         body = SimpleMap(context, expr, span=span)
-        names.append(_CONTEXT)
-        arguments.append(_encoded(scope.context, scope, problem))
+        looked_at[_CONTEXT] = scope.context
     declared = tuple(
         VariableDecl((), Name(name, span=span), None, None, external=True, span=span)
-        for name in names
+        for name in looked_at
     )
     kept = tuple(
         one for one in compilation.module.declarations if not isinstance(one, VariableDecl)
     )
     module = replace(compilation.module, declarations=(*kept, *declared), body=body)
+    known = folded(module, looked_at, scope, span)
+    if known is not None:
+        return known
+    if _gives_functions(expr, scope):
+        # which cannot travel between the evaluator and SQL
+        raise problem
+    arguments = [_encoded(value, scope, problem) for value in looked_at.values()]
     number = len(compilation.evaluations) + 1
     evaluation = Evaluation(
         f"xcql_evaluate_{number}",
         module,
-        tuple(names),
+        tuple(looked_at),
         problem.reason,
         problem.span or expr.span,
     )
@@ -103,6 +120,23 @@ def evaluated(expr: Expr, scope: Scope, problem: NotNative) -> Value:
     return Each(
         Unnest(Unit(), array, item, position), Single(Dynamic(Column(item), problem.reason))
     )
+
+
+def _gives_functions(expr: Expr, scope: Scope) -> bool:
+    """Whether the value may be a map, an array or another function."""
+    match expr:
+        case MapConstructor() | SquareArray() | CurlyArray() | InlineFunction():
+            return True
+        case NamedFunctionRef() | Lookup() | UnaryLookup() | DynamicCall():
+            return True
+        case FunctionCall(name=name, arguments=arguments):
+            uri, local = scope.names.function_name(name)
+            if any(isinstance(one, ArgumentPlaceholder) for one in arguments):
+                return True
+            if uri in (f"{FUNCTIONS}/map", f"{FUNCTIONS}/array"):
+                return local not in ("size", "contains", "keys")
+            return local in ("parse-json", "json-doc", "function-lookup", "apply")
+    return False
 
 
 def can_be_taken_out(expr: Expr, scope: Scope) -> bool:
@@ -134,11 +168,32 @@ def can_be_taken_out(expr: Expr, scope: Scope) -> bool:
     return True
 
 
+# functions without arguments that do not ask for the context item
+_WITHOUT_FOCUS = frozenset(
+    {
+        "true",
+        "false",
+        "error",
+        "now",
+        "start",
+        "current-dateTime",
+        "current-date",
+        "current-time",
+        "implicit-timezone",
+        "pi",
+    }
+)
+
+
 def _uses_context(expr: Expr) -> bool:
     """Whether the context item of the expression itself may be asked for."""
     return any(
-        isinstance(node, ContextItem | AxisStep)
-        or (isinstance(node, FunctionCall) and not node.arguments)
+        isinstance(node, ContextItem | AxisStep | UnaryLookup)
+        or (
+            isinstance(node, FunctionCall)
+            and not node.arguments
+            and node.name.local not in _WITHOUT_FOCUS
+        )
         for node in walk(expr)
     )
 
@@ -146,7 +201,8 @@ def _uses_context(expr: Expr) -> bool:
 def _encoded(value: Value, scope: Scope, problem: NotNative) -> Scalar:
     """A sequence as an array of kinds and texts."""
     try:
-        if any(isinstance(leaf.item, Function | Inner | StreamDocument) for leaf in leaves(value)):
+        cannot_travel = Function | MapItem | ArrayItem | Inner | StreamDocument
+        if any(isinstance(leaf.item, cannot_travel) for leaf in leaves(value)):
             raise problem
         return gather(value, lambda item: _pair(item, scope))
     except NotNative:
@@ -171,4 +227,4 @@ def _pair(item: Item, scope: Scope) -> Scalar:
 
 
 def _struct(kind: str, text: Scalar) -> Scalar:
-    return call("named_struct", Constant("kind"), Constant(kind), Constant("value"), text)
+    return call("evaluator_item", Constant(kind), text)

@@ -101,7 +101,8 @@ class Atomic(Item):
     """An atomic value of a type such as `xs:integer`; data without a type is `xs:untypedAtomic`.
 
     Dates and times are instants in UTC; `zone` is how they were written (`''`, `'Z'`, `'+02:00'`).
-    Durations are numbers of microseconds or of months.
+    Times of day are microseconds since midnight, as they read. Durations are numbers of
+    microseconds or of months.
     """
 
     scalar: Scalar
@@ -212,6 +213,21 @@ class Function(Item):
 
     code: InlineFunction
     scope: Scope = field(hash=False, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class MapItem(Item):
+    """A map with keys that are known; the values are in the order of the keys."""
+
+    keys: tuple[Atomic, ...]
+    values: tuple[Value, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayItem(Item):
+    """An array whose members are known."""
+
+    members: tuple[Value, ...]
 
 
 NODES = (StreamDocument, StreamElement, Attribute, Text, Inner, Element, Markup)

@@ -80,7 +80,8 @@ _BINARY = {
 }
 _CHAINS = {"+": exp.Add, "*": exp.Mul, "and": exp.And, "or": exp.Or}
 
-_SPACE = " \t\r\n"
+_MONTHS = "January February March April May June July August September October November December"
+_BLANKS = r"[ \t\r\n]*"
 _TRIMMED = r"^[ \t\r\n]+|[ \t\r\n]+\z"
 _INTEGER = r"^[ \t\r\n]*[+-]?[0-9]+[ \t\r\n]*\z"
 _DECIMAL = r"^[ \t\r\n]*[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)[ \t\r\n]*\z"
@@ -537,12 +538,47 @@ def zone_of(value: Sql) -> Sql:
     found = call(
         "regexp_extract",
         value,
-        text_literal(
-            rf"^[ \t\r\n]*{_DATE}(?:T[0-9:.]+)?(Z|[+-][0-9]{{2}}:[0-9]{{2}})?[ \t\r\n]*\z"
-        ),
+        text_literal(rf"^{_BLANKS}{_DATE}(?:T[0-9:.]+)?(Z|[+-][0-9]{{2}}:[0-9]{{2}})?{_BLANKS}\z"),
         exp.Var(this="1"),
     )
     return call("regexp_replace", found, text_literal(r"^[+-]00:00$"), text_literal("Z"))
+
+
+_CLOCK_TEXT = rf"^{_BLANKS}[0-9]{{2}}:[0-9]{{2}}:[0-9]{{2}}(\.[0-9]+)?{_ZONE}{_BLANKS}\z"
+
+
+@form
+def is_time_text(value: Sql) -> Sql:
+    return both(_matches(value, _CLOCK_TEXT), is_not_null(_local_time(_on_a_day(value.copy()))))
+
+
+def _on_a_day(value: Sql) -> Sql:
+    """A time of day as one of the first day that Spark counts."""
+    return call("concat", text_literal("1970-01-01T"), _trim(value))
+
+
+@form
+def parse_time(value: Sql) -> Sql:
+    """The microseconds since midnight; 24 o'clock is midnight."""
+    from xcql.sql.templates import said
+
+    local = _local_time(_on_a_day(value))
+    return said(
+        "timestampdiff(MICROSECOND, TIMESTAMP_NTZ'1970-01-01 00:00:00', t) % 86400000000L", t=local
+    )
+
+
+@form
+def zone_of_time(value: Sql) -> Sql:
+    return zone_of(_on_a_day(value))
+
+
+@form
+def time_of_day(moment: Sql) -> Sql:
+    """The microseconds since midnight of an instant."""
+    from xcql.sql.templates import said
+
+    return said("timestampdiff(MICROSECOND, CAST(CAST(t AS DATE) AS TIMESTAMP_NTZ), t)", t=moment)
 
 
 @form
@@ -665,6 +701,18 @@ def hour(value: Sql) -> Sql:
 @form
 def minute(value: Sql) -> Sql:
     return cast(call("minute", value), "BIGINT")
+
+
+@form
+def second(value: Sql) -> Sql:
+    return cast(call("second", value), "BIGINT")
+
+
+@form
+def month_name(value: Sql) -> Sql:
+    """The English name of a month."""
+    names = [text_literal(name) for name in _MONTHS.split()]
+    return call("element_at", call("array", *names), call("month", value))
 
 
 @form
@@ -936,6 +984,12 @@ def pieces(raw: Sql, holes: Sql, start: Sql, length: Sql) -> Sql:
 
 
 # what the evaluator gives
+
+
+@form
+def evaluator_item(kind: Sql, text: Sql) -> Sql:
+    """An item as the evaluator takes and gives it."""
+    return call("named_struct", text_literal("kind"), kind, text_literal("value"), text)
 
 
 @form

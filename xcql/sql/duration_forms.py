@@ -121,7 +121,7 @@ def divided_half_up(x: Sql, y: Sql) -> Sql:
     return _quotient(
         x,
         y,
-        "2 * abs(q.x % q.y) > abs(q.y) OR (2 * abs(q.x % q.y) = abs(q.y) AND (q.x < 0) = (q.y < 0))",
+        "2 * abs(q.x % q.y) > abs(q.y) OR 2 * abs(q.x % q.y) = abs(q.y) AND (q.x < 0) = (q.y < 0)",
     )
 
 

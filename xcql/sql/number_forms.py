@@ -98,7 +98,8 @@ def double_divide(x: Sql, y: Sql) -> Sql:
 @form
 def double_modulo(x: Sql, y: Sql) -> Sql:
     return said(
-        "CASE WHEN y <> 0.0D THEN x % y WHEN x IS NOT NULL AND y = 0.0D THEN CAST('NaN' AS DOUBLE) END",
+        """CASE WHEN y <> 0.0D THEN x % y
+          WHEN x IS NOT NULL AND y = 0.0D THEN CAST('NaN' AS DOUBLE) END""",
         x=x,
         y=y,
     )
@@ -186,7 +187,7 @@ def times_rounded(factor: Sql, number: Sql) -> Sql:
               THEN CAST(m.p AS DECIMAL(20, 0)) + CAST(bround(m.e, 0) AS DECIMAL(20, 0))
             ELSE floor(m.p) + CASE
               WHEN m.p - floor(m.p) > 0.5D
-                OR (m.p - floor(m.p) = 0.5D AND (m.e > 0.0D OR (m.e = 0.0D AND floor(m.p) % 2 <> 0)))
+                OR m.p - floor(m.p) = 0.5D AND (m.e > 0.0D OR m.e = 0.0D AND floor(m.p) % 2 <> 0)
               THEN 1 ELSE 0 END END"""
         ),
     )
@@ -284,7 +285,8 @@ def _quotient(x: Sql, y: Sql, digits: int) -> Sql:
     )
     second = f"{wide.format('a.r')} * {power}"
     result = said(
-        f"""CAST(CAST(a.x DIV a.y AS DECIMAL(17, 0)) + CASE WHEN (a.x < 0) <> (a.y < 0) THEN -1BD ELSE 1BD END
+        f"""CAST(CAST(a.x DIV a.y AS DECIMAL(17, 0))
+          + CASE WHEN (a.x < 0) <> (a.y < 0) THEN -1BD ELSE 1BD END
           * (CAST(a.f AS DECIMAL(11, 0)) * {unit}
             + CAST(CAST({second} DIV {wide.format("abs(a.y)")} AS DECIMAL(11, 0)) +
               CASE WHEN 2 * ({second} % {wide.format("abs(a.y)")}) > {wide.format("abs(a.y)")}
@@ -377,4 +379,40 @@ def parse_decimal(value: Sql, too_long: Sql) -> Sql:
           ELSE coalesce(try_cast(t AS {DECIMAL}), too_long) END""",
         t=_trim(value),
         too_long=too_long,
+    )
+
+
+# numbers as people write them
+
+
+@form
+def formatted_number(value: Sql, least: Sql, most: Sql, grouped: Sql, is_double: Sql) -> Sql:
+    """A number by a picture such as #,##0.0#: its least and most digits after the point."""
+    fewest, digits = _number(least), _number(most)
+    exact = f"CAST(ltrim('-', CAST(x AS STRING)) AS {DECIMAL})"
+    rounded = said(f"format_number(bround({exact}, {digits}), {digits})")
+    text = rounded if grouped.this else said("replace(t, ',', '')", t=rounded)
+    if fewest < digits:
+        kept = f"([.][0-9]{{{fewest}}}[0-9]*?)0+$"
+        text = said(f"regexp_replace(regexp_replace(t, '{kept}', '$1'), '[.]$', '')", t=text)
+    sign = "CASE WHEN startswith(CAST(x AS STRING), '-') THEN '-' ELSE '' END"
+    whole = said(f"concat({sign}, t)", t=text)
+    if is_double.this:
+        whole = said(
+            f"CASE WHEN isnan(x) THEN 'NaN' WHEN abs(x) = {_infinite('')} "
+            f"THEN concat({sign}, 'Infinity') ELSE t END",
+            t=whole,
+        )
+    return let(value, "x", said("coalesce(t, 'NaN')", t=whole))
+
+
+@form
+def filled_up(value: Sql, digits: Sql) -> Sql:
+    """An integer with zeros in front, up to some digits."""
+    if _number(digits) == 1:
+        return cast(value, "STRING")
+    return said(
+        f"CASE WHEN length(CAST(x AS STRING)) >= {_number(digits)} THEN CAST(x AS STRING) "
+        f"ELSE lpad(CAST(x AS STRING), {_number(digits)}, '0') END",
+        x=value,
     )

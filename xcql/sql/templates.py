@@ -44,4 +44,6 @@ def said(template: str, **parts: exp.Expression) -> exp.Expression:
 
 @cache
 def _parsed(template: str) -> exp.Expression:
-    return sqlglot.parse_one(template, dialect="spark")
+    tree = sqlglot.parse_one(template, dialect="spark")
+    assert isinstance(tree, exp.Expression)
+    return tree

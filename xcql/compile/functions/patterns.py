@@ -36,15 +36,18 @@ def _replace(site: CallSite) -> Value:
         parts = [written] if regex.is_literal else replacement_parts(written, regex.pattern.groups)
     except XcqlError:
         raise NotNative("a replacement that is not one", site.span) from None
-    replacement = "".join(_quoted(part) for part in parts)
+    # a digit after the number of a group would belong to the number, were it not escaped
+    replacement = "".join(
+        f"\\{text_}" if text_[:1].isdigit() and isinstance(before, int) else text_
+        for before, text_ in zip([None, *parts], map(_quoted, parts), strict=False)
+    )
     return string(call("text_replaced", text(site, 0), Constant(pattern), Constant(replacement)))
 
 
 def _quoted(part: str | int) -> str:
     """Text as it stands in a replacement of Java's, or the number of a group."""
     if isinstance(part, int):
-        # braces keep digits that follow apart
-        return f"${part}" if part < 10 else f"${part}"
+        return f"${part}"
     return part.replace("\\", "\\\\").replace("$", "\\$")
 
 

@@ -31,7 +31,6 @@ from xcql.compile.result import NotNative
 from xcql.compile.sequences import as_one_leaf
 from xcql.compile.values import (
     EMPTY,
-    Concat,
     Single,
     Value,
     apart,
@@ -132,7 +131,7 @@ def _checked(site: CallSite, code: str, message: str, sign: str) -> Value:
     number = count(value)
     bad = site.compilation.error(code, message, site.span, call("to_string", number))
     fits = exists(value) if at_most_one(value) else call(sign, number, Constant(1))
-    checked = case((fits, TRUE), otherwise=bad)
+    checked = call("is_true", case((fits, TRUE), otherwise=bad))
     if at_most_one(value):
         # what is there always fits
         return first_of(value, site, checked)
@@ -178,7 +177,7 @@ def _subsequence(site: CallSite) -> Value:
     value = site.arguments[0]
     if value == EMPTY:
         return EMPTY
-    numbers = []
+    numbers: list[Scalar] = []
     for argument in site.arguments[1:]:
         item = one_atomic(argument, site.scope, site.span)
         if item is None or item.type not in NUMBERS or not isinstance(argument, Single):
@@ -385,15 +384,12 @@ _LONGEST_FOLD = 50
 
 
 def _known_items(value: Value, site: CallSite) -> list[Value]:
-    """The items of a sequence whose length is known now."""
-    match value:
-        case Single():
-            return [value]
-        case Concat(values=several, exclusive=False):
-            found = [item for one in several for item in _known_items(one, site)]
-            if len(found) <= _LONGEST_FOLD:
-                return found
-    raise NotNative("a sequence whose length is known only when the query runs", site.span)
+    from xcql.compile.maps import known_items
+
+    found = known_items(value, site.span)
+    if len(found) > _LONGEST_FOLD:
+        raise NotNative("a fold of so many items", site.span)
+    return found
 
 
 @function("deep-equal", 2)

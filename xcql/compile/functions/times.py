@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from xcql.algebra.scalars import Constant, Scalar, call, case
+from xcql.algebra.scalars import Constant, Scalar, call, case, negation
 from xcql.compile.access import START
 from xcql.compile.calls import CallSite, function
 from xcql.compile.casts import cast, in_utc, local_time, on_time_line, one_atomic
@@ -148,15 +148,14 @@ for _type in ("dateTime", "date"):
         item = _argument(site, f"xs:{type_}")
         if item is None:
             return EMPTY
-        if not isinstance(item.zone, Constant):
-            raise NotNative("another zone for a time whose zone is not known", site.span)
         zone = _wanted_zone(site)
         local = local_time(item) if type_ == "dateTime" else call("to_instant", item.scalar)
-        if item.zone == Constant("") or zone == Constant(""):
-            # it reads as before
-            moment = in_utc(local, zone)
-        else:
-            moment = on_time_line(item)
+        # a time without a zone reads as before, and so does one that loses its zone
+        kept, moved = in_utc(local, zone), on_time_line(item)
+        has_zone = negation(call("=", item.zone or Constant(""), Constant("")))
+        if isinstance(item.zone, Constant) or item.zone is None:
+            has_zone = Constant(item.zone not in (None, Constant("")))
+        moment = kept if zone == Constant("") else case((has_zone, moved), otherwise=kept)
         if type_ == "dateTime":
             return _optional(site, Atomic(moment, "xs:dateTime", zone))
         day = call("to_date", local_time(Atomic(moment, "xs:dateTime", zone)))
@@ -180,3 +179,62 @@ def _wanted_zone(site: CallSite) -> Constant:
     if minutes == 0:
         return Constant("Z")
     return Constant(f"{'-' if length < 0 else '+'}{minutes // 60:02}:{minutes % 60:02}")
+
+
+# what part of an hour, minute or second: the unit, and how many there are
+for _name, _unit, _most in (("hours", 3_600_000_000, 24), ("minutes", 60_000_000, 60)):
+
+    @function(f"{_name}-from-time", 1)
+    def _clock_part(site: CallSite, unit: int = _unit, most: int = _most) -> Value:
+        item = _argument(site, "xs:time")
+        if item is None:
+            return EMPTY
+        part = call("%", call("idiv", item.scalar, Constant(unit)), Constant(most))
+        return _optional(site, Atomic(part, "xs:integer"))
+
+
+@function("seconds-from-time", 1)
+def _clock_seconds(site: CallSite) -> Value:
+    item = _argument(site, "xs:time")
+    if item is None:
+        return EMPTY
+    seconds = call("from_millionths", call("%", item.scalar, Constant(60_000_000)))
+    return _optional(site, Atomic(seconds, "xs:decimal"))
+
+
+@function("dateTime", 2)
+def _date_and_time(site: CallSite) -> Value:
+    parts: list[Atomic] = []
+    for argument, type_ in zip(site.arguments, ("xs:date", "xs:time"), strict=True):
+        item = one_atomic(argument, site.scope, site.span)
+        if item is None:
+            return EMPTY
+        if item.type == "xs:untypedAtomic":
+            item = cast(item, type_, site.scope, site.span)
+        if item.type != type_:
+            raise NotNative(f"a time of {item.type}", site.span)
+        parts.append(item)
+    day, clock = parts
+    first, second = (one.zone or Constant("") for one in parts)
+    none = Constant("")
+    apart = site.compilation.error(
+        "FORG0008", "the date and the time have different time zones", site.span
+    )
+    zone: Scalar = case(
+        (_same(first, none), second),
+        (_same(second, none), first),
+        (_same(first, second), first),
+        otherwise=apart,
+    )
+    local = call("add_microseconds", call("to_instant", day.scalar), clock.scalar)
+    scalar = in_utc(local, zone)
+    result = Single(Atomic(scalar, "xs:dateTime", zone))
+    if all(isinstance(argument, Single) for argument in site.arguments):
+        return result
+    return guarded(call("is_not_null", scalar), result)
+
+
+def _same(a: Scalar, b: Scalar) -> Scalar:
+    if isinstance(a, Constant) and isinstance(b, Constant):
+        return Constant(a == b)
+    return call("=", a, b)

@@ -1,0 +1,84 @@
+"""Functions and operators mean natively what they mean to the reference evaluator.
+
+`functions.xq` has an expression a line: every one has to be native in whole, and all of them are
+answered by a few Spark queries. They look for the corners: nothing at all, NaN, infinity, -0, the
+halves of rounding, the largest and smallest numbers, characters beyond the first 65536, blanks.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from tests.compile.both_ways import native_error, native_sql, natively, reference
+from xcql.compile import NotNative
+from xcql.xdm.parse import parse_xml
+from xcql.xdm.serialize import canonical
+
+EXPRESSIONS = Path(__file__).with_name("functions.xq").read_text("utf-8").splitlines()
+_BATCH = 70
+
+
+@pytest.mark.parametrize("start", range(0, len(EXPRESSIONS), _BATCH))
+def test_native_functions_mean_what_the_evaluator_says(spark: SparkSession, start: int) -> None:
+    some = EXPRESSIONS[start : start + _BATCH]
+    for expression, found in zip(some, natively(spark, some), strict=True):
+        wanted = reference(expression)
+        assert list(map(_canonical, found)) == list(map(_canonical, wanted)), expression
+
+
+def _canonical(item: str) -> str:
+    return canonical(parse_xml(f"<item>{item}</item>"))
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        'for $x in ("x") return xs:integer($x)',
+        'xs:integer(xs:double("NaN"))',
+        "for $x in (1, 0) return 1 div $x",
+        'for $x in ("2003-02-30") return xs:date($x)',
+        'xs:dayTimeDuration("PT1S") div 0',
+        'for $x in ("NaN") return xs:dayTimeDuration("PT1S") * xs:double($x)',
+        'xs:dayTimeDuration("PT1S") * xs:double("INF")',
+        "codepoints-to-string(0)",
+        'dateTime(xs:date("2003-01-01Z"), xs:time("10:00:00+01:00"))',
+    ],
+)
+def test_native_errors_have_the_same_codes(spark: SparkSession, expression: str) -> None:
+    assert native_error(spark, expression) == reference(expression)
+
+
+@pytest.mark.parametrize(
+    ("expression", "code"),
+    [
+        ("9223372036854775807 + 1", "FOAR0002"),
+        ("for $x in (9223372036854775807) return $x * 2", "FOAR0002"),
+        ("sum((9223372036854775807, 1))", "FOAR0002"),
+        ("for $x in (1e30) return xs:integer($x)", "FOAR0002"),
+        ('for $x in ("99999999999999999999") return xs:integer($x)', "FOCA0003"),
+        ('for $x in ("0.123456789012345678901") return xs:decimal($x)', "FOCA0006"),
+        ("for $x in (0.1234567) return $x * $x", "FOAR0002"),
+    ],
+)
+def test_numbers_that_sql_has_no_room_for_are_errors(
+    spark: SparkSession, expression: str, code: str
+) -> None:
+    assert native_error(spark, expression) == code
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        'for $p in ("a", "b") return matches("a", $p)',  # the pattern is not known
+        'replace("abc", "b*", "x")',  # an error to the evaluator
+        'matches("aa", "(a)\\1")',  # a group that took no part is empty here, and fails in Java
+        "for $x in (0.1e0) return xs:decimal($x)",  # has 55 digits
+        "for $x in (1.5e0) return math:exp($x)",  # Java and C differ in the last digit
+    ],
+)
+def test_what_sql_cannot_say_exactly_is_not_said(expression: str) -> None:
+    with pytest.raises(NotNative):
+        native_sql(expression)
