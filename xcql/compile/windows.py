@@ -77,7 +77,7 @@ def windows(clause: Window, stream: Tuples) -> list[Tuples]:
     plan = Project(plan, inside, call("slice", Column(members), first, length))
     item, at = compilation.fresh("member"), compilation.fresh("member_at")
     one, names = unpacked(Unnest(Unit(), Column(inside), item, at), Column(item), made, compilation)
-    bound = {}
+    bound: dict[str, Value] = {}
     for condition, index in ((clause.start, first), (clause.end, last)):
         if condition is not None:
             plan, variables = items.bound(plan, condition, index)
