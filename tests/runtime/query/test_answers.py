@@ -6,6 +6,7 @@ The tests of this module are also run on other kinds of Spark sessions: see `tes
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
@@ -160,3 +161,11 @@ def test_an_answer_runs_again(session: xcql.Session) -> None:
     assert answer.count() == 4
     assert answer.first(2) == ['id="1234"', 'id="5678"']
     assert answer.df.where("item LIKE '%9%'").count() == 1
+
+
+def test_the_session_is_of_the_kind_that_was_asked_for(session: xcql.Session) -> None:
+    kind = os.environ.get("XCQL_TEST_SPARK", "local")
+    if kind == "connect":
+        assert type(session.spark).__module__.startswith("pyspark.sql.connect")
+    else:
+        assert session.spark.conf.get("spark.master").startswith(f"{kind}[")
