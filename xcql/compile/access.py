@@ -345,6 +345,8 @@ def lifespan(item: Item, scope: Scope) -> Lifespan:
             span = scope.compilation.module.span
             below = axis_from(Leaf(Unit(), item), "child", Wildcard(span=span), scope, span)
             return cover(below, scope)
+        case Attribute(owner=StreamElement() as owner) | Text(owner=StreamElement() as owner):
+            return lifespan(owner, scope)
         case StreamDocument():
             return cover(below_document(item, scope), scope)
         case Element(attributes=attributes, content=content):

@@ -32,6 +32,7 @@ from xcql.compile.comparisons import truth
 from xcql.compile.items import (
     Atomic,
     Attribute,
+    Dynamic,
     Element,
     Item,
     Markup,
@@ -260,6 +261,8 @@ _DERIVED = {
 def _matches(item: Item, test: Node, scope: Scope, span: Span) -> bool:
     from xcql.compile.access import is_node
 
+    if isinstance(item, Dynamic):
+        raise NotNative(item.reason, span)
     match test:
         case AnyItem():
             return True
