@@ -137,7 +137,7 @@ def _without_any(clause: For, source: Value, stream: Tuples) -> Tuples:
     if clause.position is not None:
         scope = scope.bind(clause.position, Single(Atomic(Constant(0), "xs:integer")))
         names.append(str(clause.position))
-    return Tuples(plan, scope, _also(stream, *names))
+    return Tuples(plan, scope, bound_also(stream, *names))
 
 
 def bind_each(

@@ -124,4 +124,5 @@ def _item(value: Any, scope: Scope, span: Span) -> Item:
 
 
 def _dynamic(kind: str, text: str) -> Dynamic:
-    return Dynamic(call("evaluator_item", Constant(kind), Constant(text)))
+    item = call("evaluator_item", Constant(kind), Constant(text))
+    return Dynamic(item, f"a value of type {kind} has no native form")
