@@ -40,7 +40,7 @@ QUERIES = {
         return <w s="{$s/@id}" n="{count($w)}">{$w/temperature/text()}</w>""",
     "inside of a constructor": """for $s in stream("station")//station return <s>{
         for sliding window $w in $s/reading/temperature
-        start at $s when true() only end at $e when $e - $s = 1 return <m>{sum($w)}</m> }</s>""",
+        start at $s when true() only end at $e when $e - $s = 1 return <m>{count($w)}</m> }</s>""",
 }
 
 
