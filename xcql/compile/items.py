@@ -92,6 +92,17 @@ class Window:
 
 
 @dataclass(frozen=True, slots=True)
+class Tree:
+    """A tree that a projection made; without one, nodes are those of the stream itself.
+
+    Of several `tops` each is a tree by itself, and they are in the order of what was projected.
+    """
+
+    number: int
+    tops: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Item:
     pass
 
@@ -116,6 +127,7 @@ class StreamDocument(Item):
 
     stream: str
     window: Window | None = None
+    tree: Tree | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +156,7 @@ class StreamElement(Item):
     lifespan: tuple[Scalar, Scalar] | None = None
     is_top: bool = False
     is_copy: bool = False
+    tree: Tree | None = None
 
     def column(self, name: str) -> Scalar:
         return row_column(self.row, name)

@@ -21,13 +21,17 @@ def mapped_items(value: Value, change: Callable[[Item], Item]) -> Value:
     raise AssertionError(value)
 
 
-def mapped(value: Value, change: Callable[[Item], Value]) -> Value:
-    """The value with a sequence in place of each item."""
+def mapped(value: Value, change: Callable[[Item], Value], is_path: bool = False) -> Value:
+    """The value with a sequence in place of each item.
+
+    With `is_path` each item becomes one node at most, and these are in the order of the others.
+    """
     match value:
         case Single(item=item):
             return change(item)
         case Each(value=inner):
-            return replace(value, value=mapped(inner, change), is_path=False)
+            kept = is_path and value.is_path
+            return replace(value, value=mapped(inner, change, is_path), is_path=kept)
         case Concat(values=several) | Merged(values=several):
-            return replace(value, values=tuple(mapped(one, change) for one in several))
+            return replace(value, values=tuple(mapped(one, change, is_path) for one in several))
     raise AssertionError(value)

@@ -14,8 +14,9 @@ from xcql.compile.values import Value, row_names, row_of
 
 
 def packed(made: Sequence[str]) -> Scalar:
-    """A struct of columns."""
-    return Call("members", tuple(part for name in made for part in (Constant(name), Column(name))))
+    """A struct of columns; of something, if there are none."""
+    pairs = [part for name in made for part in (Constant(name), Column(name))]
+    return Call("members", tuple(pairs or (Constant("nothing"), Constant(True))))
 
 
 def unpacked(

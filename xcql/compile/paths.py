@@ -10,15 +10,12 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from xcql.algebra.operators import (
-    Distinct,
     Extract,
     Follow,
     Number,
-    Order,
     Plan,
     Rise,
     Select,
-    SortKey,
     Unnest,
     columns,
     identity,
@@ -34,6 +31,13 @@ from xcql.compile.access import (
     node_key,
     span_of,
 )
+from xcql.compile.document_order import (
+    in_document_order,
+    is_sorted,
+    key_of,
+    merged_in_document_order,
+    origin,
+)
 from xcql.compile.items import (
     Atomic,
     Attribute,
@@ -46,31 +50,29 @@ from xcql.compile.items import (
     StreamDocument,
     StreamElement,
     Text,
-    Window,
 )
 from xcql.compile.node_tests import attribute_test, element_test, is_any_node, is_text_test
 from xcql.compile.predicates import filtered, is_never_positional, mentions_position
 from xcql.compile.result import NotNative
 from xcql.compile.scope import Scope, compiles, native, value_of
 from xcql.compile.values import (
-    EMPTY,
     Concat,
-    Each,
     Leaf,
     Merged,
     Single,
     Value,
     at_most_one,
     each,
+    is_optional,
     leaves,
-    merged,
 )
 from xcql.model.tags import Tag
+from xcql.shred.shape import walk
 from xcql.source import Span
 from xcql.syntax.functions import FunctionCall
 from xcql.syntax.literals import ContextItem
-from xcql.syntax.node import Expr, Node
-from xcql.syntax.path import AxisStep, Path
+from xcql.syntax.node import Expr, Node, node
+from xcql.syntax.path import AxisStep, NameTest, Path
 from xcql.syntax.types import AnyKindTest
 
 # does an element of this tag, or with this expanded name, pass?
@@ -88,6 +90,16 @@ def _path(path: Path, scope: Scope) -> Value:
     return value
 
 
+@node
+class ChildrenBelow(Expr):
+    """`//x[1]`: a step to children, from all nodes below and the one it begins at."""
+
+    step: AxisStep
+
+
+_BELOW = {"child": "descendant", "self": "descendant-or-self"}
+
+
 def _joined_steps(steps: Sequence[Expr]) -> list[Expr]:
     """The steps with `descendant-or-self::node()/child::x` made one `descendant::x`."""
     joined: list[Expr] = []
@@ -100,10 +112,14 @@ def _joined_steps(steps: Sequence[Expr]) -> list[Expr]:
             and before.axis == "descendant-or-self"
             and isinstance(before.test, AnyKindTest)
             and not before.predicates
-            and (not step.predicates or not any(map(_may_be_positional, step.predicates)))
         ):
-            axis = {"child": "descendant", "self": "descendant-or-self"}.get(step.axis, step.axis)
-            joined[-1] = replace(step, axis=axis)
+            if not any(map(_may_be_positional, step.predicates)):
+                axis = _BELOW.get(step.axis, step.axis)
+                joined[-1] = replace(step, axis=axis)
+            elif step.axis == "child":
+                joined[-1] = ChildrenBelow(step, span=step.span)
+            else:
+                joined.append(step)
         else:
             joined.append(step)
     return joined
@@ -121,24 +137,40 @@ def _lone_step(step: AxisStep, scope: Scope) -> Value:
 
 def after_step(base: Value, step: Expr, scope: Scope) -> Value:
     """The value of a path after one more step."""
-    if not isinstance(step, AxisStep):
+    if not isinstance(step, AxisStep | ChildrenBelow):
         return _mapped(base, step, scope)
-    found: list[Value] = []
     begin = leaves(base)
-    is_sorted = at_most_one(base) or _is_sorted(base)
+    orderly = at_most_one(base) or is_sorted(base)
+    found: list[Leaf] = []
     for leaf in begin:
-        found += [
-            each(one.plan, Single(one.item), is_path=True) for one in _step_from(leaf, step, scope)
-        ]
-    result = merged_in_document_order(found, scope)
-    if not is_sorted and step.axis not in ("attribute", "self"):
-        return in_document_order(result, scope, step.span)
-    if step.axis in _REVERSE and not at_most_one(base):
-        return in_document_order(result, scope, step.span)
-    return result
+        if isinstance(step, ChildrenBelow):
+            found += _children_below(leaf, step.step, scope)
+        else:
+            found += _step_from(leaf, step, scope)
+    origins = {origin(leaf.item) for leaf in found}
+    twice = len(origins) < len(found)
+    if twice or not orderly or _may_mix(begin, step, scope):
+        value: Value = Concat(tuple(each(one.plan, Single(one.item)) for one in found))
+        return in_document_order(value, scope, step.span, orderly)
+    parts = [each(one.plan, Single(one.item), is_path=True) for one in found]
+    return merged_in_document_order(parts, scope, step.span)
 
 
-_REVERSE = (
+def _may_mix(begin: Sequence[Leaf], step: Expr, scope: Scope) -> bool:
+    """Whether a step may lead to nodes twice, or in another order than that of where it begins."""
+    if len(begin) == 1 and is_optional(begin[0].plan):
+        return False
+    if isinstance(step, AxisStep) and step.axis in _SIDEWAYS:
+        return True
+    nodes = [leaf.item for leaf in begin if isinstance(leaf.item, StreamElement)]
+    return any(
+        tag in scope.compilation.graphs[node.stream].below(tag)
+        for node in nodes
+        for tag in node.tags
+    )
+
+
+_SIDEWAYS = (
     "parent",
     "ancestor",
     "ancestor-or-self",
@@ -147,61 +179,6 @@ _REVERSE = (
     "following",
     "following-sibling",
 )
-
-
-def _is_sorted(value: Value) -> bool:
-    match value:
-        case Each(is_path=is_path):
-            return is_path
-        case Merged(values=several):
-            return all(map(_is_sorted, several))
-        case Concat(values=several, exclusive=True):
-            return all(at_most_one(one) or _is_sorted(one) for one in several)
-    return False
-
-
-def merged_in_document_order(values: Sequence[Value], scope: Scope) -> Value:
-    """Values of nodes, each in document order, as one."""
-    kept = [value for value in values if value != EMPTY]
-    if len(kept) < 2:
-        return kept[0] if kept else EMPTY
-    ordered: list[Value] = []
-    for value in kept:
-        for leaf in leaves(value):
-            key = node_key(leaf.item, scope)
-            if key is None:
-                raise NotNative("the document order of these nodes is not known")
-            plan = Order(leaf.plan, (SortKey(key, "key"),))
-            ordered.append(each(plan, Single(leaf.item), is_path=True))
-    return merged(ordered)
-
-
-def in_document_order(value: Value, scope: Scope, span: Span) -> Value:
-    """The nodes sorted, and none of them twice."""
-    if value == EMPTY or at_most_one(value):
-        return value
-    found = leaves(value)
-    kinds = {_origin(leaf.item) for leaf in found}
-    if len(kinds) < len(found):
-        raise NotNative("the same nodes may come by several ways", span)
-    ordered = []
-    for leaf in found:
-        key = node_key(leaf.item, scope)
-        if key is None:
-            raise NotNative("the document order of these nodes is not known", span)
-        plan = Distinct(leaf.plan, key, "key")
-        ordered.append(each(plan, Single(leaf.item), is_path=True))
-    return merged(ordered)
-
-
-def _origin(item: Item) -> object:
-    """What nodes have in common that can be the same."""
-    match item:
-        case StreamElement(stream=stream, tags=tags, path=path):
-            return (stream, tags, path)
-        case Text(owner=StreamElement() as owner) | Attribute(owner=StreamElement() as owner):
-            return (type(item), _origin(owner), getattr(item, "name", None))
-    return item
 
 
 def _mapped(base: Value, step: Expr, scope: Scope) -> Value:
@@ -230,7 +207,7 @@ def _mapped(base: Value, step: Expr, scope: Scope) -> Value:
     found = leaves(result)
     if any(isinstance(leaf.item, StreamElement | Text | Attribute | Element) for leaf in found):
         if all(isinstance(leaf.item, StreamElement | Text | Attribute) for leaf in found):
-            if at_most_one(base) and (at_most_one(result) or _is_sorted(result)):
+            if at_most_one(base) and (at_most_one(result) or is_sorted(result)):
                 return result
             return in_document_order(result, scope, step.span)
         if any(not isinstance(leaf.item, Element) for leaf in found):
@@ -258,8 +235,29 @@ def _step_from(leaf: Leaf, step: AxisStep, scope: Scope) -> list[Leaf]:
             partition=identity(leaf.plan),
             backwards=step.axis
             in ("parent", "ancestor", "ancestor-or-self", "preceding", "preceding-sibling"),
+            base=leaf.plan,
         )
     return found
+
+
+def _children_below(leaf: Leaf, step: AxisStep, scope: Scope) -> list[Leaf]:
+    """The children of all nodes below; their positions are those among their siblings."""
+    found = axis_from(leaf, "descendant", step.test, scope, step.span)
+    if not isinstance(step.test, NameTest) and len(found) > 1:
+        raise NotNative("positions among several kinds of nodes", step.span)
+    kept: list[Leaf] = []
+    # children of one name and one parent are of one kind
+    for here in found:
+        if not isinstance(here.item, StreamElement):
+            raise NotNative("positions inside of mixed content", step.span)
+        steps = _StreamSteps(scope, step.test, step.span)
+        here, parent = steps.with_parent_key(here)
+        several = [here]
+        for predicate in step.predicates:
+            partition = (*identity(leaf.plan), parent)
+            several = filtered(several, predicate, scope, partition=partition)
+        kept += several
+    return kept
 
 
 def axis_from(leaf: Leaf, axis: str, test: Node, scope: Scope, span: Span) -> list[Leaf]:
@@ -487,7 +485,7 @@ class _StreamSteps:
             return []
         row = self.new_row(stream, (id,), shape)
         plan: Plan = Extract(stream, (id,), row, leaf.plan, span=self.span)
-        return [self.filler(plan, document, row, (id,), shape, document.window)]
+        return [self.filler(plan, document, row, (id,), shape)]
 
     def new_row(self, stream: str, tags: tuple[str, ...], shape: Shape) -> str:
         self.compilation.demands.setdefault((stream, tags), set())
@@ -496,16 +494,19 @@ class _StreamSteps:
     def filler(
         self,
         plan: Plan,
-        above: StreamElement | StreamDocument | None,
+        source: StreamElement | StreamDocument,
         row: str,
         tags: tuple[str, ...],
         shape: Shape,
-        window: Window | None,
-        stream: str = "",
+        is_child: bool = True,
     ) -> Leaf:
-        """The element of a filler's row; of a projection, if its lifespan meets it."""
+        """The element of a filler's row; of a projection, if its lifespan meets it.
+
+        `source` is a node of the same tree; the element's parent, if it is its child.
+        """
+        window = source.window
         node = StreamElement(
-            above.stream if above is not None else stream,
+            source.stream,
             row,
             tags,
             tags,
@@ -514,8 +515,9 @@ class _StreamSteps:
             Column(f"{row}_element"),
             is_filler=True,
             alone=True,
-            above=above,
+            above=source if is_child else None,
             window=window,
+            tree=source.tree,
         )
         graph = self.graph(node)
         if window is not None and any(graph.is_fragmented(tag) for tag in tags):
@@ -550,6 +552,7 @@ class _StreamSteps:
             alone=alone,
             above=node,
             window=node.window,
+            tree=node.tree,
         )
         return Leaf(plan, child)
 
@@ -569,9 +572,7 @@ class _StreamSteps:
             else:
                 within = span_of(node, self.scope)
             plan = Follow(plan, node.stream, node.row, tags, row, within, span=self.span)
-            above = node if is_child else None
-            here = self.filler(plan, above, row, tags, shape, node.window, node.stream)
-            found.append(here)
+            found.append(self.filler(plan, node, row, tags, shape, is_child))
         return found
 
     def tables(self, stream: str, ids: Iterable[str]) -> list[tuple[str, ...]]:
@@ -759,6 +760,43 @@ class _StreamSteps:
 
     # upwards
 
+    def with_parent_key(self, leaf: Leaf) -> tuple[Leaf, Scalar]:
+        """The leaf, and a scalar that tells apart the nodes that its elements are children of."""
+        node = leaf.item
+        assert isinstance(node, StreamElement)
+        if node.above is not None:
+            return leaf, key_of(node.above, self.scope, self.span)
+        if node.is_filler and self._parent_is_of_row(node):
+            return leaf, node.column("parent")
+        above = self.parents(leaf)
+        if len(above) != 1:
+            raise NotNative("positions among the children of several kinds of nodes", self.span)
+        return Leaf(above[0].plan, node), key_of(above[0].item, self.scope, self.span)
+
+    def _parent_is_of_row(self, node: StreamElement) -> bool:
+        """Whether the row that has the hole of a filler also tells the element that has it."""
+        graph = self.graph(node)
+        fillers = graph.fragmented | {graph.structure.root.id}
+        for tag in node.tags:
+            parents = graph.parents(tag)
+            if not parents <= fillers and (
+                len(parents) > 1 or not self._is_alone(node.stream, *parents)
+            ):
+                return False
+        return True
+
+    def _is_alone(self, stream: str, tag: str) -> bool:
+        """Whether no filler has two elements of a tag."""
+        graph = self.compilation.graphs[stream]
+        slots = self.compilation.catalog.streams[stream].slots
+        if graph.is_fragmented(tag) or tag == graph.structure.root.id:
+            return True
+        above = graph.parents(tag)
+        if len(above) != 1:
+            return False
+        repeats = [one.repeats for slot in slots.values() for one in walk(slot) if one.tag == tag]
+        return not any(repeats) and self._is_alone(stream, *above)
+
     def parents(self, leaf: Leaf) -> list[Leaf]:
         node = leaf.item
         if isinstance(node, StreamDocument):
@@ -796,7 +834,7 @@ class _StreamSteps:
                 continue
             row = self.new_row(node.stream, (way[0],), shape)
             plan: Plan = Rise(leaf.plan, node.stream, node.row, (way[0],), row, span=self.span)
-            here = self.filler(plan, None, row, (way[0],), shape, None, node.stream)
+            here = self.filler(plan, node, row, (way[0],), shape, is_child=False)
             for id in way[1:]:
                 above_node = here.item
                 assert isinstance(above_node, StreamElement)

@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
-from xcql.algebra.operators import Number, Select, columns
+from xcql.algebra.operators import Number, Plan, Select, Unit, columns
 from xcql.algebra.scalars import Column, Constant, Scalar, call
 from xcql.compile.access import atomized
 from xcql.compile.casts import NUMBERS
 from xcql.compile.comparisons import compared, truth
+from xcql.compile.document_order import is_sorted
 from xcql.compile.items import Atomic
 from xcql.compile.result import NotNative
 from xcql.compile.scope import Scope, compiles, value_of
+from xcql.compile.several_kinds import as_one_kind, in_one_plan
 from xcql.compile.values import (
     EMPTY,
-    Each,
+    Concat,
     Leaf,
+    Merged,
     Single,
     Value,
     at_most_one,
+    conditional,
     each,
+    exists,
+    is_optional,
     leaves,
     single_scalar,
 )
@@ -27,7 +34,7 @@ from xcql.syntax.control import Quantified
 from xcql.syntax.functions import FunctionCall
 from xcql.syntax.literals import IntegerLiteral, StringLiteral
 from xcql.syntax.node import Expr, walk
-from xcql.syntax.operators import Binary, Comparison
+from xcql.syntax.operators import Binary, CastableAs, Comparison, InstanceOf
 from xcql.syntax.path import AxisStep, Filter, Path
 from xcql.syntax.temporal import AllenComparison
 
@@ -46,6 +53,9 @@ _BOOLEAN_FUNCTIONS = frozenset(
         "some",
         "every",
         "deep-equal",
+        "lang",
+        "has-children",
+        "nilled",
     }
 )
 
@@ -59,10 +69,12 @@ def is_never_positional(predicate: Expr) -> bool:
             if isinstance(predicate, Path):
                 return isinstance(predicate.steps[-1], AxisStep)
             return True
+        case CastableAs() | InstanceOf():
+            return True
         case Binary(op=op):
             return op in ("and", "or")
         case FunctionCall(name=name):
-            return name.local in _BOOLEAN_FUNCTIONS
+            return name.prefix in (None, "fn") and name.local in _BOOLEAN_FUNCTIONS
         case StringLiteral():
             return True
     return False
@@ -97,25 +109,42 @@ def filtered(
     scope: Scope,
     partition: tuple[Scalar, ...] = (),
     backwards: bool = False,
+    base: Plan | None = None,
 ) -> list[Leaf]:
-    """The leaves with those items that a predicate lets through."""
+    """The leaves with those items that a predicate lets through.
+
+    Positions are counted for each value of the partition. The tuples of `base`, if there is one,
+    are what the leaves were found for.
+    """
     if len(found) > 1 and not is_never_positional(predicate):
-        raise NotNative("positions among several kinds of nodes", predicate.span)
-    return [_filtered(leaf, predicate, scope, partition, backwards) for leaf in found]
+        plan, item = in_one_plan(found, base or Unit(), scope, predicate.span)
+        kept = kept_tuples(plan, item, predicate, scope, partition, backwards)
+        return leaves(each(kept, item))
+    return [
+        Leaf(
+            kept_tuples(leaf.plan, Single(leaf.item), predicate, scope, partition, backwards),
+            leaf.item,
+        )
+        for leaf in found
+    ]
 
 
-def _filtered(
-    leaf: Leaf, predicate: Expr, scope: Scope, partition: tuple[Scalar, ...], backwards: bool
-) -> Leaf:
+def kept_tuples(
+    plan: Plan,
+    context: Value,
+    predicate: Expr,
+    scope: Scope,
+    partition: tuple[Scalar, ...] = (),
+    backwards: bool = False,
+) -> Plan:
+    """The tuples for which a predicate holds; `context` is the item of each."""
     compilation = scope.compilation
-    plan = leaf.plan
-    context = Single(leaf.item)
     if isinstance(predicate, IntegerLiteral):
-        if at_most_one(Each(plan, context)):
-            return leaf if predicate.value == 1 else Leaf(Select(plan, Constant(False)), leaf.item)
+        if is_optional(plan):
+            return plan if predicate.value == 1 else Select(plan, Constant(False))
         numbered = Number(plan, compilation.fresh("position"), partition, backwards)
         there = call("=", Column(numbered.name), Constant(predicate.value))
-        return Leaf(Select(numbered, there), leaf.item)
+        return Select(numbered, there)
     inside = scope.within(columns(plan))
     if mentions_position(predicate) or not is_never_positional(predicate):
         name, total = compilation.fresh("position"), compilation.fresh("total")
@@ -125,12 +154,12 @@ def _filtered(
         value = value_of(predicate, focus)
         position = _position_test(value, Column(name), focus, predicate)
         if position is not None:
-            return Leaf(Select(numbered, position), leaf.item)
+            return Select(numbered, position)
         condition = truth(value, focus, predicate.span)
         base = numbered if mentions_position(predicate) else plan
-        return Leaf(Select(base, condition, span=predicate.span), leaf.item)
+        return Select(base, condition, span=predicate.span)
     value = value_of(predicate, inside.focus(context))
-    return Leaf(Select(plan, truth(value, inside, predicate.span), span=predicate.span), leaf.item)
+    return Select(plan, truth(value, inside, predicate.span), span=predicate.span)
 
 
 def _asks_last(predicate: Expr) -> bool:
@@ -158,11 +187,14 @@ def _position_test(value: Value, position: Scalar, scope: Scope, predicate: Expr
 
 @compiles(Filter)
 def _filter(expr: Filter, scope: Scope) -> Value:
-    base = value_of(expr.base, scope)
+    return _filter_of(value_of(expr.base, scope), expr, scope)
+
+
+def _filter_of(base: Value, expr: Filter, scope: Scope) -> Value:
     if base == EMPTY:
         return EMPTY
     found = leaves(base)
-    is_path = isinstance(base, Each) and base.is_path
+    is_path = is_sorted(base)
     if len(found) > 1:
         if not is_never_positional(expr.predicate):
             return _filtered_mixture(base, expr, scope)
@@ -172,10 +204,6 @@ def _filter(expr: Filter, scope: Scope) -> Value:
 
 
 def _filtered_parts(value: Value, expr: Filter, scope: Scope) -> Value:
-    from dataclasses import replace
-
-    from xcql.compile.values import Concat, Merged
-
     match value:
         case Concat(values=several) | Merged(values=several):
             return replace(
@@ -185,13 +213,17 @@ def _filtered_parts(value: Value, expr: Filter, scope: Scope) -> Value:
     if leaf is None:
         raise NotNative("a predicate on such a sequence", expr.span)
     (kept,) = filtered([leaf], expr.predicate, scope)
-    return each(kept.plan, Single(kept.item), isinstance(value, Each) and value.is_path)
+    return each(kept.plan, Single(kept.item), is_sorted(value))
 
 
 def _filtered_mixture(value: Value, expr: Filter, scope: Scope) -> Value:
-    """A position in a sequence of several kinds of items: if they are atomic, they can be one."""
-    from xcql.compile.sequences import as_one_leaf
-
-    leaf = as_one_leaf(value, scope, expr.span)
-    (kept,) = filtered([leaf], expr.predicate, scope)
-    return each(kept.plan, Single(kept.item))
+    """A position in a sequence of several kinds of items."""
+    predicate = expr.predicate
+    is_first = isinstance(predicate, IntegerLiteral) and predicate.value == 1
+    if is_first and isinstance(value, Concat) and not value.exclusive:
+        result: Value = EMPTY
+        for one in reversed(value.values):
+            result = conditional(exists(one), _filter_of(one, expr, scope), result)
+        return result
+    plan, item = as_one_kind(value, scope, expr.span)
+    return each(kept_tuples(plan, item, predicate, scope), item, is_sorted(value))

@@ -44,6 +44,11 @@ class Compilation:
         self.names[plain.lower()] = number
         return plain if number == 1 else f"{plain}_{number}"
 
+    def number(self) -> int:
+        """A number that nothing else in the query has."""
+        self.names["#"] = self.names.get("#", 0) + 1
+        return self.names["#"]
+
     def error(self, code: str, message: str, span: Span, value: Scalar | None = None) -> Scalar:
         """A scalar that fails; `{}` in the message is for the value."""
         site = Site(code, message, span)

@@ -10,14 +10,16 @@ from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
-from xcql.algebra.operators import Merge, Plan, SortKey, columns, order
+from xcql.algebra.operators import Merge, Order, Plan, SortKey, columns, order
 from xcql.algebra.scalars import NULL, Column, Constant, Scalar, call
+from xcql.compile.document_order import key_of
 from xcql.compile.items import Atomic
 from xcql.compile.packing import above_cut, columns_in, new_names
 from xcql.compile.result import NotNative
 from xcql.compile.scope import Compilation, Scope
 from xcql.compile.values import (
     Concat,
+    Leaf,
     Single,
     Value,
     aligned_keys,
@@ -79,6 +81,17 @@ def _of_its_kind(kind: Column, values: Sequence[Value]) -> Value:
         ),
         exclusive=True,
     )
+
+
+def in_one_plan(found: Sequence[Leaf], base: Plan, scope: Scope, span: Span) -> tuple[Plan, Value]:
+    """Nodes of several kinds, found for the tuples of a plan, in document order for each."""
+    plans = [
+        Order(leaf.plan, (*order(base), SortKey(key_of(leaf.item, scope, span), "key")))
+        for leaf in found
+    ]
+    held = [[Single(leaf.item)] for leaf in found]
+    plan, (item,) = merged(plans, held, columns(base), scope.compilation)
+    return plan, item
 
 
 def as_one_kind(value: Value, scope: Scope, span: Span) -> tuple[Plan, Value]:

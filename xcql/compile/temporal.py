@@ -38,6 +38,7 @@ from xcql.compile.casts import (
     one_atomic,
     single,
 )
+from xcql.compile.document_order import is_sorted
 from xcql.compile.items import (
     Atomic,
     Dynamic,
@@ -46,18 +47,19 @@ from xcql.compile.items import (
     Item,
     StreamDocument,
     StreamElement,
+    Tree,
     Window,
 )
-from xcql.compile.mapping import mapped
+from xcql.compile.mapping import mapped, mapped_items
 from xcql.compile.result import NotNative
 from xcql.compile.scope import Scope, compiles, value_of
+from xcql.compile.several_kinds import as_one_kind
 from xcql.compile.values import (
     EMPTY,
     Single,
     Value,
     each,
     guarded,
-    leaves,
 )
 from xcql.diagnostics import XcqlError
 from xcql.model.time import parse_time
@@ -165,7 +167,8 @@ def _interval_projection(expr: IntervalProjection, scope: Scope) -> Value:
 def projected(base: Value, begin: Scalar, end: Scalar, scope: Scope, span: Span) -> Value:
     """`base?[begin, end]`"""
     window = Window(begin, end)
-    result = mapped(base, lambda item: _projected(item, window, scope, span))
+    number = scope.compilation.number()
+    result = mapped(base, lambda item: _projected(item, window, number, scope, span), is_path=True)
     # also true only where both are there
     ordered = (
         TRUE if begin == end and begin == scope.now else call("is_true", call("<=", begin, end))
@@ -176,13 +179,19 @@ def projected(base: Value, begin: Scalar, end: Scalar, scope: Scope, span: Span)
     return guarded(ordered, result)
 
 
-def _projected(item: Item, window: Window, scope: Scope, span: Span) -> Value:
+def _projected(item: Item, window: Window, number: int, scope: Scope, span: Span) -> Value:
     match item:
         case StreamDocument(window=before):
-            return Single(replace(item, window=_both(before, window)))
+            tree = Tree(number, tops=False)
+            return Single(replace(item, window=_both(before, window), tree=tree))
         case StreamElement():
             new = replace(
-                item, window=_both(item.window, window), above=None, is_top=True, lifespan=None
+                item,
+                window=_both(item.window, window),
+                above=None,
+                is_top=True,
+                lifespan=None,
+                tree=Tree(number, tops=True),
             )
             if not is_fragmented(item, scope):
                 return Single(new)
@@ -194,15 +203,14 @@ def _projected(item: Item, window: Window, scope: Scope, span: Span) -> Value:
         case Element(attributes=attributes, content=content):
             if any(one.name in ("vtFrom", "vtTo") for one in attributes):
                 raise NotNative("a projection of an element with a lifespan of its own", span)
-            parts = tuple(projected_content(one, window, scope, span) for one in content)
+            parts = tuple(
+                mapped(one, lambda inner: _projected(inner, window, number, scope, span))
+                for one in content
+            )
             return Single(replace(item, content=parts))
         case Dynamic() | Function():
             raise NotNative("a projection of what has no native form", span)
     return Single(item)
-
-
-def projected_content(value: Value, window: Window, scope: Scope, span: Span) -> Value:
-    return mapped(value, lambda item: _projected(item, window, scope, span))
 
 
 def _both(before: Window | None, window: Window) -> Window:
@@ -219,12 +227,7 @@ def _version_projection(expr: VersionProjection, scope: Scope) -> Value:
     base = value_of(expr.base, scope)
     if base == EMPTY:
         return EMPTY
-    found = leaves(base)
-    if len(found) > 1:
-        from xcql.compile.sequences import as_one_leaf
-
-        found = [as_one_leaf(base, scope, expr.span)]
-    leaf = found[0]
+    below, value = as_one_kind(base, scope, expr.span)
     bounds = [expr.first, expr.first if expr.last is None else expr.last]
     asks_total = any(isinstance(node, LastVersion) for bound in bounds for node in walk(bound))
     compilation = scope.compilation
@@ -232,10 +235,10 @@ def _version_projection(expr: VersionProjection, scope: Scope) -> Value:
     total = compilation.fresh("versions") if asks_total else None
     if (expr.last is None or expr.first == expr.last) and isinstance(expr.first, LastVersion):
         # the last one is the first from the end
-        numbered = Number(leaf.plan, name, (), backwards=True)
+        numbered = Number(below, name, (), backwards=True)
         condition: Scalar = call("=", Column(name), Constant(1))
     else:
-        numbered = Number(leaf.plan, name, (), total=total)
+        numbered = Number(below, name, (), total=total)
         inside = scope
         if total is not None:
             inside = scope.bind(_LAST, Single(Atomic(Column(total), "xs:integer")))
@@ -245,26 +248,27 @@ def _version_projection(expr: VersionProjection, scope: Scope) -> Value:
             condition = call("=", Column(name), first)
         condition = call("is_true", condition)
     plan: Plan = Select(numbered, condition)
-    item = leaf.item
     inside = scope.within(columns(plan))
-    if isinstance(item, StreamElement):
-        own = lifespan(item, inside)
-        new = replace(item, above=None, is_top=True)
-        if is_fragmented(item, inside):
-            new = replace(new, lifespan=own)
-        if has_holes(item, inside):
-            begin, end = own
-            new = replace(
-                new,
-                window=_both(
-                    item.window,
-                    Window(call("coalesce", begin, START), call("coalesce", end, scope.now)),
-                ),
-            )
-        item = new
-    elif isinstance(item, Element | StreamDocument | Dynamic | Function):
-        raise NotNative("versions of such items", expr.span)
-    return each(plan, Single(item))
+    tree = Tree(compilation.number(), tops=True)
+    chosen = mapped_items(value, lambda item: _version_of(item, tree, inside, expr.span))
+    return each(plan, chosen, is_path=is_sorted(base))
+
+
+def _version_of(item: Item, tree: Tree, scope: Scope, span: Span) -> Item:
+    """An item of a version projection: its content is what is valid in its own lifespan."""
+    if isinstance(item, Element | StreamDocument | Dynamic | Function):
+        raise NotNative("versions of such items", span)
+    if not isinstance(item, StreamElement):
+        return item
+    own = lifespan(item, scope)
+    new = replace(item, above=None, is_top=True, tree=tree)
+    if is_fragmented(item, scope):
+        new = replace(new, lifespan=own)
+    if has_holes(item, scope):
+        begin, end = own
+        window = Window(call("coalesce", begin, START), call("coalesce", end, scope.now))
+        new = replace(new, window=_both(item.window, window))
+    return new
 
 
 # `last` is bound like a variable that no query can name

@@ -1,0 +1,214 @@
+"""Nodes in document order, and none of them twice."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from xcql.algebra.operators import (
+    ROW_COLUMNS,
+    Distinct,
+    Merge,
+    Order,
+    SortKey,
+    columns,
+    row_column,
+    used,
+)
+from xcql.algebra.scalars import Column, Scalar
+from xcql.compile.access import node_key
+from xcql.compile.items import Attribute, Item, StreamDocument, StreamElement, Text
+from xcql.compile.result import NotNative
+from xcql.compile.scope import Compilation, Scope
+from xcql.compile.values import (
+    EMPTY,
+    Concat,
+    Each,
+    Leaf,
+    Merged,
+    Single,
+    Value,
+    at_most_one,
+    each,
+    is_optional,
+    leaves,
+    merged,
+)
+from xcql.source import Span
+
+
+def is_sorted(value: Value) -> bool:
+    """Whether the items are known to be nodes in document order, none twice."""
+    match value:
+        case Single():
+            return True
+        case Each(plan=plan, value=inner, is_path=is_path):
+            return is_path or (is_optional(plan) and is_sorted(inner))
+        case Merged(values=several):
+            return all(map(is_sorted, several))
+        case Concat(values=several, exclusive=True):
+            return all(at_most_one(one) or is_sorted(one) for one in several)
+    return value == EMPTY
+
+
+def key_of(item: Item, scope: Scope, span: Span | None) -> Scalar:
+    """What identifies a node in its tree, and orders it there."""
+    key = node_key(item, scope)
+    if key is None:
+        raise NotNative("the document order of these nodes is not known", span)
+    return key
+
+
+def merged_in_document_order(
+    values: Sequence[Value], scope: Scope, span: Span | None = None
+) -> Value:
+    """Values of nodes, each in document order, as one; no node may be in two of them."""
+    kept = [value for value in values if value != EMPTY]
+    if len(kept) < 2:
+        return kept[0] if kept else EMPTY
+    found = [leaf for value in kept for leaf in leaves(value)]
+    of_one_tree(found, span)
+    ordered: list[Value] = []
+    for leaf in found:
+        plan = Order(leaf.plan, (SortKey(key_of(leaf.item, scope, span), "key"),))
+        ordered.append(each(plan, Single(leaf.item), is_path=True))
+    return merged(ordered)
+
+
+def in_document_order(value: Value, scope: Scope, span: Span, orderly: bool = False) -> Value:
+    """The nodes sorted, and none of them twice.
+
+    Trees that a projection made are in the order of what was projected; `orderly` says that this
+    is the order of the stream, too.
+    """
+    if value == EMPTY or at_most_one(value):
+        return value
+    found = leaves(value)
+    if not orderly and any(_is_of_several_trees(leaf.item) for leaf in found):
+        raise NotNative("the order of what was projected", span)
+    of_one_tree(found, span)
+    kinds: dict[object, list[Leaf]] = {}
+    for leaf in found:
+        kinds.setdefault(origin(leaf.item), []).append(leaf)
+    ordered: list[Value] = []
+    for several in kinds.values():
+        leaf = one_kind(several, scope, span)
+        plan = Distinct(leaf.plan, key_of(leaf.item, scope, span), "key")
+        ordered.append(each(plan, Single(leaf.item), is_path=True))
+    return merged(ordered)
+
+
+def of_one_tree(found: Sequence[Leaf], span: Span | None) -> None:
+    """Whose order can be told by keys: nodes of one tree."""
+    if len({tree_of(leaf.item) for leaf in found}) > 1:
+        raise NotNative("nodes of several trees in document order", span)
+
+
+def _is_of_several_trees(item: Item) -> bool:
+    match item:
+        case StreamElement(tree=tree):
+            return tree is not None and tree.tops
+        case Text(owner=StreamElement() as owner) | Attribute(owner=StreamElement() as owner):
+            return _is_of_several_trees(owner)
+    return False
+
+
+def tree_of(item: Item) -> object:
+    """What nodes of one tree have in common."""
+    match item:
+        case StreamElement(stream=stream, tree=tree) | StreamDocument(stream=stream, tree=tree):
+            return stream, tree
+        case Text(owner=StreamElement() as owner) | Attribute(owner=StreamElement() as owner):
+            return tree_of(owner)
+    return None
+
+
+def origin(item: Item) -> object:
+    """What nodes have in common that can be the same."""
+    match item:
+        case StreamElement(stream=stream, tree=tree, tags=tags, table=table, path=path):
+            return stream, tree, table, tags, path
+        case StreamDocument(stream=stream, tree=tree):
+            return stream, tree
+        case Text(owner=StreamElement() as owner) | Attribute(owner=StreamElement() as owner):
+            return type(item), origin(owner), getattr(item, "name", None)
+    return item
+
+
+def one_kind(found: Sequence[Leaf], scope: Scope, span: Span | None) -> Leaf:
+    """Leaves with nodes of one origin as one: their rows become those of one plan."""
+    if len(found) == 1:
+        return found[0]
+    items = [leaf.item for leaf in found]
+    nodes: list[StreamElement] = []
+    for item in items:
+        match item:
+            case StreamElement():
+                nodes.append(item)
+            case Text(owner=StreamElement() as owner) | Attribute(owner=StreamElement() as owner):
+                nodes.append(owner)
+            case _:
+                raise NotNative("the same nodes may come by several ways", span)
+    made: list[tuple[str, tuple[Scalar, ...]]] = []
+    node = _one_node(nodes, made, scope.compilation, span)
+    match items[0]:
+        case Text() | Attribute():
+            column = scope.compilation.fresh("text")
+            made.append((column, tuple(one.scalar for one in items)))  # type: ignore[attr-defined]
+            item = replace(items[0], scalar=Column(column), owner=node)
+        case _:
+            item = node
+    if node.window is not None:
+        bounds = used(node.window.begin) | used(node.window.end)
+        if any(bounds & columns(leaf.plan) for leaf in found):
+            raise NotNative("the same nodes may come by several ways", span)
+    key = scope.compilation.fresh("order")
+    made.append((key, tuple(key_of(one, scope, span) for one in items)))
+    plans = tuple(leaf.plan for leaf in found)
+    return Leaf(Merge(plans, tuple(made), (SortKey(Column(key), "key"),)), item)
+
+
+def _one_node(
+    nodes: Sequence[StreamElement],
+    made: list[tuple[str, tuple[Scalar, ...]]],
+    compilation: Compilation,
+    span: Span | None,
+) -> StreamElement:
+    """The element whose columns are, for each plan, those of its own; `made` gets the columns."""
+    first = nodes[0]
+    if any(
+        (one.is_top, one.is_copy, one.window, one.lifespan, one.is_filler)
+        != (first.is_top, first.is_copy, first.window, first.lifespan, first.is_filler)
+        for one in nodes
+    ) or (first.lifespan is not None):
+        raise NotNative("the same nodes may come by several ways", span)
+    if first.is_filler:
+        row = _one_row(nodes, made, compilation)
+        # what is above a filler can be found from it; of a projection it cannot
+        above = None if first.window is None else first.above
+        if above is not None and any(one.above != above for one in nodes):
+            above = None
+        return replace(first, row=row, struct=Column(f"{row}_element"), above=above)
+    column = compilation.fresh(first.shape.name)
+    if first.is_top:
+        row = _one_row(nodes, made, compilation)
+        made.append((column, tuple(one.struct for one in nodes)))
+        return replace(first, row=row, struct=Column(column))
+    aboves = [one.above for one in nodes]
+    if not all(isinstance(one, StreamElement) for one in aboves):
+        raise NotNative("the same nodes may come by several ways", span)
+    over = _one_node(aboves, made, compilation, span)  # type: ignore[arg-type]
+    made.append((column, tuple(one.struct for one in nodes)))
+    return replace(first, row=over.row, struct=Column(column), above=over)
+
+
+def _one_row(
+    nodes: Sequence[StreamElement],
+    made: list[tuple[str, tuple[Scalar, ...]]],
+    compilation: Compilation,
+) -> str:
+    row = compilation.fresh(nodes[0].row)
+    made += [
+        (f"{row}_{name}", tuple(row_column(one.row, name) for one in nodes)) for name in ROW_COLUMNS
+    ]
+    return row
