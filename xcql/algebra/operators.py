@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import wraps
 from typing import Literal
 
 from xcql.algebra.scalars import (
@@ -339,6 +340,33 @@ def own_columns(plan: Plan) -> frozenset[str]:
     return frozenset()
 
 
+def _remembered(
+    function: Callable[[Plan], frozenset[str]],
+) -> Callable[[Plan], frozenset[str]]:
+    """The function, which looks at a plan once: rules ask the same of every part of a long chain.
+
+    Plans are told apart by identity: to compare them would take as long as to look.
+    """
+    known: dict[int, tuple[Plan, frozenset[str]]] = {}
+
+    @wraps(function)
+    def remembered(plan: Plan) -> frozenset[str]:
+        found = known.get(id(plan))
+        if found is not None and found[0] is plan:
+            return found[1]
+        result = function(plan)
+        if len(known) >= _REMEMBERED:
+            known.clear()
+        known[id(plan)] = plan, result
+        return result
+
+    return remembered
+
+
+_REMEMBERED = 20_000
+
+
+@_remembered
 def columns(plan: Plan) -> frozenset[str]:
     """All columns of the plan's tuples, apart from those of the tuple it is evaluated for."""
     match plan:
@@ -363,6 +391,7 @@ def used(scalar: Scalar) -> frozenset[str]:
     return frozenset()
 
 
+@_remembered
 def free(plan: Plan) -> frozenset[str]:
     """The columns of the tuple it is evaluated for that a plan looks at."""
     below = inputs(plan)

@@ -9,6 +9,7 @@ from typing import Literal
 from xcql.algebra.operators import Merge, Plan, Project, Select, SortKey, Unit, order
 from xcql.algebra.printing import plan_text
 from xcql.algebra.rules import rewritten
+from xcql.algebra.rules.outer_join import PlanTooLarge
 from xcql.algebra.scalars import FALSE, NULL, Column, Scalar
 from xcql.analysis.graph import TagGraph
 from xcql.analysis.names import Namespaces
@@ -63,7 +64,10 @@ def _compiled(
     picked, reasons = chosen(strategy, [catalog.streams[name] for name in names])
     stages = [("algebra", plan_text(answer.plan))]
     graphs = dict(compilation.graphs)
-    plan = rewritten(answer.plan, picked, graphs, compilation.fresh, answer.columns)
+    try:
+        plan = rewritten(answer.plan, picked, graphs, compilation.fresh, answer.columns)
+    except PlanTooLarge:
+        raise NotNative("parts of the query depend on each other too much", module.span) from None
     stages.append(("rules", plan_text(plan)))
     answer = replace(answer, plan=plan)
     text, columns = lowered(answer, graphs, compilation.demands, picked)

@@ -53,6 +53,13 @@ from xcql.algebra.scalars import (
 
 Fresh = Callable[[str], str]
 
+# operators of a plan that is evaluated for all tuples at once; more than that nobody could run
+MOST = 1_500
+
+
+class PlanTooLarge(Exception):
+    """Nested plans depend on each other so much that the plan without them would be too large."""
+
 
 def outer_join(plan: Plan, fresh: Fresh) -> Plan:
     """The plan without nested plans."""
@@ -228,6 +235,8 @@ def _with_nest(
                 base, outer_join(join_keys(nest), fresh), pairs, conjunction(*outside), "left"
             )
     # for all tuples at once
+    if sum(1 for _ in walk_plan(base)) + sum(1 for _ in walk_plan(plan)) > MOST:
+        raise PlanTooLarge
     apart = identity(base)
     named = [(fresh("key"), one) for one in apart]
     nest = Nest(graft(plan, base), tuple(named), fields)
