@@ -86,12 +86,22 @@ def node_key(item: Item, scope: Scope) -> Scalar | None:
             from xcql.compile.paths import attribute_names
 
             place = attribute_names(owner, scope).index(name)
-            return call("key_below", above, Constant(f"\0@{place:04}"))
+            # after the element, but before all that stands at a place in it
+            return call("key_below", above, Constant(f"\0\0\0\0{place:04}"))
         case Text(owner=StreamElement() as owner):
             above = node_key(owner, scope)
             assert above is not None
             return call("key_below", above, Constant("\0text"))
     return None
+
+
+def end_key(node: StreamElement, scope: Scope) -> Scalar:
+    """What is greater than the keys of all nodes in an element, but not than any that follow."""
+    if node.is_filler:
+        # no place in a filler begins with this byte
+        return call("key_after", node.column("key"))
+    start, length = span_of(node, scope)
+    return call("node_key", node.column("key"), call("+", start, length))
 
 
 # text

@@ -123,6 +123,21 @@ def tree_of(item: Item) -> object:
     return None
 
 
+def root_of(item: Item, span: Span | None) -> StreamDocument | StreamElement:
+    """The root of a node's tree: a document, or, of what a projection made, the element itself."""
+    match item:
+        case StreamDocument():
+            return item
+        case StreamElement(is_copy=False, stream=stream, window=window, tree=tree):
+            if tree is None or not tree.tops:
+                return StreamDocument(stream, window, tree)
+            if item.is_top:
+                return item
+        case Text(owner=StreamElement() as owner) | Attribute(owner=StreamElement() as owner):
+            return root_of(owner, span)
+    raise NotNative("the root of such a node", span)
+
+
 def origin(item: Item) -> object:
     """What nodes have in common that can be the same."""
     match item:

@@ -16,8 +16,10 @@ from xcql.algebra.operators import (
     Plan,
     Rise,
     Select,
+    Unit,
     Unnest,
     columns,
+    graft,
     identity,
     present,
 )
@@ -27,16 +29,19 @@ from xcql.analysis.types import DOCUMENT
 from xcql.compile.access import (
     attribute_of,
     element_text,
+    end_key,
     inner_xml,
     node_key,
     span_of,
 )
+from xcql.compile.below import ChildrenBelow, joined_steps
 from xcql.compile.document_order import (
     in_document_order,
     is_sorted,
     key_of,
     merged_in_document_order,
     origin,
+    root_of,
 )
 from xcql.compile.items import (
     Atomic,
@@ -52,17 +57,21 @@ from xcql.compile.items import (
     Text,
 )
 from xcql.compile.node_tests import attribute_test, element_test, is_any_node, is_text_test
-from xcql.compile.predicates import filtered, is_never_positional, mentions_position
+from xcql.compile.predicates import filtered, mentions_position
 from xcql.compile.result import NotNative
 from xcql.compile.scope import Scope, compiles, native, value_of
 from xcql.compile.values import (
     Concat,
+    Each,
     Leaf,
     Merged,
     Single,
     Value,
+    apart,
     at_most_one,
     each,
+    exists,
+    guarded,
     is_optional,
     leaves,
 )
@@ -71,9 +80,8 @@ from xcql.shred.shape import walk
 from xcql.source import Span
 from xcql.syntax.functions import FunctionCall
 from xcql.syntax.literals import ContextItem
-from xcql.syntax.node import Expr, Node, node
+from xcql.syntax.node import Expr, Node
 from xcql.syntax.path import AxisStep, NameTest, Path
-from xcql.syntax.types import AnyKindTest
 
 # does an element of this tag, or with this expanded name, pass?
 TagTest = Callable[[Tag], bool]
@@ -81,53 +89,24 @@ TagTest = Callable[[Tag], bool]
 
 @compiles(Path)
 def _path(path: Path, scope: Scope) -> Value:
+    steps = joined_steps(path.steps)
     if path.absolute:
-        raise NotNative("the root of the context item's tree is not known", path.span)
-    steps = _joined_steps(path.steps)
-    value = value_of(steps[0], scope)
-    for step in steps[1:]:
+        value = _root(path, scope)
+    else:
+        value = value_of(steps[0], scope)
+        steps = steps[1:]
+    for step in steps:
         value = after_step(value, step, scope)
     return value
 
 
-@node
-class ChildrenBelow(Expr):
-    """`//x[1]`: a step to children, from all nodes below and the one it begins at."""
-
-    step: AxisStep
-
-
-_BELOW = {"child": "descendant", "self": "descendant-or-self"}
-
-
-def _joined_steps(steps: Sequence[Expr]) -> list[Expr]:
-    """The steps with `descendant-or-self::node()/child::x` made one `descendant::x`."""
-    joined: list[Expr] = []
-    for step in steps:
-        before = joined[-1] if joined else None
-        if (
-            isinstance(step, AxisStep)
-            and step.axis in ("child", "descendant", "descendant-or-self", "self")
-            and isinstance(before, AxisStep)
-            and before.axis == "descendant-or-self"
-            and isinstance(before.test, AnyKindTest)
-            and not before.predicates
-        ):
-            if not any(map(_may_be_positional, step.predicates)):
-                axis = _BELOW.get(step.axis, step.axis)
-                joined[-1] = replace(step, axis=axis)
-            elif step.axis == "child":
-                joined[-1] = ChildrenBelow(step, span=step.span)
-            else:
-                joined.append(step)
-        else:
-            joined.append(step)
-    return joined
-
-
-def _may_be_positional(predicate: Expr) -> bool:
-    """Whether a predicate may count positions: then `//x[1]` is not `descendant::x[1]`."""
-    return not is_never_positional(predicate)
+def _root(path: Path, scope: Scope) -> Value:
+    """The document that the context item is in."""
+    context = native(ContextItem(span=path.span), scope)
+    roots = {root_of(leaf.item, path.span) for leaf in leaves(context)}
+    if len(roots) != 1 or not isinstance(root := roots.pop(), StreamDocument):
+        raise NotNative("the root of the context item's tree is not known", path.span)
+    return Single(root) if isinstance(context, Single) else guarded(exists(context), Single(root))
 
 
 @compiles(AxisStep)
@@ -183,6 +162,8 @@ _SIDEWAYS = (
 
 def _mapped(base: Value, step: Expr, scope: Scope) -> Value:
     """`base/step` for a step that is no axis step."""
+    if any(isinstance(leaf.item, Atomic) for leaf in leaves(base)):
+        raise NotNative("a path from an atomic value", step.span)
     if isinstance(base, Merged | Concat):
         if mentions_position(step):
             raise NotNative("positions in a sequence of several kinds of nodes", step.span)
@@ -205,6 +186,10 @@ def _mapped(base: Value, step: Expr, scope: Scope) -> Value:
         else:
             result = each(plan, value_of(step, inside.focus(inner)))
     found = leaves(result)
+    if found and all(isinstance(leaf.item, StreamDocument) for leaf in found):
+        documents = {leaf.item for leaf in found}
+        if len(documents) == 1 and not at_most_one(result):
+            return guarded(exists(result), Single(documents.pop()))
     if any(isinstance(leaf.item, StreamElement | Text | Attribute | Element) for leaf in found):
         if all(isinstance(leaf.item, StreamElement | Text | Attribute) for leaf in found):
             if at_most_one(base) and (at_most_one(result) or is_sorted(result)):
@@ -409,6 +394,8 @@ class _StreamSteps:
                 return self.ancestors(leaf, axis == "ancestor-or-self")
             case "following-sibling" | "preceding-sibling":
                 return self.siblings(leaf, axis)
+            case "following" | "preceding":
+                return self.beyond(leaf, axis)
         raise NotNative(f"the axis {axis}", self.span)
 
     def graph(self, node: StreamElement | StreamDocument) -> TagGraph:
@@ -437,7 +424,7 @@ class _StreamSteps:
         node = leaf.item
         assert isinstance(node, StreamElement | StreamDocument)
         if self.passes is None and not is_text_test(self.test):
-            raise NotNative("comments or processing instructions", self.span)
+            return self.markup(node)
         found: list[Leaf] = []
         if isinstance(node, StreamElement) and (is_text_test(self.test) or is_any_node(self.test)):
             found += self.texts(leaf, node)
@@ -453,6 +440,12 @@ class _StreamSteps:
                 )
             found += self.to_tags(leaf, tuple(dict.fromkeys(ids)))
         return found
+
+    def markup(self, node: StreamElement | StreamDocument) -> list[Leaf]:
+        """Comments and processing instructions: natively where there are none."""
+        if isinstance(node, StreamElement) and (node.shape.commented or node.shape.opaque):
+            raise NotNative("comments or processing instructions", self.span)
+        return []
 
     def _child_tags(self, node: StreamElement | StreamDocument) -> Iterable[Tag]:
         graph = self.graph(node)
@@ -885,6 +878,26 @@ class _StreamSteps:
                     raise NotNative("the document order of these nodes is not known", self.span)
                 sign = ">" if axis == "following-sibling" else "<"
                 found.append(Leaf(Select(one.plan, call(sign, key, here)), one.item))
+        return found
+
+    def beyond(self, leaf: Leaf, axis: str) -> list[Leaf]:
+        """What begins after an element has ended, or ends before it begins."""
+        node = leaf.item
+        if isinstance(node, StreamDocument):
+            return []
+        assert isinstance(node, StreamElement)
+        root = root_of(node, self.span)
+        if not isinstance(root, StreamDocument):
+            raise NotNative(f"the axis {axis} in a projected element", self.span)
+        found: list[Leaf] = []
+        taken = columns(leaf.plan) | self.scope.taken
+        for kind in self.descendants(Leaf(Unit(), root)):
+            (other,) = leaves(apart(Each(kind.plan, Single(kind.item)), taken))
+            if not isinstance(other.item, StreamElement):
+                raise NotNative("the document order of these nodes is not known", self.span)
+            first, last = (other.item, node) if axis == "preceding" else (node, other.item)
+            apart_ = call("<=", end_key(first, self.scope), key_of(last, self.scope, self.span))
+            found.append(Leaf(Select(graft(other.plan, leaf.plan), apart_), other.item))
         return found
 
 
