@@ -63,7 +63,8 @@ def _compiled(
     picked, reasons = chosen(strategy, [catalog.streams[name] for name in names])
     stages = [("algebra", plan_text(answer.plan))]
     graphs = dict(compilation.graphs)
-    plan = rewritten(answer.plan, picked, graphs, compilation.fresh, answer.columns)
+    depths = {name: stream.depths for name, stream in catalog.streams.items()}
+    plan = rewritten(answer.plan, picked, graphs, compilation.fresh, answer.columns, depths)
     stages.append(("rules", plan_text(plan)))
     answer = replace(answer, plan=plan)
     text, columns = lowered(answer, graphs, compilation.demands, picked)

@@ -10,8 +10,12 @@ from xcql.algebra.operators import (
     Distinct,
     Merge,
     Order,
+    Plan,
     SortKey,
+    Unit,
     columns,
+    identity,
+    order,
     row_column,
     used,
 )
@@ -150,8 +154,13 @@ def origin(item: Item) -> object:
     return item
 
 
-def one_kind(found: Sequence[Leaf], scope: Scope, span: Span | None) -> Leaf:
-    """Leaves with nodes of one origin as one: their rows become those of one plan."""
+def one_kind(
+    found: Sequence[Leaf], scope: Scope, span: Span | None, base: Plan | None = None
+) -> Leaf:
+    """Leaves with nodes of one origin as one: their rows become those of one plan.
+
+    If they were all found for the tuples of `base`, the columns of these are kept.
+    """
     if len(found) == 1:
         return found[0]
     items = [leaf.item for leaf in found]
@@ -164,7 +173,11 @@ def one_kind(found: Sequence[Leaf], scope: Scope, span: Span | None) -> Leaf:
                 nodes.append(owner)
             case _:
                 raise NotNative("the same nodes may come by several ways", span)
-    made: list[tuple[str, tuple[Scalar, ...]]] = []
+    base = base or Unit()
+    kept = columns(base)
+    made: list[tuple[str, tuple[Scalar, ...]]] = [
+        (name, (Column(name),) * len(found)) for name in sorted(kept)
+    ]
     node = _one_node(nodes, made, scope.compilation, span)
     match items[0]:
         case Text() | Attribute():
@@ -175,12 +188,13 @@ def one_kind(found: Sequence[Leaf], scope: Scope, span: Span | None) -> Leaf:
             item = node
     if node.window is not None:
         bounds = used(node.window.begin) | used(node.window.end)
-        if any(bounds & columns(leaf.plan) for leaf in found):
+        if any(bounds & (columns(leaf.plan) - kept) for leaf in found):
             raise NotNative("the same nodes may come by several ways", span)
     key = scope.compilation.fresh("order")
     made.append((key, tuple(key_of(one, scope, span) for one in items)))
     plans = tuple(leaf.plan for leaf in found)
-    return Leaf(Merge(plans, tuple(made), (SortKey(Column(key), "key"),)), item)
+    by = (*order(base), SortKey(Column(key), "key"))
+    return Leaf(Merge(plans, tuple(made), by, within=identity(base)), item)
 
 
 def _one_node(

@@ -40,6 +40,7 @@ from xcql.compile.document_order import (
     is_sorted,
     key_of,
     merged_in_document_order,
+    one_kind,
     origin,
     root_of,
 )
@@ -590,9 +591,12 @@ class _StreamSteps:
         assert isinstance(node, StreamElement | StreamDocument)
         if is_text_test(self.test) or is_any_node(self.test):
             raise NotNative("all nodes below", self.span)
-        if self.passes is None:
-            raise NotNative("comments or processing instructions", self.span)
         graph = self.graph(node)
+        if self.passes is None:
+            slots = self.compilation.catalog.streams[node.stream].slots.values()
+            if any(one.commented or one.opaque for slot in slots for one in walk(slot)):
+                raise NotNative("comments or processing instructions", self.span)
+            return []
         tops = node.tags if isinstance(node, StreamElement) else (DOCUMENT,)
         wanted = frozenset(
             id for top in tops for id in graph.below(top) if self.passes(graph.tag(id))
@@ -643,18 +647,64 @@ class _StreamSteps:
         holes = frozenset().union(*(self._holes_below(graph, tag) for tag in node.tags))
         direct = tuple(sorted(id for id in holes if id in wanted))
         below = tuple(sorted(id for id in holes if leads(id)))
-        ids = tuple(dict.fromkeys((*direct, *below)))
-        if set(ids) & passed:
-            raise NotNative("fillers that stand inside fillers of the same tag", self.span)
-        for one in self.follow(leaf, ids, is_child=False):
+        ids = tuple(one for one in dict.fromkeys((*direct, *below)) if one not in passed)
+        recursive = tuple(one for one in ids if one in graph.below(one))
+        plain = tuple(one for one in ids if one not in recursive)
+        deep = self.recursive_fillers(leaf, node, recursive) if recursive else []
+        passed = passed.union(*(one.item.tags for one in deep))  # type: ignore[attr-defined]
+        for one in (*self.follow(leaf, plain, is_child=False), *deep):
             tags = one.item.tags  # type: ignore[attr-defined]
             if any(tag in wanted for tag in tags):
                 if not all(tag in wanted for tag in tags):
                     raise NotNative("a step that only some of these tags have", self.span)
                 found.append(one)
             if any(leads(tag) for tag in tags):
-                found += self._below(one, wanted, passed | set(tags))
+                found += self._below(one, wanted, passed)
         return found
+
+    def recursive_fillers(
+        self, leaf: Leaf, node: StreamElement, ids: tuple[str, ...]
+    ) -> list[Leaf]:
+        """Fillers in the holes of an element that stand inside each other, on all levels.
+
+        The store knows how deep they stand, so there is an end to it.
+        """
+        stream = self.compilation.catalog.streams[node.stream]
+        graph = self.graph(node)
+        if not stream.placed:
+            raise NotNative("fillers inside of each other, whose depth is not known", self.span)
+        whole = Extract(node.stream, node.table, node.row)
+        if leaf.plan == whole and node.window is None and graph.structure.root.id in node.tags:
+            # all there are
+            several = sorted(
+                {one for id in ids for one in graph.below(id) | {id}} & graph.fragmented
+            )
+            recursive = [one for one in several if one in graph.below(one)]
+            return [self._scanned(node, tags) for tags in self.tables(node.stream, recursive)]
+        depths = stream.depths
+        top = min(depth for tag in node.table for depth in depths.get(tag, (0,)))
+        lowest = max((depth for id in graph.fragmented for depth in depths.get(id, ())), default=0)
+        found: dict[tuple[str, ...], list[Leaf]] = {}
+        level = [leaf]
+        for _ in range(lowest - top):
+            after: list[Leaf] = []
+            for one in level:
+                here = one.item
+                assert isinstance(here, StreamElement)
+                below = frozenset().union(*(self._holes_below(graph, tag) for tag in here.tags))
+                inside = tuple(sorted(id for id in below if id in graph.below(id)))
+                after += self.follow(one, inside, is_child=False)
+            for one in after:
+                found.setdefault(one.item.table, []).append(one)  # type: ignore[attr-defined]
+            level = after
+        return [one_kind(several, self.scope, self.span, leaf.plan) for several in found.values()]
+
+    def _scanned(self, node: StreamElement, tags: tuple[str, ...]) -> Leaf:
+        shape = self.compilation.shape(node.stream, tags)
+        assert shape is not None
+        row = self.new_row(node.stream, tags, shape)
+        plan = Extract(node.stream, tags, row, span=self.span)
+        return self.filler(plan, node, row, tags, shape, is_child=False)
 
     def _inline_descendants(self, leaf: Leaf, wanted: frozenset[str]) -> list[Leaf]:
         node = leaf.item
@@ -812,6 +862,9 @@ class _StreamSteps:
         found: list[Leaf] = []
         if len(node.tags) != 1:
             raise NotNative("upwards from several tags", self.span)
+        stream = self.compilation.catalog.streams[node.stream]
+        if not stream.placed and graph.nest(graph.above(node.tags) & graph.fragmented):
+            raise NotNative("fillers inside of each other, whose depth is not known", self.span)
         for parent in sorted(graph.parents(node.tags[0])):
             if parent == DOCUMENT:
                 found.append(Leaf(leaf.plan, StreamDocument(node.stream)))
