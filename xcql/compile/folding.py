@@ -125,4 +125,4 @@ def _item(value: Any, scope: Scope, span: Span) -> Item:
 
 def _dynamic(kind: str, text: str) -> Dynamic:
     item = call("evaluator_item", Constant(kind), Constant(text))
-    return Dynamic(item, f"a constant of type {kind}")
+    return Dynamic(item, f"a value of type {kind} has no native form")
