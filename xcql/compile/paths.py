@@ -902,18 +902,26 @@ class _StreamSteps:
 
     def ancestors(self, leaf: Leaf, with_self: bool) -> list[Leaf]:
         found: list[Leaf] = self.self_(leaf) if with_self else []
-        pending = self.parents(leaf)
-        depth = 0
+        assert isinstance(leaf.item, StreamElement | StreamDocument)
+        depths = self.compilation.catalog.streams[leaf.item.stream].depths.values()
+        # no node stands inside of more fillers than this
+        lowest = max((depth for several in depths for depth in several), default=0)
+        pending = [(leaf, 0)]
         while pending:
-            depth += 1
-            if depth > 50:
-                raise NotNative("ancestors without end", self.span)
-            above: list[Leaf] = []
-            for one in pending:
-                found += self.self_(one)
-                above += self.parents(one)
-            pending = above
+            here, rises = pending.pop(0)
+            node = here.item
+            if isinstance(node, StreamElement) and node.is_filler and node.above is None:
+                rises += 1
+            if rises > lowest and self._recurs(node):
+                continue
+            for above in self.parents(here):
+                found += self.self_(above)
+                pending.append((above, rises))
         return found
+
+    def _recurs(self, node: Item) -> bool:
+        """Whether an element can stand in another of its tag."""
+        return isinstance(node, StreamElement) and self.graph(node).nest(node.tags)
 
     def siblings(self, leaf: Leaf, axis: str) -> list[Leaf]:
         node = leaf.item
