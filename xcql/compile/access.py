@@ -86,12 +86,22 @@ def node_key(item: Item, scope: Scope) -> Scalar | None:
             from xcql.compile.paths import attribute_names
 
             place = attribute_names(owner, scope).index(name)
-            return call("key_below", above, Constant(f"\0@{place:04}"))
+            # after the element, but before all that stands at a place in it
+            return call("key_below", above, Constant(f"\0\0\0\0{place:04}"))
         case Text(owner=StreamElement() as owner):
             above = node_key(owner, scope)
             assert above is not None
             return call("key_below", above, Constant("\0text"))
     return None
+
+
+def end_key(node: StreamElement, scope: Scope) -> Scalar:
+    """What is greater than the keys of all nodes in an element, but not than any that follow."""
+    if node.is_filler:
+        # no place in a filler begins with this byte
+        return call("key_after", node.column("key"))
+    start, length = span_of(node, scope)
+    return call("node_key", node.column("key"), call("+", start, length))
 
 
 # text
@@ -258,6 +268,8 @@ def _with_holes_filled(node: StreamElement, scope: Scope) -> Scalar:
             Lambda(("piece",), _part(position, Constant(1), Constant(0), completed)),
         )
     ]
+    around = scope.compilation.serialising
+    around.append(node.table)
     for leaf in filler_children(node, scope):
         child = leaf.item
         assert isinstance(child, StreamElement)
@@ -272,6 +284,7 @@ def _with_holes_filled(node: StreamElement, scope: Scope) -> Scalar:
             )
             children = call("filter", children, Lambda(("child",), inside))
         parts.append(children)
+    around.pop()
     ordered = call("array_sort", Call("concat_arrays", tuple(parts)))
     texts = call("transform", ordered, Lambda(("part",), field(Column("part"), "text")))
     return call("join_texts", texts, Constant(""))
@@ -299,16 +312,26 @@ def filler_children(node: StreamElement, scope: Scope) -> list[Leaf]:
 
     graph = scope.compilation.graphs[node.stream]
     span = scope.compilation.module.span
-    if len(graph.below(node.tags[0])) and any(
-        id in graph.below(id) for id in graph.fragmented_below(*node.tags)
-    ):
-        raise NotNative("fillers that stand inside fillers of the same tag")
     steps = _StreamSteps(scope, Wildcard(span=span), span)
     holes: frozenset[str] = frozenset().union(
         *(steps._holes_below(graph, tag) for tag in node.tags)
     )
+    holes = frozenset(id for id in holes if not _is_deepest(node, id, scope))
     anywhere = Leaf(Unit(), replace(node, alone=True))
     return steps.follow(anywhere, tuple(sorted(holes)), is_child=False)
+
+
+def _is_deepest(node: StreamElement, id: str, scope: Scope) -> bool:
+    """Whether fillers of a tag cannot stand any deeper inside others of it than was come to."""
+    graph = scope.compilation.graphs[node.stream]
+    if id not in graph.below(id):
+        return False
+    stream = scope.compilation.catalog.streams[node.stream]
+    if not stream.placed:
+        raise NotNative("fillers inside of each other, whose depth is not known")
+    depths = stream.depths.get(id, ())
+    levels = max(depths) - min(depths) + 1 if depths else 0
+    return sum(id in tags for tags in scope.compilation.serialising) >= levels
 
 
 # lifespans: begin and end, NULL for `start` and `now`

@@ -64,8 +64,9 @@ def _compiled(
     picked, reasons = chosen(strategy, [catalog.streams[name] for name in names])
     stages = [("algebra", plan_text(answer.plan))]
     graphs = dict(compilation.graphs)
+    depths = {name: stream.depths for name, stream in catalog.streams.items()}
     try:
-        plan = rewritten(answer.plan, picked, graphs, compilation.fresh, answer.columns)
+        plan = rewritten(answer.plan, picked, graphs, compilation.fresh, answer.columns, depths)
     except PlanTooLarge:
         raise NotNative("parts of the query depend on each other too much", module.span) from None
     stages.append(("rules", plan_text(plan)))

@@ -59,6 +59,7 @@ _TOPICS = (
     "formatting",
     "times",
     "nodes",
+    "trees",
 )
 
 

@@ -10,6 +10,7 @@ from xcql.algebra.scalars import (
     Nested,
     Scalar,
     call,
+    case,
     conjunction,
     disjunction,
 )
@@ -24,7 +25,9 @@ from xcql.compile.casts import (
     number_truth,
     on_time_line,
     one_atomic,
+    single,
 )
+from xcql.compile.document_order import tree_of
 from xcql.compile.items import Atomic, Dynamic, Item
 from xcql.compile.result import NotNative
 from xcql.compile.scope import Scope, compiles, value_of
@@ -85,26 +88,24 @@ def nullable(scalar: Scalar, type_: str, *operands: Value) -> Value:
 
 def _nodes_compared(expr: Comparison, left: Value, right: Value, scope: Scope) -> Value:
     def key(item: Item) -> Scalar:
-        found = node_key(item, scope)
+        found = node_key(item, scope) if is_node(item) else None
         if found is None:
             raise NotNative("the identity of these nodes is not known", expr.span)
         return found
 
     if left == EMPTY or right == EMPTY:
         return EMPTY
-    if not (at_most_one(left) and at_most_one(right)):
-        raise NotNative("a comparison of nodes that may be several", expr.span)
-    kinds = {type(leaf.item) for value in (left, right) for leaf in leaves(value)}
-    streams = {
-        getattr(leaf.item, "stream", None) for value in (left, right) for leaf in leaves(value)
-    }
-    windows = {
-        getattr(leaf.item, "window", None) for value in (left, right) for leaf in leaves(value)
-    }
-    if len(kinds) > 1 or len(streams) > 1 or windows != {None}:
-        raise NotNative("a comparison of nodes of several trees", expr.span)
+    needed = f"one node at most for '{expr.op}'"
+    keys = [single(value, key, scope, expr.span, needed) for value in (left, right)]
+    trees = [{tree_of(leaf.item) for leaf in leaves(value)} for value in (left, right)]
     sign = {"is": "=", "<<": "<", ">>": ">"}[expr.op]
-    scalar = call(sign, single_scalar(left, key), single_scalar(right, key))
+    scalar: Scalar = call(sign, *keys)
+    if len(trees[0] | trees[1]) > 1:
+        if expr.op != "is" or trees[0] & trees[1]:
+            raise NotNative("a comparison of nodes of several trees", expr.span)
+        # never the same, but nothing where there is nothing
+        both = conjunction(*(call("is_not_null", one) for one in keys))
+        scalar = case((both, FALSE))
     return nullable(scalar, "xs:boolean", left, right)
 
 

@@ -10,8 +10,12 @@ from xcql.algebra.operators import (
     Distinct,
     Merge,
     Order,
+    Plan,
     SortKey,
+    Unit,
     columns,
+    identity,
+    order,
     row_column,
     used,
 )
@@ -123,6 +127,21 @@ def tree_of(item: Item) -> object:
     return None
 
 
+def root_of(item: Item, span: Span | None) -> StreamDocument | StreamElement:
+    """The root of a node's tree: a document, or, of what a projection made, the element itself."""
+    match item:
+        case StreamDocument():
+            return item
+        case StreamElement(is_copy=False, stream=stream, window=window, tree=tree):
+            if tree is None or not tree.tops:
+                return StreamDocument(stream, window, tree)
+            if item.is_top:
+                return item
+        case Text(owner=StreamElement() as owner) | Attribute(owner=StreamElement() as owner):
+            return root_of(owner, span)
+    raise NotNative("the root of such a node", span)
+
+
 def origin(item: Item) -> object:
     """What nodes have in common that can be the same."""
     match item:
@@ -135,8 +154,13 @@ def origin(item: Item) -> object:
     return item
 
 
-def one_kind(found: Sequence[Leaf], scope: Scope, span: Span | None) -> Leaf:
-    """Leaves with nodes of one origin as one: their rows become those of one plan."""
+def one_kind(
+    found: Sequence[Leaf], scope: Scope, span: Span | None, base: Plan | None = None
+) -> Leaf:
+    """Leaves with nodes of one origin as one: their rows become those of one plan.
+
+    If they were all found for the tuples of `base`, the columns of these are kept.
+    """
     if len(found) == 1:
         return found[0]
     items = [leaf.item for leaf in found]
@@ -149,7 +173,11 @@ def one_kind(found: Sequence[Leaf], scope: Scope, span: Span | None) -> Leaf:
                 nodes.append(owner)
             case _:
                 raise NotNative("the same nodes may come by several ways", span)
-    made: list[tuple[str, tuple[Scalar, ...]]] = []
+    base = base or Unit()
+    kept = columns(base)
+    made: list[tuple[str, tuple[Scalar, ...]]] = [
+        (name, (Column(name),) * len(found)) for name in sorted(kept)
+    ]
     node = _one_node(nodes, made, scope.compilation, span)
     match items[0]:
         case Text() | Attribute():
@@ -160,12 +188,13 @@ def one_kind(found: Sequence[Leaf], scope: Scope, span: Span | None) -> Leaf:
             item = node
     if node.window is not None:
         bounds = used(node.window.begin) | used(node.window.end)
-        if any(bounds & columns(leaf.plan) for leaf in found):
+        if any(bounds & (columns(leaf.plan) - kept) for leaf in found):
             raise NotNative("the same nodes may come by several ways", span)
     key = scope.compilation.fresh("order")
     made.append((key, tuple(key_of(one, scope, span) for one in items)))
     plans = tuple(leaf.plan for leaf in found)
-    return Leaf(Merge(plans, tuple(made), (SortKey(Column(key), "key"),)), item)
+    by = (*order(base), SortKey(Column(key), "key"))
+    return Leaf(Merge(plans, tuple(made), by, within=identity(base)), item)
 
 
 def _one_node(

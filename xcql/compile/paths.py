@@ -16,8 +16,10 @@ from xcql.algebra.operators import (
     Plan,
     Rise,
     Select,
+    Unit,
     Unnest,
     columns,
+    graft,
     identity,
     present,
 )
@@ -27,16 +29,20 @@ from xcql.analysis.types import DOCUMENT
 from xcql.compile.access import (
     attribute_of,
     element_text,
+    end_key,
     inner_xml,
     node_key,
     span_of,
 )
+from xcql.compile.below import ChildrenBelow, joined_steps
 from xcql.compile.document_order import (
     in_document_order,
     is_sorted,
     key_of,
     merged_in_document_order,
+    one_kind,
     origin,
+    root_of,
 )
 from xcql.compile.items import (
     Atomic,
@@ -52,17 +58,21 @@ from xcql.compile.items import (
     Text,
 )
 from xcql.compile.node_tests import attribute_test, element_test, is_any_node, is_text_test
-from xcql.compile.predicates import filtered, is_never_positional, mentions_position
+from xcql.compile.predicates import filtered, mentions_position
 from xcql.compile.result import NotNative
 from xcql.compile.scope import Scope, compiles, native, value_of
 from xcql.compile.values import (
     Concat,
+    Each,
     Leaf,
     Merged,
     Single,
     Value,
+    apart,
     at_most_one,
     each,
+    exists,
+    guarded,
     is_optional,
     leaves,
 )
@@ -71,9 +81,8 @@ from xcql.shred.shape import walk
 from xcql.source import Span
 from xcql.syntax.functions import FunctionCall
 from xcql.syntax.literals import ContextItem
-from xcql.syntax.node import Expr, Node, node
+from xcql.syntax.node import Expr, Node
 from xcql.syntax.path import AxisStep, NameTest, Path
-from xcql.syntax.types import AnyKindTest
 
 # does an element of this tag, or with this expanded name, pass?
 TagTest = Callable[[Tag], bool]
@@ -81,53 +90,24 @@ TagTest = Callable[[Tag], bool]
 
 @compiles(Path)
 def _path(path: Path, scope: Scope) -> Value:
+    steps = joined_steps(path.steps)
     if path.absolute:
-        raise NotNative("the root of the context item's tree is not known", path.span)
-    steps = _joined_steps(path.steps)
-    value = value_of(steps[0], scope)
-    for step in steps[1:]:
+        value = _root(path, scope)
+    else:
+        value = value_of(steps[0], scope)
+        steps = steps[1:]
+    for step in steps:
         value = after_step(value, step, scope)
     return value
 
 
-@node
-class ChildrenBelow(Expr):
-    """`//x[1]`: a step to children, from all nodes below and the one it begins at."""
-
-    step: AxisStep
-
-
-_BELOW = {"child": "descendant", "self": "descendant-or-self"}
-
-
-def _joined_steps(steps: Sequence[Expr]) -> list[Expr]:
-    """The steps with `descendant-or-self::node()/child::x` made one `descendant::x`."""
-    joined: list[Expr] = []
-    for step in steps:
-        before = joined[-1] if joined else None
-        if (
-            isinstance(step, AxisStep)
-            and step.axis in ("child", "descendant", "descendant-or-self", "self")
-            and isinstance(before, AxisStep)
-            and before.axis == "descendant-or-self"
-            and isinstance(before.test, AnyKindTest)
-            and not before.predicates
-        ):
-            if not any(map(_may_be_positional, step.predicates)):
-                axis = _BELOW.get(step.axis, step.axis)
-                joined[-1] = replace(step, axis=axis)
-            elif step.axis == "child":
-                joined[-1] = ChildrenBelow(step, span=step.span)
-            else:
-                joined.append(step)
-        else:
-            joined.append(step)
-    return joined
-
-
-def _may_be_positional(predicate: Expr) -> bool:
-    """Whether a predicate may count positions: then `//x[1]` is not `descendant::x[1]`."""
-    return not is_never_positional(predicate)
+def _root(path: Path, scope: Scope) -> Value:
+    """The document that the context item is in."""
+    context = native(ContextItem(span=path.span), scope)
+    roots = {root_of(leaf.item, path.span) for leaf in leaves(context)}
+    if len(roots) != 1 or not isinstance(root := roots.pop(), StreamDocument):
+        raise NotNative("the root of the context item's tree is not known", path.span)
+    return Single(root) if isinstance(context, Single) else guarded(exists(context), Single(root))
 
 
 @compiles(AxisStep)
@@ -162,12 +142,17 @@ def _may_mix(begin: Sequence[Leaf], step: Expr, scope: Scope) -> bool:
         return False
     if isinstance(step, AxisStep) and step.axis in _SIDEWAYS:
         return True
-    nodes = [leaf.item for leaf in begin if isinstance(leaf.item, StreamElement)]
-    return any(
-        tag in scope.compilation.graphs[node.stream].below(tag)
-        for node in nodes
-        for tag in node.tags
-    )
+    return any(_may_nest(leaf.item, scope) for leaf in begin)
+
+
+def _may_nest(item: Item, scope: Scope) -> bool:
+    """Whether of two such nodes one can be inside of the other."""
+    if not isinstance(item, StreamElement):
+        return False
+    if not scope.compilation.graphs[item.stream].nest(item.tags):
+        return False
+    # children of nodes that are not inside of each other are not, either
+    return item.above is None or _may_nest(item.above, scope)
 
 
 _SIDEWAYS = (
@@ -183,6 +168,8 @@ _SIDEWAYS = (
 
 def _mapped(base: Value, step: Expr, scope: Scope) -> Value:
     """`base/step` for a step that is no axis step."""
+    if any(isinstance(leaf.item, Atomic) for leaf in leaves(base)):
+        raise NotNative("a path from an atomic value", step.span)
     if isinstance(base, Merged | Concat):
         if mentions_position(step):
             raise NotNative("positions in a sequence of several kinds of nodes", step.span)
@@ -205,6 +192,10 @@ def _mapped(base: Value, step: Expr, scope: Scope) -> Value:
         else:
             result = each(plan, value_of(step, inside.focus(inner)))
     found = leaves(result)
+    if found and all(isinstance(leaf.item, StreamDocument) for leaf in found):
+        documents = {leaf.item for leaf in found}
+        if len(documents) == 1 and not at_most_one(result):
+            return guarded(exists(result), Single(documents.pop()))
     if any(isinstance(leaf.item, StreamElement | Text | Attribute | Element) for leaf in found):
         if all(isinstance(leaf.item, StreamElement | Text | Attribute) for leaf in found):
             if at_most_one(base) and (at_most_one(result) or is_sorted(result)):
@@ -409,6 +400,8 @@ class _StreamSteps:
                 return self.ancestors(leaf, axis == "ancestor-or-self")
             case "following-sibling" | "preceding-sibling":
                 return self.siblings(leaf, axis)
+            case "following" | "preceding":
+                return self.beyond(leaf, axis)
         raise NotNative(f"the axis {axis}", self.span)
 
     def graph(self, node: StreamElement | StreamDocument) -> TagGraph:
@@ -437,7 +430,7 @@ class _StreamSteps:
         node = leaf.item
         assert isinstance(node, StreamElement | StreamDocument)
         if self.passes is None and not is_text_test(self.test):
-            raise NotNative("comments or processing instructions", self.span)
+            return self.markup(node)
         found: list[Leaf] = []
         if isinstance(node, StreamElement) and (is_text_test(self.test) or is_any_node(self.test)):
             found += self.texts(leaf, node)
@@ -453,6 +446,12 @@ class _StreamSteps:
                 )
             found += self.to_tags(leaf, tuple(dict.fromkeys(ids)))
         return found
+
+    def markup(self, node: StreamElement | StreamDocument) -> list[Leaf]:
+        """Comments and processing instructions: natively where there are none."""
+        if isinstance(node, StreamElement) and (node.shape.commented or node.shape.opaque):
+            raise NotNative("comments or processing instructions", self.span)
+        return []
 
     def _child_tags(self, node: StreamElement | StreamDocument) -> Iterable[Tag]:
         graph = self.graph(node)
@@ -597,9 +596,12 @@ class _StreamSteps:
         assert isinstance(node, StreamElement | StreamDocument)
         if is_text_test(self.test) or is_any_node(self.test):
             raise NotNative("all nodes below", self.span)
-        if self.passes is None:
-            raise NotNative("comments or processing instructions", self.span)
         graph = self.graph(node)
+        if self.passes is None:
+            slots = self.compilation.catalog.streams[node.stream].slots.values()
+            if any(one.commented or one.opaque for slot in slots for one in walk(slot)):
+                raise NotNative("comments or processing instructions", self.span)
+            return []
         tops = node.tags if isinstance(node, StreamElement) else (DOCUMENT,)
         wanted = frozenset(
             id for top in tops for id in graph.below(top) if self.passes(graph.tag(id))
@@ -650,18 +652,64 @@ class _StreamSteps:
         holes = frozenset().union(*(self._holes_below(graph, tag) for tag in node.tags))
         direct = tuple(sorted(id for id in holes if id in wanted))
         below = tuple(sorted(id for id in holes if leads(id)))
-        ids = tuple(dict.fromkeys((*direct, *below)))
-        if set(ids) & passed:
-            raise NotNative("fillers that stand inside fillers of the same tag", self.span)
-        for one in self.follow(leaf, ids, is_child=False):
+        ids = tuple(one for one in dict.fromkeys((*direct, *below)) if one not in passed)
+        recursive = tuple(one for one in ids if one in graph.below(one))
+        plain = tuple(one for one in ids if one not in recursive)
+        deep = self.recursive_fillers(leaf, node, recursive) if recursive else []
+        passed = passed.union(*(one.item.tags for one in deep))  # type: ignore[attr-defined]
+        for one in (*self.follow(leaf, plain, is_child=False), *deep):
             tags = one.item.tags  # type: ignore[attr-defined]
             if any(tag in wanted for tag in tags):
                 if not all(tag in wanted for tag in tags):
                     raise NotNative("a step that only some of these tags have", self.span)
                 found.append(one)
             if any(leads(tag) for tag in tags):
-                found += self._below(one, wanted, passed | set(tags))
+                found += self._below(one, wanted, passed)
         return found
+
+    def recursive_fillers(
+        self, leaf: Leaf, node: StreamElement, ids: tuple[str, ...]
+    ) -> list[Leaf]:
+        """Fillers in the holes of an element that stand inside each other, on all levels.
+
+        The store knows how deep they stand, so there is an end to it.
+        """
+        stream = self.compilation.catalog.streams[node.stream]
+        graph = self.graph(node)
+        if not stream.placed:
+            raise NotNative("fillers inside of each other, whose depth is not known", self.span)
+        whole = Extract(node.stream, node.table, node.row)
+        if leaf.plan == whole and node.window is None and graph.structure.root.id in node.tags:
+            # all there are
+            several = sorted(
+                {one for id in ids for one in graph.below(id) | {id}} & graph.fragmented
+            )
+            recursive = [one for one in several if one in graph.below(one)]
+            return [self._scanned(node, tags) for tags in self.tables(node.stream, recursive)]
+        depths = stream.depths
+        top = min(depth for tag in node.table for depth in depths.get(tag, (0,)))
+        lowest = max((depth for id in graph.fragmented for depth in depths.get(id, ())), default=0)
+        found: dict[tuple[str, ...], list[Leaf]] = {}
+        level = [leaf]
+        for _ in range(lowest - top):
+            after: list[Leaf] = []
+            for one in level:
+                here = one.item
+                assert isinstance(here, StreamElement)
+                below = frozenset().union(*(self._holes_below(graph, tag) for tag in here.tags))
+                inside = tuple(sorted(id for id in below if id in graph.below(id)))
+                after += self.follow(one, inside, is_child=False)
+            for one in after:
+                found.setdefault(one.item.table, []).append(one)  # type: ignore[attr-defined]
+            level = after
+        return [one_kind(several, self.scope, self.span, leaf.plan) for several in found.values()]
+
+    def _scanned(self, node: StreamElement, tags: tuple[str, ...]) -> Leaf:
+        shape = self.compilation.shape(node.stream, tags)
+        assert shape is not None
+        row = self.new_row(node.stream, tags, shape)
+        plan = Extract(node.stream, tags, row, span=self.span)
+        return self.filler(plan, node, row, tags, shape, is_child=False)
 
     def _inline_descendants(self, leaf: Leaf, wanted: frozenset[str]) -> list[Leaf]:
         node = leaf.item
@@ -819,6 +867,9 @@ class _StreamSteps:
         found: list[Leaf] = []
         if len(node.tags) != 1:
             raise NotNative("upwards from several tags", self.span)
+        stream = self.compilation.catalog.streams[node.stream]
+        if not stream.placed and graph.nest(graph.above(node.tags) & graph.fragmented):
+            raise NotNative("fillers inside of each other, whose depth is not known", self.span)
         for parent in sorted(graph.parents(node.tags[0])):
             if parent == DOCUMENT:
                 found.append(Leaf(leaf.plan, StreamDocument(node.stream)))
@@ -856,18 +907,26 @@ class _StreamSteps:
 
     def ancestors(self, leaf: Leaf, with_self: bool) -> list[Leaf]:
         found: list[Leaf] = self.self_(leaf) if with_self else []
-        pending = self.parents(leaf)
-        depth = 0
+        assert isinstance(leaf.item, StreamElement | StreamDocument)
+        depths = self.compilation.catalog.streams[leaf.item.stream].depths.values()
+        # no node stands inside of more fillers than this
+        lowest = max((depth for several in depths for depth in several), default=0)
+        pending = [(leaf, 0)]
         while pending:
-            depth += 1
-            if depth > 50:
-                raise NotNative("ancestors without end", self.span)
-            above: list[Leaf] = []
-            for one in pending:
-                found += self.self_(one)
-                above += self.parents(one)
-            pending = above
+            here, rises = pending.pop(0)
+            node = here.item
+            if isinstance(node, StreamElement) and node.is_filler and node.above is None:
+                rises += 1
+            if rises > lowest and self._recurs(node):
+                continue
+            for above in self.parents(here):
+                found += self.self_(above)
+                pending.append((above, rises))
         return found
+
+    def _recurs(self, node: Item) -> bool:
+        """Whether an element can stand in another of its tag."""
+        return isinstance(node, StreamElement) and self.graph(node).nest(node.tags)
 
     def siblings(self, leaf: Leaf, axis: str) -> list[Leaf]:
         node = leaf.item
@@ -885,6 +944,26 @@ class _StreamSteps:
                     raise NotNative("the document order of these nodes is not known", self.span)
                 sign = ">" if axis == "following-sibling" else "<"
                 found.append(Leaf(Select(one.plan, call(sign, key, here)), one.item))
+        return found
+
+    def beyond(self, leaf: Leaf, axis: str) -> list[Leaf]:
+        """What begins after an element has ended, or ends before it begins."""
+        node = leaf.item
+        if isinstance(node, StreamDocument):
+            return []
+        assert isinstance(node, StreamElement)
+        root = root_of(node, self.span)
+        if not isinstance(root, StreamDocument):
+            raise NotNative(f"the axis {axis} in a projected element", self.span)
+        found: list[Leaf] = []
+        taken = columns(leaf.plan) | self.scope.taken
+        for kind in self.descendants(Leaf(Unit(), root)):
+            (other,) = leaves(apart(Each(kind.plan, Single(kind.item)), taken))
+            if not isinstance(other.item, StreamElement):
+                raise NotNative("the document order of these nodes is not known", self.span)
+            first, last = (other.item, node) if axis == "preceding" else (node, other.item)
+            apart_ = call("<=", end_key(first, self.scope), key_of(last, self.scope, self.span))
+            found.append(Leaf(Select(graft(other.plan, leaf.plan), apart_), other.item))
         return found
 
 

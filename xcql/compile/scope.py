@@ -34,6 +34,8 @@ class Compilation:
     functions: Mapping[tuple[str, str, int], FunctionDecl] = field(default_factory=dict)
     globals: dict[str, Value] = field(default_factory=dict)
     active: list[tuple[str, str, int]] = field(default_factory=list)
+    # the tags of the fillers around the one whose text is put together just now
+    serialising: list[tuple[str, ...]] = field(default_factory=list)
 
     def fresh(self, hint: str) -> str:
         """A column or row name that no other has, as near to the hint as can be."""

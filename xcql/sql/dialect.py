@@ -840,6 +840,11 @@ def node_key(key: Sql, offset: Sql) -> Sql:
     return call("concat", key, four_bytes(offset))
 
 
+@form
+def key_after(key: Sql) -> Sql:
+    return call("concat", key, constant(b"\xff"))
+
+
 def four_bytes(number: Sql) -> Sql:
     """A number as four bytes, which compare as the numbers do."""
     return call("unhex", call("lpad", call("hex", number), exp.Var(this="8"), text_literal("0")))

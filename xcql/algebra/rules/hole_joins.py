@@ -8,6 +8,7 @@ the root down to the tag above.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from xcql.algebra.operators import (
     Extract,
@@ -16,29 +17,46 @@ from xcql.algebra.operators import (
     Plan,
     Rise,
     Unit,
+    graft,
     row_column,
 )
+from xcql.algebra.rules.chains import Depths, from_root
 from xcql.algebra.rules.everywhere import everywhere
 from xcql.algebra.scalars import TRUE, Scalar, call, conjunction
 from xcql.analysis.graph import TagGraph
 
 
 def hole_joins(
-    plan: Plan, strategy: str, graphs: Mapping[str, TagGraph], fresh: Callable[[str], str]
+    plan: Plan,
+    strategy: str,
+    graphs: Mapping[str, TagGraph],
+    fresh: Callable[[str], str],
+    depths: Mapping[str, Depths] | None = None,
 ) -> Plan:
-    """The plan with `Follow` (by places) and `Rise` as joins."""
+    """The plan with `Follow` (by places) and `Rise` as joins.
+
+    `depths` are, for each stream, the levels on which the fillers of a tag stand.
+    """
+
+    def reached(extract: Extract) -> Plan:
+        """The fillers that a scan would find, by the holes that lead to them."""
+        graph = graphs[extract.stream]
+        if extract.tags == (graph.structure.root.id,):
+            return extract
+        return from_root(extract, graph, (depths or {}).get(extract.stream, {}), fresh)
 
     def change(one: Plan) -> Plan:
         match one:
             case Follow() if strategy == "qac+":
                 return _by_place(one)
             case Rise(stream=stream, tags=tags, child=child, row=row):
-                if strategy == "qac+":
-                    source: Plan = Extract(stream, tags, row)
-                else:
-                    source = _chain(graphs[stream], stream, tags[0], row, fresh)
+                source: Plan = Extract(stream, tags, row)
+                if strategy == "qac":
+                    source = reached(Extract(stream, tags, row))
                 keys = ((row_column(child, "parent"), row_column(row, "key")),)
                 return Join(one.input, source, keys, TRUE, span=one.span)
+            case Extract(input=below) if strategy == "qac":
+                return graft(reached(replace(one, input=Unit())), below)
         return one
 
     return everywhere(plan, change)
@@ -55,17 +73,3 @@ def _by_place(follow: Follow) -> Plan:
             call(">=", offset, start), call("<", offset, call("+", start, length))
         )
     return Join(follow.input, scan, keys, condition, span=follow.span)
-
-
-def _chain(graph: TagGraph, stream: str, tag: str, row: str, fresh: Callable[[str], str]) -> Plan:
-    """The fillers with a tag, found from the root along the holes."""
-    way = [tag]
-    while way[0] != graph.structure.root.id:
-        above = graph.filler_parents(way[0])
-        assert len(above) == 1, "a tag with several ways to it"
-        way.insert(0, above[0])
-    rows = [*(fresh("above") for _ in way[1:]), row]
-    plan: Plan = Extract(stream, (way[0],), rows[0], Unit())
-    for parent, id, here in zip(rows, way[1:], rows[1:], strict=False):
-        plan = Follow(plan, stream, parent, (id,), here)
-    return plan

@@ -205,14 +205,21 @@ def _joined(base: Plan, nested: list[Nested], fresh: Fresh) -> tuple[Plan, dict[
         if one not in groups.setdefault(one.plan, []):
             groups[one.plan].append(one)
     known: dict[Nested, Scalar] = {}
+    joined = base
     for plan, several in groups.items():
-        base = _with_nest(base, plan, several, known, fresh)
-    return base, known
+        joined = _with_nest(joined, base, plan, several, known, fresh)
+    return joined, known
 
 
 def _with_nest(
-    base: Plan, plan: Plan, several: list[Nested], known: dict[Nested, Scalar], fresh: Fresh
+    joined: Plan,
+    base: Plan,
+    plan: Plan,
+    several: list[Nested],
+    known: dict[Nested, Scalar],
+    fresh: Fresh,
 ) -> Plan:
+    """The tuples with what one nested plan gives; it looks only at those of `base`."""
     fields = tuple((fresh(one.reduction), Aggregate(one.reduction, one.value)) for one in several)
     for (name, _), one in zip(fields, several, strict=True):
         known[one] = _or_nothing(Column(name), one)
@@ -221,9 +228,9 @@ def _with_nest(
     looks = free(plan) & outer
     if not looks and not values_outer:
         inner = outer_join(join_keys(Nest(plan, (), fields)), fresh)
-        if isinstance(base, Unit):
+        if isinstance(joined, Unit):
             return inner
-        return Join(base, inner, (), TRUE, "left")
+        return Join(joined, inner, (), TRUE, "left")
     if not values_outer:
         found = split(plan, outer, mixed=False)
         if found is not None and found[1]:
@@ -231,9 +238,8 @@ def _with_nest(
             named = [(fresh("key"), b) for _, b in keys]
             nest = Nest(inner, tuple(named), fields)
             pairs = tuple((a, Column(name)) for (a, _), (name, _) in zip(keys, named, strict=True))
-            return Join(
-                base, outer_join(join_keys(nest), fresh), pairs, conjunction(*outside), "left"
-            )
+            right = outer_join(join_keys(nest), fresh)
+            return Join(joined, right, pairs, conjunction(*outside), "left")
     # for all tuples at once
     if sum(1 for _ in walk_plan(base)) + sum(1 for _ in walk_plan(plan)) > MOST:
         raise PlanTooLarge
@@ -246,7 +252,7 @@ def _with_nest(
     }
     pairs = tuple((one, Column(name)) for name, one in named if one not in unsure)
     same = (call("<=>", one, Column(name)) for name, one in named if one in unsure)
-    return Join(base, outer_join(join_keys(nest), fresh), pairs, conjunction(*same), "left")
+    return Join(joined, outer_join(join_keys(nest), fresh), pairs, conjunction(*same), "left")
 
 
 def _or_nothing(column: Scalar, nested: Nested) -> Scalar:

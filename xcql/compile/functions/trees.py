@@ -1,0 +1,92 @@
+"""Where nodes stand in their trees."""
+
+from __future__ import annotations
+
+from xcql.algebra.operators import Unit
+from xcql.algebra.scalars import Constant, Scalar, call, disjunction
+from xcql.compile.access import element_text
+from xcql.compile.calls import CallSite, function
+from xcql.compile.document_order import in_document_order, is_sorted, root_of
+from xcql.compile.expressions import boolean
+from xcql.compile.functions.sequences import context
+from xcql.compile.items import Attribute, Item, StreamDocument, StreamElement, Text
+from xcql.compile.paths import axis_from
+from xcql.compile.result import NotNative
+from xcql.compile.values import (
+    EMPTY,
+    Leaf,
+    Single,
+    Value,
+    at_most_one,
+    each,
+    exists,
+    guarded,
+    leaves,
+    single_scalar,
+)
+from xcql.syntax.path import Wildcard
+
+
+@function("root", 0, 1)
+def _root(site: CallSite) -> Value:
+    value = site.arguments[0] if site.arguments else context(site)
+    if value == EMPTY:
+        return EMPTY
+    if not at_most_one(value):
+        raise NotNative("the root of nodes that may be several", site.span)
+    roots = {root_of(leaf.item, site.span) for leaf in leaves(value)}
+    if len(roots) != 1:
+        raise NotNative("the roots of several trees", site.span)
+    (root,) = roots
+    if isinstance(root, StreamDocument):
+        return guarded(exists(value), Single(root))
+    return value
+
+
+@function("has-children", 0, 1)
+def _has_children(site: CallSite) -> Value:
+    value = site.arguments[0] if site.arguments else context(site)
+    if not at_most_one(value):
+        raise NotNative("children of nodes that may be several", site.span)
+
+    def read(item: Item) -> Scalar:
+        match item:
+            case Attribute() | Text():
+                return Constant(False)
+            case StreamElement(shape=shape):
+                if shape.commented:
+                    raise NotNative("children that may be comments", site.span)
+                if shape.has_text and (shape.is_leaf or shape.opaque):
+                    return _has_content(item, site)
+                below = axis_from(
+                    Leaf(Unit(), item), "child", Wildcard(span=site.span), site.scope, site.span
+                )
+                return disjunction(*(exists(each(one.plan, Single(one.item))) for one in below))
+        raise NotNative("the children of such an item", site.span)
+
+    found = single_scalar(value, read)
+    return boolean(call("is_true", found))
+
+
+def _has_content(node: StreamElement, site: CallSite) -> Scalar:
+    """Whether an element with text has any; one with mixed content may have only elements."""
+    if not node.shape.is_leaf:
+        raise NotNative("children in mixed content", site.span)
+    return call("<>", element_text(node, site.scope), Constant(""))
+
+
+@function("innermost", 1)
+@function("outermost", 1)
+def _nesting(site: CallSite) -> Value:
+    """Where none of the nodes can stand in another, that is all of them."""
+    (value,) = site.arguments
+    if value == EMPTY:
+        return EMPTY
+    tags: dict[str, set[str]] = {}
+    for leaf in leaves(value):
+        if not isinstance(leaf.item, StreamElement):
+            raise NotNative("nodes of such kinds inside each other", site.span)
+        tags.setdefault(leaf.item.stream, set()).update(leaf.item.tags)
+    if any(site.compilation.graphs[stream].nest(several) for stream, several in tags.items()):
+        raise NotNative("nodes that stand inside each other", site.span)
+    return value if is_sorted(value) else in_document_order(value, site.scope, site.span)
