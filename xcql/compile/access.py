@@ -222,8 +222,6 @@ def _uses_namespaces(node: StreamElement, scope: Scope) -> bool:
 
 
 def _element_xml(node: StreamElement, scope: Scope) -> Scalar:
-    if not node.is_filler and _uses_namespaces(node, scope):
-        raise NotNative("an element whose namespaces are declared further up")
     if not has_holes(node, scope):
         text = inner_xml(node, scope)
         return _start_completed(node, text, scope)
@@ -244,9 +242,20 @@ def _start_completed(node: StreamElement, text: Scalar, scope: Scope) -> Scalar:
             call("coalesce", call("time_text", begin), Constant("start")),
             call("coalesce", call("time_text", end), Constant("now")),
         )
-    if node.is_filler:
-        return call("with_namespaces", text, node.column("namespaces"))
-    return call("with_namespaces", text, node.column("namespaces"))
+    return call("with_namespaces", text, _namespaces_around(node, text, scope))
+
+
+def _namespaces_around(node: StreamElement, text: Scalar, scope: Scope) -> Scalar:
+    """The declarations that an element needs to stand anywhere else, as text."""
+    around = node.column("namespaces")
+    if node.is_filler or not _uses_namespaces(node, scope):
+        return around
+    starts: list[Scalar] = []
+    above = node.above
+    while isinstance(above, StreamElement):
+        starts.insert(0, span_of(above, scope)[0])
+        above = None if above.is_filler else above.above
+    return Call("namespaces_inside", (node.column("raw"), around, text, *starts))
 
 
 def _with_holes_filled(node: StreamElement, scope: Scope) -> Scalar:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from xcql.algebra.operators import Select, columns
 from xcql.algebra.scalars import (
     FALSE,
@@ -42,7 +44,9 @@ from xcql.compile.values import (
     apart,
     at_most_one,
     condition_of,
+    count,
     exists,
+    gather,
     guarded,
     is_optional,
     leaves,
@@ -52,6 +56,13 @@ from xcql.compile.values import (
 from xcql.source import Span
 from xcql.syntax.operators import Comparison
 
+# types whose values are never compared with those of another class
+_CLASSES = (
+    dict.fromkeys(NUMBERS, "number")
+    | dict.fromkeys(STRINGS, "text")
+    | {one: one for one in (*INSTANTS, "xs:boolean", "xs:time")}
+    | dict.fromkeys(("xs:duration", "xs:dayTimeDuration", "xs:yearMonthDuration"), "duration")
+)
 _GENERAL = {"=": "=", "!=": "<>", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
 _VALUE = {"eq": "=", "ne": "<>", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
 
@@ -213,6 +224,13 @@ def compared(sign: str, a: Atomic, b: Atomic, scope: Scope, span: Span) -> Scala
         if sign == "<>":
             return Call("or", (plain, nan))
         return Call("and", (plain, call("not", nan)))
+    classes = [_CLASSES.get(one.type) for one in (a, b)]
+    if None not in classes and classes[0] != classes[1]:
+        found = [call("is_not_null", one.scalar) for one in (a, b)]
+        wrong = scope.compilation.error(
+            "XPTY0004", f"{a.type} cannot be compared with {b.type}", span
+        )
+        return case((conjunction(*found), wrong))
     same = a.type == b.type or (a.type in STRINGS and b.type in STRINGS)
     if not same or a.type not in STRINGS | INSTANTS | {
         "xs:boolean",
@@ -257,21 +275,18 @@ def truth(value: Value, scope: Scope, span: Span) -> Scalar:
     def read(item: Item) -> Scalar:
         return item_truth(item, span)
 
+    return call("is_true", only_one(value, read, scope, span))
+
+
+def only_one(value: Value, read: Callable[[Item], Scalar], scope: Scope, span: Span) -> Scalar:
+    """What is read of the only item; several are neither true nor false."""
     bad = scope.compilation.error(
         "FORG0006",
         "a sequence of {} items is neither true nor false",
         span,
-        call("to_string", _count(value)),
+        call("to_string", count(value)),
     )
-    from xcql.compile.values import gather
-
-    return call("is_true", call("only", gather(value, read), bad))
-
-
-def _count(value: Value) -> Scalar:
-    from xcql.compile.values import count
-
-    return count(value)
+    return call("only", gather(value, read), bad)
 
 
 def item_truth(item: Item, span: Span) -> Scalar:

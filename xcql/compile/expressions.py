@@ -8,6 +8,7 @@ from decimal import Decimal
 from xcql.algebra.operators import Unit, Unnest, columns
 from xcql.algebra.scalars import (
     FALSE,
+    TRUE,
     Call,
     Column,
     Constant,
@@ -61,6 +62,7 @@ from xcql.source import Span
 from xcql.syntax.construct import Enclosed, StringConstructor
 from xcql.syntax.construct import Text as FixedText
 from xcql.syntax.control import If, Ordered, Quantified, Switch, Typeswitch
+from xcql.syntax.emitter import emit
 from xcql.syntax.flwor import For
 from xcql.syntax.literals import (
     DecimalLiteral,
@@ -207,9 +209,10 @@ def _instance(expr: InstanceOf, scope: Scope) -> Value:
 def _treat(expr: TreatAs, scope: Scope) -> Value:
     operand = value_of(expr.operand, scope)
     fits = is_instance(operand, expr.type, scope, expr.span)
-    if fits != Constant(True):
-        raise NotNative("a treat that may fail", expr.span)
-    return operand
+    wrong = scope.compilation.error(
+        "XPDY0050", f"the value is not {emit(expr.type)}, as it is treated", expr.span
+    )
+    return guarded(fits if fits == TRUE else case((fits, TRUE), otherwise=wrong), operand)
 
 
 def is_instance(value: Value, type_: SequenceType, scope: Scope, span: Span) -> Scalar:

@@ -9,7 +9,7 @@ from xcql.algebra.operators import Number, Plan, Select, Unit, columns
 from xcql.algebra.scalars import Column, Constant, Scalar, call
 from xcql.compile.access import atomized
 from xcql.compile.casts import NUMBERS
-from xcql.compile.comparisons import compared, truth
+from xcql.compile.comparisons import compared, only_one, truth
 from xcql.compile.document_order import is_sorted
 from xcql.compile.items import Atomic
 from xcql.compile.result import NotNative
@@ -174,7 +174,7 @@ def _position_test(value: Value, position: Scalar, scope: Scope, predicate: Expr
     kinds = {leaf.item.type if isinstance(leaf.item, Atomic) else "node" for leaf in found}
     if not kinds & NUMBERS:
         return None
-    if not kinds <= NUMBERS or not at_most_one(value):
+    if not kinds <= NUMBERS:
         raise NotNative("a predicate that may be a number", predicate.span)
 
     def read(item) -> Scalar:  # type: ignore[no-untyped-def]
@@ -182,7 +182,9 @@ def _position_test(value: Value, position: Scalar, scope: Scope, predicate: Expr
             "=", Atomic(position, "xs:integer"), atomized(item, scope), scope, predicate.span
         )
 
-    return call("is_true", single_scalar(value, read))
+    if at_most_one(value):
+        return call("is_true", single_scalar(value, read))
+    return call("is_true", only_one(value, read, scope, predicate.span))
 
 
 @compiles(Filter)

@@ -29,6 +29,7 @@ from xcql.compile.access import (
 )
 from xcql.compile.casts import (
     INSTANTS,
+    INTEGERS,
     NUMBERS,
     STRINGS,
     cast,
@@ -286,9 +287,13 @@ def _version(expr: Expr, scope: Scope) -> Scalar:
         return NULL
     if item.type == "xs:untypedAtomic":
         item = cast(item, "xs:integer", scope, expr.span)
-    if item.type != "xs:integer":
+    if item.type in INTEGERS:
+        return item.scalar
+    if item.type in NUMBERS:
         raise NotNative(f"{item.type} as the number of a version", expr.span)
-    return item.scalar
+    return scope.compilation.error(
+        "XPTY0004", f"a version has a whole number, not {item.type}", expr.span
+    )
 
 
 def lifespan_bound(value: Value, which: int, scope: Scope, span: Span) -> Value:

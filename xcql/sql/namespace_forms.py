@@ -1,0 +1,62 @@
+"""The namespaces in force at an element inside of a filler, read off the start tags around it."""
+
+from __future__ import annotations
+
+from xcql.sql.dialect import _VALUE, Sql, form, let, text_literal
+from xcql.sql.templates import said
+
+_START_TAG = rf"^<(?:{_VALUE}|[^>\"'])*>"
+_ATTRIBUTE = rf"\s[^\s=]+\s*=\s*{_VALUE}"
+_DECLARED = r"^\s(xmlns(?::[^\s=]+)?)\s*="
+
+
+def _declarations(start_tag: Sql) -> Sql:
+    """The attributes of a start tag that declare namespaces, as they are written."""
+    return said(
+        "filter(regexp_extract_all(tag, attribute, 0), one -> regexp_like(one, declared))",
+        tag=start_tag,
+        attribute=text_literal(_ATTRIBUTE),
+        declared=text_literal(_DECLARED),
+    )
+
+
+@form
+def namespaces_inside(raw: Sql, around: Sql, own: Sql, *starts: Sql) -> Sql:
+    """What an element in a filler lacks: declarations around it, the nearest of each prefix.
+
+    `around` are those around the filler, `own` is the text of the element, `starts` are where the
+    elements begin that it stands in, from the outermost.
+    """
+    found = [
+        said(
+            "regexp_extract_all(tag, attribute, 0)", tag=around, attribute=text_literal(_ATTRIBUTE)
+        )
+    ]
+    for start in starts:
+        rest = said("CAST(substring(raw, start + 1) AS STRING)", raw=raw, start=start)
+        found.append(_declarations(_start_tag(rest)))
+    every = said(f"concat({', '.join(f'tag{n}' for n, _ in enumerate(found))})", **_named(found))
+    nearest = said(
+        """array_join(filter(every, (one, place) ->
+            NOT exists(slice(every, place + 2, size(every)),
+              nearer -> regexp_extract(nearer, declared, 1) = regexp_extract(one, declared, 1))
+            AND NOT exists(here,
+              mine -> regexp_extract(mine, declared, 1) = regexp_extract(one, declared, 1))),
+            '')""",
+        declared=text_literal(_DECLARED),
+    )
+    inside = let(every, "every", let(_declarations(_start_tag(own)), "here", nearest))
+    return said(
+        "CASE WHEN contains(CAST(raw AS STRING), 'xmlns') THEN inside ELSE around END",
+        raw=raw,
+        inside=inside,
+        around=around,
+    )
+
+
+def _start_tag(text: Sql) -> Sql:
+    return said("regexp_extract(text, tag, 0)", text=text, tag=text_literal(_START_TAG))
+
+
+def _named(parts: list[Sql]) -> dict[str, Sql]:
+    return {f"tag{number}": part for number, part in enumerate(parts)}
