@@ -25,7 +25,8 @@ from xcql.syntax.functions import (
     NamedFunctionRef,
     Parameter,
 )
-from xcql.syntax.node import Expr, Name, walk
+from xcql.syntax.literals import VariableRef
+from xcql.syntax.node import Expr, Name
 from xcql.syntax.prolog import FunctionDecl
 from xcql.syntax.types import AtomicType, SequenceType
 
@@ -88,7 +89,7 @@ def library() -> dict[tuple[str, str, int], NativeFunction]:
 def _call(expr: FunctionCall, scope: Scope) -> Value:
     uri, local = scope.names.function_name(expr.name)
     if any(isinstance(one, ArgumentPlaceholder) for one in expr.arguments):
-        raise NotNative("a partial application", expr.span)
+        return _partly_applied(expr, scope)
     own = scope.compilation.functions.get((uri or "", local, len(expr.arguments)))
     if own is not None:
         return inlined(own, expr, scope)
@@ -224,8 +225,6 @@ def _reference(expr: NamedFunctionRef, scope: Scope) -> Value:
     parameters = tuple(
         Parameter(Name(name, span=expr.span), None, span=expr.span) for name in names
     )
-    from xcql.syntax.literals import VariableRef
-
     body = FunctionCall(
         expr.name,
         tuple(VariableRef(Name(name, span=expr.span), span=expr.span) for name in names),
@@ -234,8 +233,28 @@ def _reference(expr: NamedFunctionRef, scope: Scope) -> Value:
     return Single(Function(InlineFunction((), parameters, None, body, span=expr.span), scope))
 
 
+def _partly_applied(expr: FunctionCall | DynamicCall, scope: Scope) -> Value:
+    """`f(?, 1)`: a function of what is left open; the rest is evaluated here."""
+    parameters: list[Parameter] = []
+    arguments: list[Expr] = []
+    for argument in expr.arguments:
+        # no query can name such a variable
+        name = Name(f"#{scope.compilation.number()}", span=argument.span)
+        arguments.append(VariableRef(name, span=argument.span))
+        if isinstance(argument, ArgumentPlaceholder):
+            parameters.append(Parameter(name, None, span=argument.span))
+        else:
+            scope = scope.bind(name, value_of(argument, scope))
+    body = replace(expr, arguments=tuple(arguments))
+    return Single(
+        Function(InlineFunction((), tuple(parameters), None, body, span=expr.span), scope)
+    )
+
+
 @compiles(DynamicCall)
 def _dynamic_call(expr: DynamicCall, scope: Scope) -> Value:
+    if any(isinstance(one, ArgumentPlaceholder) for one in expr.arguments):
+        return _partly_applied(expr, scope)
     function_ = value_of(expr.function, scope)
     arguments = [value_of(one, scope) for one in expr.arguments]
     return applied(function_, arguments, scope, expr.span)
@@ -254,8 +273,6 @@ def applied(function_: Value, arguments: Sequence[Value], scope: Scope, span: Sp
     code, written = function_.item.code, function_.item.scope
     if len(code.parameters) != len(arguments):
         raise NotNative("a call with another number of arguments", span)
-    if any(isinstance(node, ArgumentPlaceholder) for node in walk(code.body)):
-        raise NotNative("a partial application", span)
     inside = replace(written, taken=written.taken | scope.taken, context=None)
     inside = bind_parameters(inside, code.parameters, arguments, scope, span)
     value = value_of(code.body, inside)

@@ -2,10 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from xcql.algebra.operators import Unit
-from xcql.algebra.scalars import Call, Constant, Nested, Scalar, call, case
+from xcql.algebra.scalars import (
+    FALSE,
+    TRUE,
+    Call,
+    Constant,
+    Nested,
+    Scalar,
+    call,
+    case,
+    conjunction,
+    disjunction,
+    negation,
+)
 from xcql.compile.access import atomized, is_node, serialised, string_value
 from xcql.compile.casts import STRINGS, one_atomic, to_string
 from xcql.compile.items import (
@@ -31,6 +44,7 @@ from xcql.compile.values import (
     Single,
     Value,
     at_most_one,
+    concat,
     condition_of,
     exists,
     gather,
@@ -108,6 +122,7 @@ def _element(
     """An element; attributes at the beginning of its content become its own."""
     kept: list[Value] = []
     for value in content:
+        value = _without_document(value, span)
         found = leaves(value)
         if not any(isinstance(leaf.item, Attribute) for leaf in found):
             kept.append(value)
@@ -141,6 +156,28 @@ def _element(
     if any(one.startswith("Q{") for one in names):
         raise NotNative("an attribute with a namespace", span)
     return Element(name, tuple(attributes), tuple(kept))
+
+
+@compiles(syntax.ComputedDocument)
+def _computed_document(expr: syntax.ComputedDocument, scope: Scope) -> Value:
+    content = value_of(expr.content, scope)
+    if any(isinstance(leaf.item, Attribute) for leaf in leaves(content)):
+        raise NotNative("attributes in a document", expr.span)
+    return Single(Element("", (), (_without_document(content, expr.span),), is_document=True))
+
+
+def _without_document(value: Value, span: Span) -> Value:
+    """The content of a document instead of the document itself."""
+    documents = [
+        leaf.item
+        for leaf in leaves(value)
+        if isinstance(leaf.item, Element) and leaf.item.is_document
+    ]
+    if not documents:
+        return value
+    if value != Single(documents[0]):
+        raise NotNative("documents among other content", span)
+    return concat(documents[0].content)
 
 
 @compiles(syntax.ComputedAttribute)
@@ -200,6 +237,8 @@ def joined_text(value: Value, scope: Scope) -> Scalar:
 
 
 def constructed_xml(element: Element, scope: Scope) -> Scalar:
+    if element.is_document:
+        return _flat_concat([content_xml(value, scope) for value in element.content])
     start: list[Scalar] = [Constant(f"<{element.name}")]
     for attribute in element.attributes:
         text = call("escape_attribute", attribute.scalar)
@@ -313,14 +352,7 @@ def _mixed_xml(value: Value, scope: Scope) -> Scalar:
                 otherwise=Constant(""),
             )
         case Concat(values=several):
-            before = False
-            for one in several:
-                items = [leaf.item for leaf in leaves(one)]
-                here = any(isinstance(item, Atomic | Dynamic) for item in items)
-                if here and before:
-                    raise NotNative("atomic values beside each other, among nodes")
-                before = here or (before and not isinstance(one, Single))
-            return _flat_concat([content_xml(one, scope) for one in several])
+            return _flat_concat(_apart_by_blanks(several, scope))
         case Each(plan=plan, value=inner):
             if is_optional(plan):
                 condition, known = condition_of(plan)
@@ -331,6 +363,34 @@ def _mixed_xml(value: Value, scope: Scope) -> Scalar:
                 return call("dynamic_content", pairs)
             raise NotNative("nodes and atomic values in one sequence")
     raise NotNative("nodes and atomic values in one sequence")
+
+
+def _apart_by_blanks(several: Sequence[Value], scope: Scope) -> list[Scalar]:
+    """The texts of values that follow each other: a blank is where two atomic ones meet."""
+    texts: list[Scalar] = []
+    # whether the last item before is atomic
+    after_atomic: Scalar = FALSE
+    for value in several:
+        if value == EMPTY:
+            continue
+        here = exists(value)
+        kinds = {_is_atomic(leaf.item) for leaf in leaves(value)}
+        if kinds == {True}:
+            blank = case((conjunction(after_atomic, here), Constant(" ")), otherwise=Constant(""))
+            if after_atomic != FALSE:
+                texts.append(Constant(" ") if after_atomic == here == TRUE else blank)
+            after_atomic = disjunction(after_atomic, here)
+        elif kinds == {False}:
+            after_atomic = conjunction(after_atomic, negation(here))
+        elif after_atomic != FALSE or value is not several[-1]:
+            raise NotNative("nodes and atomic values in one sequence")
+        texts.append(content_xml(value, scope))
+    return texts
+
+
+def _is_atomic(item: Item) -> bool | None:
+    """None where it is known only when the query runs."""
+    return None if isinstance(item, Dynamic) else isinstance(item, Atomic)
 
 
 def constructed_string(element: Element, scope: Scope) -> Scalar:
@@ -380,6 +440,8 @@ def _there(leaf: Leaf, scalar: Scalar):  # type: ignore[no-untyped-def]
 
 
 def _passes(element: Element, test: Node, scope: Scope) -> bool:
+    if element.is_document:
+        return is_any_node(test)
     match test:
         case NameTest(name=name) | ElementTest(name=Name() as name):
             uri, local = scope.names.element_name(name)

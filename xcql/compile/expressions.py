@@ -279,7 +279,9 @@ def _matches(item: Item, test: Node, scope: Scope, span: Span) -> bool:
         case TextTest():
             return isinstance(item, Text)
         case DocumentTest(content=None):
-            return isinstance(item, StreamDocument)
+            return isinstance(item, StreamDocument) or (
+                isinstance(item, Element) and item.is_document
+            )
         case ElementTest(name=name, type=None):
             if isinstance(item, StreamElement):
                 if name is None:
@@ -291,7 +293,7 @@ def _matches(item: Item, test: Node, scope: Scope, span: Span) -> bool:
                 if len(fits) > 1:
                     raise NotNative("a type that only some of these tags have", span)
                 return fits.pop()
-            if isinstance(item, Element):
+            if isinstance(item, Element) and not item.is_document:
                 if name is None:
                     return True
                 uri, local = scope.names.element_name(name)

@@ -215,6 +215,8 @@ def _pair(item: Item, scope: Scope) -> Scalar:
             return scalar
         case Atomic(type=type_):
             return _struct(type_, to_string(item))
+        case Element(is_document=True):
+            raise NotNative("a document that was constructed")
         case StreamElement() | Element():
             return _struct("element", serialised(item, scope))
         case Attribute():

@@ -190,13 +190,12 @@ class Inner(Item):
 
 @dataclass(frozen=True, slots=True)
 class Element(Item):
-    """An element that the query constructs; attributes have expanded names."""
+    """An element or document that the query constructs; attributes have expanded names."""
 
     name: str
     attributes: tuple[Attribute, ...]
     content: tuple[Value, ...]
     namespaces: tuple[tuple[str, str], ...] = ()
-    # where the content is text that a path may ask for
     is_document: bool = False
 
 

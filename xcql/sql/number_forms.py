@@ -416,3 +416,15 @@ def filled_up(value: Sql, digits: Sql) -> Sql:
         f"ELSE lpad(CAST(x AS STRING), {_number(digits)}, '0') END",
         x=value,
     )
+
+
+@form
+def padded_integer(value: Sql, least: Sql) -> Sql:
+    """An integer with zeros in front, so that it has so many digits at least."""
+    return said(
+        """concat(CASE WHEN x < 0 THEN '-' ELSE '' END,
+        repeat('0', n - length(replace(CAST(x AS STRING), '-', ''))),
+        replace(CAST(x AS STRING), '-', ''))""",
+        x=value,
+        n=least,
+    )

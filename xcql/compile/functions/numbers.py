@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 from xcql.algebra.scalars import Constant, Scalar, call, case
 from xcql.compile.calls import CallSite, function
-from xcql.compile.casts import NUMBERS, STRINGS, cast, castable, number, one_atomic
+from xcql.compile.casts import INTEGERS, NUMBERS, STRINGS, cast, castable, number, one_atomic
 from xcql.compile.functions.sequences import context
 from xcql.compile.items import Atomic
 from xcql.compile.result import NotNative
@@ -106,3 +107,24 @@ def _digits(site: CallSite) -> int:
     if not -17 <= digits <= 15:
         raise NotNative("so many digits", site.span)
     return digits
+
+
+@function("format-integer", 2)
+def _format_integer(site: CallSite) -> Value:
+    """With a picture of digits alone: as many of them at least."""
+    number_, picture = (one_atomic(one, site.scope, site.span) for one in site.arguments)
+    if number_ is None:
+        return Single(Atomic(Constant(""), "xs:string"))
+    wanted = picture.scalar if picture is not None else None
+    if not isinstance(wanted, Constant) or not _DIGITS.fullmatch(str(wanted.value)):
+        raise NotNative("such a picture of a number", site.span)
+    if number_.type == "xs:untypedAtomic":
+        number_ = cast(number_, "xs:integer", site.scope, site.span)
+    if number_.type not in INTEGERS:
+        raise NotNative(f"{number_.type} as an integer", site.span)
+    least = len(str(wanted.value).lstrip("#"))
+    scalar = call("padded_integer", number_.scalar, Constant(least))
+    return Single(Atomic(call("coalesce", scalar, Constant("")), "xs:string"))
+
+
+_DIGITS = re.compile(r"#*(0+1?|1)")
