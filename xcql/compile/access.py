@@ -26,6 +26,7 @@ from xcql.compile.items import (
     Attribute,
     Dynamic,
     Element,
+    Failure,
     Inner,
     Item,
     Markup,
@@ -194,6 +195,8 @@ def serialised(item: Item, scope: Scope) -> Scalar:
             return text
         case Dynamic(scalar=scalar):
             return call("dynamic_text", scalar)
+        case Failure(scalar=scalar):
+            return scalar
         case Inner():
             raise NotNative("elements inside of mixed content as XML")
     raise NotNative("a function as XML")

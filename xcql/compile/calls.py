@@ -61,6 +61,7 @@ _TOPICS = (
     "times",
     "nodes",
     "trees",
+    "errors",
 )
 
 

@@ -220,6 +220,13 @@ class Dynamic(Item):
 
 
 @dataclass(frozen=True, slots=True)
+class Failure(Item):
+    """What stands where there can be no item: whoever asks for it fails."""
+
+    scalar: Scalar
+
+
+@dataclass(frozen=True, slots=True)
 class Function(Item):
     """A function written in place, with the scope it was written in."""
 

@@ -44,7 +44,7 @@ from xcql.algebra.scalars import (
     disjunction,
     field,
 )
-from xcql.compile.items import Item
+from xcql.compile.items import Failure, Item
 from xcql.compile.result import NotNative
 
 
@@ -128,6 +128,11 @@ def conditional(condition: Scalar, then: Value, otherwise: Value) -> Value:
     if otherwise == EMPTY:
         return guarded(condition, then)
     negated = call("not", condition)
+    for value, other, holds in ((then, otherwise, negated), (otherwise, then, condition)):
+        if isinstance(value, Single) and isinstance(value.item, Failure):
+            # `is_true`, as what fails has no type
+            sound = call("is_true", case((holds, TRUE), otherwise=value.item.scalar))
+            return guarded(sound, other)
     if then == EMPTY:
         return guarded(negated, otherwise)
     return Concat((guarded(condition, then), guarded(negated, otherwise)), exclusive=True)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from xcql.algebra.scalars import Constant, Scalar, call
+from xcql.compile.access import is_node, serialised
 from xcql.compile.calls import CallSite, function
+from xcql.compile.constructed import node_xml
 from xcql.compile.functions.sequences import context
 from xcql.compile.items import Atomic, Attribute, Element, Item, StreamElement
 from xcql.compile.result import NotNative
-from xcql.compile.values import EMPTY, Single, Value, at_most_one, single_scalar
+from xcql.compile.values import EMPTY, Single, Value, at_most_one, leaves, single_scalar
 
 
 def _name(site: CallSite, item: Item) -> Scalar:
@@ -40,3 +42,19 @@ def _names(site: CallSite) -> Value:
     if not isinstance(value, Single):
         scalar = call("coalesce", scalar, Constant(""))
     return Single(Atomic(scalar, "xs:string"))
+
+
+@function("serialize", 1)
+def _serialize(site: CallSite) -> Value:
+    value = site.arguments[0]
+    if value == EMPTY:
+        return Single(Atomic(Constant(""), "xs:string"))
+    items = [leaf.item for leaf in leaves(value)]
+    if any(isinstance(item, Attribute) for item in items):
+        raise NotNative("an attribute as XML", site.span)
+    if all(map(is_node, items)):
+        return Single(Atomic(node_xml(value, site.scope), "xs:string"))
+    if not at_most_one(value):
+        raise NotNative("the text of such a sequence", site.span)
+    text = single_scalar(value, lambda item: serialised(item, site.scope))
+    return Single(Atomic(call("coalesce", text, Constant("")), "xs:string"))

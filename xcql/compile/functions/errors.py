@@ -1,0 +1,42 @@
+"""fn:error: a query that gives up by itself."""
+
+from __future__ import annotations
+
+from xcql.compile.calls import XS, CallSite, function
+from xcql.compile.functions.strings import text
+from xcql.compile.items import Failure
+from xcql.compile.result import NotNative
+from xcql.compile.values import Single, Value
+from xcql.syntax.functions import FunctionCall
+from xcql.syntax.literals import StringLiteral
+
+_MESSAGE = "the query raised an error"
+_OF_XQUERY = "http://www.w3.org/2005/xqt-errors"
+
+
+@function("error", 0)
+def _error(site: CallSite) -> Value:
+    return Single(Failure(site.compilation.error("FOER0000", _MESSAGE, site.span)))
+
+
+@function("error", 1)
+def _error_with_code(site: CallSite) -> Value:
+    return Single(Failure(site.compilation.error(_code(site), _MESSAGE, site.span)))
+
+
+@function("error", 2)
+def _error_with_message(site: CallSite) -> Value:
+    found = text(site, 1)
+    return Single(Failure(site.compilation.error(_code(site), "{}", site.span, found)))
+
+
+def _code(site: CallSite) -> str:
+    """The code as it is shown, of a name that is written in place: `xs:QName("my:code")`."""
+    match site.expressions[0]:
+        case FunctionCall(name=name, arguments=(StringLiteral(value=written),)):
+            if site.scope.names.function_name(name) == (XS, "QName"):
+                prefix, _, local = written.rpartition(":")
+                uri = site.scope.names.prefixes.get(prefix) if prefix else ""
+                if uri is not None:
+                    return local if uri in (_OF_XQUERY, "") else f"Q{{{uri}}}{local}"
+    raise NotNative("the code of an error that is computed", site.span)
