@@ -145,6 +145,9 @@ def _cause(text: str) -> str:
         lines = _RAISED_IN_PYTHON.findall(text)[-1:]
     else:
         lines = [line.strip() for line in text.splitlines() if line.strip()]
+        if lines and lines[0].startswith("An error occurred while calling"):
+            # the bridge to Java tells only of itself; the last cause is the first
+            lines = [line for line in lines if line.startswith("Caused by: ")][-1:] or lines[1:]
     return _CONDITION.sub("", lines[0] if lines else "no reason given")[:_MAX_TEXT]
 
 

@@ -104,6 +104,11 @@ def _call(expr: FunctionCall, scope: Scope) -> Value:
     if uri == LOCAL:
         uri = FUNCTIONS
     native = library().get((uri or "", local, len(expr.arguments)))
+    returns = scope.compilation.externals.functions.get(local)
+    if native is None and uri == FUNCTIONS and returns is not None:
+        from xcql.compile.externals import external_call
+
+        return external_call(expr, returns, scope)
     if native is None:
         raise NotNative(f"the function {local}#{len(expr.arguments)} has no native form", expr.span)
     arguments = tuple(value_of(argument, scope) for argument in expr.arguments)

@@ -39,7 +39,7 @@ INTEGERS = frozenset(
 )
 NUMBERS = INTEGERS | {"xs:decimal", "xs:double", "xs:float"}
 INSTANTS = frozenset({"xs:dateTime", "xs:date"})
-_SUPPORTED = STRINGS | {
+SUPPORTED = STRINGS | {
     "xs:integer",
     "xs:decimal",
     "xs:double",
@@ -85,7 +85,7 @@ def cast(item: Atomic, target: str, scope: Scope, span: Span) -> Atomic:
         return item
     if target in ("xs:string", "xs:untypedAtomic"):
         return Atomic(to_string(item), target)
-    if target not in _SUPPORTED or item.type not in _SUPPORTED:
+    if target not in SUPPORTED or item.type not in SUPPORTED:
         raise NotNative(f"a cast from {item.type} to {target}", span)
     if item.type in STRINGS:
         return _parsed(item, target, scope, span)
@@ -258,7 +258,7 @@ def castable(item: Atomic, target: str, span: Span) -> Scalar:
     """Whether a value that is there can be cast."""
     if item.type == target or target in ("xs:string", "xs:untypedAtomic"):
         return Constant(True)
-    if item.type in STRINGS and target in _SUPPORTED:
+    if item.type in STRINGS and target in SUPPORTED:
         name = target.removeprefix("xs:")
         return call(f"is_{name}_text", item.scalar)
     if item.type in NUMBERS and target in NUMBERS:

@@ -1,15 +1,23 @@
-"""Python values of external variables, as items."""
+"""What comes from Python: values of external variables, and calls of registered functions."""
 
 from __future__ import annotations
 
 from datetime import date, datetime
 from decimal import Decimal
 
-from xcql.algebra.scalars import Constant
-from xcql.compile.items import Atomic
+from xcql.algebra.operators import Unit, Unnest
+from xcql.algebra.scalars import Column, Constant, call, field
+from xcql.compile.access import data
+from xcql.compile.casts import SUPPORTED, cast
+from xcql.compile.isolation import by_evaluator, module_of
+from xcql.compile.items import Atomic, Dynamic
 from xcql.compile.result import NotNative
-from xcql.compile.values import EMPTY, Single, Value, concat
+from xcql.compile.scope import Scope, value_of
+from xcql.compile.values import EMPTY, Each, Single, Value, concat, guarded
 from xcql.source import Span
+from xcql.syntax.functions import FunctionCall
+from xcql.syntax.literals import VariableRef
+from xcql.syntax.node import Name
 
 
 def external_value(value: object, span: Span) -> Value:
@@ -32,3 +40,25 @@ def external_value(value: object, span: Span) -> Value:
         case datetime() | date():
             raise NotNative("a time as a variable", span)
     raise NotNative(f"a variable with a value of type {type(value).__name__}", span)
+
+
+def external_call(expr: FunctionCall, returns: str, scope: Scope) -> Value:
+    """A call of a registered function: its arguments are computed natively, it is called by rows.
+
+    Such functions get atomic values. What they give is known by the type that was declared.
+    """
+    given = {
+        f"argument{number}": data(value_of(one, scope), scope)
+        for number, one in enumerate(expr.arguments, 1)
+    }
+    names = tuple(VariableRef(Name(name, span=expr.span), span=expr.span) for name in given)
+    module = module_of(FunctionCall(expr.name, names, span=expr.span), given, scope)
+    reason = f"{expr.name} is a Python function"
+    array = by_evaluator(module, given, scope, NotNative(reason, expr.span))
+    if returns.removesuffix("?") in SUPPORTED:
+        text = Atomic(field(call("first_of", array), "value"), "xs:string")
+        value = cast(text, returns.removesuffix("?"), scope, expr.span)
+        found = call("is_not_null", value.scalar) if returns.endswith("?") else Constant(True)
+        return guarded(found, Single(value))
+    item, position = (scope.compilation.fresh(hint) for hint in ("given", "given_at"))
+    return Each(Unnest(Unit(), array, item, position), Single(Dynamic(Column(item), reason)))

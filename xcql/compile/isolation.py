@@ -6,6 +6,7 @@ whether two are the same, cannot be taken out of the query; then what stands aro
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from xcql.algebra.operators import Unit, Unnest
@@ -44,7 +45,7 @@ from xcql.syntax.literals import ContextItem, VariableRef
 from xcql.syntax.node import Expr, Name, walk
 from xcql.syntax.operators import Comparison, SimpleMap
 from xcql.syntax.path import REVERSE_AXES, AxisStep, Lookup, Path, UnaryLookup
-from xcql.syntax.prolog import VariableDecl
+from xcql.syntax.prolog import MainModule, VariableDecl
 from xcql.syntax.temporal import LastVersion
 
 # functions that look further than their arguments
@@ -91,35 +92,47 @@ def evaluated(expr: Expr, scope: Scope, problem: NotNative) -> Value:
         context = VariableRef(Name(_CONTEXT, span=span), span=span)
         body = SimpleMap(context, expr, span=span)
         looked_at[_CONTEXT] = scope.context
-    declared = tuple(
-        VariableDecl((), Name(name, span=span), None, None, external=True, span=span)
-        for name in looked_at
-    )
-    kept = tuple(
-        one for one in compilation.module.declarations if not isinstance(one, VariableDecl)
-    )
-    module = replace(compilation.module, declarations=(*kept, *declared), body=body)
+    module = module_of(body, looked_at, scope)
     known = folded(module, looked_at, scope, span)
     if known is not None:
         return known
     if _gives_functions(expr, scope):
         # which cannot travel between the evaluator and SQL
         raise problem
-    arguments = [_encoded(value, scope, problem) for value in looked_at.values()]
+    array = by_evaluator(module, looked_at, scope, problem)
+    item, position = compilation.fresh("evaluated"), compilation.fresh("evaluated_at")
+    return Each(
+        Unnest(Unit(), array, item, position), Single(Dynamic(Column(item), problem.reason))
+    )
+
+
+def module_of(body: Expr, variables: Iterable[str], scope: Scope) -> MainModule:
+    """The query's module with another body, and with these variables in place of its own."""
+    module = scope.compilation.module
+    declared = tuple(
+        VariableDecl((), Name(name, span=body.span), None, None, external=True, span=body.span)
+        for name in variables
+    )
+    kept = tuple(one for one in module.declarations if not isinstance(one, VariableDecl))
+    return replace(module, declarations=(*kept, *declared), body=body)
+
+
+def by_evaluator(
+    module: MainModule, given: Mapping[str, Value], scope: Scope, problem: NotNative
+) -> Scalar:
+    """What the evaluator answers a module whose variables are these, as an array of items."""
+    compilation = scope.compilation
+    arguments = [_encoded(value, scope, problem) for value in given.values()]
     number = len(compilation.evaluations) + 1
     evaluation = Evaluation(
         f"xcql_evaluate_{number}",
         module,
-        tuple(looked_at),
+        tuple(given),
         problem.reason,
-        problem.span or expr.span,
+        problem.span or module.body.span,
     )
     compilation.evaluations.append(evaluation)
-    item, position = compilation.fresh("evaluated"), compilation.fresh("evaluated_at")
-    array = Call("evaluate", (Constant(evaluation.name), *arguments))
-    return Each(
-        Unnest(Unit(), array, item, position), Single(Dynamic(Column(item), problem.reason))
-    )
+    return Call("evaluate", (Constant(evaluation.name), *arguments))
 
 
 def _gives_functions(expr: Expr, scope: Scope) -> bool:

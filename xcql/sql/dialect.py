@@ -363,6 +363,11 @@ def get(array: Sql, index: Sql) -> Sql:
 
 
 @form
+def first_of(array: Sql) -> Sql:
+    return call("get", array, exp.Var(this="0"))
+
+
+@form
 def only(array: Sql, otherwise: Sql) -> Sql:
     """The only element of an array."""
     body = case_(
