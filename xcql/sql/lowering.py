@@ -41,6 +41,7 @@ from xcql.analysis.graph import TagGraph
 from xcql.sql import dialect, window_forms
 from xcql.sql.dialect import Sql, call, cast, column, four_bytes, identifier, sql
 from xcql.sql.number_forms import DECIMAL
+from xcql.sql.parentheses import fewer_parentheses
 
 # modules that only declare more forms
 _FORMS = (window_forms,)
@@ -214,9 +215,11 @@ class _Lowering:
     def text(self, query: exp.Select) -> str:
         written = []
         for name, one in self.ctes.items():
-            body = one.sql(dialect="spark", pretty=True, normalize_functions=False)
+            body = fewer_parentheses(one).sql(
+                dialect="spark", pretty=True, normalize_functions=False
+            )
             written.append(f"{identifier(name).sql(dialect='spark')} AS (\n{_indented(body)}\n)")
-        main = query.sql(dialect="spark", pretty=True, normalize_functions=False)
+        main = fewer_parentheses(query).sql(dialect="spark", pretty=True, normalize_functions=False)
         text = f"WITH {', '.join(written)}\n{main}" if written else main
         text = text.replace("{", "{{").replace("}", "}}")
         for index, (name, _) in enumerate(self.tables.values()):
