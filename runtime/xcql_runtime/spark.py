@@ -35,6 +35,8 @@ def local_session(cores: int | None = None, settings: dict[str, str] | None = No
         "spark.ui.showConsoleProgress": str(sys.stderr.isatty()).lower(),
         "spark.sql.shuffle.partitions": str(max(2, cores)),
         "spark.sql.session.timeZone": "UTC",
+        # what the parser remembers of long queries has no end otherwise
+        "spark.sql.parser.parserDfaCacheFlushRatio": "10",
         "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={log_settings}",
         "spark.driver.host": "localhost",
         "spark.driver.bindAddress": "127.0.0.1",

@@ -40,8 +40,8 @@ from xcql.algebra.scalars import TRUE, Call, Constant, Scalar, conjuncts, walk_s
 from xcql.analysis.graph import TagGraph
 from xcql.sql import dialect, window_forms
 from xcql.sql.dialect import Sql, call, cast, column, four_bytes, identifier, sql
+from xcql.sql.easy_text import easy_text
 from xcql.sql.number_forms import DECIMAL
-from xcql.sql.parentheses import fewer_parentheses
 
 # modules that only declare more forms
 _FORMS = (window_forms,)
@@ -115,6 +115,10 @@ def _conjunction(conditions: list[Sql]) -> Sql:
     for one in conditions[1:]:
         result = exp.And(this=result, expression=one)
     return result
+
+
+# stands for the parts of the query until its text is put together
+_PARTS = "xcql_parts_"
 
 
 def lowered(
@@ -215,12 +219,17 @@ class _Lowering:
     def text(self, query: exp.Select) -> str:
         written = []
         for name, one in self.ctes.items():
-            body = fewer_parentheses(one).sql(
-                dialect="spark", pretty=True, normalize_functions=False
-            )
+            body = easy_text(one)
             written.append(f"{identifier(name).sql(dialect='spark')} AS (\n{_indented(body)}\n)")
-        main = fewer_parentheses(query).sql(dialect="spark", pretty=True, normalize_functions=False)
-        text = f"WITH {', '.join(written)}\n{main}" if written else main
+        if written:
+            # in parentheses, since text that begins with WITH might also be an INSERT for all that
+            # Spark's parser knows, until it has come to the end of the parts
+            last = query.args["from_"].sql(dialect="spark")
+            inner = _indented(f"WITH {', '.join(written)}\nSELECT * {last}")
+            query.set("from_", exp.From(this=exp.Table(this=identifier(_PARTS))))
+        text = easy_text(query)
+        if written:
+            text = text.replace(_PARTS, f"(\n{inner}\n)")
         text = text.replace("{", "{{").replace("}", "}}")
         for index, (name, _) in enumerate(self.tables.values()):
             text = text.replace(_marker(index), f"{{{name}}}")

@@ -26,7 +26,7 @@ def said(template: str, **parts: exp.Expression) -> exp.Expression:
     """The SQL expression of a text, with parts of a query in place of the names in it.
 
     >>> said("x + 2 * x", x=exp.column("price")).sql("spark")
-    'price + 2 * price'
+    '(price + 2 * price)'
     """
     tree = _parsed(template).copy()
     filled = {
@@ -45,5 +45,13 @@ def said(template: str, **parts: exp.Expression) -> exp.Expression:
 @cache
 def _parsed(template: str) -> exp.Expression:
     tree = sqlglot.parse_one(template, dialect="spark")
+    # CAST as Spark's ANSI mode has it: `sqlglot` takes it to be as lenient as Hive's
+    for cast in reversed(list(tree.find_all(exp.TryCast, bfs=False))):
+        if not cast.args.get("safe"):
+            strict = exp.Cast(this=cast.this, to=cast.to)
+            if cast is tree:
+                tree = strict
+            else:
+                cast.replace(strict)
     assert isinstance(tree, exp.Expression)
     return tree

@@ -1,0 +1,194 @@
+"""SQL text that is easy to read, for people and for Spark's parser.
+
+The forms of the dialect put parentheses around whatever they make, cast by CAST(x AS type), and
+decide by CASE WHEN. Spark's parser has to look far ahead before it knows what each of these is,
+since most of its words may also be names, and it remembers all that it has seen there: text full
+of them takes seconds and hundreds of megabytes. Calls of functions it knows at once.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from sqlglot import exp
+from sqlglot.dialects.spark import Spark
+
+from xcql.sql.dialect import Sql
+
+# how strongly operators hold their operands, the loosest first
+_LEVELS: tuple[tuple[type, ...], ...] = (
+    (exp.Or,),
+    (exp.And,),
+    (exp.Not,),
+    (
+        exp.EQ,
+        exp.NEQ,
+        exp.LT,
+        exp.LTE,
+        exp.GT,
+        exp.GTE,
+        exp.NullSafeEQ,
+        exp.Is,
+        exp.In,
+        exp.Between,
+        exp.Like,
+    ),
+    (exp.Add, exp.Sub),
+    (exp.Mul, exp.Div, exp.IntDiv, exp.Mod),
+    (exp.Neg,),
+    (exp.Dot, exp.Bracket, exp.Cast),
+)
+# around these a chain of equals may go without: (a AND b) AND c
+_CHAINS = (exp.Or, exp.And)
+# these are read from the left: (a - b) - c
+_FROM_LEFT = (exp.Add, exp.Sub, exp.Mul, exp.Dot, exp.Cast)
+# what has its own beginning and end, whatever stands around it
+_CLOSED = (
+    exp.Column,
+    exp.Identifier,
+    exp.Literal,
+    exp.Null,
+    exp.Boolean,
+    exp.Placeholder,
+    exp.Anonymous,
+    exp.Case,
+    exp.TryCast,
+    exp.Paren,
+)
+# where a whole expression stands between signs or words of their own
+_OPEN = (
+    exp.Anonymous,
+    exp.Case,
+    exp.If,
+    exp.TryCast,
+    exp.Paren,
+    exp.Alias,
+    exp.Where,
+    exp.Lambda,
+    exp.Ordered,
+    exp.Select,
+    exp.Group,
+    exp.Join,
+)
+
+
+# casts that have functions of their own
+_CASTS = {
+    "STRING": "string",
+    "DOUBLE": "double",
+    "INT": "int",
+    "BIGINT": "bigint",
+    "BOOLEAN": "boolean",
+    "DATE": "date",
+    "BINARY": "binary",
+}
+# functions that also have a form with words inside, unless their names are quoted
+_WITH_WORDS = frozenset({"substring", "substr", "trim", "position", "extract", "struct"})
+
+
+def easy_text(tree: Sql) -> str:
+    """The text of a tree, which is changed on the way, in a form that is easy to parse.
+
+    >>> import sqlglot
+    >>> print(easy_text(sqlglot.parse_one("SELECT (CAST(a AS DOUBLE)) + (1)")))
+    SELECT
+      double(a) + 1
+    """
+    tree = fewer_parentheses(_plain_calls(_branches(tree)))
+    return str(_writer()(pretty=True, normalize_functions=False, dialect="spark").generate(tree))
+
+
+@cache
+def _writer() -> Any:
+    """Spark's SQL with casts as `x::type`."""
+
+    def cast(self: Any, node: exp.Cast) -> str:
+        return f"{self.sql(node, 'this')}::{self.sql(node, 'to')}"
+
+    known = Spark.Generator.TRANSFORMS
+    return type("Writer", (Spark.Generator,), {"TRANSFORMS": {**known, exp.Cast: cast}})
+
+
+def _branches(tree: Sql) -> Sql:
+    """CASE by the function `if`, from the inside out."""
+    for case in reversed(list(tree.find_all(exp.Case, bfs=False))):
+        assert case.this is None, "a CASE with conditions of its own"
+        result = case.args.get("default") or exp.Null()
+        for branch in reversed(case.args["ifs"]):
+            arguments = [branch.this, branch.args["true"], result]
+            result = exp.Anonymous(this="if", expressions=arguments)
+        if case is tree:
+            return result
+        case.replace(result)
+    return tree
+
+
+def _plain_calls(tree: Sql) -> Sql:
+    for cast in list(tree.find_all(exp.Cast)):
+        name = _CASTS.get(cast.to.sql("spark"))
+        if type(cast) is not exp.Cast:
+            continue
+        if name is not None:
+            cast.replace(exp.Anonymous(this=name, expressions=[cast.this]))
+        else:
+            cast.set("this", exp.Paren(this=cast.this))
+    for part in list(tree.find_all(exp.Substring)):
+        arguments = [part.this, part.args.get("start"), part.args.get("length")]
+        given = [one for one in arguments if one is not None]
+        part.replace(exp.Anonymous(this="`substring`", expressions=given))
+    for function in list(tree.find_all(exp.Anonymous)):
+        if str(function.this).lower() in _WITH_WORDS:
+            function.set("this", f"`{function.this}`")
+    return tree
+
+
+def _level(node: Sql) -> int | None:
+    if isinstance(node, exp.Var):
+        # a number with its sign
+        return _level(exp.Neg()) if str(node.this).startswith("-") else len(_LEVELS)
+    if isinstance(node, _CLOSED) or (isinstance(node, exp.Func) and not _is_operator(node)):
+        return len(_LEVELS)
+    return next((level for level, kinds in enumerate(_LEVELS) if isinstance(node, kinds)), None)
+
+
+def _is_operator(node: Sql) -> bool:
+    return any(isinstance(node, kinds) for kinds in _LEVELS)
+
+
+def fewer_parentheses(tree: Sql) -> Sql:
+    """The tree, changed in place, without parentheses that it can do without.
+
+    >>> import sqlglot
+    >>> fewer_parentheses(sqlglot.parse_one("((a) + (b * c)) * (d)")).sql()
+    '(a + b * c) * d'
+    """
+    for paren in list(tree.find_all(exp.Paren, bfs=False)):
+        if paren.parent is not None and not _is_needed(paren):
+            paren.replace(paren.this)
+    return tree
+
+
+def _is_needed(paren: exp.Paren) -> bool:
+    inner, parent = paren.this, paren.parent
+    assert isinstance(parent, exp.Expression)
+    if isinstance(inner, exp.Lambda):
+        return True
+    held = _level(inner)
+    if held is None:
+        return True
+    if not _is_operator(parent):
+        return not (isinstance(parent, _OPEN) or held == len(_LEVELS))
+    around = _level(parent)
+    assert around is not None
+    if isinstance(parent, exp.Bracket) and paren.arg_key != "this":
+        return False
+    if held != around:
+        return held < around
+    if isinstance(parent, _CHAINS):
+        return False
+    # operators of one level are read from the left
+    return held != len(_LEVELS) and not (
+        paren.arg_key == "this"
+        and isinstance(parent, exp.Add | exp.Sub | exp.Mul | exp.Dot | exp.Cast)
+    )
