@@ -1,0 +1,203 @@
+"""Elements, texts and attributes inside of mixed content, which is not shredded.
+
+text/emph          unnest(inner_children(XML of text, 'emph'))
+text/emph/@id      the same, and an XPath in the XML of each emph
+text/emph/text()   XPath '/*/emph/text()' in the XML of text, as no node is asked for on the way
+
+Which tags a step can lead to is told by the Tag Structure, as everywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from xcql.algebra.operators import Plan, Select, Unnest
+from xcql.algebra.scalars import Call, Column, Constant, Lambda, Scalar, call, disjunction, field
+from xcql.compile.access import inner_xml, uses_namespaces
+from xcql.compile.items import Attribute, Inner, Item, StreamElement, Text, Way
+from xcql.compile.result import NotNative
+from xcql.compile.scope import Scope
+from xcql.compile.values import Leaf
+from xcql.source import Span
+from xcql.syntax.node import Node
+from xcql.syntax.path import NameTest
+from xcql.syntax.types import ElementTest
+
+Holder = StreamElement | Inner
+
+
+def elements_inside(
+    leaf: Leaf, ids: Iterable[str], is_child: bool, test: Node | None, scope: Scope, span: Span
+) -> list[Leaf]:
+    """The elements with some tags in mixed content: right in it, or anywhere in the same filler."""
+    tags = tuple(sorted(set(ids)))
+    if not tags:
+        return []
+    holder = leaf.item
+    assert isinstance(holder, Holder)
+    owner = holder.owner if isinstance(holder, Inner) else holder
+    item, position = scope.compilation.fresh("inner"), scope.compilation.fresh("inner_at")
+    names = local_names(holder, tags, scope, span)
+    array = Call(
+        "inner_children" if is_child else "inner_descendants", (_xml(holder, scope), *names)
+    )
+    plan = Unnest(leaf.plan, array, item, position, span=span)
+    start = field(Column(item), "start")
+    if isinstance(holder, Inner):
+        start = call("+", holder.start, start)
+    way = _way(leaf, plan, is_child, test, scope)
+    inner = Inner(owner, Column(item), start, tags, holder if is_child else None, way)
+    return [Leaf(plan, inner)]
+
+
+def around(
+    leaf: Leaf, ids: Iterable[str], only_parent: bool, scope: Scope, span: Span
+) -> list[Leaf]:
+    """The elements with some tags that an inner element stands in, inside of its owner."""
+    node = leaf.item
+    assert isinstance(node, Inner)
+    tags = tuple(sorted(set(ids)))
+    if not tags:
+        return []
+    item, position = scope.compilation.fresh("inner"), scope.compilation.fresh("inner_at")
+    names = local_names(node, tags, scope, span)
+    one = Column("one")
+    start = field(one, "start")
+    if only_parent:
+        holds = call("=", start, parent_start(node))
+    else:
+        end = call("+", start, call("octet_length", field(one, "text")))
+        holds = Call("and", (call("<", start, node.start), call("<", node.start, end)))
+    every = Call("inner_descendants", (_xml(node.owner, scope), *names))
+    array = call("filter", every, Lambda(("one",), holds))
+    plan = Unnest(leaf.plan, array, item, position, span=span)
+    found = Inner(node.owner, Column(item), field(Column(item), "start"), tags)
+    return [Leaf(plan, found)]
+
+
+def parent_start(node: Inner) -> Scalar:
+    """Where in the owner's bytes the parent of an inner element starts; 0 for the owner itself."""
+    own = field(node.struct, "start")
+    parent = field(node.struct, "parent")
+    return parent if node.start == own else call("+", call("-", node.start, own), parent)
+
+
+def of_tags(leaf: Leaf, ids: Iterable[str], scope: Scope, span: Span) -> list[Leaf]:
+    """Those of the inner elements that have some of their tags."""
+    from dataclasses import replace
+
+    node = leaf.item
+    assert isinstance(node, Inner)
+    tags = tuple(tag for tag in node.tags if tag in set(ids))
+    if len(tags) in (0, len(node.tags)):
+        return [leaf] if tags else []
+    name = call("local_part", field(node.struct, "name"))
+    fits = disjunction(*(call("=", name, one) for one in local_names(node, tags, scope, span)))
+    return [Leaf(Select(leaf.plan, fits), replace(node, tags=tags, way=None))]
+
+
+def texts_inside(leaf: Leaf, scope: Scope, span: Span) -> list[Leaf]:
+    """The text nodes right inside of an element with mixed content."""
+    holder = leaf.item
+    assert isinstance(holder, Holder)
+    graph = scope.compilation.graphs[holder.stream]
+    if graph.fragmented_children(*holder.tags):
+        # the texts around a hole are one if nothing is in it
+        raise NotNative("text around holes", span)
+    way = _known_way(leaf)
+    if way is not None:
+        return _by_xpath(leaf, way, "text()", scope, Text)
+    item, position = scope.compilation.fresh("text"), scope.compilation.fresh("text_at")
+    array = call("inner_texts", _xml(holder, scope))
+    plan = Unnest(leaf.plan, array, item, position, span=span)
+    text = Text(field(Column(item), "text"), holder, field(Column(item), "start"))
+    return [Leaf(plan, text)]
+
+
+def attributes_inside(
+    leaf: Leaf, names: frozenset[str] | None, scope: Scope, span: Span
+) -> list[Leaf]:
+    """The attributes of elements inside of mixed content."""
+    node = leaf.item
+    assert isinstance(node, Inner)
+    if names is None or not all(map(is_plain, names)):
+        raise NotNative("such attributes inside of mixed content", span)
+    found: list[Leaf] = []
+    for name in sorted(names):
+        # a name alone would be that of attributes in any namespace
+        step = f"@*[name()='{name}']"
+        way = _known_way(leaf)
+        if way is not None:
+            found += _by_xpath(
+                leaf, way, step, scope, lambda value, name=name: Attribute(name, value)
+            )
+            continue
+        values = call("xpath", node.text, Constant(f"/*/{step}"))
+        value = call("get", values, Constant(0))
+        plan = Select(leaf.plan, call("is_not_null", value))
+        found.append(Leaf(plan, Attribute(name, value, node)))
+    return found
+
+
+def local_names(
+    node: Holder, tags: Iterable[str], scope: Scope, span: Span
+) -> tuple[Constant, ...]:
+    """The names of tags, without the prefixes that they may be written with."""
+    graph = scope.compilation.graphs[node.stream]
+    wanted = {graph.tag(tag).name for tag in tags}
+    local = {name.local for name in wanted}
+    for tag in graph.structure:
+        if tag.name.local in local and all(
+            (tag.name.uri, tag.name.local) != (name.uri, name.local) for name in wanted
+        ):
+            raise NotNative("names in mixed content that differ in their namespaces only", span)
+    if "hole" in local:
+        raise NotNative("elements in mixed content that are called as holes are", span)
+    return tuple(Constant(name) for name in sorted(local))
+
+
+def is_plain(name: str) -> bool:
+    return all(char.isalnum() or char in "_.-" for char in name)
+
+
+def _xml(holder: Holder, scope: Scope) -> Scalar:
+    return holder.text if isinstance(holder, Inner) else inner_xml(holder, scope)
+
+
+# by names alone
+
+
+def _way(leaf: Leaf, after: Plan, is_child: bool, test: Node | None, scope: Scope) -> Way | None:
+    name = _name(test, scope)
+    holder = leaf.item
+    assert isinstance(holder, Holder)
+    if name is None or uses_namespaces(holder, scope):
+        return None
+    sign = "/" if is_child else "//"
+    if isinstance(holder, StreamElement):
+        return Way(leaf.plan, after, f"/*{sign}{name}")
+    before = _known_way(leaf)
+    return None if before is None else Way(before.before, after, f"{before.xpath}{sign}{name}")
+
+
+def _known_way(leaf: Leaf) -> Way | None:
+    """How the elements of a leaf were come to, if nothing has been done to them since."""
+    way = leaf.item.way if isinstance(leaf.item, Inner) else None
+    return way if way is not None and way.after == leaf.plan else None
+
+
+def _name(test: Node | None, scope: Scope) -> str | None:
+    match test:
+        case NameTest(name=name) | ElementTest(name=name, type=None) if name is not None:
+            uri, local = scope.names.element_name(name)
+            return local if not uri and is_plain(local) else None
+    return None
+
+
+def _by_xpath(leaf: Leaf, way: Way, step: str, scope: Scope, make) -> list[Leaf]:  # type: ignore[no-untyped-def]
+    assert isinstance(leaf.item, Inner)
+    item, position = scope.compilation.fresh("text"), scope.compilation.fresh("position")
+    text = call("without_cdata", inner_xml(leaf.item.owner, scope))
+    array = call("xpath", text, Constant(f"{way.xpath}/{step}"))
+    made: Item = make(Column(item))
+    return [Leaf(Unnest(way.before, array, item, position), made)]
