@@ -9,7 +9,9 @@ Which tags a step can lead to is told by the Tag Structure, as everywhere.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from functools import partial
 
 from xcql.algebra.operators import Plan, Select, Unnest
 from xcql.algebra.scalars import Call, Column, Constant, Lambda, Scalar, call, disjunction, field
@@ -61,7 +63,7 @@ def around(
         return []
     item, position = scope.compilation.fresh("inner"), scope.compilation.fresh("inner_at")
     names = local_names(node, tags, scope, span)
-    one = Column("one")
+    one = Column("inner_one")
     start = field(one, "start")
     if only_parent:
         holds = call("=", start, parent_start(node))
@@ -69,7 +71,7 @@ def around(
         end = call("+", start, call("octet_length", field(one, "text")))
         holds = Call("and", (call("<", start, node.start), call("<", node.start, end)))
     every = Call("inner_descendants", (_xml(node.owner, scope), *names))
-    array = call("filter", every, Lambda(("one",), holds))
+    array = call("filter", every, Lambda(("inner_one",), holds))
     plan = Unnest(leaf.plan, array, item, position, span=span)
     found = Inner(node.owner, Column(item), field(Column(item), "start"), tags)
     return [Leaf(plan, found)]
@@ -84,8 +86,6 @@ def parent_start(node: Inner) -> Scalar:
 
 def of_tags(leaf: Leaf, ids: Iterable[str], scope: Scope, span: Span) -> list[Leaf]:
     """Those of the inner elements that have some of their tags."""
-    from dataclasses import replace
-
     node = leaf.item
     assert isinstance(node, Inner)
     tags = tuple(tag for tag in node.tags if tag in set(ids))
@@ -128,9 +128,7 @@ def attributes_inside(
         step = f"@*[name()='{name}']"
         way = _known_way(leaf)
         if way is not None:
-            found += _by_xpath(
-                leaf, way, step, scope, lambda value, name=name: Attribute(name, value)
-            )
+            found += _by_xpath(leaf, way, step, scope, partial(Attribute, name))
             continue
         values = call("xpath", node.text, Constant(f"/*/{step}"))
         value = call("get", values, Constant(0))
@@ -186,6 +184,11 @@ def _known_way(leaf: Leaf) -> Way | None:
     return way if way is not None and way.after == leaf.plan else None
 
 
+def without_way(item: Item) -> Item:
+    """The item, if it is an inner element without how it was come to."""
+    return replace(item, way=None) if isinstance(item, Inner) else item
+
+
 def _name(test: Node | None, scope: Scope) -> str | None:
     match test:
         case NameTest(name=name) | ElementTest(name=name, type=None) if name is not None:
@@ -194,10 +197,11 @@ def _name(test: Node | None, scope: Scope) -> str | None:
     return None
 
 
-def _by_xpath(leaf: Leaf, way: Way, step: str, scope: Scope, make) -> list[Leaf]:  # type: ignore[no-untyped-def]
+def _by_xpath(
+    leaf: Leaf, way: Way, step: str, scope: Scope, make: Callable[[Scalar], Item]
+) -> list[Leaf]:
     assert isinstance(leaf.item, Inner)
     item, position = scope.compilation.fresh("text"), scope.compilation.fresh("position")
     text = call("without_cdata", inner_xml(leaf.item.owner, scope))
     array = call("xpath", text, Constant(f"{way.xpath}/{step}"))
-    made: Item = make(Column(item))
-    return [Leaf(Unnest(way.before, array, item, position), made)]
+    return [Leaf(Unnest(way.before, array, item, position), make(Column(item)))]

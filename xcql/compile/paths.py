@@ -50,6 +50,7 @@ from xcql.compile.inner import (
     of_tags,
     parent_start,
     texts_inside,
+    without_way,
 )
 from xcql.compile.items import (
     Atomic,
@@ -128,6 +129,10 @@ def after_step(base: Value, step: Expr, scope: Scope) -> Value:
         return _mapped(base, step, scope)
     begin = leaves(base)
     orderly = at_most_one(base) or is_sorted(base)
+    mixes = not orderly or _may_mix(begin, step, scope)
+    if mixes or len(begin) > 1:
+        # nodes have to be told apart
+        begin = [replace(leaf, item=without_way(leaf.item)) for leaf in begin]
     found: list[Leaf] = []
     for leaf in begin:
         if isinstance(step, ChildrenBelow):
@@ -136,7 +141,7 @@ def after_step(base: Value, step: Expr, scope: Scope) -> Value:
             found += _step_from(leaf, step, scope)
     origins = {origin(leaf.item) for leaf in found}
     twice = len(origins) < len(found)
-    if twice or not orderly or _may_mix(begin, step, scope):
+    if twice or mixes:
         value: Value = Concat(tuple(each(one.plan, Single(one.item)) for one in found))
         return in_document_order(value, scope, step.span, orderly)
     parts = [each(one.plan, Single(one.item), is_path=True) for one in found]
@@ -203,10 +208,9 @@ def _mapped(base: Value, step: Expr, scope: Scope) -> Value:
         documents = {leaf.item for leaf in found}
         if len(documents) == 1 and not at_most_one(result):
             return guarded(exists(result), Single(documents.pop()))
-    if any(
-        isinstance(leaf.item, StreamElement | Inner | Text | Attribute | Element) for leaf in found
-    ):
-        if all(isinstance(leaf.item, StreamElement | Inner | Text | Attribute) for leaf in found):
+    of_streams = (StreamElement, Inner, Text, Attribute)
+    if any(isinstance(leaf.item, (*of_streams, Element)) for leaf in found):
+        if all(isinstance(leaf.item, of_streams) for leaf in found):
             if at_most_one(base) and (at_most_one(result) or is_sorted(result)):
                 return result
             return in_document_order(result, scope, step.span)
@@ -835,7 +839,7 @@ class _StreamSteps:
             id
             for id in inline
             if graph.below(id) & set(node.tags)
-            and (self.passes is None or self.passes(graph.tag(id)))
+            and (only_parent or self.passes is None or self.passes(graph.tag(id)))
         ]
         found = around(leaf, fitting, only_parent, self.scope, self.span)
         plan = leaf.plan

@@ -48,7 +48,7 @@ def _elements(text: Sql, depth: str, names: tuple[Sql, ...]) -> Sql:
             'text', CAST(substring(CAST(inner_text AS BINARY), {start} + 1,
               inner_state.place + octet_length(inner_token) - {start}) AS STRING))))"""
 
-    here = "element_at(inner_state.open, -1)"
+    here, above = "element_at(inner_state.open, -1)", "element_at(inner_state.open, -2)"
     name = "regexp_extract(inner_token, name_of_tag, 1)"
     body = said(
         f"""array_sort(aggregate(
@@ -67,7 +67,7 @@ def _elements(text: Sql, depth: str, names: tuple[Sql, ...]) -> Sql:
             'found', CASE
               WHEN {_IS_END} AND size(inner_state.open) - 1 {depth}
                 AND substring_index({here}.name, ':', -1) {wanted}
-              THEN {found(f"{here}.start", "element_at(inner_state.open, -2).start", f"{here}.name")}
+              THEN {found(f"{here}.start", f"{above}.start", f"{here}.name")}
               WHEN {_IS_START} AND {_CLOSES} AND size(inner_state.open) {depth}
                 AND substring_index({name}, ':', -1) {wanted}
               THEN {found("inner_state.place", f"{here}.start", name)}
@@ -78,6 +78,12 @@ def _elements(text: Sql, depth: str, names: tuple[Sql, ...]) -> Sql:
         **places,
     )
     return _with_text(text, body)
+
+
+@form
+def local_part(name: Sql) -> Sql:
+    """A name without its prefix."""
+    return said("substring_index(name, ':', -1)", name=name)
 
 
 @form
