@@ -15,6 +15,7 @@ from functools import partial
 
 from xcql.algebra.operators import Plan, Select, Unnest
 from xcql.algebra.scalars import Call, Column, Constant, Lambda, Scalar, call, disjunction, field
+from xcql.analysis.graph import TagGraph
 from xcql.compile.access import inner_xml, uses_namespaces
 from xcql.compile.items import Attribute, Inner, Item, StreamElement, Text, Way
 from xcql.compile.result import NotNative
@@ -39,7 +40,13 @@ def elements_inside(
     assert isinstance(holder, Holder)
     owner = holder.owner if isinstance(holder, Inner) else holder
     item, position = scope.compilation.fresh("inner"), scope.compilation.fresh("inner_at")
-    names = local_names(holder, tags, scope, span)
+    graph = scope.compilation.graphs[holder.stream]
+    among = (
+        {tag.id for id in holder.tags for tag in graph.children(id)}
+        if is_child
+        else inline_below(graph, holder.tags)
+    )
+    names = local_names(graph, tags, among, span)
     array = Call(
         "inner_children" if is_child else "inner_descendants", (_xml(holder, scope), *names)
     )
@@ -62,7 +69,8 @@ def around(
     if not tags:
         return []
     item, position = scope.compilation.fresh("inner"), scope.compilation.fresh("inner_at")
-    names = local_names(node, tags, scope, span)
+    graph = scope.compilation.graphs[node.stream]
+    names = local_names(graph, tags, inline_below(graph, node.owner.tags), span)
     one = Column("inner_one")
     start = field(one, "start")
     if only_parent:
@@ -92,7 +100,8 @@ def of_tags(leaf: Leaf, ids: Iterable[str], scope: Scope, span: Span) -> list[Le
     if len(tags) in (0, len(node.tags)):
         return [leaf] if tags else []
     name = call("local_part", field(node.struct, "name"))
-    fits = disjunction(*(call("=", name, one) for one in local_names(node, tags, scope, span)))
+    names = local_names(scope.compilation.graphs[node.stream], tags, node.tags, span)
+    fits = disjunction(*(call("=", name, one) for one in names))
     return [Leaf(Select(leaf.plan, fits), replace(node, tags=tags, way=None))]
 
 
@@ -138,20 +147,34 @@ def attributes_inside(
 
 
 def local_names(
-    node: Holder, tags: Iterable[str], scope: Scope, span: Span
+    graph: TagGraph, tags: Iterable[str], among: Iterable[str], span: Span
 ) -> tuple[Constant, ...]:
-    """The names of tags, without the prefixes that they may be written with."""
-    graph = scope.compilation.graphs[node.stream]
+    """The names of tags, without prefixes, if these tell them from the others that they are among.
+
+    How prefixes are bound inside of mixed content is not known.
+    """
     wanted = {graph.tag(tag).name for tag in tags}
     local = {name.local for name in wanted}
-    for tag in graph.structure:
-        if tag.name.local in local and all(
-            (tag.name.uri, tag.name.local) != (name.uri, name.local) for name in wanted
-        ):
+    expanded = {(name.uri, name.local) for name in wanted}
+    for id in among:
+        name = graph.tag(id).name
+        if name.local in local and (name.uri, name.local) not in expanded:
             raise NotNative("names in mixed content that differ in their namespaces only", span)
     if "hole" in local:
         raise NotNative("elements in mixed content that are called as holes are", span)
     return tuple(Constant(name) for name in sorted(local))
+
+
+def inline_below(graph: TagGraph, tops: Iterable[str]) -> frozenset[str]:
+    """The tags below some that stand in the same filler."""
+    found: set[str] = set()
+    pending = list(tops)
+    while pending:
+        for tag in graph.children(pending.pop()):
+            if tag.id not in found and not graph.is_fragmented(tag.id):
+                found.add(tag.id)
+                pending.append(tag.id)
+    return frozenset(found)
 
 
 def is_plain(name: str) -> bool:

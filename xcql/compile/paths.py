@@ -47,6 +47,7 @@ from xcql.compile.inner import (
     around,
     attributes_inside,
     elements_inside,
+    inline_below,
     of_tags,
     parent_start,
     texts_inside,
@@ -393,7 +394,7 @@ class _StreamSteps:
         found = elements_inside(leaf, inline, True, self.test, self.scope, self.span)
         if not fillers:
             return found
-        below = frozenset().union(*(self._inline_below(graph, tag) for tag in node.tags))
+        below = inline_below(graph, node.tags)
         if isinstance(node, Inner) or graph.fragmented_children(*below) & set(fillers):
             # whose hole it is, that of the element or of one inside, is not known
             raise NotNative("a step through holes in mixed content", self.span)
@@ -585,7 +586,7 @@ class _StreamSteps:
                 found += self._below(one, wanted, passed)
             return found
         if node.shape.opaque:
-            inline = frozenset().union(*(self._inline_below(graph, tag) for tag in node.tags))
+            inline = inline_below(graph, node.tags)
             found += elements_inside(leaf, inline & wanted, False, self.test, self.scope, self.span)
         else:
             for shape in node.shape.children:
@@ -596,7 +597,7 @@ class _StreamSteps:
                     self.inline(leaf.plan, node, shape)
                     if here
                     or any(
-                        leads(tag) and self._inline_below(graph, tag) & wanted for tag in shape.tags
+                        leads(tag) and inline_below(graph, (tag,)) & wanted for tag in shape.tags
                     )
                     else None
                 )
@@ -673,14 +674,14 @@ class _StreamSteps:
         graph = self.graph(node)
         found: list[Leaf] = []
         if node.shape.opaque:
-            inline = frozenset().union(*(self._inline_below(graph, tag) for tag in node.tags))
+            inline = inline_below(graph, node.tags)
             found += elements_inside(leaf, inline & wanted, False, self.test, self.scope, self.span)
             return found
         for shape in node.shape.children:
             here = [tag for tag in shape.tags if tag in wanted]
             if here and len(here) < len(shape.tags):
                 raise NotNative("a step that only some of these tags have", self.span)
-            if here or any(self._inline_below(graph, tag) & wanted for tag in shape.tags):
+            if here or any(inline_below(graph, (tag,)) & wanted for tag in shape.tags):
                 inner = self.inline(leaf.plan, node, shape)
                 if here:
                     found.append(inner)
@@ -688,21 +689,9 @@ class _StreamSteps:
         return found
 
     @staticmethod
-    def _inline_below(graph: TagGraph, top: str) -> frozenset[str]:
-        """The tags below that stand in the same filler."""
-        found: set[str] = set()
-        pending = [top]
-        while pending:
-            for tag in graph.children(pending.pop()):
-                if tag.id not in found and not graph.is_fragmented(tag.id):
-                    found.add(tag.id)
-                    pending.append(tag.id)
-        return frozenset(found)
-
-    @classmethod
-    def _holes_below(cls, graph: TagGraph, top: str) -> frozenset[str]:
+    def _holes_below(graph: TagGraph, top: str) -> frozenset[str]:
         """The tags of fillers whose holes stand in the same filler."""
-        tops = cls._inline_below(graph, top) | {top}
+        tops = inline_below(graph, (top,)) | {top}
         return graph.fragmented_children(*tops)
 
     def attributes(self, leaf: Leaf) -> list[Leaf]:
@@ -834,7 +823,7 @@ class _StreamSteps:
         if only_parent and node.above is not None:
             return [Leaf(leaf.plan, node.above)]
         graph = self.graph(node)
-        inline = frozenset().union(*(self._inline_below(graph, tag) for tag in node.owner.tags))
+        inline = inline_below(graph, node.owner.tags)
         fitting = [
             id
             for id in inline

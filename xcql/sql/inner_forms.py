@@ -6,7 +6,7 @@ places are offsets of bytes in it.
 
 from __future__ import annotations
 
-from xcql.sql.dialect import Sql, escape_text, form, let, text_literal
+from xcql.sql.dialect import Sql, form, let, text_literal
 from xcql.sql.templates import said
 
 # comments, CDATA sections, processing instructions, tags, text; what repeats gives nothing back,
@@ -129,14 +129,16 @@ def inner_texts(text: Sql) -> Sql:
 @form
 def without_cdata(text: Sql) -> Sql:
     """The text with CDATA sections written as other text is: XPath takes them for nodes apart."""
-    content = said("substr(inner_token, 10, length(inner_token) - 12)")
+    content = "substr(inner_token, 10, length(inner_token) - 12)"
+    for sign, written in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;")):
+        content = f"replace({content}, '{sign}', '{written}')"
     plain = said(
-        """CASE WHEN contains(inner_text, '<![CDATA[')
+        f"""CASE WHEN contains(inner_text, '<![CDATA[')
           THEN array_join(transform(regexp_extract_all(inner_text, tokens, 0), inner_token ->
-            CASE WHEN startswith(inner_token, '<![CDATA[') THEN escaped ELSE inner_token END), '')
+            CASE WHEN startswith(inner_token, '<![CDATA[') THEN {content}
+              ELSE inner_token END), '')
           ELSE inner_text END""",
         tokens=text_literal(_TOKEN),
-        escaped=escape_text(content),
     )
     return _with_text(text, plain)
 

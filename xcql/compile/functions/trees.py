@@ -9,7 +9,7 @@ from xcql.compile.calls import CallSite, function
 from xcql.compile.document_order import in_document_order, is_sorted, root_of
 from xcql.compile.expressions import boolean
 from xcql.compile.functions.sequences import context
-from xcql.compile.items import Attribute, Item, StreamDocument, StreamElement, Text
+from xcql.compile.items import Attribute, Inner, Item, StreamDocument, StreamElement, Text
 from xcql.compile.paths import axis_from
 from xcql.compile.result import NotNative
 from xcql.compile.values import (
@@ -88,7 +88,7 @@ def _nesting(site: CallSite) -> Value:
         return EMPTY
     tags: dict[str, set[str]] = {}
     for leaf in leaves(value):
-        if not isinstance(leaf.item, StreamElement):
+        if not isinstance(leaf.item, StreamElement | Inner):
             raise NotNative("nodes of such kinds inside each other", site.span)
         tags.setdefault(leaf.item.stream, set()).update(leaf.item.tags)
     if any(site.compilation.graphs[stream].nest(several) for stream, several in tags.items()):
