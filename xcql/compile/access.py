@@ -49,7 +49,7 @@ Lifespan = tuple[Scalar, Scalar]
 ALWAYS: Lifespan = (NULL, NULL)
 
 
-def has_holes(node: StreamElement | StreamDocument, scope: Scope) -> bool:
+def has_holes(node: StreamElement | StreamDocument | Inner, scope: Scope) -> bool:
     """Whether fillers can stand below the node."""
     graph = scope.compilation.graphs[node.stream]
     if isinstance(node, StreamDocument):
@@ -62,8 +62,11 @@ def is_fragmented(node: StreamElement, scope: Scope) -> bool:
     return node.is_filler and all(graph.is_fragmented(tag) for tag in node.tags)
 
 
-def span_of(node: StreamElement, scope: Scope) -> tuple[Scalar, Scalar]:
+def span_of(node: StreamElement | Inner, scope: Scope) -> tuple[Scalar, Scalar]:
     """Where in the filler's bytes the element stands: start and length."""
+    if isinstance(node, Inner):
+        start, _ = span_of(node.owner, scope)
+        return call("+", start, node.start), call("octet_length", node.text)
     if node.is_filler:
         return Constant(0), call("octet_length", node.column("raw"))
     scope.compilation.demand(node, "_start")
@@ -81,14 +84,24 @@ def node_key(item: Item, scope: Scope) -> Scalar | None:
         case StreamElement():
             scope.compilation.demand(item, "_start")
             return call("node_key", item.column("key"), field(item.struct, "_start"))
+        case Inner():
+            return call("node_key", item.owner.column("key"), span_of(item, scope)[0])
+        case Text(owner=StreamElement() | Inner() as owner, place=Scalar() as place):
+            row = owner.owner if isinstance(owner, Inner) else owner
+            start = call("+", span_of(owner, scope)[0], place)
+            return call("node_key", row.column("key"), start)
+        case Attribute(name=name, owner=Inner() as inner):
+            above = node_key(inner, scope)
+            assert above is not None
+            return call("key_below", above, Constant(f"\0\0\0\0{name}"))
         case Attribute(name=name, owner=StreamElement() as owner):
             above = node_key(owner, scope)
             assert above is not None
             from xcql.compile.paths import attribute_names
 
-            place = attribute_names(owner, scope).index(name)
+            number = attribute_names(owner, scope).index(name)
             # after the element, but before all that stands at a place in it
-            return call("key_below", above, Constant(f"\0\0\0\0{place:04}"))
+            return call("key_below", above, Constant(f"\0\0\0\0{number:04}"))
         case Text(owner=StreamElement() as owner):
             above = node_key(owner, scope)
             assert above is not None
@@ -96,13 +109,14 @@ def node_key(item: Item, scope: Scope) -> Scalar | None:
     return None
 
 
-def end_key(node: StreamElement, scope: Scope) -> Scalar:
+def end_key(node: StreamElement | Inner, scope: Scope) -> Scalar:
     """What is greater than the keys of all nodes in an element, but not than any that follow."""
-    if node.is_filler:
+    if isinstance(node, StreamElement) and node.is_filler:
         # no place in a filler begins with this byte
         return call("key_after", node.column("key"))
     start, length = span_of(node, scope)
-    return call("node_key", node.column("key"), call("+", start, length))
+    row = node.owner if isinstance(node, Inner) else node
+    return call("node_key", row.column("key"), call("+", start, length))
 
 
 # text
@@ -134,7 +148,7 @@ def string_value(item: Item, scope: Scope) -> Scalar:
         case Markup(value=value):
             return value
         case Inner():
-            raise NotNative("the text of elements inside of mixed content")
+            return call("xpath_string", inner_xml(item, scope), Constant("string(/)"))
         case Dynamic(reason=reason):
             raise NotNative(reason)
     raise NotNative("a function as text")
@@ -154,8 +168,12 @@ def attribute_of(node: StreamElement, name: str, scope: Scope) -> Scalar | None:
     return field(node.struct, column)
 
 
-def inner_xml(node: StreamElement, scope: Scope) -> Scalar:
+def inner_xml(node: StreamElement | Inner, scope: Scope) -> Scalar:
     """The bytes of an element as text, with nothing added."""
+    if isinstance(node, Inner):
+        if has_holes(node, scope):
+            raise NotNative("the text of elements with holes inside of mixed content")
+        return node.text
     if node.is_filler:
         return call("text_of_bytes", node.column("raw"))
     start, length = span_of(node, scope)
@@ -198,7 +216,8 @@ def serialised(item: Item, scope: Scope) -> Scalar:
         case Failure(scalar=scalar):
             return scalar
         case Inner():
-            raise NotNative("elements inside of mixed content as XML")
+            text = inner_xml(item, scope)
+            return call("with_namespaces", text, _namespaces_around(item, text, scope))
     raise NotNative("a function as XML")
 
 
@@ -210,7 +229,8 @@ def below_document(document: StreamDocument, scope: Scope) -> list[Leaf]:
     return axis_from(Leaf(Unit(), document), "child", Wildcard(span=span), scope, span)
 
 
-def _uses_namespaces(node: StreamElement, scope: Scope) -> bool:
+def uses_namespaces(node: StreamElement | Inner, scope: Scope) -> bool:
+    """Whether any name in the stream is in a namespace."""
     tags = scope.compilation.catalog.streams[node.stream]
     if any(tag.name.uri for tag in tags.tags):
         return True
@@ -248,17 +268,23 @@ def _start_completed(node: StreamElement, text: Scalar, scope: Scope) -> Scalar:
     return call("with_namespaces", text, _namespaces_around(node, text, scope))
 
 
-def _namespaces_around(node: StreamElement, text: Scalar, scope: Scope) -> Scalar:
+def _namespaces_around(node: StreamElement | Inner, text: Scalar, scope: Scope) -> Scalar:
     """The declarations that an element needs to stand anywhere else, as text."""
-    around = node.column("namespaces")
-    if node.is_filler or not _uses_namespaces(node, scope):
+    row = node.owner if isinstance(node, Inner) else node
+    around = row.column("namespaces")
+    if not uses_namespaces(node, scope) or (node is row and row.is_filler):
         return around
     starts: list[Scalar] = []
-    above = node.above
-    while isinstance(above, StreamElement):
+    here: StreamElement | Inner = node
+    while isinstance(here, Inner) or not here.is_filler:
+        above = here.above
+        if isinstance(here, Inner) and above is None:
+            raise NotNative("namespaces that elements in mixed content may declare")
+        if not isinstance(above, StreamElement | Inner):
+            break
         starts.insert(0, span_of(above, scope)[0])
-        above = None if above.is_filler else above.above
-    return Call("namespaces_inside", (node.column("raw"), around, text, *starts))
+        here = above
+    return Call("namespaces_inside", (row.column("raw"), around, text, *starts))
 
 
 def _with_holes_filled(node: StreamElement, scope: Scope) -> Scalar:
@@ -380,7 +406,14 @@ def lifespan(item: Item, scope: Scope) -> Lifespan:
             span = scope.compilation.module.span
             below = axis_from(Leaf(Unit(), item), "child", Wildcard(span=span), scope, span)
             return cover(below, scope)
-        case Attribute(owner=StreamElement() as owner) | Text(owner=StreamElement() as owner):
+        case Inner():
+            if has_holes(item, scope):
+                raise NotNative("the lifespan of elements with holes inside of mixed content")
+            return ALWAYS
+        case (
+            Attribute(owner=StreamElement() | Inner() as owner)
+            | Text(owner=StreamElement() | Inner() as owner)
+        ):
             return lifespan(owner, scope)
         case StreamDocument():
             return cover(below_document(item, scope), scope)
@@ -396,7 +429,7 @@ def lifespan(item: Item, scope: Scope) -> Lifespan:
                 [
                     leaf
                     for leaf in found
-                    if isinstance(leaf.item, Element | StreamElement | StreamDocument)
+                    if isinstance(leaf.item, Element | StreamElement | StreamDocument | Inner)
                 ],
                 scope,
             )

@@ -26,6 +26,7 @@ from xcql.compile.items import (
     Attribute,
     Dynamic,
     Element,
+    Inner,
     Item,
     Markup,
     StreamDocument,
@@ -470,9 +471,12 @@ def _below(
                 raise NotNative("a path into a copy of a stream", span)
             if isinstance(item, StreamElement):
                 item = replace(item, is_copy=True, above=None)
+            if isinstance(item, Inner):
+                copied = replace(item.owner, is_copy=True, above=None)
+                item = replace(item, owner=copied, above=None, way=None)
             if isinstance(item, Dynamic):
                 raise NotNative(item.reason, span)
-            if isinstance(item, StreamElement | Element):
+            if isinstance(item, StreamElement | Inner | Element):
                 for below in axis_from(Leaf(Unit(), item), inner_axis, test, scope, span):
                     found.append(Leaf(graft(graft(below.plan, one.plan), leaf.plan), below.item))
     return found

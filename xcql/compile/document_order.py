@@ -21,7 +21,7 @@ from xcql.algebra.operators import (
 )
 from xcql.algebra.scalars import Column, Scalar
 from xcql.compile.access import node_key
-from xcql.compile.items import Attribute, Item, StreamDocument, StreamElement, Text
+from xcql.compile.items import Attribute, Inner, Item, StreamDocument, StreamElement, Text
 from xcql.compile.result import NotNative
 from xcql.compile.scope import Compilation, Scope
 from xcql.compile.values import (
@@ -112,7 +112,12 @@ def _is_of_several_trees(item: Item) -> bool:
     match item:
         case StreamElement(tree=tree):
             return tree is not None and tree.tops
-        case Text(owner=StreamElement() as owner) | Attribute(owner=StreamElement() as owner):
+        case Inner(owner=owner):
+            return _is_of_several_trees(owner)
+        case (
+            Text(owner=StreamElement() | Inner() as owner)
+            | Attribute(owner=StreamElement() | Inner() as owner)
+        ):
             return _is_of_several_trees(owner)
     return False
 
@@ -122,7 +127,11 @@ def tree_of(item: Item) -> object:
     match item:
         case StreamElement(stream=stream, tree=tree) | StreamDocument(stream=stream, tree=tree):
             return stream, tree
-        case Text(owner=StreamElement() as owner) | Attribute(owner=StreamElement() as owner):
+        case (
+            Inner(owner=owner)
+            | Text(owner=StreamElement() | Inner() as owner)
+            | Attribute(owner=StreamElement() | Inner() as owner)
+        ):
             return tree_of(owner)
     return None
 
@@ -137,7 +146,11 @@ def root_of(item: Item, span: Span | None) -> StreamDocument | StreamElement:
                 return StreamDocument(stream, window, tree)
             if item.is_top:
                 return item
-        case Text(owner=StreamElement() as owner) | Attribute(owner=StreamElement() as owner):
+        case (
+            Inner(owner=owner)
+            | Text(owner=StreamElement() | Inner() as owner)
+            | Attribute(owner=StreamElement() | Inner() as owner)
+        ):
             return root_of(owner, span)
     raise NotNative("the root of such a node", span)
 
@@ -149,7 +162,13 @@ def origin(item: Item) -> object:
             return stream, tree, table, tags, path
         case StreamDocument(stream=stream, tree=tree):
             return stream, tree
-        case Text(owner=StreamElement() as owner) | Attribute(owner=StreamElement() as owner):
+        case Inner(owner=owner):
+            # whatever their tags: a step may lead to some of those that another leads to
+            return Inner, origin(owner)
+        case (
+            Text(owner=StreamElement() | Inner() as owner)
+            | Attribute(owner=StreamElement() | Inner() as owner)
+        ):
             return type(item), origin(owner), getattr(item, "name", None)
     return item
 
@@ -164,12 +183,14 @@ def one_kind(
     if len(found) == 1:
         return found[0]
     items = [leaf.item for leaf in found]
-    nodes: list[StreamElement] = []
+    nodes: list[StreamElement | Inner] = []
     for item in items:
         match item:
-            case StreamElement():
+            case StreamElement() | Inner():
                 nodes.append(item)
-            case Text(owner=StreamElement() as owner) | Attribute(owner=StreamElement() as owner):
+            case Text(owner=owner) | Attribute(owner=owner) if isinstance(
+                owner, StreamElement | Inner
+            ):
                 nodes.append(owner)
             case _:
                 raise NotNative("the same nodes may come by several ways", span)
@@ -184,10 +205,15 @@ def one_kind(
             column = scope.compilation.fresh("text")
             made.append((column, tuple(one.scalar for one in items)))  # type: ignore[attr-defined]
             item = replace(items[0], scalar=Column(column), owner=node)
+            if isinstance(item, Text) and item.place is not None:
+                place = scope.compilation.fresh("place")
+                made.append((place, tuple(one.place for one in items)))  # type: ignore[attr-defined]
+                item = replace(item, place=Column(place))
         case _:
             item = node
-    if node.window is not None:
-        bounds = used(node.window.begin) | used(node.window.end)
+    window = node.owner.window if isinstance(node, Inner) else node.window
+    if window is not None:
+        bounds = used(window.begin) | used(window.end)
         if any(bounds & (columns(leaf.plan) - kept) for leaf in found):
             raise NotNative("the same nodes may come by several ways", span)
     key = scope.compilation.fresh("order")
@@ -198,12 +224,32 @@ def one_kind(
 
 
 def _one_node(
+    nodes: Sequence[StreamElement | Inner],
+    made: list[tuple[str, tuple[Scalar, ...]]],
+    compilation: Compilation,
+    span: Span | None,
+) -> StreamElement | Inner:
+    """The element whose columns are, for each plan, those of its own; `made` gets the columns."""
+    inner = [one for one in nodes if isinstance(one, Inner)]
+    if not inner:
+        return _one_element(
+            [one for one in nodes if isinstance(one, StreamElement)], made, compilation, span
+        )
+    assert len(inner) == len(nodes)
+    owner = _one_element([one.owner for one in inner], made, compilation, span)
+    struct, start = compilation.fresh("inner"), compilation.fresh("start")
+    made.append((struct, tuple(one.struct for one in inner)))
+    made.append((start, tuple(one.start for one in inner)))
+    tags = tuple(sorted({tag for one in inner for tag in one.tags}))
+    return Inner(owner, Column(struct), Column(start), tags)
+
+
+def _one_element(
     nodes: Sequence[StreamElement],
     made: list[tuple[str, tuple[Scalar, ...]]],
     compilation: Compilation,
     span: Span | None,
 ) -> StreamElement:
-    """The element whose columns are, for each plan, those of its own; `made` gets the columns."""
     first = nodes[0]
     if any(
         (one.is_top, one.is_copy, one.window, one.lifespan, one.is_filler)
@@ -226,7 +272,7 @@ def _one_node(
     aboves = [one.above for one in nodes]
     if not all(isinstance(one, StreamElement) for one in aboves):
         raise NotNative("the same nodes may come by several ways", span)
-    over = _one_node(aboves, made, compilation, span)  # type: ignore[arg-type]
+    over = _one_element(aboves, made, compilation, span)  # type: ignore[arg-type]
     made.append((column, tuple(one.struct for one in nodes)))
     return replace(first, row=over.row, struct=Column(column), above=over)
 

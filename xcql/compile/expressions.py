@@ -35,6 +35,7 @@ from xcql.compile.items import (
     Attribute,
     Dynamic,
     Element,
+    Inner,
     Item,
     Markup,
     StreamDocument,
@@ -283,7 +284,7 @@ def _matches(item: Item, test: Node, scope: Scope, span: Span) -> bool:
                 isinstance(item, Element) and item.is_document
             )
         case ElementTest(name=name, type=None):
-            if isinstance(item, StreamElement):
+            if isinstance(item, StreamElement | Inner):
                 if name is None:
                     return True
                 passes = scope.names.element_test(test)
@@ -305,7 +306,7 @@ def _matches(item: Item, test: Node, scope: Scope, span: Span) -> bool:
             from xcql.compile.node_tests import attribute_name
 
             return name is None or attribute_name(name, scope) == item.name
-    if isinstance(item, Atomic | Element | StreamElement | Attribute | Text | Markup):
+    if isinstance(item, Atomic | Element | StreamElement | Inner | Attribute | Text | Markup):
         raise NotNative("such a type", span)
     raise NotNative("the type of what has no native form", span)
 

@@ -214,7 +214,7 @@ def _uses_context(expr: Expr) -> bool:
 def _encoded(value: Value, scope: Scope, problem: NotNative) -> Scalar:
     """A sequence as an array of kinds and texts."""
     try:
-        cannot_travel = Function | MapItem | ArrayItem | Inner | StreamDocument
+        cannot_travel = Function | MapItem | ArrayItem | StreamDocument
         if any(isinstance(leaf.item, cannot_travel) for leaf in leaves(value)):
             raise problem
         return gather(value, lambda item: _pair(item, scope))
@@ -230,7 +230,7 @@ def _pair(item: Item, scope: Scope) -> Scalar:
             return _struct(type_, to_string(item))
         case Element(is_document=True):
             raise NotNative("a document that was constructed")
-        case StreamElement() | Element():
+        case StreamElement() | Inner() | Element():
             return _struct("element", serialised(item, scope))
         case Attribute():
             return _struct("attribute", serialised(item, scope))

@@ -11,8 +11,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
-from xcql.algebra.operators import row_column
+from xcql.algebra.operators import Plan, row_column
 from xcql.algebra.scalars import Scalar
+from xcql.algebra.scalars import field as struct_field
 from xcql.shred.shape import Slot
 from xcql.syntax.functions import InlineFunction
 
@@ -168,23 +169,53 @@ class Attribute(Item):
 
     name: str
     scalar: Scalar
-    owner: StreamElement | Element | None = None
+    owner: StreamElement | Element | Inner | None = None
     type: str = "xs:untypedAtomic"
 
 
 @dataclass(frozen=True, slots=True)
 class Text(Item):
-    """A text node."""
+    """A text node; `place` is where it begins in the owner's bytes, if there may be others."""
 
     scalar: Scalar
-    owner: StreamElement | None = None
+    owner: StreamElement | Inner | None = None
+    place: Scalar | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Inner(Item):
-    """Nodes inside of an element that is not shredded, found by an XPath in its bytes."""
+    """An element inside of one that is not shredded, which is the `owner`.
+
+    `struct` has its name, its XML text, and where it and its parent start in the text that it was
+    found in; `start` is where it starts in the owner's bytes. `tags` are those it can have. `above`
+    is its parent, None where that is not known. `way` is how it was come to from the owner.
+    """
 
     owner: StreamElement
+    struct: Scalar
+    start: Scalar
+    tags: tuple[str, ...]
+    above: Inner | StreamElement | None = None
+    way: Way | None = field(default=None, hash=False, compare=False)
+
+    @property
+    def stream(self) -> str:
+        return self.owner.stream
+
+    @property
+    def text(self) -> Scalar:
+        return struct_field(self.struct, "text")
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """How inner elements were come to by names alone: an XPath from the owner says the same.
+
+    The plan `after` has a tuple for each of them, `before` one for each owner.
+    """
+
+    before: Plan
+    after: Plan
     xpath: str
 
 

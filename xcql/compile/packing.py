@@ -7,7 +7,7 @@ from dataclasses import fields, replace
 
 from xcql.algebra.operators import Plan, Project, free, used
 from xcql.algebra.scalars import Call, Column, Constant, Scalar, field
-from xcql.compile.items import Item, StreamElement, Window
+from xcql.compile.items import Inner, Item, StreamElement, Window
 from xcql.compile.mapping import mapped_items
 from xcql.compile.scope import Compilation
 from xcql.compile.values import Value, row_names, row_of
@@ -71,6 +71,12 @@ def above_cut(value: Value) -> Value:
                 cut = change(above)
                 assert isinstance(cut, StreamElement)
                 return replace(item, above=cut)
+            case Inner(owner=owner, above=above):
+                cut = change(owner)
+                assert isinstance(cut, StreamElement)
+                around = change(above) if above is not None else None
+                assert around is None or isinstance(around, StreamElement | Inner)
+                return replace(item, owner=cut, above=around, way=None)
         return item
 
     return mapped_items(value, change)

@@ -30,7 +30,6 @@ from xcql.compile.access import (
     attribute_of,
     element_text,
     end_key,
-    inner_xml,
     node_key,
     span_of,
 )
@@ -43,6 +42,16 @@ from xcql.compile.document_order import (
     one_kind,
     origin,
     root_of,
+)
+from xcql.compile.inner import (
+    around,
+    attributes_inside,
+    elements_inside,
+    inline_below,
+    of_tags,
+    parent_start,
+    texts_inside,
+    without_way,
 )
 from xcql.compile.items import (
     Atomic,
@@ -121,6 +130,10 @@ def after_step(base: Value, step: Expr, scope: Scope) -> Value:
         return _mapped(base, step, scope)
     begin = leaves(base)
     orderly = at_most_one(base) or is_sorted(base)
+    mixes = not orderly or _may_mix(begin, step, scope)
+    if mixes or len(begin) > 1:
+        # nodes have to be told apart
+        begin = [replace(leaf, item=without_way(leaf.item)) for leaf in begin]
     found: list[Leaf] = []
     for leaf in begin:
         if isinstance(step, ChildrenBelow):
@@ -129,7 +142,7 @@ def after_step(base: Value, step: Expr, scope: Scope) -> Value:
             found += _step_from(leaf, step, scope)
     origins = {origin(leaf.item) for leaf in found}
     twice = len(origins) < len(found)
-    if twice or not orderly or _may_mix(begin, step, scope):
+    if twice or mixes:
         value: Value = Concat(tuple(each(one.plan, Single(one.item)) for one in found))
         return in_document_order(value, scope, step.span, orderly)
     parts = [each(one.plan, Single(one.item), is_path=True) for one in found]
@@ -147,7 +160,7 @@ def _may_mix(begin: Sequence[Leaf], step: Expr, scope: Scope) -> bool:
 
 def _may_nest(item: Item, scope: Scope) -> bool:
     """Whether of two such nodes one can be inside of the other."""
-    if not isinstance(item, StreamElement):
+    if not isinstance(item, StreamElement | Inner):
         return False
     if not scope.compilation.graphs[item.stream].nest(item.tags):
         return False
@@ -196,8 +209,9 @@ def _mapped(base: Value, step: Expr, scope: Scope) -> Value:
         documents = {leaf.item for leaf in found}
         if len(documents) == 1 and not at_most_one(result):
             return guarded(exists(result), Single(documents.pop()))
-    if any(isinstance(leaf.item, StreamElement | Text | Attribute | Element) for leaf in found):
-        if all(isinstance(leaf.item, StreamElement | Text | Attribute) for leaf in found):
+    of_streams = (StreamElement, Inner, Text, Attribute)
+    if any(isinstance(leaf.item, (*of_streams, Element)) for leaf in found):
+        if all(isinstance(leaf.item, of_streams) for leaf in found):
             if at_most_one(base) and (at_most_one(result) or is_sorted(result)):
                 return result
             return in_document_order(result, scope, step.span)
@@ -239,8 +253,8 @@ def _children_below(leaf: Leaf, step: AxisStep, scope: Scope) -> list[Leaf]:
     kept: list[Leaf] = []
     # children of one name and one parent are of one kind
     for here in found:
-        if not isinstance(here.item, StreamElement):
-            raise NotNative("positions inside of mixed content", step.span)
+        if not isinstance(here.item, StreamElement | Inner):
+            raise NotNative("positions of such nodes", step.span)
         steps = _StreamSteps(scope, step.test, step.span)
         here, parent = steps.with_parent_key(here)
         several = [here]
@@ -254,16 +268,17 @@ def _children_below(leaf: Leaf, step: AxisStep, scope: Scope) -> list[Leaf]:
 def axis_from(leaf: Leaf, axis: str, test: Node, scope: Scope, span: Span) -> list[Leaf]:
     """The nodes on an axis that pass a test."""
     match leaf.item:
-        case StreamDocument() | StreamElement():
+        case StreamDocument() | StreamElement() | Inner():
             return _StreamSteps(scope, test, span).axis(leaf, axis)
         case Element():
             from xcql.compile.constructed import constructed_axis
 
             return constructed_axis(leaf, axis, test, scope, span)
-        case Attribute(owner=StreamElement() as owner) | Text(owner=StreamElement() as owner):
+        case (
+            Attribute(owner=StreamElement() | Inner() as owner)
+            | Text(owner=StreamElement() | Inner() as owner)
+        ):
             return _from_leaf_node(leaf, owner, axis, test, scope, span)
-        case Inner():
-            return _from_inner(leaf, axis, test, scope, span)
         case Atomic():
             raise NotNative("a path from an atomic value", span)
         case Dynamic(reason=reason):
@@ -276,7 +291,7 @@ def axis_from(leaf: Leaf, axis: str, test: Node, scope: Scope, span: Span) -> li
 
 
 def _from_leaf_node(
-    leaf: Leaf, owner: StreamElement, axis: str, test: Node, scope: Scope, span: Span
+    leaf: Leaf, owner: StreamElement | Inner, axis: str, test: Node, scope: Scope, span: Span
 ) -> list[Leaf]:
     """Steps from an attribute or text."""
     if axis in ("child", "descendant"):
@@ -295,81 +310,6 @@ def _from_leaf_node(
         steps = _StreamSteps(scope, test, span)
         return steps.axis(above, "ancestor-or-self")
     raise NotNative(f"the axis {axis} from a text or attribute", span)
-
-
-def _from_inner(leaf: Leaf, axis: str, test: Node, scope: Scope, span: Span) -> list[Leaf]:
-    """Steps inside of an element that is not shredded, as XPath."""
-    item = leaf.item
-    assert isinstance(item, Inner)
-    if item.owner.window is not None and _has_holes(item.owner, scope):
-        raise NotNative("a projection of mixed content", span)
-    return inner_step(leaf.plan, item.owner, item.xpath, axis, test, scope, span)
-
-
-def inner_step(
-    plan: Plan,
-    owner: StreamElement,
-    xpath: str,
-    axis: str,
-    test: Node,
-    scope: Scope,
-    span: Span,
-) -> list[Leaf]:
-    """Nodes inside of an element that is not shredded."""
-    if _has_holes(owner, scope):
-        raise NotNative("a step into mixed content with holes", span)
-    sign = {"child": "/", "descendant": "//"}.get(axis)
-    if axis == "attribute":
-        names = attribute_test(test, scope)
-        if names is None or len(names) != 1 or not _is_plain(next(iter(names))):
-            raise NotNative("such attributes inside of mixed content", span)
-        name = next(iter(names))
-        return _xpath_values(
-            plan, owner, f"{xpath}/@{name}", scope, lambda text: Attribute(name, text)
-        )
-    if sign is None:
-        raise NotNative(f"the axis {axis} inside of mixed content", span)
-    if is_text_test(test):
-        return _xpath_values(plan, owner, f"{xpath}{sign}text()", scope, Text)
-    local = plain_element_name(test, scope)
-    if local is None:
-        raise NotNative("such a step inside of mixed content", span)
-    return [Leaf(plan, Inner(owner, f"{xpath}{sign}{local}"))]
-
-
-def plain_element_name(test: Node, scope: Scope) -> str | None:
-    """The name in a test for elements in no namespace; `*` for any."""
-    from xcql.syntax.path import NameTest, Wildcard
-    from xcql.syntax.types import ElementTest
-
-    match test:
-        case NameTest(name=name) | ElementTest(name=name) if name is not None:
-            uri, local = scope.names.element_name(name)
-            return local if not uri and _is_plain(local) else None
-        case Wildcard(prefix=None, uri=None, local=None) | ElementTest(name=None):
-            return "*"
-    return None
-
-
-def _is_plain(name: str) -> bool:
-    return all(char.isalnum() or char in "_.-" for char in name)
-
-
-def _xpath_values(
-    plan: Plan,
-    owner: StreamElement,
-    xpath: str,
-    scope: Scope,
-    make: Callable[[Scalar], Item],
-) -> list[Leaf]:
-    item, position = scope.compilation.fresh("text"), scope.compilation.fresh("position")
-    array = call("xpath", inner_xml(owner, scope), Constant(xpath))
-    return [Leaf(Unnest(plan, array, item, position), make(Column(item)))]
-
-
-def _has_holes(node: StreamElement, scope: Scope) -> bool:
-    graph = scope.compilation.graphs[node.stream]
-    return bool(graph.fragmented_below(*node.tags))
 
 
 class _StreamSteps:
@@ -404,7 +344,7 @@ class _StreamSteps:
                 return self.beyond(leaf, axis)
         raise NotNative(f"the axis {axis}", self.span)
 
-    def graph(self, node: StreamElement | StreamDocument) -> TagGraph:
+    def graph(self, node: StreamElement | StreamDocument | Inner) -> TagGraph:
         return self.compilation.graphs[node.stream]
 
     def self_(self, leaf: Leaf) -> list[Leaf]:
@@ -413,11 +353,13 @@ class _StreamSteps:
             return [leaf]
         if isinstance(node, StreamDocument):
             return []
-        assert isinstance(node, StreamElement)
+        assert isinstance(node, StreamElement | Inner)
         if self.passes is None:
             return []
         graph = self.graph(node)
         fitting = [tag for tag in node.tags if self.passes(graph.tag(tag))]
+        if isinstance(node, Inner):
+            return of_tags(leaf, fitting, self.scope, self.span)
         if len(fitting) == len(node.tags):
             return [leaf]
         if not fitting:
@@ -428,32 +370,45 @@ class _StreamSteps:
 
     def children(self, leaf: Leaf) -> list[Leaf]:
         node = leaf.item
-        assert isinstance(node, StreamElement | StreamDocument)
+        assert isinstance(node, StreamElement | StreamDocument | Inner)
         if self.passes is None and not is_text_test(self.test):
             return self.markup(node)
         found: list[Leaf] = []
-        if isinstance(node, StreamElement) and (is_text_test(self.test) or is_any_node(self.test)):
+        if is_text_test(self.test) or is_any_node(self.test):
             found += self.texts(leaf, node)
         if self.passes is not None:
-            ids = [node_tag.id for node_tag in self._child_tags(node) if self.passes(node_tag)]
-            if (
-                isinstance(node, StreamElement)
-                and node.shape.opaque
-                and any(not self.graph(node).is_fragmented(id) for id in ids)
-            ):
-                return found + inner_step(
-                    leaf.plan, node, "/*", "child", self.test, self.scope, self.span
-                )
-            found += self.to_tags(leaf, tuple(dict.fromkeys(ids)))
+            ids = tuple(dict.fromkeys(tag.id for tag in self._child_tags(node) if self.passes(tag)))
+            if isinstance(node, Inner) or (isinstance(node, StreamElement) and node.shape.opaque):
+                found += self.mixed_children(leaf, node, ids)
+            else:
+                found += self.to_tags(leaf, ids)
         return found
 
-    def markup(self, node: StreamElement | StreamDocument) -> list[Leaf]:
+    def mixed_children(
+        self, leaf: Leaf, node: StreamElement | Inner, ids: tuple[str, ...]
+    ) -> list[Leaf]:
+        """The children with some tags of an element with mixed content."""
+        graph = self.graph(node)
+        inline = [id for id in ids if not graph.is_fragmented(id)]
+        fillers = tuple(id for id in ids if graph.is_fragmented(id))
+        found = elements_inside(leaf, inline, True, self.test, self.scope, self.span)
+        if not fillers:
+            return found
+        below = inline_below(graph, node.tags)
+        if isinstance(node, Inner) or graph.fragmented_children(*below) & set(fillers):
+            # whose hole it is, that of the element or of one inside, is not known
+            raise NotNative("a step through holes in mixed content", self.span)
+        return found + self.follow(leaf, fillers)
+
+    def markup(self, node: StreamElement | StreamDocument | Inner) -> list[Leaf]:
         """Comments and processing instructions: natively where there are none."""
-        if isinstance(node, StreamElement) and (node.shape.commented or node.shape.opaque):
+        if isinstance(node, Inner) or (
+            isinstance(node, StreamElement) and (node.shape.commented or node.shape.opaque)
+        ):
             raise NotNative("comments or processing instructions", self.span)
         return []
 
-    def _child_tags(self, node: StreamElement | StreamDocument) -> Iterable[Tag]:
+    def _child_tags(self, node: StreamElement | StreamDocument | Inner) -> Iterable[Tag]:
         graph = self.graph(node)
         if isinstance(node, StreamDocument):
             return graph.children(DOCUMENT)
@@ -593,7 +548,7 @@ class _StreamSteps:
 
     def descendants(self, leaf: Leaf) -> list[Leaf]:
         node = leaf.item
-        assert isinstance(node, StreamElement | StreamDocument)
+        assert isinstance(node, StreamElement | StreamDocument | Inner)
         if is_text_test(self.test) or is_any_node(self.test):
             raise NotNative("all nodes below", self.span)
         graph = self.graph(node)
@@ -602,12 +557,17 @@ class _StreamSteps:
             if any(one.commented or one.opaque for slot in slots for one in walk(slot)):
                 raise NotNative("comments or processing instructions", self.span)
             return []
-        tops = node.tags if isinstance(node, StreamElement) else (DOCUMENT,)
+        tops = (DOCUMENT,) if isinstance(node, StreamDocument) else node.tags
         wanted = frozenset(
             id for top in tops for id in graph.below(top) if self.passes(graph.tag(id))
         )
         if not wanted:
             return []
+        if isinstance(node, Inner):
+            holes = frozenset().union(*(self._holes_below(graph, tag) for tag in node.tags))
+            if any((graph.below(id) | {id}) & wanted for id in holes):
+                raise NotNative("a step through holes in mixed content", self.span)
+            return elements_inside(leaf, wanted, False, self.test, self.scope, self.span)
         return self._below(leaf, wanted, frozenset())
 
     def _below(self, leaf: Leaf, wanted: frozenset[str], passed: frozenset[str]) -> list[Leaf]:
@@ -626,11 +586,8 @@ class _StreamSteps:
                 found += self._below(one, wanted, passed)
             return found
         if node.shape.opaque:
-            inline = frozenset().union(*(self._inline_below(graph, tag) for tag in node.tags))
-            if inline & wanted:
-                found += inner_step(
-                    leaf.plan, node, "/*", "descendant", self.test, self.scope, self.span
-                )
+            inline = inline_below(graph, node.tags)
+            found += elements_inside(leaf, inline & wanted, False, self.test, self.scope, self.span)
         else:
             for shape in node.shape.children:
                 here = [tag for tag in shape.tags if tag in wanted]
@@ -640,7 +597,7 @@ class _StreamSteps:
                     self.inline(leaf.plan, node, shape)
                     if here
                     or any(
-                        leads(tag) and self._inline_below(graph, tag) & wanted for tag in shape.tags
+                        leads(tag) and inline_below(graph, (tag,)) & wanted for tag in shape.tags
                     )
                     else None
                 )
@@ -717,17 +674,14 @@ class _StreamSteps:
         graph = self.graph(node)
         found: list[Leaf] = []
         if node.shape.opaque:
-            inline = frozenset().union(*(self._inline_below(graph, tag) for tag in node.tags))
-            if inline & wanted:
-                found += inner_step(
-                    leaf.plan, node, "/*", "descendant", self.test, self.scope, self.span
-                )
+            inline = inline_below(graph, node.tags)
+            found += elements_inside(leaf, inline & wanted, False, self.test, self.scope, self.span)
             return found
         for shape in node.shape.children:
             here = [tag for tag in shape.tags if tag in wanted]
             if here and len(here) < len(shape.tags):
                 raise NotNative("a step that only some of these tags have", self.span)
-            if here or any(self._inline_below(graph, tag) & wanted for tag in shape.tags):
+            if here or any(inline_below(graph, (tag,)) & wanted for tag in shape.tags):
                 inner = self.inline(leaf.plan, node, shape)
                 if here:
                     found.append(inner)
@@ -735,29 +689,19 @@ class _StreamSteps:
         return found
 
     @staticmethod
-    def _inline_below(graph: TagGraph, top: str) -> frozenset[str]:
-        """The tags below that stand in the same filler."""
-        found: set[str] = set()
-        pending = [top]
-        while pending:
-            for tag in graph.children(pending.pop()):
-                if tag.id not in found and not graph.is_fragmented(tag.id):
-                    found.add(tag.id)
-                    pending.append(tag.id)
-        return frozenset(found)
-
-    @classmethod
-    def _holes_below(cls, graph: TagGraph, top: str) -> frozenset[str]:
+    def _holes_below(graph: TagGraph, top: str) -> frozenset[str]:
         """The tags of fillers whose holes stand in the same filler."""
-        tops = cls._inline_below(graph, top) | {top}
+        tops = inline_below(graph, (top,)) | {top}
         return graph.fragmented_children(*tops)
 
     def attributes(self, leaf: Leaf) -> list[Leaf]:
         node = leaf.item
         if isinstance(node, StreamDocument):
             return []
-        assert isinstance(node, StreamElement)
         names = attribute_test(self.test, self.scope)
+        if isinstance(node, Inner):
+            return attributes_inside(leaf, names, self.scope, self.span)
+        assert isinstance(node, StreamElement)
         if names is None:
             wanted: Iterable[str] = attribute_names(node, self.scope)
         else:
@@ -775,10 +719,14 @@ class _StreamSteps:
     def _has_lifespan(self, node: StreamElement) -> bool:
         return node.is_filler and all(self.graph(node).is_fragmented(tag) for tag in node.tags)
 
-    def texts(self, leaf: Leaf, node: StreamElement) -> list[Leaf]:
+    def texts(self, leaf: Leaf, node: StreamElement | StreamDocument | Inner) -> list[Leaf]:
         """The text nodes right below an element."""
-        if is_any_node(self.test) and not node.shape.is_leaf:
+        if isinstance(node, StreamDocument):
+            return []
+        if is_any_node(self.test) and (isinstance(node, Inner) or not node.shape.is_leaf):
             raise NotNative("all nodes below an element with elements", self.span)
+        if isinstance(node, Inner):
+            return texts_inside(leaf, self.scope, self.span)
         if not node.shape.has_text:
             if node.shape.commented or self._may_have_space(node):
                 raise NotNative("white space between elements as text", self.span)
@@ -786,7 +734,7 @@ class _StreamSteps:
         if node.shape.opaque and not node.shape.is_leaf:
             if is_any_node(self.test):
                 raise NotNative("all nodes of mixed content", self.span)
-            return inner_step(leaf.plan, node, "/*", "child", self.test, self.scope, self.span)
+            return texts_inside(leaf, self.scope, self.span)
         if node.shape.commented:
             raise NotNative("text with comments in it", self.span)
         text = element_text(node, self.scope)
@@ -811,6 +759,8 @@ class _StreamSteps:
     def with_parent_key(self, leaf: Leaf) -> tuple[Leaf, Scalar]:
         """The leaf, and a scalar that tells apart the nodes that its elements are children of."""
         node = leaf.item
+        if isinstance(node, Inner):
+            return leaf, call("node_key", node.owner.column("key"), self._parent_place(node))
         assert isinstance(node, StreamElement)
         if node.above is not None:
             return leaf, key_of(node.above, self.scope, self.span)
@@ -820,6 +770,10 @@ class _StreamSteps:
         if len(above) != 1:
             raise NotNative("positions among the children of several kinds of nodes", self.span)
         return Leaf(above[0].plan, node), key_of(above[0].item, self.scope, self.span)
+
+    def _parent_place(self, node: Inner) -> Scalar:
+        """Where in the filler's bytes the parent of an inner element starts."""
+        return call("+", span_of(node.owner, self.scope)[0], parent_start(node))
 
     def _parent_is_of_row(self, node: StreamElement) -> bool:
         """Whether the row that has the hole of a filler also tells the element that has it."""
@@ -843,12 +797,15 @@ class _StreamSteps:
         if len(above) != 1:
             return False
         repeats = [one.repeats for slot in slots.values() for one in walk(slot) if one.tag == tag]
-        return not any(repeats) and self._is_alone(stream, *above)
+        # of what stands in mixed content nothing is known
+        return bool(repeats) and not any(repeats) and self._is_alone(stream, *above)
 
     def parents(self, leaf: Leaf) -> list[Leaf]:
         node = leaf.item
         if isinstance(node, StreamDocument):
             return []
+        if isinstance(node, Inner):
+            return self._around(leaf, node, only_parent=True)
         assert isinstance(node, StreamElement)
         if node.is_copy:
             raise NotNative("upwards from a copy in a constructed element", self.span)
@@ -858,6 +815,26 @@ class _StreamSteps:
             return [Leaf(leaf.plan, node.above)]
         assert node.is_filler
         return self.rise(leaf, node)
+
+    def _around(self, leaf: Leaf, node: Inner, only_parent: bool) -> list[Leaf]:
+        """What an inner element stands in: its parent, or all up to and with its owner."""
+        if node.owner.is_copy:
+            raise NotNative("upwards from a copy in a constructed element", self.span)
+        if only_parent and node.above is not None:
+            return [Leaf(leaf.plan, node.above)]
+        graph = self.graph(node)
+        inline = inline_below(graph, node.owner.tags)
+        fitting = [
+            id
+            for id in inline
+            if graph.below(id) & set(node.tags)
+            and (only_parent or self.passes is None or self.passes(graph.tag(id)))
+        ]
+        found = around(leaf, fitting, only_parent, self.scope, self.span)
+        plan = leaf.plan
+        if only_parent:
+            plan = Select(plan, call("=", parent_start(node), Constant(0)))
+        return [*found, Leaf(plan, node.owner)]
 
     def rise(self, leaf: Leaf, node: StreamElement) -> list[Leaf]:
         """The element that has the hole of a filler."""
@@ -889,6 +866,8 @@ class _StreamSteps:
             for id in way[1:]:
                 above_node = here.item
                 assert isinstance(above_node, StreamElement)
+                if above_node.shape.opaque:
+                    raise NotNative("upwards from holes in mixed content", self.span)
                 inner = above_node.shape.child(id)
                 if inner is None:
                     break
@@ -907,6 +886,10 @@ class _StreamSteps:
 
     def ancestors(self, leaf: Leaf, with_self: bool) -> list[Leaf]:
         found: list[Leaf] = self.self_(leaf) if with_self else []
+        if isinstance(leaf.item, Inner):
+            *inside, owner = self._around(leaf, leaf.item, only_parent=False)
+            found += [one for above in inside for one in self.self_(above)]
+            return found + self.ancestors(owner, with_self=True)
         assert isinstance(leaf.item, StreamElement | StreamDocument)
         depths = self.compilation.catalog.streams[leaf.item.stream].depths.values()
         # no node stands inside of more fillers than this
@@ -951,7 +934,7 @@ class _StreamSteps:
         node = leaf.item
         if isinstance(node, StreamDocument):
             return []
-        assert isinstance(node, StreamElement)
+        assert isinstance(node, StreamElement | Inner)
         root = root_of(node, self.span)
         if not isinstance(root, StreamDocument):
             raise NotNative(f"the axis {axis} in a projected element", self.span)
@@ -959,7 +942,7 @@ class _StreamSteps:
         taken = columns(leaf.plan) | self.scope.taken
         for kind in self.descendants(Leaf(Unit(), root)):
             (other,) = leaves(apart(Each(kind.plan, Single(kind.item)), taken))
-            if not isinstance(other.item, StreamElement):
+            if not isinstance(other.item, StreamElement | Inner):
                 raise NotNative("the document order of these nodes is not known", self.span)
             first, last = (other.item, node) if axis == "preceding" else (node, other.item)
             apart_ = call("<=", end_key(first, self.scope), key_of(last, self.scope, self.span))

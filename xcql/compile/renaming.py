@@ -15,6 +15,10 @@ def renamed_item(item: Item, names: dict[str, str]) -> Item:
     """The item over the renamed columns."""
     changes: dict[str, Any] = {}
     for one in fields(item):
+        if one.name == "way":
+            # the plan that it was come to by is another one now
+            changes["way"] = None
+            continue
         old = getattr(item, one.name)
         new = _renamed(old, names)
         if one.name == "row":

@@ -45,6 +45,7 @@ from xcql.compile.items import (
     Dynamic,
     Element,
     Function,
+    Inner,
     Item,
     StreamDocument,
     StreamElement,
@@ -209,6 +210,8 @@ def _projected(item: Item, window: Window, number: int, scope: Scope, span: Span
                 for one in content
             )
             return Single(replace(item, content=parts))
+        case Inner():
+            raise NotNative("a projection of elements inside of mixed content", span)
         case Dynamic() | Function():
             raise NotNative("a projection of what has no native form", span)
     return Single(item)
@@ -257,7 +260,7 @@ def _version_projection(expr: VersionProjection, scope: Scope) -> Value:
 
 def _version_of(item: Item, tree: Tree, scope: Scope, span: Span) -> Item:
     """An item of a version projection: its content is what is valid in its own lifespan."""
-    if isinstance(item, Element | StreamDocument | Dynamic | Function):
+    if isinstance(item, Element | StreamDocument | Inner | Dynamic | Function):
         raise NotNative("versions of such items", span)
     if not isinstance(item, StreamElement):
         return item

@@ -1042,5 +1042,5 @@ def dynamic_content(pairs: Sql) -> Sql:
 
 
 # the forms of some topics have modules of their own
-for _topic in ("number_forms", "duration_forms", "text_forms", "namespace_forms"):
+for _topic in ("number_forms", "duration_forms", "text_forms", "namespace_forms", "inner_forms"):
     import_module(f"xcql.sql.{_topic}")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from xcql.algebra.scalars import Constant, Scalar, call
+from xcql.algebra.scalars import Constant, Scalar, call, field
 from xcql.compile.access import is_node, serialised
 from xcql.compile.calls import CallSite, function
 from xcql.compile.constructed import node_xml
 from xcql.compile.functions.sequences import context
-from xcql.compile.items import Atomic, Attribute, Element, Item, StreamElement
+from xcql.compile.items import Atomic, Attribute, Element, Inner, Item, StreamElement
 from xcql.compile.result import NotNative
 from xcql.compile.values import EMPTY, Single, Value, at_most_one, leaves, single_scalar
 
@@ -23,6 +23,11 @@ def _name(site: CallSite, item: Item) -> Scalar:
             if name.uri:
                 raise NotNative("a name in a namespace", site.span)
             return Constant(name.local)
+        case Inner():
+            graph = site.compilation.graphs[item.stream]
+            if any(graph.tag(tag).name.uri for tag in item.tags):
+                raise NotNative("a name in a namespace", site.span)
+            return field(item.struct, "name")
         case Element(name=name) | Attribute(name=name):
             if name.startswith("Q{"):
                 raise NotNative("a name in a namespace", site.span)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from xcql.algebra.operators import Unit
 from xcql.algebra.scalars import Constant, Scalar, call, disjunction
-from xcql.compile.access import element_text
+from xcql.compile.access import element_text, inner_xml
 from xcql.compile.calls import CallSite, function
 from xcql.compile.document_order import in_document_order, is_sorted, root_of
 from xcql.compile.expressions import boolean
 from xcql.compile.functions.sequences import context
-from xcql.compile.items import Attribute, Item, StreamDocument, StreamElement, Text
+from xcql.compile.items import Attribute, Inner, Item, StreamDocument, StreamElement, Text
 from xcql.compile.paths import axis_from
 from xcql.compile.result import NotNative
 from xcql.compile.values import (
@@ -71,7 +71,11 @@ def _has_children(site: CallSite) -> Value:
 def _has_content(node: StreamElement, site: CallSite) -> Scalar:
     """Whether an element with text has any; one with mixed content may have only elements."""
     if not node.shape.is_leaf:
-        raise NotNative("children in mixed content", site.span)
+        graph = site.compilation.graphs[node.stream]
+        if graph.fragmented_children(*node.tags):
+            raise NotNative("children in mixed content", site.span)
+        some = "boolean(/*/* | /*/comment() | /*/processing-instruction()) or string-length(/*) > 0"
+        return call("xpath_boolean", inner_xml(node, site.scope), Constant(some))
     return call("<>", element_text(node, site.scope), Constant(""))
 
 
@@ -84,7 +88,7 @@ def _nesting(site: CallSite) -> Value:
         return EMPTY
     tags: dict[str, set[str]] = {}
     for leaf in leaves(value):
-        if not isinstance(leaf.item, StreamElement):
+        if not isinstance(leaf.item, StreamElement | Inner):
             raise NotNative("nodes of such kinds inside each other", site.span)
         tags.setdefault(leaf.item.stream, set()).update(leaf.item.tags)
     if any(site.compilation.graphs[stream].nest(several) for stream, several in tags.items()):

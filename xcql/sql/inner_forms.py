@@ -1,0 +1,147 @@
+"""Elements and texts inside of mixed content, read off its XML text when a query asks for them.
+
+The text is that of one element, well-formed. It is cut into tokens, which are gone through once;
+places are offsets of bytes in it.
+"""
+
+from __future__ import annotations
+
+from xcql.sql.dialect import Sql, form, let, text_literal
+from xcql.sql.templates import said
+
+# comments, CDATA sections, processing instructions, tags, text; what repeats gives nothing back,
+# so that no text is too long for it
+_TOKEN = (
+    r"(?s)<!--.*?-->|<!\[CDATA\[.*?\]\]>|<\?.*?\?>"
+    r"""|<(?:[^>"']++|"[^"]*+"|'[^']*+')*+>|[^<]++"""
+)
+_NAME = r"^<([^\s/>]+)"
+_IS_START = "substr(inner_token, 1, 1) = '<' AND substr(inner_token, 2, 1) NOT IN ('/', '!', '?')"
+_IS_END = "startswith(inner_token, '</')"
+_CLOSES = "endswith(inner_token, '/>')"
+_IS_TEXT = "substr(inner_token, 1, 1) <> '<' OR startswith(inner_token, '<![CDATA[')"
+
+
+@form
+def inner_children(text: Sql, *names: Sql) -> Sql:
+    """The elements right inside of an element whose local names are among some.
+
+    Each is a struct of the place where it starts and where its parent does, its name as it is
+    written, and its XML text.
+    """
+    return _elements(text, "= 1", names)
+
+
+@form
+def inner_descendants(text: Sql, *names: Sql) -> Sql:
+    """The elements anywhere inside of an element, as `inner_children`, in document order."""
+    return _elements(text, ">= 1", names)
+
+
+def _elements(text: Sql, depth: str, names: tuple[Sql, ...]) -> Sql:
+    places = {f"name{number}": name for number, name in enumerate(names)}
+    wanted = f"IN ({', '.join(places)})"
+
+    def found(start: str, parent: str, name: str) -> str:
+        return f"""concat(inner_state.found, array(named_struct(
+            'start', {start}, 'parent', {parent}, 'name', {name},
+            'text', CAST(substring(CAST(inner_text AS BINARY), {start} + 1,
+              inner_state.place + octet_length(inner_token) - {start}) AS STRING))))"""
+
+    here, above = "element_at(inner_state.open, -1)", "element_at(inner_state.open, -2)"
+    name = "regexp_extract(inner_token, name_of_tag, 1)"
+    body = said(
+        f"""array_sort(aggregate(
+          regexp_extract_all(inner_text, tokens, 0),
+          named_struct('place', 0,
+            'open', slice(array(named_struct('start', 0, 'name', '')), 1, 0),
+            'found', slice(array(
+              named_struct('start', 0, 'parent', 0, 'name', '', 'text', '')), 1, 0)),
+          (inner_state, inner_token) -> named_struct(
+            'place', inner_state.place + octet_length(inner_token),
+            'open', CASE
+              WHEN {_IS_END} THEN slice(inner_state.open, 1, size(inner_state.open) - 1)
+              WHEN {_IS_START} AND NOT {_CLOSES} THEN concat(inner_state.open,
+                array(named_struct('start', inner_state.place, 'name', {name})))
+              ELSE inner_state.open END,
+            'found', CASE
+              WHEN {_IS_END} AND size(inner_state.open) - 1 {depth}
+                AND substring_index({here}.name, ':', -1) {wanted}
+              THEN {found(f"{here}.start", f"{above}.start", f"{here}.name")}
+              WHEN {_IS_START} AND {_CLOSES} AND size(inner_state.open) {depth}
+                AND substring_index({name}, ':', -1) {wanted}
+              THEN {found("inner_state.place", f"{here}.start", name)}
+              ELSE inner_state.found END),
+          inner_state -> inner_state.found))""",
+        tokens=text_literal(_TOKEN),
+        name_of_tag=text_literal(_NAME),
+        **places,
+    )
+    return _with_text(text, body)
+
+
+@form
+def local_part(name: Sql) -> Sql:
+    """A name without its prefix."""
+    return said("substring_index(name, ':', -1)", name=name)
+
+
+@form
+def inner_texts(text: Sql) -> Sql:
+    """The text nodes right inside of an element: structs of their places and values.
+
+    CDATA sections are part of the text around them; comments and processing instructions are not.
+    """
+    texts = said(
+        f"""aggregate(
+          regexp_extract_all(inner_text, tokens, 0),
+          named_struct('place', 0, 'depth', 0, 'start', 0, 'run', '',
+            'found', slice(array(named_struct('start', 0, 'text', '')), 1, 0)),
+          (inner_state, inner_token) -> named_struct(
+            'place', inner_state.place + octet_length(inner_token),
+            'depth', CASE
+              WHEN {_IS_END} THEN inner_state.depth - 1
+              WHEN {_IS_START} AND NOT {_CLOSES} THEN inner_state.depth + 1
+              ELSE inner_state.depth END,
+            'start', CASE WHEN inner_state.run = '' THEN inner_state.place
+              ELSE inner_state.start END,
+            'run', CASE WHEN inner_state.depth = 1 AND ({_IS_TEXT})
+              THEN concat(inner_state.run, inner_token) ELSE '' END,
+            'found', CASE WHEN inner_state.run = '' OR {_IS_TEXT} THEN inner_state.found
+              ELSE concat(inner_state.found,
+                array(named_struct('start', inner_state.start, 'text', inner_state.run))) END),
+          inner_state -> inner_state.found)""",
+        tokens=text_literal(_TOKEN),
+    )
+    # entities, CDATA sections and ends of lines are as any parser reads them
+    read = said(
+        """filter(transform(texts, inner_run -> named_struct('start', inner_run.start, 'text',
+            CASE WHEN regexp_like(inner_run.text, signs)
+              THEN xpath_string(concat('<x>', inner_run.text, '</x>'), 'string(/)')
+              ELSE inner_run.text END)),
+          inner_run -> inner_run.text <> '')""",
+        texts=texts,
+        signs=text_literal("[&<\r]"),
+    )
+    return _with_text(text, read)
+
+
+@form
+def without_cdata(text: Sql) -> Sql:
+    """The text with CDATA sections written as other text is: XPath takes them for nodes apart."""
+    content = "substr(inner_token, 10, length(inner_token) - 12)"
+    for sign, written in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;")):
+        content = f"replace({content}, '{sign}', '{written}')"
+    plain = said(
+        f"""CASE WHEN contains(inner_text, '<![CDATA[')
+          THEN array_join(transform(regexp_extract_all(inner_text, tokens, 0), inner_token ->
+            CASE WHEN startswith(inner_token, '<![CDATA[') THEN {content}
+              ELSE inner_token END), '')
+          ELSE inner_text END""",
+        tokens=text_literal(_TOKEN),
+    )
+    return _with_text(text, plain)
+
+
+def _with_text(text: Sql, body: Sql) -> Sql:
+    return let(said("x", x=text), "inner_text", body)
