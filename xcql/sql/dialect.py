@@ -16,6 +16,7 @@ from typing import Any
 from sqlglot import exp
 
 from xcql.algebra.scalars import Argument, Call, Column, Constant, Lambda, Scalar
+from xcql.sql.templates import named, said
 
 Sql = exp.Expression
 _FORMS: dict[str, Callable[..., Sql]] = {}
@@ -235,9 +236,7 @@ def let(value: Sql, name: str, body: Sql) -> Sql:
     """The body with a name for a value, which is computed once."""
     if isinstance(value, exp.Column | exp.Var | exp.Placeholder):
         return _substituted(body, name, value)
-    return call(
-        "get", call("transform", call("array", value), lambda_(name, body)), exp.Var(this="0")
-    )
+    return named(value, name, body)
 
 
 def _substituted(body: Sql, name: str, value: Sql) -> Sql:
@@ -507,7 +506,6 @@ def parse_date(value: Sql) -> Sql:
 
 def _local_time(value: Sql) -> Sql:
     """The time as it is written; 24 o'clock is the next day, and finer than microseconds is cut."""
-    from xcql.sql.templates import said
 
     local = call(
         "regexp_replace",
@@ -565,7 +563,6 @@ def _on_a_day(value: Sql) -> Sql:
 @form
 def parse_time(value: Sql) -> Sql:
     """The microseconds since midnight; 24 o'clock is midnight."""
-    from xcql.sql.templates import said
 
     local = _local_time(_on_a_day(value))
     return said(
@@ -581,7 +578,6 @@ def zone_of_time(value: Sql) -> Sql:
 @form
 def time_of_day(moment: Sql) -> Sql:
     """The microseconds since midnight of an instant."""
-    from xcql.sql.templates import said
 
     return said("timestampdiff(MICROSECOND, CAST(CAST(t AS DATE) AS TIMESTAMP_NTZ), t)", t=moment)
 
@@ -589,7 +585,6 @@ def time_of_day(moment: Sql) -> Sql:
 @form
 def zone_length(zone: Sql) -> Sql:
     """A zone as microseconds ahead of UTC; NULL if it is none."""
-    from xcql.sql.templates import said
 
     minutes = _zone_minutes(zone.copy())
     return said("CASE WHEN z <> '' THEN m * 60000000L END", z=zone, m=minutes)
