@@ -7,7 +7,7 @@ from importlib import import_module
 
 from bench import show
 
-BENCHMARKS = ("parse", "fragment", "ingest", "translate")
+BENCHMARKS = ("parse", "fragment", "ingest", "translate", "xmark")
 
 
 def main() -> None:

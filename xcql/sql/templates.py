@@ -28,6 +28,9 @@ _TIGHT = (
 def said(template: str, **parts: exp.Expression) -> exp.Expression:
     """The SQL expression of a text, with parts of a query in place of the names in it.
 
+    A part with a name of one letter is a value: if it is looked at more than once, it is computed
+    once. Others stand where they are named: they may fail, and only some rows may come to them.
+
     >>> said("x + 2 * x", x=exp.column("price")).sql("spark")
     '(price + 2 * price)'
     """
@@ -37,7 +40,7 @@ def said(template: str, **parts: exp.Expression) -> exp.Expression:
     filled: dict[str, exp.Expression] = {}
     bound: list[tuple[str, exp.Expression]] = []
     for name, part in parts.items():
-        if uses[name] > 1 and not _is_simple(part):
+        if len(name) == 1 and uses[name] > 1 and not _is_simple(part):
             # what is long is said once, under a name that means nothing else in any of the parts
             alias = next(one for one in _names(name) if one not in taken)
             taken.add(alias)

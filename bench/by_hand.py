@@ -1,0 +1,117 @@
+"""Seven XMark queries as one would write them with DataFrames, over the tables of the same store.
+
+They know what the compiler cannot: that nothing has a history here, that each filler stands at one
+place, and that prices are numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as f
+
+from xcql.model.tags import TagStructure
+from xcql_runtime.store.commit import read_state
+
+Tables = Callable[[str], DataFrame]
+
+
+def tables(spark: SparkSession, store: str, stream: str, tags: TagStructure) -> Tables:
+    """The tables of a store by the names of their tags; those of one name as one."""
+    from pathlib import Path
+
+    known = read_state(Path(store)).stream(stream)
+
+    def table(name: str) -> DataFrame:
+        ids = [tag.id for tag in tags if tag.name.local == name and tag.id in known.tables]
+        files = [f"{store}/{file.path}" for id in ids for file in known.tables[id].files]
+        return spark.read.option("mergeSchema", len(ids) > 1).parquet(*files)
+
+    return table
+
+
+def q01(table: Tables) -> DataFrame:
+    person = table("person").where(f.col("element.`@id`") == "person0")
+    return person.select(f.col("element.name._text").alias("item"))
+
+
+def q02(table: Tables) -> DataFrame:
+    increase = f.get("element.bidder", f.lit(0))["increase"]["_text"]
+    item = f.concat(f.lit("<increase>"), increase, f.lit("</increase>"))
+    auction = table("open_auction")
+    return auction.orderBy(_place()).select(f.coalesce(item, f.lit("<increase/>")).alias("item"))
+
+
+def q05(table: Tables) -> DataFrame:
+    price = f.col("element.price._text").cast("double")
+    return table("closed_auction").where(price >= 40).agg(f.count("*").cast("string").alias("item"))
+
+
+def q08(table: Tables) -> DataFrame:
+    sales = table("closed_auction").groupBy(f.col("element.buyer.`@person`").alias("buyer"))
+    people = table("person").select(
+        _place().alias("place"),
+        f.col("element.`@id`").alias("id"),
+        f.col("element.name._text").alias("name"),
+    )
+    joined = people.join(sales.count(), people.id == f.col("buyer"), "left")
+    number = f.coalesce(f.col("count"), f.lit(0)).cast("string")
+    item = f.concat(f.lit('<item person="'), f.col("name"), f.lit('">'), number, f.lit("</item>"))
+    return joined.orderBy("place").select(item.alias("item"))
+
+
+def q11(table: Tables) -> DataFrame:
+    starts = table("open_auction").select(
+        (f.col("element.initial._text").cast("double") * 5000).alias("start")
+    )
+    people = table("person").select(
+        _place().alias("place"),
+        f.col("element.name._text").alias("name"),
+        f.col("element.profile.`@income`").cast("double").alias("income"),
+    )
+    joined = people.join(starts, f.col("income") > f.col("start"), "left")
+    counted = joined.groupBy("place", "name").agg(f.count("start").alias("number"))
+    number = f.col("number").cast("string")
+    item = f.concat(f.lit('<items name="'), f.col("name"), f.lit('">'), number, f.lit("</items>"))
+    return counted.orderBy("place").select(item.alias("item"))
+
+
+def q14(table: Tables) -> DataFrame:
+    items = table("item").select(
+        _place().alias("place"),
+        f.col("element.name._text").alias("item"),
+        f.decode("raw", "UTF-8").alias("raw"),
+    )
+    description = f.expr("xpath_string(raw, 'string(/*/description)')")
+    return items.where(f.contains(description, f.lit("gold"))).orderBy("place").select("item")
+
+
+def q20(table: Tables) -> DataFrame:
+    income = f.col("element.profile.`@income`").cast("double")
+    counts = table("person").agg(
+        f.count_if(income >= 100000).alias("preferred"),
+        f.count_if((income < 100000) & (income >= 30000)).alias("standard"),
+        f.count_if(income < 30000).alias("challenge"),
+        f.count_if(income.isNull()).alias("na"),
+    )
+    parts = [
+        f.concat(f.lit(f"<{name}>"), f.col(name).cast("string"), f.lit(f"</{name}>"))
+        for name in ("preferred", "standard", "challenge", "na")
+    ]
+    return counts.select(f.concat(f.lit("<result>"), *parts, f.lit("</result>")).alias("item"))
+
+
+def _place():  # type: ignore[no-untyped-def]
+    return f.concat(f.col("places")[0]["key"], f.lpad(f.hex("number"), 8, "0").cast("binary"))
+
+
+QUERIES = {
+    "q01": q01,
+    "q02": q02,
+    "q05": q05,
+    "q08": q08,
+    "q11": q11,
+    "q14": q14,
+    "q20": q20,
+}
