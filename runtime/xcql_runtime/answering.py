@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import chdir, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import pyarrow as pa
@@ -41,7 +41,8 @@ _BATCH_CHARACTERS = 1 << 22
 class Surroundings:
     """What the evaluator needs to know wherever it runs.
 
-    `folder` is the user's working folder, which the paths in `doc()` are relative to.
+    `folder` is the user's working folder, which the paths in `doc()` are relative to. `context` is
+    the stream whose document is the context item.
     """
 
     query: Source
@@ -49,6 +50,7 @@ class Surroundings:
     values: Mapping[str, Any]
     functions: Mapping[str, ExternalFunction]
     folder: str
+    context: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +72,7 @@ def answer(task: Task, copies: dict[int, list[Copy]]) -> Iterator[pa.RecordBatch
     """The items of the answer with their lifespans, batch by batch; `copies` are used up."""
     around = task.surroundings
 
+    @cache
     def view(name: str) -> DocumentNode:
         return parse_view(copies.pop(task.streams.index(name), ()), around.now, task.prefix)
 
@@ -81,6 +84,7 @@ def answer(task: Task, copies: dict[int, list[Copy]]) -> Iterator[pa.RecordBatch
             }
             result = evaluate(
                 prepare(around.query, around.functions),
+                context=None if around.context is None else view(around.context),
                 variables={**around.values, **rows},
                 streams={name: partial(view, name) for name in task.known},
                 now=around.now,

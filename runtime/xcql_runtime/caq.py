@@ -30,10 +30,12 @@ from xcql_runtime.views import Copy
 ANSWER_COLUMNS = "item string, vtFrom timestamp_ntz, vtTo timestamp_ntz"
 
 
-def streams_of(module: MainModule, state: State) -> tuple[str, ...]:
-    """The streams of a store that a query may look at."""
+def streams_of(module: MainModule, state: State, context: str | None = None) -> tuple[str, ...]:
+    """The streams of a store that a query may look at; `context` is that of its context item."""
     named = streams_named(module)
-    return tuple(name for name in sorted(state.streams) if named is None or name in named)
+    return tuple(
+        name for name in sorted(state.streams) if named is None or name in named or name == context
+    )
 
 
 def caq_frame(
@@ -47,7 +49,13 @@ def caq_frame(
     """The answer of a query: one row an item, in order."""
     # a prefix for lifespans that nothing in the data can have
     prefix = f"xcql-{secrets.token_hex(8)}"
-    task = Task(around, streams_of(module, state), tuple(frames), tuple(state.streams), prefix)
+    task = Task(
+        around,
+        streams_of(module, state, around.context),
+        tuple(frames),
+        tuple(state.streams),
+        prefix,
+    )
     tables: dict[str, DataFrame] = {}
     selects = [_ALWAYS]
     for number, name in enumerate(task.streams):

@@ -125,10 +125,12 @@ def as_externals(
     values: Mapping[str, Any],
     frames: Mapping[str, DataFrame],
     functions: Mapping[str, ExternalFunction],
+    context: str | None = None,
 ) -> Externals:
     """What the compiler is told of all this."""
     return Externals(
         values,
         {name: tuple(frame.columns) for name, frame in frames.items()},
         {name: function.returns or "item()*" for name, function in functions.items()},
+        context,
     )

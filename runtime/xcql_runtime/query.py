@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, redirect_stdout
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,6 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 from xcql.compile import Compiled, NotNative, compile_query
 from xcql.compile.catalog import Catalog
 from xcql.diagnostics import Diagnostic, error
+from xcql.explain import Explanation, explained
 from xcql.syntax.prolog import MainModule
 from xcql_runtime.answering import Surroundings
 from xcql_runtime.caq import caq_frame, streams_of
@@ -99,6 +100,33 @@ class Answer:
         items: list[str] = self._run(lambda df: df.select("item").toArrow()["item"].to_pylist())
         return items
 
+    def items(self) -> Iterator[str]:
+        """The items as XML, one after the other, without holding all of them."""
+        frame = self.df
+        with self._understood():
+            for row in frame.select("item").toLocalIterator():
+                yield row["item"]
+
+    def records(self, limit: int | None = None) -> tuple[list[str], Iterator[list[Any]]]:
+        """The columns of `table()`, and its rows: texts, with lists and dicts where they nest.
+
+        With a limit only so many rows are computed.
+        """
+        frame = self.table()
+        if limit is not None:
+            frame = frame.limit(limit)
+
+        def rows() -> Iterator[list[Any]]:
+            with self._understood():
+                for row in frame.toLocalIterator():
+                    yield list(row.asDict(recursive=True).values())
+
+        return frame.columns, rows()
+
+    def write_parquet(self, folder: str | Path) -> None:
+        """Write `table()` as Parquet files into a new folder, however much it is."""
+        self._run(lambda df: record_frame(df).write.parquet(str(folder)))
+
     def first(self, n: int = 1) -> list[str]:
         """The first `n` items as XML."""
         return [row["item"] for row in self._run(lambda df: df.take(n))]
@@ -136,6 +164,18 @@ class Answer:
                 return Text(printed.getvalue())
         raise unknown_choice("mode", mode, get_args(Mode))
 
+    def explanation(self) -> Explanation:
+        """How the query is answered, as a value: see `xcql.explain`."""
+        request = self._request
+        return explained(
+            request.module,
+            self._compiled,
+            request.strategy,
+            self._reasons,
+            streams_of(request.module, request.state, request.around.context),
+            {name: stream.tags for name, stream in request.catalog.streams.items()},
+        )
+
     def __repr__(self) -> str:
         return f"<Answer by {self.strategy}: {self._request.module.span.source.text[:60]!r}>"
 
@@ -144,7 +184,8 @@ class Answer:
         lines = [f"strategy: {self.strategy} (asked for: {request.strategy})"]
         lines += [f"because: {reason}" for reason in self._reasons]
         if self._compiled is None:
-            streams = ", ".join(streams_of(request.module, request.state)) or "none"
+            looked_at = streams_of(request.module, request.state, request.around.context)
+            streams = ", ".join(looked_at) or "none"
             lines.append(f"views built: {streams}; the reference evaluator answers, in one task")
         else:
             for use in self._compiled.tables:
@@ -205,7 +246,7 @@ def _compiled(request: Request) -> tuple[Compiled | None, tuple[str, ...]]:
             request.module,
             request.catalog,
             request.strategy,
-            as_externals(around.values, request.frames, around.functions),
+            as_externals(around.values, request.frames, around.functions, around.context),
         )
     except NotNative as problem:
         place = f" (line {problem.span.line})" if problem.span else ""

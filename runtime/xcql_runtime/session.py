@@ -9,7 +9,9 @@ stream 'bids': 120 filler; commit 1
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
@@ -30,23 +32,30 @@ from xcql_runtime.spark import local_session
 from xcql_runtime.store.commit import read_state
 from xcql_runtime.store.frames import files_frame
 from xcql_runtime.store.ingest import IngestSummary, ingest
+from xcql_runtime.store.inputs import find_files
 from xcql_runtime.store.temporalize import temporalize
 from xcql_runtime.store.upkeep import StoreInfo, compact, info, vacuum, verify
-from xcql_runtime.workers import on_workers
+from xcql_runtime.workers import on_workers, run_here
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+# so many bytes of fragments are ingested without Spark
+_SMALL = 1 << 22
 
 
 class Session:
     """A store, opened with a Spark session.
 
     `spark` is used as it is and left as it was; without it a quiet local session is made when
-    one is needed.
+    one is needed; with `verbose` it logs what Spark logs.
     """
 
-    def __init__(self, store: str | Path, spark: SparkSession | None = None) -> None:
+    def __init__(
+        self, store: str | Path, spark: SparkSession | None = None, *, verbose: bool = False
+    ) -> None:
         self.store = Path(store)
+        self._verbose = verbose
         self._spark = spark
         self._reader = StoreReader(self.store)
         self._functions: dict[str, ExternalFunction] = {}
@@ -54,7 +63,7 @@ class Session:
     @property
     def spark(self) -> SparkSession:
         if self._spark is None:
-            self._spark = local_session()
+            self._spark = local_session(verbose=self._verbose)
         return self._spark
 
     def ingest(
@@ -72,8 +81,35 @@ class Session:
         """
         if isinstance(tags, str | Path):
             tags = read_tags(tags)
+        files = find_files(path)
+        # little is done sooner than a session is started
+        small = self._spark is None and sum(file.stat().st_size for file in files) < _SMALL
+        run = run_here if small else self._run
+        return ingest(self.store, files, stream, tags, run, self._cores, strict)
 
-        return ingest(self.store, path, stream, tags, self._run, self._cores, strict)
+    @classmethod
+    @contextmanager
+    def temporary(
+        cls,
+        streams: Mapping[str, tuple[str | Path, TagStructure | str | Path]],
+        spark: SparkSession | None = None,
+        *,
+        verbose: bool = False,
+    ) -> Iterator[Session]:
+        """A session over streams in files, each a pair of fragments and tags.
+
+        >>> files = {"bids": ("bids.xml", "tags.xml")}                    # doctest: +SKIP
+        >>> with xcql.Session.temporary(files) as session:                # doctest: +SKIP
+        ...     session.query('count(stream("bids")//bid)').to_xml()
+
+        Its store is a folder that goes when the block ends. A fragment that is no good is an
+        error.
+        """
+        with tempfile.TemporaryDirectory(prefix="xcql-") as folder:
+            session = cls(Path(folder) / "store", spark, verbose=verbose)
+            for name, (fragments, tags) in streams.items():
+                session.ingest(fragments, stream=name, tags=tags, strict=True)
+            yield session
 
     def _run(self, function: Callable[[Any], Any], pieces: Sequence[Any]) -> list[Any]:
         """Run pieces of work on Spark, which is started when there is some."""
@@ -104,6 +140,7 @@ class Session:
         strategy: Strategy = "auto",
         now: str | datetime | None = None,
         variables: Mapping[str, Any] | None = None,
+        context: str | None = None,
     ) -> Answer:
         """The answer of a query, computed when it is asked for.
 
@@ -116,7 +153,8 @@ class Session:
         by default the wall clock's at this call. `variables` are the values of external
         variables: numbers, text, times, lists of them; text that starts with `<` is a document,
         a `Path` the document in that file; a DataFrame is a sequence of `<row>` elements with a
-        child for each column.
+        child for each column. `context` is the stream whose document is the context item, so that
+        `//bid` stands for `stream("s")//bid`.
         """
         if strategy not in get_args(Strategy):
             raise unknown_choice("strategy", strategy, get_args(Strategy))
@@ -128,7 +166,9 @@ class Session:
         prepare(module, functions)
         values, frames = split_variables(variables or {})
         state, catalog = self._reader.read()
-        around = Surroundings(source, _instant_or_now(now), values, functions, os.getcwd())
+        if context is not None:
+            state.stream(context)  # an error if there is none
+        around = Surroundings(source, _instant_or_now(now), values, functions, os.getcwd(), context)
         return Answer(
             lambda: self.spark,
             Request(module, strategy, self.store, state, catalog, around, frames),

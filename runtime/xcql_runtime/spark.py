@@ -13,42 +13,58 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
+from xcql_runtime.java import check_java
+
 # what Java and Spark say at their start, whatever they are told
 _NOISE = re.compile(rb"WARNING: Using incubator modules.*|Using Spark's default log4j profile.*")
 
 
-def local_session(cores: int | None = None, settings: dict[str, str] | None = None) -> SparkSession:
-    """The session that is active, or a new local one.
+def local_session(
+    cores: int | None = None, settings: dict[str, str] | None = None, *, verbose: bool = False
+) -> SparkSession:
+    """The session that is active, or a new one: local, unless `XCQL_SPARK` names another Spark.
 
-    One that we make says nothing but what matters, shows Spark's progress bar only on a
-    terminal, has few partitions, as data on one machine needs them, and keeps time in UTC.
+    `XCQL_SPARK` is what Spark calls a master (`spark://host:7077`, `yarn`, `local[4]`), or the
+    address of a Spark Connect server (`sc://host:15002`). A session that we make says nothing but
+    what matters unless it is to be `verbose`, shows Spark's progress bar only on a terminal, and
+    keeps time in UTC; a local one has few partitions, as data on one machine needs them.
     """
     active = SparkSession.getActiveSession()
     if active is not None:
         return active
+    address = os.environ.get("XCQL_SPARK", "")
+    # what Spark says about an error that it raises anyway
+    logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL + 1)
+    if address.startswith("sc://"):
+        return SparkSession.builder.remote(address).getOrCreate()
+    check_java()
     # workers are to be this very Python, and to find what it finds
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     cores = cores or os.cpu_count() or 1
-    log_settings = Path(__file__).with_name("log4j2.properties").as_uri()
+    master = address or f"local[{cores}]"
     chosen = {
-        "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": str(sys.stderr.isatty()).lower(),
-        "spark.sql.shuffle.partitions": str(max(2, cores)),
         "spark.sql.session.timeZone": "UTC",
         # what the parser remembers of long queries has no end otherwise
         "spark.sql.parser.parserDfaCacheFlushRatio": "10",
-        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={log_settings}",
-        "spark.driver.host": "localhost",
-        "spark.driver.bindAddress": "127.0.0.1",
-        "spark.driver.memory": "2g",
-        "spark.executorEnv.PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
-        **(settings or {}),
     }
-    builder = SparkSession.builder.master(f"local[{cores}]").appName("xcql")
-    for key, value in chosen.items():
+    if not verbose:
+        log_settings = Path(__file__).with_name("log4j2.properties").as_uri()
+        chosen["spark.driver.extraJavaOptions"] = f"-Dlog4j2.configurationFile={log_settings}"
+    if master.startswith("local"):
+        chosen |= {
+            "spark.ui.enabled": "false",
+            "spark.sql.shuffle.partitions": str(max(2, cores)),
+            "spark.driver.host": "localhost",
+            "spark.driver.bindAddress": "127.0.0.1",
+            "spark.driver.memory": "2g",
+            "spark.executorEnv.PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
+        }
+    builder = SparkSession.builder.master(master).appName("xcql")
+    for key, value in (chosen | (settings or {})).items():
         builder = builder.config(key, value)
-    # the same goes for what it has to say about an error that it raises anyway
-    logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL + 1)
+    if verbose:
+        return builder.getOrCreate()
     with _noise_removed():
         return builder.getOrCreate()
 

@@ -77,7 +77,8 @@ def test_a_variable_is_cast_to_its_type(capsys: pytest.CaptureFixture[str]) -> N
     ],
 )
 def test_errors(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["eval", *arguments]) == 1
+    usage = "--var" in arguments or "--tags" in arguments
+    assert main(["eval", *arguments]) == (2 if usage else 1)
     output = capsys.readouterr()
     assert output.out == ""
     assert message in output.err

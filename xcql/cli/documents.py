@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from xcql.diagnostics import error
+from xcql.cli.kinds import unreadable
 from xcql.model.documents import Document, read_document
 
 
@@ -22,7 +22,7 @@ def open_document(path: str) -> Iterator[Document]:
         # the reader of documents has a buffer of its own
         file = cast(BinaryIO, open(path, "rb", buffering=0))  # noqa: SIM115 - closed below
     except OSError as problem:
-        raise error("XCQL0101", f"'{path}' cannot be read: {problem.strerror}") from None
+        raise unreadable(path, problem) from None
     with file, _shown(file, path) as watched:
         yield read_document(watched, path)
 

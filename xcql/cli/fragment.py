@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 from datetime import UTC, datetime
 
 from xcql.cli.documents import open_document
+from xcql.cli.kinds import expect
 from xcql.cli.outputs import open_output
-from xcql.cli.report import report_warnings
+from xcql.cli.report import report_note, report_warnings
 from xcql.model.changes import fragment_changes, read_keys
 from xcql.model.fragmenter import fragment
 from xcql.model.shapes import ShapeReader, shape_reader
@@ -52,28 +52,34 @@ examples:
 
 
 def run(arguments: argparse.Namespace) -> int:
+    expect(arguments.tags, "tags")
+    if arguments.document != "-":
+        expect(arguments.document, "document")
     structure = read_tags(arguments.tags)
     now = datetime.now(UTC).replace(tzinfo=None)
     valid_time = now if arguments.valid_time is None else parse_time(arguments.valid_time, now)
     shape_of = shape_reader(structure, read_keys(arguments.key, structure))
-    state = _read_state(arguments.previous, structure, shape_of, arguments.error_format)
+    state = _read_state(arguments.previous, structure, shape_of, arguments)
     with open_document(arguments.document) as document, open_output(arguments.output) as output:
         if state is None:
             result = fragment(document, structure, format_time(valid_time), output)
         else:
             result = fragment_changes(document, structure, state, shape_of, valid_time, output)
-    report_warnings(result.warnings, arguments.error_format)
+    report_warnings(result.warnings, arguments)
     word = "filler" if state is None else "change"
-    print(
+    report_note(
         f"{result.fillers:,} {word}{'' if result.fillers == 1 else 's'},"
         f" {result.bytes_written:,} bytes from {result.bytes_read:,} bytes of XML",
-        file=sys.stderr,
+        arguments,
     )
     return 0
 
 
 def _read_state(
-    paths: list[str], structure: TagStructure, shape_of: ShapeReader, error_format: str
+    paths: list[str],
+    structure: TagStructure,
+    shape_of: ShapeReader,
+    arguments: argparse.Namespace,
 ) -> State | None:
     """The state that files and folders (their files by name) amount to, in the order given."""
     if not paths:
@@ -88,5 +94,5 @@ def _read_state(
         for file in files:
             with open_document(file) as document:
                 add_to_state(state, document, structure, shape_of)
-    report_warnings(state.warnings, error_format)
+    report_warnings(state.warnings, arguments)
     return state

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import sys
 
 from xcql.cli.documents import open_document
+from xcql.cli.kinds import expect
 from xcql.cli.outputs import open_output
-from xcql.cli.report import report_warnings
+from xcql.cli.report import report_note, report_warnings
 from xcql.diagnostics import error
 from xcql.model.infer import NameTree, infer_from_document, tag_structure
 from xcql.model.tags import tags_to_xml
@@ -54,10 +54,10 @@ def run(arguments: argparse.Namespace) -> int:
         output.write(tags_to_xml(structure).encode("utf-8"))
     tags = list(structure)
     kinds = [tag.kind for tag in tags]
-    print(
+    report_note(
         f"{len(tags)} tags: {kinds.count('temporal')} temporal, {kinds.count('event')} event,"
         f" {kinds.count('snapshot')} snapshot",
-        file=sys.stderr,
+        arguments,
     )
     return 0
 
@@ -73,7 +73,9 @@ def _read(arguments: argparse.Namespace) -> NameTree:
         return infer_from_dtd(source, arguments.root)
     if arguments.root is not None:
         raise error("XCQL0100", "--root is for schemas; a document has only one root element")
+    if source != "-":
+        expect(source, "document")
     with open_document(source) as document:
         tree = infer_from_document(document)
-    report_warnings(document.warnings, arguments.error_format)
+    report_warnings(document.warnings, arguments)
     return tree

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import sys
 
-from xcql.cli.report import report_warnings
+from xcql.cli.kinds import expect
+from xcql.cli.report import report_note, report_warnings
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -21,12 +21,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     from xcql import Session
 
-    summary = Session(arguments.store).ingest(
+    for path in arguments.fragments:
+        expect(path, "fragments")
+    if arguments.tags is not None:
+        expect(arguments.tags, "tags")
+    summary = Session(arguments.store, verbose=arguments.verbose).ingest(
         arguments.fragments,
         stream=arguments.stream,
         tags=arguments.tags,
         strict=arguments.strict,
     )
-    report_warnings(summary.warnings, arguments.error_format)
-    print(summary, file=sys.stderr)
+    report_warnings(summary.warnings, arguments)
+    report_note(summary, arguments)
     return 0

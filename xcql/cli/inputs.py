@@ -6,6 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
+from xcql.cli.kinds import unreadable
 from xcql.diagnostics import error
 from xcql.source import Source
 
@@ -37,12 +38,8 @@ def read_text(path: str) -> str:
     """A UTF-8 text file's content, or an error that says what is wrong with the path."""
     try:
         return _decoded(Path(path).read_bytes(), f"'{path}'")
-    except FileNotFoundError:
-        raise error("XCQL0101", f"there is no file '{path}'") from None
-    except IsADirectoryError:
-        raise error("XCQL0101", f"'{path}' is a folder; a file was expected") from None
-    except PermissionError:
-        raise error("XCQL0101", f"'{path}' may not be read: permission denied") from None
+    except OSError as problem:
+        raise unreadable(path, problem) from None
 
 
 def _decoded(data: bytes, name: str) -> str:

@@ -10,10 +10,15 @@ import argparse
 import io
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from importlib import import_module
 
-from xcql.cli.report import report_bug, report_diagnostic
+from xcql.cli.report import (
+    add_report_arguments,
+    explained_os_error,
+    report_bug,
+    report_diagnostic,
+)
 from xcql.diagnostics import XcqlError
 from xcql.version import __version__
 
@@ -22,8 +27,14 @@ EXIT_QUERY_ERROR = 1
 EXIT_USAGE = 2
 EXIT_BUG = 70
 
+# the code of errors in the command line itself
+USAGE = "XCQL0100"
+
 # verb -> (module, one line of help)
 VERBS = {
+    "run": ("xcql.cli.run", "answer a query on Spark: over a store, a document, or fragments"),
+    "explain": ("xcql.cli.explain", "tell how a query is answered, and why so"),
+    "shell": ("xcql.cli.shell", "ask one query after the other, at a prompt"),
     "eval": ("xcql.cli.eval", "answer a query at once, without Spark"),
     "fragment": ("xcql.cli.fragment", "cut a document into fillers, or find what changed in it"),
     "infer-tags": ("xcql.cli.infer_tags", "make a tag structure from a document or a schema"),
@@ -32,22 +43,26 @@ VERBS = {
     "translate": ("xcql.cli.translate", "turn a query into standard XQuery over fragments"),
     "temporalize": ("xcql.cli.temporalize", "write the temporal view of a stream"),
     "parse": ("xcql.cli.parse", "show how a query is read: its syntax tree"),
+    "fmt": ("xcql.cli.fmt", "lay queries out anew"),
+    "completion": ("xcql.cli.completion", "print the completion of these commands for a shell"),
 }
 
 _EXAMPLES = """\
 examples:
-  xcqlc parse query.xcql                      the syntax tree of a query
-  xcqlc parse --format xquery -e '1+2*3'      the query, laid out anew
-  echo '//account?[now]' | xcqlc parse -      a query from standard input
+  xcqlc eval -e 'count(//book)' --doc books.xml    an answer at once
+  xcqlc run query.xcql --store DIR                 an answer from a store, by Spark
+  xcqlc explain query.xcql --store DIR             how it comes about
+  echo '//account?[now]' | xcqlc parse -           a query from standard input
 
-'xcqlc VERB --help' tells more of a verb.
+'xcqlc VERB --help' tells more of a verb. Exit codes: 0 done, 1 the query or the data is wrong,
+2 the command is, 70 a bug of ours.
 """
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run `xcqlc` with the given arguments (default: the process's) and return its exit code."""
     _write_utf_8()
-    parser = _parser(sys.argv[1:] if argv is None else list(argv))
+    parser = command_line((sys.argv[1:] if argv is None else argv)[:1])
     arguments = parser.parse_args(argv)
     if arguments.verb is None:
         parser.print_help()
@@ -55,16 +70,19 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         return int(import_module(VERBS[arguments.verb][0]).run(arguments))
     except XcqlError as problem:
-        report_diagnostic(problem.diagnostic, arguments.error_format)
-        return EXIT_QUERY_ERROR
+        report_diagnostic(problem.diagnostic, arguments)
+        return EXIT_USAGE if problem.code == USAGE else EXIT_QUERY_ERROR
     except BrokenPipeError:
         # the reader went away, as `| head` does; keep the interpreter's last flush quiet
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return EXIT_OK
+    except OSError as problem:
+        report_diagnostic(explained_os_error(problem).diagnostic, arguments)
+        return EXIT_QUERY_ERROR
     except KeyboardInterrupt:
         return 130
     except Exception as bug:
-        report_bug(bug)
+        report_bug(bug, arguments.verbose)
         return EXIT_BUG
 
 
@@ -75,7 +93,8 @@ def _write_utf_8() -> None:
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
 
 
-def _parser(argv: list[str]) -> argparse.ArgumentParser:
+def command_line(wanted: Iterable[str] = VERBS) -> argparse.ArgumentParser:
+    """The parser of the command line, with the arguments of the wanted verbs."""
     parser = argparse.ArgumentParser(
         prog="xcqlc",
         description="XQuery with time: ask streams of XML fragments what was true, and when.",
@@ -91,14 +110,9 @@ def _parser(argv: list[str]) -> argparse.ArgumentParser:
             description=summary[0].upper() + summary[1:] + ".",
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
-        verb_parser.add_argument(
-            "--error-format",
-            choices=["full", "concise", "json"],
-            default="full",
-            help="how errors and warnings are shown (default: %(default)s)",
-        )
-        if verb in argv[:1]:
+        if verb in wanted:
             import_module(module).add_arguments(verb_parser)
+        add_report_arguments(verb_parser)
     return parser
 
 

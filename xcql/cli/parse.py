@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     module = parse(read_query(arguments))
-    report_warnings(module.warnings, arguments.error_format)
+    report_warnings(module.warnings, arguments)
     if arguments.format == "json":
         print(json.dumps(as_data(module), ensure_ascii=False, indent=2))
     elif arguments.format == "xquery":

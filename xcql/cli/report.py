@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import argparse
+import errno
 import json
 import os
 import re
@@ -9,38 +11,87 @@ import sys
 import traceback
 from collections.abc import Iterable
 
-from xcql.diagnostics import Diagnostic
+from xcql.diagnostics import Diagnostic, XcqlError, error
 from xcql.version import __version__
 
 _COLOURS = {"error": "1;31", "warning": "1;33", "note": "1;36", "help": "1;32"}
 
 
-def report_diagnostic(diagnostic: Diagnostic, error_format: str = "full") -> None:
+def add_report_arguments(parser: argparse.ArgumentParser) -> None:
+    """What every verb offers."""
+    group = parser.add_argument_group("messages")
+    group.add_argument(
+        "--error-format",
+        choices=["full", "concise", "json"],
+        default="full",
+        help="how errors and warnings are shown (default: %(default)s)",
+    )
+    group.add_argument("-q", "--quiet", action="store_true", help="no warnings, no summaries")
+    group.add_argument(
+        "-v", "--verbose", action="store_true", help="Spark's log, and tracebacks of our own bugs"
+    )
+
+
+def report_diagnostic(diagnostic: Diagnostic, arguments: argparse.Namespace) -> None:
     """Print one error or warning in the format that the user chose."""
-    if error_format == "json":
+    if arguments.error_format == "json":
         text = json.dumps(diagnostic.as_dict(), ensure_ascii=False)
-    elif error_format == "concise":
+    elif arguments.error_format == "concise":
         text = diagnostic.render_concise()
     else:
         text = _coloured(diagnostic.render())
     print(text, file=sys.stderr)
 
 
-def report_warnings(warnings: Iterable[Diagnostic], error_format: str = "full") -> None:
-    for diagnostic in warnings:
-        report_diagnostic(diagnostic, error_format)
+def report_warnings(warnings: Iterable[Diagnostic], arguments: argparse.Namespace) -> None:
+    if not arguments.quiet:
+        for diagnostic in warnings:
+            report_diagnostic(diagnostic, arguments)
 
 
-def report_bug(bug: Exception) -> None:
+def report_note(text: object, arguments: argparse.Namespace) -> None:
+    """Say what was done, beside the answer."""
+    if not arguments.quiet:
+        print(text, file=sys.stderr)
+
+
+def report_bug(bug: Exception, verbose: bool) -> None:
     """Tell of a fault of ours; the traceback is for whoever asked to see it."""
     print(
         f"xcqlc {__version__}: internal error: {type(bug).__name__}: {bug}\n"
-        "help: this is a bug in XCQL, not in your query. Please report it with the query;"
-        " XCQL_DEBUG=1 shows the details.",
+        "help: this is a bug in XCQL, not in your query. Please report it with the query, the"
+        " version, and what --verbose shows.",
         file=sys.stderr,
     )
-    if os.environ.get("XCQL_DEBUG"):
+    if verbose or os.environ.get("XCQL_DEBUG"):
         traceback.print_exception(bug)
+
+
+def explained_os_error(problem: OSError) -> XcqlError:
+    """What the system refused, and the way out."""
+    name = f"'{problem.filename}'" if problem.filename else "the output"
+    match problem.errno:
+        case errno.ENOSPC | errno.EDQUOT | errno.EFBIG:
+            return error(
+                "XCQL0103",
+                f"{name} could not be written: {_reason(problem)}",
+                notes=["nothing was changed: a file or a commit is made whole, or not at all"],
+                hints=[
+                    "make room, or write to another disk",
+                    "temporary files go to the folder that TMPDIR names",
+                ],
+            )
+        case errno.EACCES | errno.EPERM | errno.EROFS:
+            return error(
+                "XCQL0102",
+                f"no permission for {name}: {_reason(problem)}",
+                hints=["name another place, or have its owner let you in (ls -ld shows who may)"],
+            )
+    return error("XCQL0102", f"{name} is of no use: {_reason(problem)}")
+
+
+def _reason(problem: OSError) -> str:
+    return (problem.strerror or str(problem)).lower()
 
 
 def _coloured(text: str) -> str:

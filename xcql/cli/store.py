@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from xcql.cli.kinds import existing_store
 from xcql.diagnostics import error
 
 
@@ -20,7 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     from xcql import Session
 
-    session = Session(arguments.store)
+    session = Session(existing_store(arguments.store), verbose=arguments.verbose)
     if arguments.action == "info":
         print(session.info())
     elif arguments.action == "compact":

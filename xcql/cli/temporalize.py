@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from xcql.cli.kinds import existing_store
 from xcql.cli.outputs import open_output
 
 
@@ -18,7 +19,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     from xcql import Session
 
-    pieces = Session(arguments.store).temporalize(
+    pieces = Session(existing_store(arguments.store), verbose=arguments.verbose).temporalize(
         arguments.stream, at=arguments.at, now=arguments.now
     )
     with open_output(arguments.output) as output:

@@ -7,7 +7,8 @@ import sys
 from pathlib import Path
 
 from xcql.cli.inputs import add_query_arguments, read_query
-from xcql.cli.report import report_warnings
+from xcql.cli.kinds import existing_store, expect
+from xcql.cli.report import report_note, report_warnings
 from xcql.diagnostics import error
 from xcql.model.tags import TagStructure, read_tags
 from xcql.source import Source
@@ -88,12 +89,14 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.to == "sql":
         return _to_sql(arguments, query)
     named = [_pair(given) for given in arguments.tags]
+    for _, file in named:
+        expect(file, "tags")
     tags = {name or only_stream(query): read_tags(file) for name, file in named}
     translation = translate(query, tags, arguments.strategy)
-    report_warnings(translation.warnings, arguments.error_format)
+    report_warnings(translation.warnings, arguments)
     if arguments.explain:
         for note in translation.notes:
-            print(f"note: {note}", file=sys.stderr)
+            report_note(f"note: {note}", arguments)
     text = translation.text + "\n"
     if arguments.standalone:
         text = _standalone(arguments, translation, tags)
@@ -111,8 +114,8 @@ def _to_sql(arguments: argparse.Namespace, query: Source) -> int:
         raise error("XCQL0100", "--to sql needs a store, whose tables are queried: --store DIR")
     if arguments.strategy == "caq":
         raise error("XCQL0100", "caq builds the view and evaluates over it: there is no SQL of it")
-    answer = xcql.Session(arguments.store).query(query, strategy=arguments.strategy)
-    report_warnings(answer.warnings, arguments.error_format)
+    answer = xcql.Session(existing_store(arguments.store)).query(query, strategy=arguments.strategy)
+    report_warnings(answer.warnings, arguments)
     if answer.strategy == "caq":
         raise error(
             "XCQL0502",
@@ -120,7 +123,7 @@ def _to_sql(arguments: argparse.Namespace, query: Source) -> int:
             hints=["a session answers it all the same, by the strategy caq"],
         )
     if arguments.explain:
-        print(answer.explain("plan"), file=sys.stderr)
+        report_note(answer.explain("plan"), arguments)
     _write(arguments, answer.explain("sql") + "\n")
     return 0
 
@@ -145,7 +148,7 @@ def _standalone(
     folder = Path.cwd() if arguments.output is None else Path(arguments.output).parent
     module = standalone(translation, files, tags, arguments.now, folder)
     for copy in module.copies:
-        print(f"note: {copy.reason}; the query reads a clean copy, '{copy.path}'", file=sys.stderr)
+        report_note(f"note: {copy.reason}; the query reads a clean copy, '{copy.path}'", arguments)
     return module.text
 
 

@@ -15,14 +15,14 @@ from xcql.analysis.graph import TagGraph
 from xcql.analysis.names import Namespaces
 from xcql.compile.access import ALWAYS, is_node, lifespan, serialised
 from xcql.compile.catalog import Catalog, Externals
-from xcql.compile.items import Dynamic
+from xcql.compile.items import Dynamic, StreamDocument
 from xcql.compile.result import Compiled, NotNative, TableUse
 from xcql.compile.scope import Compilation, Scope, value_of
 from xcql.compile.strategy import chosen
-from xcql.compile.values import Value, aligned_keys, aligned_order, leaves
+from xcql.compile.values import Single, Value, aligned_keys, aligned_order, leaves
 from xcql.recursion import deep_recursion
 from xcql.sql.lowering import Answer, lowered
-from xcql.syntax.prolog import FunctionDecl, MainModule, VariableDecl
+from xcql.syntax.prolog import ContextItemDecl, FunctionDecl, MainModule, VariableDecl
 
 Native = Literal["qac", "qac+", "auto"]
 
@@ -65,8 +65,11 @@ def _compiled(
     stages = [("algebra", plan_text(answer.plan))]
     graphs = dict(compilation.graphs)
     depths = {name: stream.depths for name, stream in catalog.streams.items()}
+    steps = [("", answer.plan)]
     try:
-        plan = rewritten(answer.plan, picked, graphs, compilation.fresh, answer.columns, depths)
+        plan = rewritten(
+            answer.plan, picked, graphs, compilation.fresh, answer.columns, depths, steps
+        )
     except PlanTooLarge:
         raise NotNative("parts of the query depend on each other too much", module.span) from None
     stages.append(("rules", plan_text(plan)))
@@ -86,6 +89,7 @@ def _compiled(
         (),
         reasons,
         tuple(stages),
+        tuple(steps),
     )
 
 
@@ -103,6 +107,11 @@ def _prolog(compilation: Compilation) -> Scope:
             functions[uri or "", local, len(one.parameters)] = one
     compilation.functions = functions
     scope = Scope(compilation, names)
+    context = compilation.externals.context
+    if context is not None and not any(
+        isinstance(one, ContextItemDecl) for one in module.declarations
+    ):
+        scope = scope.focus(Single(StreamDocument(context)))
     for declaration in module.declarations:
         if isinstance(declaration, VariableDecl):
             value = _global(declaration, scope)

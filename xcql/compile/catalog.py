@@ -41,9 +41,11 @@ class Externals:
 
     `values` are external variables with Python scalars and lists; `frames` are those that are
     sequences of `<row>` elements, with the columns' names; `functions` map the names of registered
-    functions to the types that they return.
+    functions to the types that they return. `context` is the stream whose document is the context
+    item of the query.
     """
 
     values: Mapping[str, object] = field(default_factory=dict)
     frames: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     functions: Mapping[str, str] = field(default_factory=dict)
+    context: str | None = None

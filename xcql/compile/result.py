@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from xcql.algebra.operators import Plan
 from xcql.source import Span
 from xcql.syntax.prolog import MainModule
 
@@ -65,7 +66,7 @@ class Compiled:
 
     Braces that are no `{name}` of a table are doubled. `:now` and `arguments` are its named
     arguments. `reasons` say why the strategy was chosen; `algebra` are the stages on the way, each
-    with its text.
+    with its text. `steps` are the plan before the rules, under no name, and after each of them.
     """
 
     sql: str
@@ -76,6 +77,7 @@ class Compiled:
     arguments: tuple[tuple[str, object], ...] = ()
     reasons: tuple[str, ...] = ()
     algebra: tuple[tuple[str, str], ...] = ()
+    steps: tuple[tuple[str, Plan], ...] = ()
 
 
 class NotNative(Exception):

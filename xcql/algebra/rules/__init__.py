@@ -16,6 +16,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from xcql.algebra.operators import Plan
 from xcql.algebra.rules.chains import Depths
@@ -36,15 +37,24 @@ def rewritten(
     fresh: Callable[[str], str],
     wanted: frozenset[str],
     depths: dict[str, Depths] | None = None,
+    steps: list[tuple[str, Plan]] | None = None,
 ) -> Plan:
     """The plan without nested plans, for a strategy; `wanted` are the columns of its answer.
 
-    `depths` are, for each stream, the levels on which the fillers of a tag stand.
+    `depths` are, for each stream, the levels on which the fillers of a tag stand. `steps` gets
+    the name of each rule that ran, with the plan that it made.
     """
+    rules: list[Callable[[Plan], Plan]] = [
+        partial(hole_joins, strategy=strategy, graphs=graphs, fresh=fresh, depths=depths),
+        in_row,
+        join_keys,
+        partial(outer_join, fresh=fresh),
+        join_keys,
+    ]
     if strategy == "qac+":
-        plan = fold_holes(plan, graphs, wanted)
-    plan = hole_joins(plan, strategy, graphs, fresh, depths)
-    plan = in_row(plan)
-    plan = join_keys(plan)
-    plan = outer_join(plan, fresh)
-    return join_keys(plan)
+        rules.insert(0, partial(fold_holes, graphs=graphs, wanted=wanted))
+    for rule in rules:
+        plan = rule(plan)
+        if steps is not None:
+            steps.append((getattr(rule, "func", rule).__name__, plan))
+    return plan

@@ -1,0 +1,178 @@
+"""What a query is asked of: a store, a document, or streams of fragments."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from xcql.cli.documents import open_document
+from xcql.cli.kinds import existing_store, expect
+from xcql.cli.outputs import open_output
+from xcql.diagnostics import Diagnostic, XcqlError, error
+from xcql.evaluate.values import untyped
+from xcql.model.fragmenter import fragment
+from xcql.model.infer import infer_from_document, tag_structure
+from xcql.model.tags import TagStructure, read_tags
+from xcql.syntax.control import TryCatch
+from xcql.syntax.node import walk
+from xcql.syntax.prolog import MainModule
+
+if TYPE_CHECKING:
+    from xcql import Session
+
+
+def add_stream_arguments(parser: argparse.ArgumentParser, of_document: str) -> None:
+    """`--doc`, `--stream` and `--tags`."""
+    parser.add_argument("--doc", metavar="FILE", help=of_document)
+    parser.add_argument(
+        "--stream",
+        action="append",
+        default=[],
+        metavar="NAME=FRAGMENTS",
+        help="a stream: its name, and the file of its fragments; may be repeated",
+    )
+    parser.add_argument(
+        "--tags",
+        action="append",
+        default=[],
+        metavar="[NAME=]TAGS",
+        help="the file with a stream's tag structure; without a name, for every stream",
+    )
+
+
+def add_data_arguments(parser: argparse.ArgumentParser) -> None:
+    """`--store`, or what `add_stream_arguments` adds."""
+    parser.add_argument("--store", metavar="DIR", help="the store that is queried")
+    add_stream_arguments(
+        parser, "a document: the context item, so that //x finds every x; also a stream by itself"
+    )
+
+
+def add_evaluation_arguments(parser: argparse.ArgumentParser) -> None:
+    """`--now` and `--var`."""
+    parser.add_argument(
+        "--now", metavar="TIME", help="the instant of evaluation, in UTC (default: the clock)"
+    )
+    parser.add_argument(
+        "--var",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="the value of an external variable: text, cast to the type that the query declares;"
+        " one that starts with < is a document",
+    )
+
+
+def variables(arguments: argparse.Namespace) -> dict[str, Any]:
+    """The values of external variables: documents, or untyped text."""
+    pairs = [pair(given, "--var") for given in arguments.var]
+    return {name: text if text.startswith("<") else untyped(text) for name, text in pairs}
+
+
+def stream_files(arguments: argparse.Namespace) -> dict[str, tuple[Path, Path | None]]:
+    """For each stream that the arguments name, its fragments, and its tags if there are any."""
+    files = dict(pair(given, "--stream") for given in arguments.stream)
+    named = dict(pair(given, "--tags") for given in arguments.tags if "=" in given)
+    for_all = [given for given in arguments.tags if "=" not in given]
+    if len(for_all) > 1:
+        raise error("XCQL0100", "say which stream each of the --tags is for: --tags NAME=TAGS")
+    for name in named:
+        if name not in files and arguments.doc is None:
+            raise error("XCQL0100", f"there are --tags for '{name}' but no --stream {name}=…")
+    found: dict[str, tuple[Path, Path | None]] = {}
+    for name, fragments in files.items():
+        tags = named.get(name) or (for_all[0] if for_all else None)
+        if tags is not None:
+            expect(tags, "tags")
+            expect(fragments, "fragments")
+        found[name] = Path(fragments), None if tags is None else Path(tags)
+    return found
+
+
+@contextmanager
+def opened(arguments: argparse.Namespace) -> Iterator[tuple[Session, str | None]]:
+    """A session over what the arguments name, and the stream that is the context item."""
+    from xcql import Session
+
+    given = [arguments.store is not None, bool(arguments.stream or arguments.doc)]
+    if given.count(True) != 1:
+        raise error(
+            "XCQL0100",
+            "there is nothing to ask the query of" if not any(given) else "ask a store, or files",
+            hints=[
+                "name a store (--store DIR), a document (--doc FILE), or fragments"
+                " (--stream NAME=FRAGMENTS --tags TAGS)"
+            ],
+        )
+    if arguments.store is not None:
+        if arguments.tags:
+            raise error("XCQL0100", "a store knows the tags of its streams: leave out --tags")
+        yield Session(existing_store(arguments.store), verbose=arguments.verbose), None
+        return
+    with tempfile.TemporaryDirectory(prefix="xcql-") as folder:
+        streams: dict[str, Any] = {}
+        for name, (fragments, tags) in stream_files(arguments).items():
+            if tags is None:
+                raise error(
+                    "XCQL0100",
+                    f"the stream '{name}' has no tag structure",
+                    hints=[f"give one: --tags {name}=TAGS.xml", "a plain document: --doc FILE"],
+                )
+            streams[name] = fragments, tags
+        context = None
+        if arguments.doc is not None:
+            context = _stream_name(arguments.doc)
+            streams[context] = _fragmented(arguments, Path(folder) / "document.xml")
+        with Session.temporary(streams, verbose=arguments.verbose) as session:
+            yield session, context
+
+
+def _stream_name(document: str) -> str:
+    """The name of the stream that a document is: that of its file, as far as it is a name."""
+    return re.sub(r"\W", "_", Path(document).name.partition(".")[0]) or "document"
+
+
+def _fragmented(arguments: argparse.Namespace, target: Path) -> tuple[Path, TagStructure]:
+    """A document as fragments, in a file, with its tags: those given, or else as they are in it."""
+    document: str = arguments.doc
+    expect(document, "document")
+    given = [one.rpartition("=")[2] for one in arguments.tags if not arguments.stream]
+    if given:
+        expect(given[0], "tags")
+        tags = read_tags(given[0])
+    else:
+        with open_document(document) as read:
+            tags = tag_structure(infer_from_document(read), [], [])
+    with open_document(document) as read, open_output(str(target)) as output:
+        fragment(read, tags, "start", output)
+    return target, tags
+
+
+def advice(module: object, structures: Mapping[str, TagStructure]) -> tuple[Diagnostic, ...]:
+    """Warnings of steps that can find nothing; an error if a stream is asked for that is not there.
+
+    What else is wrong is left to whoever answers the query.
+    """
+    from xcql.analysis.typing import tag_types
+
+    if not isinstance(module, MainModule):
+        return ()
+    try:
+        return tag_types(module, structures).warnings
+    except XcqlError as problem:
+        caught = any(isinstance(node, TryCatch) for node in walk(module))
+        if problem.code == "XCQL0004" and not caught:
+            raise
+        return ()
+
+
+def pair(given: str, option: str) -> tuple[str, str]:
+    name, equals, value = given.partition("=")
+    if not equals or not name:
+        raise error("XCQL0100", f"{option} is written NAME=VALUE, not '{given}'")
+    return name, value

@@ -1,0 +1,91 @@
+"""`xcqlc explain`: how a query is answered, and why so."""
+
+from __future__ import annotations
+
+import argparse
+import json
+
+from xcql.cli.data import (
+    add_data_arguments,
+    add_evaluation_arguments,
+    advice,
+    opened,
+    variables,
+)
+from xcql.cli.inputs import add_query_arguments, read_query
+from xcql.cli.outputs import open_output
+from xcql.cli.report import report_warnings
+from xcql.cli.run import add_strategy_argument
+from xcql.diagnostics import error
+from xcql.explain import as_data, mermaid, text
+from xcql.explain.text import STAGES
+from xcql.parser import parse
+from xcql.syntax.printer import as_data as tree_data
+from xcql.syntax.printer import tree_text
+
+_EXAMPLES = """\
+examples:
+  xcqlc explain query.xcql --store DIR
+  xcqlc explain query.xcql --store DIR --stage joins
+  xcqlc explain -e 'stream("credit")//account[@id = "1234"]' \\
+      --stream credit=fragments.xml --tags tags.xml --format mermaid
+
+stages: tree (the syntax tree), query (with its parts marked), strategy, algebra (before the rules),
+rules (what each did), plan (the algebra after them), joins, native (what runs where), sql, spark
+(Spark's own plan). All but tree, sql and spark are shown unless one is asked for. Only spark starts
+Spark.
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.epilog = _EXAMPLES
+    add_query_arguments(parser)
+    add_data_arguments(parser)
+    add_evaluation_arguments(parser)
+    add_strategy_argument(parser)
+    parser.add_argument(
+        "--stage", choices=["tree", *STAGES, "sql", "spark"], help="one part of the explanation"
+    )
+    parser.add_argument(
+        "--format",
+        choices=["text", "json", "mermaid"],
+        default="text",
+        help="text, JSON, or the plan as a Mermaid flowchart (default: %(default)s)",
+    )
+    parser.add_argument("-o", "--out", metavar="FILE", help="default: standard output")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    if arguments.stage and arguments.format == "mermaid":
+        raise error("XCQL0100", "the flowchart shows the plan: leave out --stage")
+    query = read_query(arguments)
+    module = parse(query)
+    report_warnings(module.warnings, arguments)
+    with opened(arguments) as (session, context):
+        structures = {name: session.tags(name) for name in session.streams()}
+        report_warnings(advice(module, structures), arguments)
+        answer = session.query(
+            query, arguments.strategy, arguments.now, variables(arguments), context
+        )
+        explanation = answer.explanation()
+        if arguments.format == "mermaid":
+            shown = mermaid(explanation)
+        elif arguments.format == "json":
+            data = as_data(explanation)
+            if arguments.stage == "tree":
+                data["tree"] = tree_data(module)
+            if arguments.stage == "spark":
+                data["spark"] = answer.explain("spark")
+            if arguments.stage is not None:
+                data = {arguments.stage: data[arguments.stage]}
+            shown = json.dumps(data, ensure_ascii=False, indent=2)
+        elif arguments.stage == "tree":
+            shown = tree_text(module)
+        elif arguments.stage in ("sql", "spark"):
+            shown = answer.explain(arguments.stage).rstrip()
+            shown = shown or "-- the reference evaluator answers it (caq): there is no SQL"
+        else:
+            shown = text(explanation, STAGES if arguments.stage is None else (arguments.stage,))
+    with open_output(arguments.out) as output:
+        output.write(f"{shown}\n".encode())
+    return 0

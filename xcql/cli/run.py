@@ -1,0 +1,81 @@
+"""`xcqlc run`: the answer of a query, by Spark."""
+
+from __future__ import annotations
+
+import argparse
+
+from xcql.cli.answers import FORMATS, write_answer
+from xcql.cli.data import (
+    add_data_arguments,
+    add_evaluation_arguments,
+    advice,
+    opened,
+    variables,
+)
+from xcql.cli.inputs import add_query_arguments, read_query
+from xcql.cli.report import report_warnings
+from xcql.parser import parse
+from xcql.translate.api import STRATEGIES
+
+_EXAMPLES = """\
+examples:
+  xcqlc run query.xcql --store DIR
+  xcqlc run -e 'count(//book)' --doc books.xml
+  xcqlc run query.xcql --stream credit=fragments.xml --tags tags.xml --now 2003-12-01
+  xcqlc run query.xcql --store DIR --format parquet --out answer.parquet
+
+The formats jsonl, csv, parquet and table have a column for each attribute and child of the elements
+of the answer. Spark runs on this machine, unless XCQL_SPARK names another one (spark://host:7077,
+yarn, sc://host:15002).
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.epilog = _EXAMPLES
+    add_query_arguments(parser)
+    add_data_arguments(parser)
+    add_evaluation_arguments(parser)
+    add_strategy_argument(parser)
+    parser.add_argument(
+        "--format",
+        choices=FORMATS,
+        default="xml",
+        help="how the answer is written (default: %(default)s, an item a line)",
+    )
+    parser.add_argument(
+        "-o",
+        "--out",
+        metavar="PATH",
+        help="a file; for parquet a folder (default: standard output)",
+    )
+    parser.add_argument(
+        "--limit",
+        type=int,
+        default=100,
+        metavar="N",
+        help="for the format table: how many rows are shown (default: %(default)s)",
+    )
+
+
+def add_strategy_argument(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--strategy",
+        choices=STRATEGIES,
+        default="auto",
+        help="build the view, then query (caq); query along holes, then build (qac); the same, and"
+        " find fillers by their tags (qac+); or the best of them (default: %(default)s)",
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    query = read_query(arguments)
+    module = parse(query)
+    report_warnings(module.warnings, arguments)
+    with opened(arguments) as (session, context):
+        structures = {name: session.tags(name) for name in session.streams()}
+        report_warnings(advice(module, structures), arguments)
+        answer = session.query(
+            query, arguments.strategy, arguments.now, variables(arguments), context
+        )
+        write_answer(answer, arguments)
+    return 0
