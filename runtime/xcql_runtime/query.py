@@ -125,7 +125,8 @@ class Answer:
 
     def write_parquet(self, folder: str | Path) -> None:
         """Write `table()` as Parquet files into a new folder, however much it is."""
-        self._run(lambda df: record_frame(df).write.parquet(str(folder)))
+        target = str(Path(folder).absolute())  # Java may be in another folder
+        self._run(lambda df: record_frame(df).write.parquet(target))
 
     def first(self, n: int = 1) -> list[str]:
         """The first `n` items as XML."""
