@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from xcql.cli.kinds import expect
+from xcql.cli.outputs import naming
 from xcql.cli.report import report_note, report_warnings
 
 
@@ -25,12 +26,13 @@ def run(arguments: argparse.Namespace) -> int:
         expect(path, "fragments")
     if arguments.tags is not None:
         expect(arguments.tags, "tags")
-    summary = Session(arguments.store, verbose=arguments.verbose).ingest(
-        arguments.fragments,
-        stream=arguments.stream,
-        tags=arguments.tags,
-        strict=arguments.strict,
-    )
+    with naming(arguments.store):
+        summary = Session(arguments.store, verbose=arguments.verbose).ingest(
+            arguments.fragments,
+            stream=arguments.stream,
+            tags=arguments.tags,
+            strict=arguments.strict,
+        )
     report_warnings(summary.warnings, arguments)
     report_note(summary, arguments)
     return 0

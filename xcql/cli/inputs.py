@@ -31,7 +31,14 @@ def read_query(arguments: argparse.Namespace) -> Source:
         )
     if arguments.query == "-":
         return Source(_decoded(sys.stdin.buffer.read(), "standard input"), "<stdin>")
-    return Source(read_text(arguments.query), arguments.query)
+    text = read_text(arguments.query)
+    if not text.strip():
+        raise error(
+            "XCQL0105",
+            f"'{arguments.query}' is empty, and a query was expected",
+            hints=["was it saved? '-e TEXT' takes a query from the command line"],
+        )
+    return Source(text, arguments.query)
 
 
 def read_text(path: str) -> str:

@@ -11,6 +11,7 @@ import io
 import os
 import sys
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from importlib import import_module
 
 from xcql.cli.report import (
@@ -68,15 +69,17 @@ def main(argv: Sequence[str] | None = None) -> int:
         parser.print_help()
         return EXIT_USAGE
     try:
-        return int(import_module(VERBS[arguments.verb][0]).run(arguments))
+        code = int(import_module(VERBS[arguments.verb][0]).run(arguments))
+        sys.stdout.flush()  # here, where it is told if it fails
+        return code
     except XcqlError as problem:
         report_diagnostic(problem.diagnostic, arguments)
         return EXIT_USAGE if problem.code == USAGE else EXIT_QUERY_ERROR
     except BrokenPipeError:
-        # the reader went away, as `| head` does; keep the interpreter's last flush quiet
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _forget_output()  # the reader went away, as `| head` does
         return EXIT_OK
     except OSError as problem:
+        _forget_output()
         report_diagnostic(explained_os_error(problem).diagnostic, arguments)
         return EXIT_QUERY_ERROR
     except KeyboardInterrupt:
@@ -84,6 +87,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Exception as bug:
         report_bug(bug, arguments.verbose)
         return EXIT_BUG
+
+
+def _forget_output() -> None:
+    """Keep the interpreter's last flush of what cannot be written quiet."""
+    with suppress(OSError, io.UnsupportedOperation):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _write_utf_8() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 import tempfile
@@ -13,6 +14,9 @@ from typing import IO
 from xcql.diagnostics import error
 
 _BUFFER = 1 << 20
+
+# what a write says when there is no more room: on the disk, for the user, for a file
+FULL_DISK = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 
 @contextmanager
@@ -26,12 +30,20 @@ def open_output(path: str | None) -> Iterator[IO[bytes]]:
         sys.stdout.buffer.flush()
         return
     target = Path(path)
+    if target.is_dir():
+        raise error("XCQL0102", f"'{path}' is a folder; name a file in it")
+    with naming(path), _opened(target) as output:
+        yield output
+
+
+@contextmanager
+def _opened(target: Path) -> Iterator[IO[bytes]]:
     if target.exists() and not target.is_file():
         # a pipe or a device such as /dev/null
-        with _explained(path), open(target, "wb", _BUFFER) as output:
+        with _explained(target), open(target, "wb", _BUFFER) as output:
             yield output
         return
-    with _explained(path):
+    with _explained(target):
         descriptor, temporary = tempfile.mkstemp(
             dir=target.parent, prefix=f".{target.name}.", suffix=".part"
         )
@@ -49,8 +61,25 @@ def open_output(path: str | None) -> Iterator[IO[bytes]]:
 
 
 @contextmanager
-def _explained(path: str) -> Iterator[None]:
+def naming(path: str) -> Iterator[None]:
+    """Say which file it is that the disk has no room for: what fails in a write does not know."""
     try:
         yield
     except OSError as problem:
-        raise error("XCQL0102", f"'{path}' cannot be written: {problem.strerror}") from None
+        if problem.errno in FULL_DISK and problem.filename is None:
+            problem.filename = path
+        raise
+
+
+@contextmanager
+def _explained(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as problem:
+        if problem.errno in FULL_DISK:
+            raise
+        reason = (problem.strerror or str(problem)).lower()
+        hints = ["name another place, or have the owner of the folder let you write to it"]
+        if isinstance(problem, FileNotFoundError):
+            hints = [f"make the folder first: mkdir -p {path.parent}"]
+        raise error("XCQL0102", f"'{path}' cannot be written: {reason}", hints=hints) from None

@@ -11,10 +11,13 @@ import sys
 import traceback
 from collections.abc import Iterable
 
+from xcql.cli.outputs import FULL_DISK
 from xcql.diagnostics import Diagnostic, XcqlError, error
 from xcql.version import __version__
 
 _COLOURS = {"error": "1;31", "warning": "1;33", "note": "1;36", "help": "1;32"}
+
+_WHOLE = "nothing was changed: a file, or a commit of a store, is made whole or not at all"
 
 
 def add_report_arguments(parser: argparse.ArgumentParser) -> None:
@@ -71,11 +74,11 @@ def explained_os_error(problem: OSError) -> XcqlError:
     """What the system refused, and the way out."""
     name = f"'{problem.filename}'" if problem.filename else "the output"
     match problem.errno:
-        case errno.ENOSPC | errno.EDQUOT | errno.EFBIG:
+        case number if number in FULL_DISK:
             return error(
                 "XCQL0103",
                 f"{name} could not be written: {_reason(problem)}",
-                notes=["nothing was changed: a file or a commit is made whole, or not at all"],
+                notes=[_WHOLE] if problem.filename else [],
                 hints=[
                     "make room, or write to another disk",
                     "temporary files go to the folder that TMPDIR names",
@@ -91,7 +94,7 @@ def explained_os_error(problem: OSError) -> XcqlError:
 
 
 def _reason(problem: OSError) -> str:
-    return (problem.strerror or str(problem)).lower()
+    return os.strerror(problem.errno).lower() if problem.errno else str(problem)
 
 
 def _coloured(text: str) -> str:

@@ -223,7 +223,11 @@ def _check_calendar(b: Builder, text: str, span: Span) -> None:
         if offset is not None and abs(offset) > _FARTHEST_ZONE:
             raise ValueError
     except ValueError:
-        raise b.syntax_error(f"'{text}' is not in the calendar", span) from None
+        raise b.syntax_error(
+            f"'{text}' is not in the calendar",
+            span,
+            "a time is written 2003-10-23T12:23:34, a date 2003-10-23: year, month, day",
+        ) from None
 
 
 # ---------------------------------------------------------------- steps
