@@ -10,7 +10,7 @@ CREDIT = Path(__file__).parent / "credit"
 
 
 def main() -> None:
-    query = (CREDIT / "large-purchases.xcql").read_text(encoding="utf-8")
+    query = (CREDIT / "queries" / "large-purchases.xcql").read_text(encoding="utf-8")
     streams = {"credit": (CREDIT / "fragments.xml", CREDIT / "tags.xml")}
     print(query)
     for now in ("2003-10-31", "2003-11-10"):

@@ -21,15 +21,19 @@ STREAMS = {
     ],
 }
 CASES = {
-    "large-purchases": ["samples/credit/large-purchases.xcql"],
-    "large-purchases-qac": ["samples/credit/large-purchases.xcql", "--strategy", "qac"],
+    "large-purchases": ["samples/credit/queries/large-purchases.xcql"],
+    "large-purchases-qac": ["samples/credit/queries/large-purchases.xcql", "--strategy", "qac"],
     "fraud": ["samples/papers/1-3.1-fraud.xcql", "--quiet"],
     "not-native": [
         "-e",
         'for $t in stream("credit")//transaction\nreturn string-length(serialize($t))',
     ],
     "caq": ["-e", 'stream("credit")//account[1]', "--strategy", "caq"],
-    "large-purchases.mermaid": ["samples/credit/large-purchases.xcql", "--format", "mermaid"],
+    "large-purchases.mermaid": [
+        "samples/credit/queries/large-purchases.xcql",
+        "--format",
+        "mermaid",
+    ],
 }
 
 
@@ -52,7 +56,7 @@ def test_whole_texts(name: str, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_one_stage_as_json(capsys: pytest.CaptureFixture[str]) -> None:
-    query = ["samples/credit/large-purchases.xcql", *STREAMS["credit"], "--format", "json"]
+    query = ["samples/credit/queries/large-purchases.xcql", *STREAMS["credit"], "--format", "json"]
     assert main(["explain", *query, "--stage", "joins"]) == 0
     assert json.loads(capsys.readouterr().out) == {
         "joins": ["holes of transaction -> fillers of status; keep those without, too"]

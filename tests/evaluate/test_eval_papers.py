@@ -50,7 +50,9 @@ class TestSection2:
     def test_syn_ack_as_the_paper_means_it(self) -> None:
         # acknowledged within a minute: only packet 1
         answer = xcql.evaluate(
-            query("network/unacknowledged.xcql"), streams=self.NETWORK, now="2004-06-13T10:06:00"
+            query("network/queries/unacknowledged.xcql"),
+            streams=self.NETWORK,
+            now="2004-06-13T10:06:00",
         )
         assert [item.string for item in answer] == ["2", "3", "4"]
 

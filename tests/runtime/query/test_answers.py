@@ -38,7 +38,7 @@ FUNCTIONS = {"triangulate": triangulate, "distance": distance}
 
 PAPERS = [
     ("papers/1-2-syn-ack.xcql", JUNE),
-    ("network/unacknowledged.xcql", JUNE),
+    ("network/queries/unacknowledged.xcql", JUNE),
     ("papers/1-2-radar.xcql", JUNE),
     ("papers/1-2-traffic-light.xcql", JUNE),
     ("papers/1-3.1-maxed-out.xcql", DECEMBER),

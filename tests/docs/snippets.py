@@ -1,0 +1,197 @@
+"""The fenced blocks of a Markdown file, run one after the other as a reader would.
+
+| block | is |
+| --- | --- |
+| `console` | commands after `$ `, each with what it prints; `...` stands for any text |
+| `python` | a script, or a session with `>>>` and what it prints |
+| `xquery SAMPLE` | a query over a sample; the `xml` block after it is the answer |
+| `xquery` | a query that must parse |
+| `sh` | verbs of make, which are only looked for: running them here would run this test again |
+| `mermaid`, `text`, `xml` | not run |
+
+A block of another kind is an error: nothing in a document goes untried.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import doctest
+import io
+import os
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any
+
+import xcql
+from tests.samples.all_samples import NOW, streams
+from xcql.cli.main import main
+
+ROOT = Path(__file__).parents[2]
+SILENT = frozenset({"mermaid", "text", "xml", "yaml"})
+_FENCE = re.compile(r"^```(.*)$")
+
+Shell = Callable[[str], str]
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A fenced block: its kind, what follows the kind, its text and line."""
+
+    kind: str
+    info: str
+    text: str
+    line: int
+
+
+def blocks(text: str) -> list[Block]:
+    found: list[Block] = []
+    begin: tuple[int, str] | None = None
+    lines = text.split("\n")
+    for number, line in enumerate(lines):
+        fence = _FENCE.match(line)
+        if fence is None:
+            continue
+        if begin is None:
+            begin = number, fence[1]
+        else:
+            kind, _, info = begin[1].partition(" ")
+            body = "\n".join(lines[begin[0] + 1 : number])
+            found.append(Block(kind, info.strip(), body, begin[0] + 1))
+            begin = None
+    assert begin is None, "a block is not closed"
+    return found
+
+
+def commands(block: Block) -> list[tuple[str, str]]:
+    """The commands of a console block, each with the output that is shown."""
+    found: list[tuple[list[str], list[str]]] = []
+    goes_on = False
+    for line in block.text.split("\n"):
+        if line.startswith("$ "):
+            found.append(([line[2:]], []))
+        elif goes_on:
+            found[-1][0].append(line)
+        else:
+            assert found, f"line {block.line}: output without a command"
+            found[-1][1].append(line)
+            continue
+        goes_on = line.endswith("\\")
+    return [("\n".join(command), "\n".join(output)) for command, output in found]
+
+
+def matches(expected: str, actual: str) -> bool:
+    """Whether they are equal, but for what `...` stands for."""
+    pattern = ".*".join(map(re.escape, expected.strip("\n").split("...")))
+    return re.fullmatch(pattern, actual.strip("\n"), re.DOTALL) is not None
+
+
+def run_here(command: str) -> str:
+    """What a command prints; `xcqlc` runs in this process, everything else in a shell."""
+    left, bar, right = command.partition(" | xcqlc ")
+    if bar:
+        return _xcqlc(shlex.split(right), _in_shell(left))
+    if command.startswith("xcqlc "):
+        line, _, target = command.partition(" > ")
+        told = _xcqlc(shlex.split(line.replace("\\\n", " "))[1:])
+        if target:
+            Path(target.strip()).write_text(told, encoding="utf-8")
+            return ""
+        return told
+    return _in_shell(command)
+
+
+def _xcqlc(arguments: list[str], stdin: str = "") -> str:
+    told = io.BytesIO()
+    out, err = (io.TextIOWrapper(told, "utf-8", write_through=True) for _ in range(2))
+    before = sys.stdin
+    sys.stdin = io.TextIOWrapper(io.BytesIO(stdin.encode()), "utf-8")
+    try:
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            with contextlib.suppress(SystemExit):  # as argparse ends `--help`
+                main(arguments)
+        return told.getvalue().decode("utf-8")
+    finally:
+        sys.stdin = before
+        out.detach()
+        err.detach()
+
+
+def _in_shell(command: str, path: str = str(Path(sys.executable).parent)) -> str:
+    environment = {**os.environ, "PATH": f"{path}{os.pathsep}{os.environ['PATH']}"}
+    done = subprocess.run(
+        ["bash", "-c", command],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env=environment,
+        check=False,
+        timeout=300,
+    )
+    return done.stdout
+
+
+def run_document(path: Path, shell: Shell = run_here, rewrite: bool = False) -> None:
+    """Run all blocks of a document in the current folder; with `rewrite`, write what they print."""
+    text = path.read_text(encoding="utf-8")
+    names: dict[str, Any] = {"__name__": "__main__"}
+    found = blocks(text)
+    for block, after in zip_longest(found, found[1:]):
+        place = f"{path.name}:{block.line}"
+        match block.kind:
+            case "console":
+                shown = block.text
+                for command, expected in commands(block):
+                    actual = shell(command).strip("\n")
+                    if rewrite:
+                        if not matches(expected, actual):
+                            new = f"$ {command}" + (f"\n{actual}" if actual else "")
+                            old = f"$ {command}" + (f"\n{expected}" if expected else "")
+                            shown = shown.replace(old, new, 1)
+                    else:
+                        assert matches(expected, actual), f"{place}: {command}\n{actual}"
+                text = text.replace(block.text, shown, 1)
+            case "python":
+                _python(block, names, place)
+            case "xquery" if block.info:
+                sample = block.info
+                answer = xcql.evaluate(block.text, streams=streams(sample), now=NOW[sample])
+                assert not answer.warnings, place
+                actual = "\n".join(item.xml for item in answer)
+                assert after is not None, f"{place}: no answer"
+                assert after.kind == "xml", f"{place}: no answer"
+                if rewrite:
+                    old = f"{block.text}\n```\n\n```xml\n{after.text}"
+                    assert old in text, place
+                    text = text.replace(old, f"{block.text}\n```\n\n```xml\n{actual}", 1)
+                else:
+                    assert after.text == actual, f"{place}\n{actual}"
+            case "sh":
+                makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+                for line in block.text.split("\n"):
+                    assert line.startswith("make "), f"{place}: only make goes untried: {line}"
+                    assert f"\n{line.split()[1]}:" in makefile, f"{place}: {line}"
+            case "xquery":
+                xcql.parse(block.text)
+            case kind:
+                assert kind in SILENT, f"{place}: what is a block of {kind!r}?"
+    if rewrite:
+        path.write_text(text, encoding="utf-8")
+
+
+def _python(block: Block, names: dict[str, Any], place: str) -> None:
+    if ">>> " not in block.text:
+        with contextlib.redirect_stdout(io.StringIO()):
+            exec(compile(block.text, place, "exec"), names)
+        return
+    told: list[str] = []
+    test = doctest.DocTestParser().get_doctest(block.text + "\n", names, place, place, 0)
+    runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
+    runner.run(test, out=told.append, clear_globs=False)
+    names.update(test.globs)
+    assert not told, "".join(told)
