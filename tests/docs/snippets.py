@@ -97,12 +97,7 @@ def run_here(command: str) -> str:
     if bar:
         return _xcqlc(shlex.split(right), _in_shell(left))
     if command.startswith("xcqlc "):
-        line, _, target = command.partition(" > ")
-        told = _xcqlc(shlex.split(line.replace("\\\n", " "))[1:])
-        if target:
-            Path(target.strip()).write_text(told, encoding="utf-8")
-            return ""
-        return told
+        return _xcqlc(shlex.split(command.replace("\\\n", " "))[1:])
     return _in_shell(command)
 
 
@@ -112,9 +107,10 @@ def _xcqlc(arguments: list[str], stdin: str = "") -> str:
     before = sys.stdin
     sys.stdin = io.TextIOWrapper(io.BytesIO(stdin.encode()), "utf-8")
     try:
-        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-            with contextlib.suppress(SystemExit):  # as argparse ends `--help`
-                main(arguments)
+        both = contextlib.redirect_stdout(out), contextlib.redirect_stderr(err)
+        # argparse ends `--help` by leaving
+        with both[0], both[1], contextlib.suppress(SystemExit):
+            main(arguments)
         return told.getvalue().decode("utf-8")
     finally:
         sys.stdin = before
@@ -145,17 +141,14 @@ def run_document(path: Path, shell: Shell = run_here, rewrite: bool = False) -> 
         place = f"{path.name}:{block.line}"
         match block.kind:
             case "console":
-                shown = block.text
+                shown = []
                 for command, expected in commands(block):
                     actual = shell(command).strip("\n")
-                    if rewrite:
-                        if not matches(expected, actual):
-                            new = f"$ {command}" + (f"\n{actual}" if actual else "")
-                            old = f"$ {command}" + (f"\n{expected}" if expected else "")
-                            shown = shown.replace(old, new, 1)
-                    else:
-                        assert matches(expected, actual), f"{place}: {command}\n{actual}"
-                text = text.replace(block.text, shown, 1)
+                    same = matches(expected, actual)
+                    assert same or rewrite, f"{place}: {command}\n{actual}"
+                    told = expected if same else actual
+                    shown.append(f"$ {command}" + (f"\n{told}" if told else ""))
+                text = text.replace(block.text, "\n".join(shown), 1)
             case "python":
                 _python(block, names, place)
             case "xquery" if block.info:

@@ -199,6 +199,9 @@ class Words:
             ):
                 sides = self._path(left), self._path(right)
                 return None if None in sides else f"{sides[0]} {sign} {sides[1]}"
+            case Call(function="and", arguments=conditions):
+                told = [self._path(one) for one in conditions if not _is_check(one)]
+                return None if None in told else " and ".join(map(str, told))
             case Call(function="overlaps", arguments=(Column(name=name), _, begin, end)):
                 row = self.column(name, "vtFrom") or self.column(name, "pathFrom")
                 times = self._path(begin), self._path(end)
@@ -216,6 +219,14 @@ class Words:
             case Constant(value=value):
                 return repr(value)
         return None
+
+
+def _is_check(condition: Scalar) -> bool:
+    """Whether it only guards against NaN, which SQL compares otherwise than XQuery."""
+    match condition:
+        case Call(function="not", arguments=(Call(function="is_nan"),)):
+            return True
+    return False
 
 
 def _microseconds(amount: Scalar) -> str | None:
