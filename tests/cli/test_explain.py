@@ -26,7 +26,9 @@ CASES = {
     "fraud": ["samples/papers/1-3.1-fraud.xcql", "--quiet"],
     "not-native": [
         "-e",
-        'for $t in stream("credit")//transaction\nreturn string-length(serialize($t))',
+        'for $t in stream("credit")//transaction\n'
+        "let $v := string($t/vendor)\n"
+        'return normalize-unicode($v, "NFKD")',
     ],
     "caq": ["-e", 'stream("credit")//account[1]', "--strategy", "caq"],
     "large-purchases.mermaid": [
@@ -67,7 +69,7 @@ def test_one_stage_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert [step["rule"] for step in data["rules"]] == ["fold_holes", "hole_joins", "outer_join"]
     assert data["query"][0]["text"] == "transaction[amount > 1000]"
     assert data["native"]["whole"] is True
-    assert data["sql"].lstrip().startswith("WITH")
+    assert "SELECT" in data["sql"]
 
 
 def test_tree_and_sql(capsys: pytest.CaptureFixture[str]) -> None:
