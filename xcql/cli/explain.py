@@ -52,7 +52,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="text",
         help="text, JSON, or the plan as a Mermaid flowchart (default: %(default)s)",
     )
-    parser.add_argument("-o", "--out", metavar="FILE", help="default: standard output")
+    parser.add_argument(
+        "-o", "--output", "--out", dest="out", metavar="FILE", help="default: standard output"
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:

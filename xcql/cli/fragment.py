@@ -23,7 +23,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "document", metavar="DOC.xml", help="a document (also .gz or .xz), or - for stdin"
     )
     parser.add_argument("--tags", required=True, metavar="TAGS.xml", help="its tag structure")
-    parser.add_argument("-o", "--output", metavar="OUT.xml", help="default: standard output")
+    parser.add_argument(
+        "-o", "--output", "--out", dest="output", metavar="OUT.xml", help="default: standard output"
+    )
     parser.add_argument(
         "--valid-time", metavar="T", help="since when the document is so (default: now)"
     )

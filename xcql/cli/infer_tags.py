@@ -36,7 +36,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="elements that happen at one instant",
     )
     parser.add_argument("--root", metavar="NAME", help="the root element, for a schema with many")
-    parser.add_argument("-o", "--output", metavar="TAGS.xml", help="default: standard output")
+    parser.add_argument(
+        "-o",
+        "--output",
+        "--out",
+        dest="output",
+        metavar="TAGS.xml",
+        help="default: standard output",
+    )
     parser.epilog = """\
 examples:
   xcqlc infer-tags auction.xml.gz --temporal //item //person -o tags.xml

@@ -44,7 +44,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "-o",
+        "--output",
         "--out",
+        dest="out",
         metavar="PATH",
         help="a file; for parquet a folder (default: standard output)",
     )

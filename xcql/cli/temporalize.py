@@ -13,7 +13,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--stream", required=True, metavar="NAME", help="the stream's name")
     parser.add_argument("--at", metavar="T", help="the document as it was at this instant")
     parser.add_argument("--now", metavar="T", help="the instant of evaluation (default: the clock)")
-    parser.add_argument("-o", "--output", metavar="OUT", help="a file (default: standard output)")
+    parser.add_argument(
+        "-o",
+        "--output",
+        "--out",
+        dest="output",
+        metavar="OUT",
+        help="a file (default: standard output)",
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:

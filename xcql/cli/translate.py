@@ -72,7 +72,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--now", metavar="TIME", help="for --standalone: the instant of evaluation (default: now)"
     )
     parser.add_argument(
-        "-o", "--output", metavar="FILE", help="default: standard output; clean copies go beside it"
+        "-o",
+        "--output",
+        "--out",
+        dest="output",
+        metavar="FILE",
+        help="default: standard output; clean copies go beside it",
     )
     parser.add_argument(
         "--library", action="store_true", help="print the path of the library xcql.xqm, and stop"
