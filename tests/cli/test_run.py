@@ -47,10 +47,15 @@ def test_a_document_without_tags_is_the_context_item(
 ) -> None:
     (books / "query.xq").write_text("//book[title = 'Ulysses']/@year/string()")
     assert main(["run", "query.xq", "--doc", "books.xml"]) == 0
+    assert main(["explain", "-e", "//bok", "--doc", "books.xml", "--stage", "sql"]) == 0
+    out, err = capsys.readouterr()
+    assert out.startswith("1922\n")
+    assert "SELECT" in out  # natively, as any other stream
+    assert "no 'bok' below 'stream(\"books\")'; did you mean 'book'?" in err
     stdin = io.TextIOWrapper(io.BytesIO(b"//title = stream('books')//title, count(//book)"))
     monkeypatch.setattr("sys.stdin", stdin)
     assert main(["run", "-", "--doc", "books.xml", "--strategy", "caq"]) == 0
-    assert capsys.readouterr() == ("1922\ntrue\n2\n", "")
+    assert capsys.readouterr() == ("true\n2\n", "")
 
 
 def test_a_document_with_tags_has_holes(books: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from xcql.analysis.graph import TagGraph
-from xcql.analysis.types import PLAIN, Type
+from xcql.analysis.types import DOCUMENT, PLAIN, Nodes, Type
 from xcql.analysis.walker import Walker
 from xcql.diagnostics import Diagnostic
 from xcql.model.tags import TagStructure
@@ -27,8 +27,12 @@ class TagTypes:
         return self._by_identity.get(id(expr), PLAIN)
 
 
-def tag_types(module: MainModule, structures: Mapping[str, TagStructure]) -> TagTypes:
+def tag_types(
+    module: MainModule, structures: Mapping[str, TagStructure], context: str | None = None
+) -> TagTypes:
     """The tag type of every expression of a query over these streams.
+
+    `context` is the stream whose document is the context item.
 
     >>> import xcql
     >>> from xcql.model.tags import parse_tags
@@ -39,5 +43,9 @@ def tag_types(module: MainModule, structures: Mapping[str, TagStructure]) -> Tag
     [['2']]
     """
     walker = Walker(module, {name: TagGraph(tags) for name, tags in structures.items()})
+    if context is not None:
+        origin = walker.view_origin(context)
+        document = Type((Nodes(context, frozenset({DOCUMENT}), origin=origin),), one=True)
+        walker.globals = replace(walker.globals, context=document)
     walker.run()
     return TagTypes(module, tuple(walker.warnings.values()), walker.types)

@@ -153,7 +153,9 @@ def _fragmented(arguments: argparse.Namespace, target: Path) -> tuple[Path, TagS
     return target, tags
 
 
-def advice(module: object, structures: Mapping[str, TagStructure]) -> tuple[Diagnostic, ...]:
+def advice(
+    module: object, structures: Mapping[str, TagStructure], context: str | None = None
+) -> tuple[Diagnostic, ...]:
     """Warnings of steps that can find nothing; an error if a stream is asked for that is not there.
 
     What else is wrong is left to whoever answers the query.
@@ -163,7 +165,7 @@ def advice(module: object, structures: Mapping[str, TagStructure]) -> tuple[Diag
     if not isinstance(module, MainModule):
         return ()
     try:
-        return tag_types(module, structures).warnings
+        return tag_types(module, structures, context).warnings
     except XcqlError as problem:
         caught = any(isinstance(node, TryCatch) for node in walk(module))
         if problem.code == "XCQL0004" and not caught:

@@ -65,7 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
     report_warnings(module.warnings, arguments)
     with opened(arguments) as (session, context):
         structures = {name: session.tags(name) for name in session.streams()}
-        report_warnings(advice(module, structures), arguments)
+        report_warnings(advice(module, structures, context), arguments)
         answer = session.query(
             query, arguments.strategy, arguments.now, variables(arguments), context
         )

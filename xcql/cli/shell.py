@@ -120,7 +120,7 @@ class Shell:
         module = parse(source)
         report_warnings(module.warnings, self.arguments)
         structures = {name: self.session.tags(name) for name in self.session.streams()}
-        report_warnings(advice(module, structures), self.arguments)
+        report_warnings(advice(module, structures, self.context), self.arguments)
         strategy: Any = self.strategy
         return self.session.query(source, strategy, self.now, self.variables, self.context)
 
