@@ -16,7 +16,7 @@ NOW = "2003-12-01"
 def without_spark(store: Path, monkeypatch: pytest.MonkeyPatch) -> xcql.Session:
     """A session that fails when it is asked for Spark."""
 
-    def refuse(*_: object) -> None:
+    def refuse(*_: object, **__: object) -> None:
         raise AssertionError("Spark was asked for")
 
     monkeypatch.setattr("xcql_runtime.session.local_session", refuse)
@@ -29,6 +29,20 @@ def test_nothing_runs_before_it_is_asked_for(without_spark: xcql.Session) -> Non
     assert "views built: credit" in answer.explain()
     with pytest.raises(AssertionError, match="Spark was asked for"):
         answer.count()
+
+
+def test_the_document_of_a_stream_as_the_context_item(
+    without_spark: xcql.Session, session: xcql.Session
+) -> None:
+    answer = without_spark.query("//account/customer", now=NOW, context="credit")
+    assert answer.strategy == "qac+"
+    with pytest.raises(xcql.XcqlError, match="XCQL0311"):
+        without_spark.query("//account", context="nosuch")
+    query = 'count(//account), exists(/self::document-node()), . is stream("credit")'
+    assert session.query(query, "caq", NOW, context="credit").to_xml() == ["4", "true", "true"]
+    # one of the query's own counts more
+    own = "declare context item := <a><b/></a>; count(b)"
+    assert session.query(own, now=NOW, context="credit").to_xml() == ["1"]
 
 
 @pytest.mark.parametrize(
