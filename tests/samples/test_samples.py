@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import runpy
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -87,3 +88,10 @@ def test_larger_ones(sample: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     for query in queries(sample):
         answer = xcql.evaluate(query.read_text(encoding="utf-8"), streams=made, now="2004-12-01")
         assert answer.warnings == ()
+
+
+def test_what_make_demo_shows(capsys: pytest.CaptureFixture[str]) -> None:
+    runpy.run_path(str(SAMPLES / "demo.py"), run_name="__main__")
+    out = capsys.readouterr().out
+    assert "The answer on 2003-10-31:\n  <purchase" in out
+    assert "suspended" in out.partition("The answer on 2003-11-10:")[2]
