@@ -21,6 +21,7 @@ from xcql.algebra.operators import (
     row_column,
 )
 from xcql.algebra.printing import plan_text
+from xcql.algebra.rules.evaluations import evaluations_apart
 from xcql.algebra.rules.fold_holes import fold_holes
 from xcql.algebra.rules.hole_joins import hole_joins
 from xcql.algebra.rules.in_row import in_row
@@ -249,3 +250,17 @@ class TestSemiJoin:
                 unit
             """,
         )
+
+
+def test_evaluations_get_columns() -> None:
+    computed = call("evaluate", Constant("f"), Column("a_filler"))
+    total = call("+", computed, computed)
+    check(
+        evaluations_apart(Project(Extract("s", ("2",), "a"), "n", total), fresh()),
+        """
+        project n := ($evaluated1 + $evaluated1)
+          project evaluated1 := evaluate('f', $a_filler)
+            extract a: fillers of s with tag 2
+              unit
+        """,
+    )

@@ -24,20 +24,17 @@ BY_HOLE = QUERIES if FULL else QUERIES[5::32]
 NATIVE = 0.9
 
 
-def _catalog(store: Path, query: corpus.Query) -> Catalog:
+def test_most_of_the_corpus_is_native(corpus_store: Path) -> None:
     from xcql_runtime.catalog import StoreReader
 
-    _, known = StoreReader(store).read()
-    return Catalog({name: known.streams[name] for name in query.streams()})
-
-
-def test_most_of_the_corpus_is_native(corpus_store: Path) -> None:
+    _, known = StoreReader(corpus_store).read()
     kinds: Counter[str] = Counter()
     for query in QUERIES:
         try:
             module = xcql.parse(query.text)
             assert isinstance(module, MainModule)
-            compiled = compile_query(module, _catalog(corpus_store, query), "qac+", Externals())
+            catalog = Catalog({name: known.streams[name] for name in query.streams()})
+            compiled = compile_query(module, catalog, "qac+", Externals())
         except (NotNative, XcqlError):
             kinds["not native"] += 1
         else:

@@ -42,9 +42,9 @@ from xcql.syntax.functions import (
     NamedFunctionRef,
 )
 from xcql.syntax.literals import ContextItem, VariableRef
-from xcql.syntax.node import Expr, Name, walk
+from xcql.syntax.node import Expr, Name, Node, children, walk
 from xcql.syntax.operators import Comparison, SimpleMap
-from xcql.syntax.path import REVERSE_AXES, AxisStep, Lookup, Path, UnaryLookup
+from xcql.syntax.path import REVERSE_AXES, AxisStep, Filter, Lookup, Path, UnaryLookup
 from xcql.syntax.prolog import MainModule, VariableDecl
 from xcql.syntax.temporal import LastVersion
 
@@ -200,15 +200,24 @@ _WITHOUT_FOCUS = frozenset(
 
 def _uses_context(expr: Expr) -> bool:
     """Whether the context item of the expression itself may be asked for."""
-    return any(
-        isinstance(node, ContextItem | AxisStep | UnaryLookup)
-        or (
-            isinstance(node, FunctionCall)
-            and not node.arguments
-            and node.name.local not in _WITHOUT_FOCUS
-        )
-        for node in walk(expr)
-    )
+    pending: list[Node] = [expr]
+    while pending:
+        node = pending.pop()
+        match node:
+            case ContextItem() | AxisStep() | UnaryLookup() | Path(absolute=True):
+                return True
+            case FunctionCall(name=name, arguments=()) if name.local not in _WITHOUT_FOCUS:
+                return True
+            # what comes after the first step, or in a predicate, has a context of its own
+            case Path(steps=steps):
+                pending.append(steps[0])
+            case Filter(base=base) | SimpleMap(left=base):
+                pending.append(base)
+            case InlineFunction():
+                continue
+            case _:
+                pending.extend(children(node))
+    return False
 
 
 def _encoded(value: Value, scope: Scope, problem: NotNative) -> Scalar:

@@ -9,8 +9,9 @@
 | `semi_join` | existential conditions become semi-joins |
 | `outer_join` | other nested plans become outer joins with nests |
 | `join_keys` | conditions go down to the plans they are of, and become keys of joins |
+| `evaluations_apart` | what workers compute gets a column of its own |
 
-`rewritten` runs them in this order; `join_keys` again at the end.
+`rewritten` runs them in this order; `join_keys` again after `outer_join`.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from functools import partial
 
 from xcql.algebra.operators import Plan
 from xcql.algebra.rules.chains import Depths
+from xcql.algebra.rules.evaluations import evaluations_apart
 from xcql.algebra.rules.fold_holes import fold_holes
 from xcql.algebra.rules.hole_joins import hole_joins
 from xcql.algebra.rules.in_row import in_row
@@ -50,6 +52,7 @@ def rewritten(
         join_keys,
         partial(outer_join, fresh=fresh),
         join_keys,
+        partial(evaluations_apart, fresh=fresh),
     ]
     if strategy == "qac+":
         rules.insert(0, partial(fold_holes, graphs=graphs, wanted=wanted))
