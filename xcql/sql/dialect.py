@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from decimal import Decimal
+from functools import cache
 from importlib import import_module
 from typing import Any
 
@@ -208,7 +209,12 @@ def text_literal(value: str) -> Sql:
 
 
 def cast(value: Sql, type_: str) -> Sql:
-    return exp.Cast(this=value, to=exp.DataType.build(type_, dialect="spark"))
+    return exp.Cast(this=value, to=_type(type_).copy())
+
+
+@cache
+def _type(name: str) -> exp.DataType:
+    return exp.DataType.build(name, dialect="spark")
 
 
 def lambda_(parameters: str, body: Sql) -> Sql:

@@ -95,8 +95,24 @@ def easy_text(tree: Sql) -> str:
     SELECT
       double(a) + 1
     """
-    tree = fewer_parentheses(_plain_calls(_branches(tree)))
-    return str(_writer()(pretty=True, normalize_functions=False, dialect="spark").generate(tree))
+    # one walk finds all that is to be changed: trees are large
+    kinds = (exp.Case, exp.Cast, exp.Substring, exp.Anonymous, exp.Paren)
+    found = list(tree.find_all(*kinds, bfs=False))
+    for node in reversed(found):
+        match node:
+            case exp.Case():
+                node.replace(_branches(node))
+            case exp.Cast() if type(node) is exp.Cast:
+                found += _plain_cast(node)
+            case exp.Substring():
+                node.replace(_plain_substring(node))
+            case exp.Anonymous() if str(node.this).lower() in _WITH_WORDS:
+                node.set("this", f"`{node.this}`")
+    for node in found:
+        if isinstance(node, exp.Paren) and node.parent is not None and not _is_needed(node):
+            node.replace(node.this)
+    writer = _writer()(pretty=True, normalize_functions=False, dialect="spark")
+    return str(writer.generate(tree, copy=False))
 
 
 @cache
@@ -110,37 +126,31 @@ def _writer() -> Any:
     return type("Writer", (Spark.Generator,), {"TRANSFORMS": {**known, exp.Cast: cast}})
 
 
-def _branches(tree: Sql) -> Sql:
-    """CASE by the function `if`, from the inside out."""
-    for case in reversed(list(tree.find_all(exp.Case, bfs=False))):
-        assert case.this is None, "a CASE with conditions of its own"
-        result = case.args.get("default") or exp.Null()
-        for branch in reversed(case.args["ifs"]):
-            arguments = [branch.this, branch.args["true"], result]
-            result = exp.Anonymous(this="if", expressions=arguments)
-        if case is tree:
-            return result
-        case.replace(result)
-    return tree
+def _branches(case: exp.Case) -> Sql:
+    """A CASE by the function `if`."""
+    assert case.this is None, "a CASE with conditions of its own"
+    result: Sql = case.args.get("default") or exp.Null()
+    for branch in reversed(case.args["ifs"]):
+        arguments = [branch.this, branch.args["true"], result]
+        result = exp.Anonymous(this="if", expressions=arguments)
+    return result
 
 
-def _plain_calls(tree: Sql) -> Sql:
-    for cast in list(tree.find_all(exp.Cast)):
-        name = _CASTS.get(cast.to.sql("spark"))
-        if type(cast) is not exp.Cast:
-            continue
-        if name is not None:
-            cast.replace(exp.Anonymous(this=name, expressions=[cast.this]))
-        else:
-            cast.set("this", exp.Paren(this=cast.this))
-    for part in list(tree.find_all(exp.Substring)):
-        arguments = [part.this, part.args.get("start"), part.args.get("length")]
-        given = [one for one in arguments if one is not None]
-        part.replace(exp.Anonymous(this="`substring`", expressions=given))
-    for function in list(tree.find_all(exp.Anonymous)):
-        if str(function.this).lower() in _WITH_WORDS:
-            function.set("this", f"`{function.this}`")
-    return tree
+def _plain_cast(cast: exp.Cast) -> list[exp.Paren]:
+    """A cast by a function, or else around parentheses, which are given back."""
+    name = _CASTS.get(cast.to.sql("spark"))
+    if name is not None:
+        cast.replace(exp.Anonymous(this=name, expressions=[cast.this]))
+        return []
+    operand = exp.Paren(this=cast.this)
+    cast.set("this", operand)
+    return [operand]
+
+
+def _plain_substring(part: exp.Substring) -> Sql:
+    arguments = (part.this, part.args.get("start"), part.args.get("length"))
+    given = [one for one in arguments if one is not None]
+    return exp.Anonymous(this="`substring`", expressions=given)
 
 
 def _level(node: Sql) -> int | None:
@@ -154,19 +164,6 @@ def _level(node: Sql) -> int | None:
 
 def _is_operator(node: Sql) -> bool:
     return any(isinstance(node, kinds) for kinds in _LEVELS)
-
-
-def fewer_parentheses(tree: Sql) -> Sql:
-    """The tree, changed in place, without parentheses that it can do without.
-
-    >>> import sqlglot
-    >>> fewer_parentheses(sqlglot.parse_one("((a) + (b * c)) * (d)")).sql()
-    '(a + b * c) * d'
-    """
-    for paren in list(tree.find_all(exp.Paren, bfs=False)):
-        if paren.parent is not None and not _is_needed(paren):
-            paren.replace(paren.this)
-    return tree
 
 
 def _is_needed(paren: exp.Paren) -> bool:

@@ -199,7 +199,7 @@ class _Lowering:
         ):
             return relation
         query = relation.query(needed)
-        text = query.sql(dialect="spark", normalize_functions=False)
+        text = query.sql(dialect="spark", normalize_functions=False, copy=False)
         name = self.by_text.get(text)
         if name is None:
             name = self._cte_name(hint)
