@@ -5,21 +5,27 @@ from __future__ import annotations
 import os
 from collections import Counter
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 import xcql
+from tests.compile.conftest import ingested
 from tests.compile.same_form import same_form
 from tests.queries import corpus
 from xcql.compile import Catalog, Externals, NotNative, compile_query
 from xcql.diagnostics import XcqlError
+from xcql.model.tags import read_tags
 from xcql.syntax.prolog import MainModule
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 QUERIES = corpus.queries()
 FULL = bool(os.environ.get("XCQL_TEST_FULL"))
 # every query is compiled; a sample of them is also run at each commit, all in the longer test
-BY_PLACE = QUERIES if FULL else QUERIES[::16]
-BY_HOLE = QUERIES if FULL else QUERIES[5::32]
+BY_PLACE = QUERIES if FULL else QUERIES[::20]
+BY_HOLE = QUERIES if FULL else QUERIES[5::40]
 # the part of the corpus that runs without a Python worker, at least
 NATIVE = 0.9
 
@@ -42,14 +48,25 @@ def test_most_of_the_corpus_is_native(corpus_store: Path) -> None:
     assert kinds["native"] >= NATIVE * len(QUERIES), kinds
 
 
+@pytest.fixture
+def session(
+    query: corpus.Query, corpus_session: xcql.Session, spark: SparkSession, tmp_path: Path
+) -> xcql.Session:
+    """A session over all data sets; a query that names no stream gets one with its own alone."""
+    if "stream()" not in query.text:
+        return corpus_session
+    streams = {name: (path, read_tags(tags)) for name, (path, tags) in query.streams().items()}
+    return xcql.Session(ingested(tmp_path / "store", streams), spark)
+
+
 @pytest.mark.parametrize("query", BY_PLACE, ids=lambda query: query.name)
-def test_by_place(query: corpus.Query, corpus_session: xcql.Session) -> None:
-    check(query, corpus_session, "qac+")
+def test_by_place(query: corpus.Query, session: xcql.Session) -> None:
+    check(query, session, "qac+")
 
 
 @pytest.mark.parametrize("query", BY_HOLE, ids=lambda query: query.name)
-def test_by_hole(query: corpus.Query, corpus_session: xcql.Session) -> None:
-    check(query, corpus_session, "qac")
+def test_by_hole(query: corpus.Query, session: xcql.Session) -> None:
+    check(query, session, "qac")
 
 
 def check(query: corpus.Query, session: xcql.Session, strategy: str) -> None:
