@@ -10,6 +10,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args
 
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from xcql.compile import Compiled, NotNative, compile_query
@@ -215,8 +217,16 @@ class Answer:
         arguments = {"now": instant(request.around.now), **dict(compiled.arguments)}
         # braces are doubled for Spark to fill in tables, which it does only if there are any
         text = compiled.sql if tables else compiled.sql.format()
-        with registered(spark, text, compiled.evaluations, request.around) as sql:
-            return spark.sql(sql, args=arguments, **tables)
+        try:
+            with registered(spark, text, compiled.evaluations, request.around) as sql:
+                return spark.sql(sql, args=arguments, **tables)
+        except (PySparkException, Py4JError) as problem:
+            if "spark.sql.analyzer.maxIterations" not in str(problem):
+                raise
+            # a session of the user's, with Spark's own limit: the evaluator has none
+            self._compiled = None
+            self._reasons = ("the plan is deeper than spark.sql.analyzer.maxIterations allows",)
+            return self._frame()
 
     def _run(self, action: Callable[[DataFrame], T]) -> T:
         frame = self.df

@@ -45,6 +45,9 @@ def local_session(
     chosen = {
         "spark.ui.showConsoleProgress": str(sys.stderr.isatty()).lower(),
         "spark.sql.session.timeZone": "UTC",
+        # long queries take more rounds than Spark expects
+        "spark.sql.analyzer.maxIterations": "1000",
+        "spark.sql.optimizer.maxIterations": "1000",
         # what the parser remembers of long queries has no end otherwise
         "spark.sql.parser.parserDfaCacheFlushRatio": "10",
     }
