@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, redirect_stdout
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args
@@ -93,9 +93,11 @@ class Answer:
         """One row an item, with a column for each attribute and each child of the elements.
 
         What has attributes or children of its own is a struct, what repeats is an array; text
-        that stands beside them, and an item that is no element, is in the column `value`.
+        that stands beside them, and an item that is no element, is in the column `value`. What
+        the query computes has the type it was computed in, such as BIGINT of `count()`; the text
+        of the stream's own elements is STRING.
         """
-        return self._run(record_frame)
+        return self._run(self._records)
 
     def to_xml(self) -> list[str]:
         """All items as XML, each by itself."""
@@ -128,7 +130,7 @@ class Answer:
     def write_parquet(self, folder: str | Path) -> None:
         """Write `table()` as Parquet files into a new folder, however much it is."""
         target = str(Path(folder).absolute())  # Java may be in another folder
-        self._run(lambda df: record_frame(df).write.parquet(target))
+        self._run(lambda df: self._records(df).write.parquet(target))
 
     def first(self, n: int = 1) -> list[str]:
         """The first `n` items as XML."""
@@ -227,6 +229,11 @@ class Answer:
             self._compiled = None
             self._reasons = ("the plan is deeper than spark.sql.analyzer.maxIterations allows",)
             return self._frame()
+
+    def _records(self, answers: DataFrame) -> DataFrame:
+        # the types belong to the query: they are the same if the evaluator was asked for
+        native = self._compiled or _compiled(replace(self._request, strategy="auto"))[0]
+        return record_frame(answers, dict(native.leaf_types) if native else {})
 
     def _run(self, action: Callable[[DataFrame], T]) -> T:
         frame = self.df

@@ -1,17 +1,18 @@
 """An answer as a table: a column for each attribute and child of its elements.
 
-    <sale no="1"><to>Ann</to><item>a</item><item>b</item></sale>
+    for $s in … return <sale no="{count($s/part)}"><to>{$s/name/text()}</to>{$s/item}</sale>
 
-    no STRING, to STRING, item ARRAY<STRING>
+    no BIGINT, to STRING, item ARRAY<STRING>
 
-The columns are found in one pass over the answer, which is kept by Spark for the second. Names
-that differ only in case, or an attribute and a child with one name, are told apart by a number.
+The columns are found in one pass over the answer, which is kept by Spark for the second; their
+types are those that the compiler knows. Names that differ only in case, or an attribute and a
+child with one name, are told apart by a number.
 """
 
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,9 +20,11 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql.functions import arrow_udtf
 
+from xcql.compile.leaf_types import Place
 from xcql.xdm.nodes import ElementNode, TextNode
 from xcql.xdm.parse import parse_xml
 from xcql_runtime.items import unwrapped
+from xcql_runtime.leaf_columns import TEXT, LeafType, leaf_type
 from xcql_runtime.store.frames import structure
 
 # where the text of what has attributes or children, too, and the text of no element goes
@@ -30,23 +33,27 @@ VALUE = "value"
 
 @dataclass(slots=True)
 class Shape:
-    """What the elements at one place have: text, attributes, children; whether they repeat."""
+    """What the elements at one place have: text, attributes, children; whether they repeat.
+
+    `leaf` is the type of their text, and each attribute has one, too.
+    """
 
     text: bool = False
     repeats: bool = False
-    attributes: dict[str, None] = field(default_factory=dict)
+    attributes: dict[str, LeafType] = field(default_factory=dict)
     children: dict[str, Shape] = field(default_factory=dict)
+    leaf: LeafType = TEXT
 
     @property
     def is_leaf(self) -> bool:
         return not self.attributes and not self.children
 
-    def fields(self) -> list[tuple[str, Shape | None, str]]:
-        """The fields as (name of the attribute or child, shape of the child, column)."""
-        wanted: list[tuple[str, Shape | None]] = [(name, None) for name in self.attributes]
+    def fields(self) -> list[tuple[str, Shape | LeafType, str]]:
+        """The fields as (name of the attribute or child, what the child is like, column)."""
+        wanted: list[tuple[str, Shape | LeafType]] = [*self.attributes.items()]
         wanted += self.children.items()
         if self.text:
-            wanted.append(("", None))
+            wanted.append(("", self.leaf))
         taken: set[str] = set()
         found = []
         for name, shape in wanted:
@@ -62,7 +69,7 @@ class Shape:
         """Widen the shape by an element."""
         counts: dict[str, int] = {}
         for attribute in element.attributes:
-            self.attributes.setdefault(str(attribute.name))
+            self.attributes.setdefault(str(attribute.name), TEXT)
         for child in element.children:
             if isinstance(child, ElementNode):
                 name = str(child.name)
@@ -77,53 +84,65 @@ class Shape:
         self.text = self.text or other.text
         self.repeats = self.repeats or other.repeats
         for name in other.attributes:
-            self.attributes.setdefault(name)
+            self.attributes.setdefault(name, TEXT)
         for name, shape in other.children.items():
             self.children.setdefault(name, Shape()).merge(shape)
 
+    def know(self, types: Mapping[Place, str], place: Place = ()) -> None:
+        """Take over the types that the compiler knows."""
+        self.leaf = leaf_type(types.get(place))
+        for name in self.attributes:
+            self.attributes[name] = leaf_type(types.get((*place, f"@{name}")))
+        for name, child in self.children.items():
+            child.know(types, (*place, name))
+
     def type(self) -> pa.DataType:
-        one = pa.string() if self.is_leaf else self.struct()
+        one = self.leaf.arrow if self.is_leaf else self.struct()
         return pa.list_(one) if self.repeats else one
 
     def struct(self) -> pa.StructType:
         return pa.struct(
             [
-                (column, pa.string() if shape is None else shape.type())
-                for _, shape, column in self.fields()
+                (column, like.type() if isinstance(like, Shape) else like.arrow)
+                for _, like, column in self.fields()
             ]
         )
 
     def value(self, element: ElementNode) -> Any:
         """One element as a value of the type, but for its repeating."""
-        return element.string_value() if self.is_leaf else self.record(element)
+        return self.leaf.value(element.string_value()) if self.is_leaf else self.record(element)
 
     def record(self, element: ElementNode) -> dict[str, Any]:
         """One element as a value of the struct."""
         result: dict[str, Any] = {}
-        for name, shape, column in self.fields():
-            if shape is not None:
+        for name, like, column in self.fields():
+            if isinstance(like, Shape):
                 below = [
-                    shape.value(child)
+                    like.value(child)
                     for child in element.children
                     if isinstance(child, ElementNode) and str(child.name) == name
                 ]
-                result[column] = below if shape.repeats else next(iter(below), None)
+                result[column] = below if like.repeats else next(iter(below), None)
             elif name:
                 found = [one.value for one in element.attributes if str(one.name) == name]
-                result[column] = next(iter(found), None)
+                result[column] = like.value(found[0]) if found else None
             else:
-                result[column] = element.string_value()
+                result[column] = like.value(element.string_value())
         return result
 
 
-def record_frame(answers: DataFrame) -> DataFrame:
-    """The rows of an answer's column `item` as a table; the answer is computed once."""
+def record_frame(answers: DataFrame, types: Mapping[Place, str]) -> DataFrame:
+    """The rows of an answer's column `item` as a table; the answer is computed once.
+
+    `types` are those of `xcql.compile.leaf_types`.
+    """
     kept = answers.select("item").localCheckpoint(eager=False)
     find: Any = arrow_udtf(_shape_finder(), returnType="shape binary")
     shape = Shape()
     for row in find(kept.asTable()).collect():
         shape.merge(pickle.loads(bytes(row["shape"])))
     shape.text = shape.text or shape.is_leaf
+    shape.know(types)
     build: Any = arrow_udtf(_builder(shape), returnType=structure(_schema(shape)))
     result: DataFrame = build(kept.asTable())
     return result
@@ -166,7 +185,7 @@ def _schema(shape: Shape) -> pa.Schema:
 def _row(shape: Shape, text: str) -> dict[str, Any]:
     item = _item(text)
     if isinstance(item, str):
-        return {column: item for name, _, column in shape.fields() if not name}
+        return {column: shape.leaf.value(item) for name, _, column in shape.fields() if not name}
     return shape.record(item)
 
 

@@ -16,6 +16,7 @@ from xcql.analysis.names import Namespaces
 from xcql.compile.access import ALWAYS, is_node, lifespan, serialised
 from xcql.compile.catalog import Catalog, Externals
 from xcql.compile.items import Dynamic, StreamDocument
+from xcql.compile.leaf_types import leaf_types
 from xcql.compile.result import Compiled, NotNative, TableUse
 from xcql.compile.scope import Compilation, Scope, value_of
 from xcql.compile.strategy import chosen
@@ -90,6 +91,7 @@ def _compiled(
         reasons,
         tuple(stages),
         tuple(steps),
+        tuple(leaf_types(value).items()),
     )
 
 

@@ -33,6 +33,7 @@ from xcql.compile.items import (
     StreamElement,
     Text,
 )
+from xcql.compile.leaf_types import type_of_one
 from xcql.compile.node_tests import attribute_test, is_any_node, is_text_test
 from xcql.compile.result import NotNative
 from xcql.compile.scope import Scope, compiles, value_of
@@ -65,17 +66,7 @@ from xcql.syntax.types import ElementTest
 def _direct_element(expr: syntax.DirectElement, scope: Scope) -> Value:
     if expr.namespaces or expr.name.prefix or expr.name.uri or scope.names.element:
         raise NotNative("an element with namespaces", expr.span)
-    attributes = []
-    for attribute in expr.attributes:
-        if attribute.name.prefix or attribute.name.uri:
-            raise NotNative("an attribute with a namespace", attribute.span)
-        texts = [
-            Constant(part.value)
-            if isinstance(part, syntax.Text)
-            else joined_text(value_of(part.body, scope), scope)  # type: ignore[attr-defined]
-            for part in attribute.parts
-        ]
-        attributes.append(Attribute(attribute.name.local, _together(texts)))
+    attributes = [_direct_attribute(one, scope) for one in expr.attributes]
     content: list[Value] = []
     for part in expr.content:
         match part:
@@ -86,6 +77,21 @@ def _direct_element(expr: syntax.DirectElement, scope: Scope) -> Value:
             case _:
                 content.append(value_of(part, scope))  # type: ignore[arg-type]
     return Single(_element(expr.name.local, attributes, content, scope, expr.span))
+
+
+def _direct_attribute(expr: syntax.DirectAttribute, scope: Scope) -> Attribute:
+    if expr.name.prefix or expr.name.uri:
+        raise NotNative("an attribute with a namespace", expr.span)
+    texts: list[Scalar] = []
+    values: list[Value] = []
+    for part in expr.parts:
+        if isinstance(part, syntax.Text):
+            texts.append(Constant(part.value))
+            values.append(Single(Text(Constant(part.value))))
+        else:
+            values.append(value_of(part.body, scope))  # type: ignore[attr-defined]
+            texts.append(joined_text(values[-1], scope))
+    return Attribute(expr.name.local, _together(texts), made_of=type_of_one(values))
 
 
 @compiles(syntax.ComputedElement)
@@ -149,7 +155,7 @@ def _element(
                 scalar = replaced(attribute.scalar, known)
                 if condition != call("is_not_null", scalar):
                     scalar = case((condition, scalar))
-                attributes.append(Attribute(attribute.name, scalar))
+                attributes.append(Attribute(attribute.name, scalar, made_of=attribute.made_of))
         kept += rest
     names = [attribute.name for attribute in attributes]
     if len(set(names)) < len(names):
@@ -184,7 +190,8 @@ def _without_document(value: Value, span: Span) -> Value:
 @compiles(syntax.ComputedAttribute)
 def _computed_attribute(expr: syntax.ComputedAttribute, scope: Scope) -> Value:
     name = _constant_name(expr.name, scope)
-    return Single(Attribute(name, joined_text(value_of(expr.content, scope), scope)))
+    value = value_of(expr.content, scope)
+    return Single(Attribute(name, joined_text(value, scope), made_of=type_of_one([value])))
 
 
 @compiles(syntax.ComputedText)

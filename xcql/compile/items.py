@@ -165,12 +165,16 @@ class StreamElement(Item):
 
 @dataclass(frozen=True, slots=True)
 class Attribute(Item):
-    """An attribute: its expanded name, its name as written, and its value (NULL: not there)."""
+    """An attribute: its expanded name, its name as written, and its value (NULL: not there).
+
+    `made_of` is the type of the one value that a constructed attribute was made of.
+    """
 
     name: str
     scalar: Scalar
     owner: StreamElement | Element | Inner | None = None
     type: str = "xs:untypedAtomic"
+    made_of: str = "xs:untypedAtomic"
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,6 +67,7 @@ class Compiled:
     Braces that are no `{name}` of a table are doubled. `:now` and `arguments` are its named
     arguments. `reasons` say why the strategy was chosen; `algebra` are the stages on the way, each
     with its text. `steps` are the plan before the rules, under no name, and after each of them.
+    `leaf_types` are the types of the texts in the answer, see `xcql.compile.leaf_types`.
     """
 
     sql: str
@@ -78,6 +79,7 @@ class Compiled:
     reasons: tuple[str, ...] = ()
     algebra: tuple[tuple[str, str], ...] = ()
     steps: tuple[tuple[str, Plan], ...] = ()
+    leaf_types: tuple[tuple[tuple[str, ...], str], ...] = ()
 
 
 class NotNative(Exception):

@@ -14,6 +14,10 @@ from pyspark.sql.types import (
     BinaryType,
     BooleanType,
     DataType,
+    DateType,
+    DecimalType,
+    DoubleType,
+    FloatType,
     IntegerType,
     LongType,
     StringType,
@@ -66,6 +70,8 @@ def _type(type: pa.DataType) -> DataType:
         return ArrayType(_type(type.value_type))
     if pa.types.is_timestamp(type):
         return TimestampNTZType()
+    if pa.types.is_decimal(type):
+        return DecimalType(type.precision, type.scale)
     if pa.types.is_binary(type) or pa.types.is_fixed_size_binary(type):
         return BinaryType()
     simple = {
@@ -73,5 +79,8 @@ def _type(type: pa.DataType) -> DataType:
         pa.int32(): IntegerType(),
         pa.int64(): LongType(),
         pa.bool_(): BooleanType(),
+        pa.float32(): FloatType(),
+        pa.float64(): DoubleType(),
+        pa.date32(): DateType(),
     }
     return simple[type]

@@ -9,7 +9,8 @@ import math
 import os
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import datetime
+from datetime import date, datetime
+from decimal import Decimal
 
 import pytest
 
@@ -154,6 +155,38 @@ def test_variables_and_tables(session: xcql.Session) -> None:
     table = answer.table()
     assert table.schema.simpleString() == "struct<no:string,tag:array<string>>"
     assert [tuple(row) for row in table.collect()] == [("1", ["a", "b"]), ("2", [])]
+
+
+@pytest.mark.parametrize("strategy", ["qac+", "caq"])
+def test_computed_columns_have_types(session: xcql.Session, strategy: str) -> None:
+    table = session.query(
+        """for $a in stream("credit")//account?[now] where $a/@id < 6000
+           return <a n="{count($a/creditLimit)}" half="{$a/creditLimit div 2}" id="{$a/@id}"
+                     rich="{$a/creditLimit > 2000}" text="nr {1}">{
+             <since>{vtFrom($a)}</since>, <day x="{1.5}">{xs:date("2003-10-23")}</day>,
+             <none>{(1)[. > count($a)]}</none>, <two>{1, 2}</two>, $a/customer
+           }</a>""",
+        strategy=strategy,
+        now=DECEMBER,
+    ).table()
+    assert table.schema.simpleString() == (
+        "struct<n:bigint,half:double,id:string,rich:boolean,text:string,since:timestamp_ntz,"
+        "day:struct<x:decimal(38,18),value:date>,none:bigint,two:string,customer:string>"
+    )
+    first = table.first()
+    assert first is not None
+    assert first.asDict(recursive=True) == {
+        "n": 1,
+        "half": 2500.0,
+        "id": "1234",
+        "rich": True,
+        "text": "nr 1",
+        "since": datetime(2003, 12, 1),
+        "day": {"x": Decimal("1.5"), "value": date(2003, 10, 23)},
+        "none": None,
+        "two": "1 2",
+        "customer": "John Smith",
+    }
 
 
 def test_an_answer_runs_again(session: xcql.Session) -> None:
