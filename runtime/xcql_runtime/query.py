@@ -27,7 +27,7 @@ from xcql_runtime.failures import interruptible, understood
 from xcql_runtime.records import record_frame
 from xcql_runtime.store.frames import instant
 from xcql_runtime.store.state import State
-from xcql_runtime.tables import table_in_use
+from xcql_runtime.tables import OpenTables
 
 Strategy = Literal["auto", "caq", "qac", "qac+"]
 Mode = Literal["plan", "algebra", "sql", "spark"]
@@ -41,6 +41,7 @@ class Request:
     module: MainModule
     strategy: Strategy
     store: Path
+    tables: OpenTables
     state: State
     catalog: Catalog
     around: Surroundings
@@ -213,8 +214,7 @@ class Answer:
                 request.frames,
             )
         tables = {
-            use.name: table_in_use(spark, request.store, request.state, use)
-            for use in compiled.tables
+            use.name: request.tables.frame(spark, request.state, use) for use in compiled.tables
         }
         arguments = {"now": instant(request.around.now), **dict(compiled.arguments)}
         # braces are doubled for Spark to fill in tables, which it does only if there are any

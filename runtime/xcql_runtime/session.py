@@ -35,6 +35,7 @@ from xcql_runtime.store.ingest import IngestSummary, ingest
 from xcql_runtime.store.inputs import find_files
 from xcql_runtime.store.temporalize import temporalize
 from xcql_runtime.store.upkeep import StoreInfo, compact, info, vacuum, verify
+from xcql_runtime.tables import OpenTables
 from xcql_runtime.workers import on_workers, run_here
 
 if TYPE_CHECKING:
@@ -58,6 +59,7 @@ class Session:
         self._verbose = verbose
         self._spark = spark
         self._reader = StoreReader(self.store)
+        self._tables = OpenTables(self.store)
         self._functions: dict[str, ExternalFunction] = {}
 
     @property
@@ -171,7 +173,7 @@ class Session:
         around = Surroundings(source, _instant_or_now(now), values, functions, os.getcwd(), context)
         return Answer(
             lambda: self.spark,
-            Request(module, strategy, self.store, state, catalog, around, frames),
+            Request(module, strategy, self.store, self._tables, state, catalog, around, frames),
         )
 
     def register(

@@ -16,6 +16,29 @@ from xcql_runtime.store.frames import files_frame
 from xcql_runtime.store.state import DataFile, State, folder_name
 
 
+class OpenTables:
+    """The tables of a store, opened once: files are listed and schemas read no second time."""
+
+    def __init__(self, store: Path) -> None:
+        self._store = store
+        self._open: dict[TableUse, DataFrame] = {}
+        self._of: tuple[SparkSession, int] | None = None
+
+    def frame(self, spark: SparkSession, state: State, use: TableUse) -> DataFrame:
+        """The rows of a table; what was open of an earlier commit, or in another session, goes."""
+        if self._of is None or self._of[0] is not spark or self._of[1] != state.number:
+            self._open, self._of = {}, (spark, state.number)
+        if use not in self._open:
+            if len(self._open) >= _MOST_OPEN:
+                self._open.pop(next(iter(self._open)))
+            self._open[use] = table_in_use(spark, self._store, state, use)
+        return self._open[use]
+
+
+# a plan of a scan is small, but queries are without number
+_MOST_OPEN = 500
+
+
 def table_in_use(spark: SparkSession, store: Path, state: State, use: TableUse) -> DataFrame:
     """The rows of the tags' tables as one, with the columns that `layout.joint_schema` gives.
 

@@ -8,9 +8,11 @@ from textwrap import dedent
 import pytest
 
 from xcql.algebra.operators import (
+    Aggregate,
     Extract,
     Follow,
     Join,
+    Nest,
     Number,
     Plan,
     Project,
@@ -26,12 +28,17 @@ from xcql.algebra.rules.fold_holes import fold_holes
 from xcql.algebra.rules.hole_joins import hole_joins
 from xcql.algebra.rules.in_row import in_row
 from xcql.algebra.rules.join_keys import join_keys
+from xcql.algebra.rules.nests_together import nests_together
 from xcql.algebra.rules.outer_join import outer_join
+from xcql.algebra.rules.sides_apart import sides_apart
+from xcql.algebra.rules.tallies import tallies
 from xcql.algebra.scalars import (
     NOW,
     TRUE,
+    Call,
     Column,
     Constant,
+    Lambda,
     Nested,
     call,
     conjunction,
@@ -264,3 +271,132 @@ def test_evaluations_get_columns() -> None:
               unit
         """,
     )
+
+
+A, P = Extract("s", ("2",), "a"), Extract("s", ("3",), "p")
+LIMIT, SUM = field(Column("a_element"), "limit"), field(Column("p_element"), "sum")
+
+
+class TestTallies:
+    @pytest.mark.parametrize(
+        ("condition", "said"),
+        [
+            (call(">", LIMIT, SUM), "$a_element.limit > $p_element.sum"),
+            (call(">=", SUM, LIMIT), "$a_element.limit <= $p_element.sum"),
+        ],
+    )
+    def test_counted_pairs_are_never_made(self, condition: Call, said: str) -> None:
+        pairs = Join(A, P, ((Column("a_filler"), Column("p_parent")),), condition)
+        keys = (("key", Column("a_key")),)
+        check(
+            tallies(Nest(pairs, keys, (("n", Aggregate("count", TRUE)),)), fresh()),
+            f"""
+            nest by (key := $a_key): n := sum($tally1)
+              select ($tally1 > 0)
+                tally tally1 of $a_filler = $p_parent and {said}
+                  extract a: fillers of s with tag 2
+                    unit
+                  extract p: fillers of s with tag 3
+                    unit
+            """,
+        )
+
+    @pytest.mark.parametrize(
+        "nest",
+        [
+            Nest(Join(A, P, (), TRUE), (), (("n", Aggregate("count", TRUE)),)),
+            Nest(Join(A, P, (), call(">", LIMIT, SUM)), (), (("n", Aggregate("collect", SUM)),)),
+            Nest(
+                Join(A, P, (), call(">", LIMIT, SUM)),
+                (("key", Column("p_key")),),
+                (("n", Aggregate("count", TRUE)),),
+            ),
+        ],
+    )
+    def test_other_pairs_stay(self, nest: Nest) -> None:
+        assert tallies(nest, fresh()) == nest
+
+
+class TestSidesApart:
+    def test_what_is_compared_is_computed_before(self) -> None:
+        number = call("parse_double", SUM)
+        plan = Join(A, P, (), conjunction(call(">", LIMIT, number), call("<", number, Constant(3))))
+        check(
+            sides_apart(plan, fresh()),
+            """
+            inner join on (($a_element.limit > $side1) and $side2)
+              extract a: fillers of s with tag 2
+                unit
+              project side2 := (parse_double($p_element.sum) < 3)
+                project side1 := parse_double($p_element.sum)
+                  extract p: fillers of s with tag 3
+                    unit
+            """,
+        )
+
+
+class TestMembership:
+    def test_a_value_among_others_is_a_key(self) -> None:
+        wanted = conjunction(
+            call("is_not_null", Column("b")), call("=", Column("b"), Column("a_filler"))
+        )
+        bids = call("or_empty", field(Column("p_element"), "bid"))
+        condition = call("is_true", call("exists", bids, Lambda(("b",), wanted)))
+        there = "filter(or_empty($p_element.bid), (b) -> is_not_null($b))"
+        check(
+            join_keys(Select(Join(A, P, (), TRUE), condition)),
+            f"""
+            inner join on $a_filler = $b_member
+              extract a: fillers of s with tag 2
+                unit
+              unnest b_member at b_member_at: array_distinct(transform({there}, (b) -> $b))
+                extract p: fillers of s with tag 3
+                  unit
+            """,
+        )
+
+
+COUNT = Aggregate("count", TRUE)
+LARGE = call(">", SUM, Constant(9))
+
+
+class TestNestsTogether:
+    def test_one_table_is_counted_in_one_pass(self) -> None:
+        again = Extract("s", ("3",), "q")
+        first = Nest(Select(P, LARGE), (("k1", Column("p_parent")),), (("n", COUNT),))
+        second = Nest(again, (("k2", Column("q_parent")),), (("m", COUNT),))
+        plan = Join(A, first, ((Column("a_key"), Column("k1")),), TRUE, "left")
+        check(
+            nests_together(
+                Join(plan, second, ((Column("a_key"), Column("k2")),), TRUE, "left"), fresh()
+            ),
+            """
+            left join on $a_key = $k1
+              extract a: fillers of s with tag 2
+                unit
+              nest by (k1 := $p_parent): n := count_if(($p_element.sum > 9)), m := count_if(True)
+                extract p: fillers of s with tag 3
+                  unit
+            """,
+        )
+
+    def test_several_tables_are_merged_before(self) -> None:
+        plan = Join(Nest(P, (), (("n", COUNT),)), Nest(A, (), (("m", COUNT),)), (), TRUE, "left")
+        check(
+            nests_together(plan, fresh()),
+            """
+            nest by (): n := count_if($holds1), m := count_if($holds2)
+              merge holds1, holds2
+                extract p: fillers of s with tag 3
+                  unit
+                extract a: fillers of s with tag 2
+                  unit
+            """,
+        )
+
+    def test_counts_for_other_values_stay_apart(self) -> None:
+        first = Nest(P, (("k1", Column("p_parent")),), (("n", COUNT),))
+        second = Nest(P, (("k2", Column("p_parent")),), (("m", COUNT),))
+        plan = Join(A, first, ((Column("a_key"), Column("k1")),), TRUE, "left")
+        plan = Join(plan, second, ((Column("a_parent"), Column("k2")),), TRUE, "left")
+        assert nests_together(plan, fresh()) == plan

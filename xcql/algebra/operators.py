@@ -195,6 +195,22 @@ class Join(Plan):
 
 
 @dataclass(frozen=True, slots=True)
+class Tally(Plan):
+    """The left tuples, each with the number of right ones that stand in a relation to it.
+
+    `keys` have to be equal, and the first of `values` less than the second, or whatever
+    `comparison` says; NULL stands in no relation. There is no pair of tuples anywhere.
+    """
+
+    left: Plan
+    right: Plan
+    keys: tuple[tuple[Scalar, Scalar], ...]
+    comparison: Literal["<", "<=", ">", ">="]
+    values: tuple[Scalar, Scalar]
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
 class Aggregate:
     """A reduction of a value over the tuples of a group."""
 
@@ -228,7 +244,7 @@ def inputs(plan: Plan) -> tuple[Plan, ...]:
     match plan:
         case Merge(inputs=several):
             return several
-        case Join(left=left, right=right):
+        case Join(left=left, right=right) | Tally(left=left, right=right):
             return (left, right)
         case Unit():
             return ()
@@ -239,7 +255,7 @@ def with_inputs(plan: Plan, *new: Plan) -> Plan:
     match plan:
         case Merge():
             return replace(plan, inputs=new)
-        case Join():
+        case Join() | Tally():
             return replace(plan, left=new[0], right=new[1])
         case Unit():
             return plan
@@ -267,6 +283,8 @@ def scalars(plan: Plan) -> tuple[Scalar, ...]:
             return (key, *within)
         case Join(keys=keys, condition=condition):
             return (*(one for pair in keys for one in pair), condition)
+        case Tally(keys=keys, values=values):
+            return (*(one for pair in keys for one in pair), *values)
         case Nest(keys=keys, fields=fields):
             return (*(scalar for _, scalar in keys), *(one.value for _, one in fields))
         case Merge(columns=columns, by=by, within=within):
@@ -295,6 +313,9 @@ def with_scalars(plan: Plan, change: Callable[[Scalar], Scalar]) -> Plan:
         case Join(keys=keys, condition=condition):
             new = tuple((change(a), change(b)) for a, b in keys)
             return replace(plan, keys=new, condition=change(condition))
+        case Tally(keys=keys, values=(value, other)):
+            new = tuple((change(a), change(b)) for a, b in keys)
+            return replace(plan, keys=new, values=(change(value), change(other)))
         case Nest(keys=keys, fields=fields):
             return replace(
                 plan,
@@ -329,7 +350,7 @@ def own_columns(plan: Plan) -> frozenset[str]:
             return frozenset(f"{row}_{column}" for column in ROW_COLUMNS)
         case Unnest(item=item, position=position) | Frame(item=item, position=position):
             return frozenset({item, position})
-        case Project(name=name):
+        case Project(name=name) | Tally(name=name):
             return frozenset({name})
         case Number(name=name, total=total):
             return frozenset({name} if total is None else {name, total})
@@ -374,6 +395,8 @@ def columns(plan: Plan) -> frozenset[str]:
             return own_columns(plan)
         case Join(left=left, right=right, kind=kind):
             return columns(left) | (columns(right) if kind in ("inner", "left") else frozenset())
+        case Tally(left=left, name=name):
+            return columns(left) | {name}
     return own_columns(plan).union(*(columns(one) for one in inputs(plan)))
 
 
@@ -434,7 +457,7 @@ def order(plan: Plan) -> tuple[SortKey, ...]:
             return tuple(SortKey(Column(name), "other") for name, _ in keys)
         case Join(left=left, right=right, kind="inner"):
             return (*order(left), *order(right))
-        case Join(left=left):
+        case Join(left=left) | Tally(left=left):
             return order(left)
     return order(plan.input)  # type: ignore[attr-defined]
 
@@ -464,7 +487,7 @@ def identity(plan: Plan) -> tuple[Scalar, ...]:
             return (*within, *(scalar for scalar in own if scalar not in within))
         case Join(left=left, right=right, kind="inner"):
             return (*identity(left), *identity(right))
-        case Join(left=left):
+        case Join(left=left) | Tally(left=left):
             return identity(left)
     return identity(plan.input)  # type: ignore[attr-defined]
 
@@ -545,7 +568,7 @@ def renamed_plan(plan: Plan, names: Mapping[str, str]) -> Plan:
             return replace(plan, row=names.get(f"{row}_", row), child=names.get(f"{child}_", child))
         case Unnest(item=item, position=position) | Frame(item=item, position=position):
             return replace(plan, item=names.get(item, item), position=names.get(position, position))
-        case Project(name=name):
+        case Project(name=name) | Tally(name=name):
             return replace(plan, name=names.get(name, name))
         case Number(name=name, total=total):
             return replace(

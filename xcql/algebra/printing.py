@@ -17,6 +17,7 @@ from xcql.algebra.operators import (
     Rise,
     Select,
     SortKey,
+    Tally,
     Unit,
     Unnest,
     inputs,
@@ -71,6 +72,10 @@ def _operator(plan: Plan) -> str:
             if condition != Constant(True):
                 on.append(scalar_text(condition))
             return f"{kind} join on {' and '.join(on) or 'all'}"
+        case Tally(keys=keys, comparison=comparison, values=(value, other), name=name):
+            on = [f"{scalar_text(a)} = {scalar_text(b)}" for a, b in keys]
+            on.append(f"{scalar_text(value)} {comparison} {scalar_text(other)}")
+            return f"tally {name} of {' and '.join(on)}"
         case Nest(keys=keys, fields=fields):
             of = ", ".join(f"{name} := {scalar_text(scalar)}" for name, scalar in keys)
             made = ", ".join(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -141,6 +142,21 @@ def case(*branches: tuple[Scalar, Scalar], otherwise: Scalar = NULL) -> Scalar:
     if not kept:
         return otherwise
     return Call("case", (*(part for branch in kept for part in branch), otherwise))
+
+
+def let(value: Scalar, name: str, body: Callable[[Scalar], Scalar]) -> Scalar:
+    """The body of a value that stands in it more than once; a long one gets a name for that.
+
+    >>> let(Column("a"), "x", lambda x: call("+", x, x))
+    Call(function='+', arguments=(Column(name='a'), Column(name='a')))
+    """
+    if sum(1 for _ in islice(walk_scalar(value), _SHORT + 1)) <= _SHORT:
+        return body(value)
+    return call("with_name", value, Lambda((name,), body(Column(name))))
+
+
+# scalars of so many parts are rather written twice than given a name
+_SHORT = 8
 
 
 def parts(scalar: Scalar) -> tuple[Scalar, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from xcql.algebra.operators import Unit
+from xcql.algebra.operators import Order, Plan, Unit
 from xcql.algebra.scalars import (
     NOW,
     NULL,
@@ -323,7 +323,7 @@ def _with_holes_filled(node: StreamElement, scope: Scope) -> Scalar:
             children = call("filter", children, Lambda(("child",), inside))
         parts.append(children)
     around.pop()
-    ordered = call("array_sort", Call("concat_arrays", tuple(parts)))
+    ordered = call("sort_array", Call("concat_arrays", tuple(parts)))
     texts = call("transform", ordered, Lambda(("part",), field(Column("part"), "text")))
     return call("join_texts", texts, Constant(""))
 
@@ -440,21 +440,30 @@ def cover(found: Sequence[Leaf], scope: Scope) -> Lifespan:
     """The smallest interval that covers the lifespans of all these; always, if there are none."""
     begins: list[Scalar] = []
     ends: list[Scalar] = []
-    for leaf in found:
-        begin, end = lifespan(leaf.item, scope)
+    spans = [lifespan(leaf.item, scope) for leaf in found]
+    if all(span == ALWAYS for span in spans):
+        return ALWAYS
+    for leaf, (begin, end) in zip(found, spans, strict=True):
         begin = START if begin == NULL else call("coalesce", begin, START)
         end = FOR_EVER if end == NULL else call("coalesce", end, FOR_EVER)
-        if isinstance(leaf.plan, Unit):
+        if _is_one(leaf.plan):
             begins.append(begin)
             ends.append(end)
         else:
             begins.append(Nested(leaf.plan, "min", begin))
             ends.append(Nested(leaf.plan, "max", end))
-    if not begins or (START in begins and FOR_EVER in ends):
+    if START in begins and FOR_EVER in ends:
         return ALWAYS
     begin = begins[0] if len(begins) == 1 else Call("least", tuple(begins))
     end = ends[0] if len(ends) == 1 else Call("greatest", tuple(ends))
     return call("nullif", begin, START), call("nullif", end, FOR_EVER)
+
+
+def _is_one(plan: Plan) -> bool:
+    """Whether the plan is the tuple that it is evaluated for, put in a place."""
+    while isinstance(plan, Order):
+        plan = plan.input
+    return isinstance(plan, Unit)
 
 
 def atomized(item: Item, scope: Scope) -> Atomic:

@@ -6,7 +6,7 @@ import re
 from datetime import UTC, datetime
 from decimal import Decimal
 
-from xcql.algebra.scalars import NULL, Call, Constant, Scalar, call, case
+from xcql.algebra.scalars import NULL, Call, Constant, Scalar, call, case, let
 from xcql.compile.items import Atomic, Item
 from xcql.compile.result import NotNative
 from xcql.compile.scope import Scope
@@ -174,20 +174,23 @@ def _parsed(item: Atomic, target: str, scope: Scope, span: Span) -> Atomic:
     """A string read as a value of another type."""
     text = item.scalar
     name = target.removeprefix("xs:")
-    bad = scope.compilation.error("FORG0001", f"'{{}}' is no {target}", span, text)
     if target == "xs:anyURI":
         return Atomic(call("collapsed", text), target)
     known = _known(text, target)
     if known is not None:
         return known
-    checked = case(
-        (call(f"is_{name}_text", text), _read(text, target, scope, span)),
-        (call("is_not_null", text), bad),
-    )
+
+    def checked(text: Scalar) -> Scalar:
+        bad = scope.compilation.error("FORG0001", f"'{{}}' is no {target}", span, text)
+        return case(
+            (call(f"is_{name}_text", text), _read(text, target, scope, span)),
+            (call("is_not_null", text), bad),
+        )
+
     zone = call("zone_of", text) if target in INSTANTS else None
     if target == "xs:time":
         zone = call("zone_of_time", text)
-    return Atomic(checked, target, zone)
+    return Atomic(let(text, "text", checked), target, zone)
 
 
 def _read(text: Scalar, target: str, scope: Scope, span: Span) -> Scalar:

@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from xcql.algebra.operators import Number, Plan, Select, Unit, columns
+from xcql.algebra.operators import (
+    Number,
+    Plan,
+    Project,
+    Select,
+    Unit,
+    Unnest,
+    columns,
+    identity,
+    present,
+)
 from xcql.algebra.scalars import Column, Constant, Scalar, call
 from xcql.compile.access import atomized
 from xcql.compile.casts import NUMBERS
@@ -139,6 +149,9 @@ def kept_tuples(
 ) -> Plan:
     """The tuples for which a predicate holds; `context` is the item of each."""
     compilation = scope.compilation
+    at_place = None if backwards else _element_at(plan, predicate, partition)
+    if at_place is not None:
+        return at_place
     if isinstance(predicate, IntegerLiteral):
         if is_optional(plan):
             return plan if predicate.value == 1 else Select(plan, Constant(False))
@@ -160,6 +173,22 @@ def kept_tuples(
         return Select(base, condition, span=predicate.span)
     value = value_of(predicate, inside.focus(context))
     return Select(plan, truth(value, inside, predicate.span), span=predicate.span)
+
+
+def _element_at(plan: Plan, predicate: Expr, partition: tuple[Scalar, ...]) -> Plan | None:
+    """`[2]` or `[last()]` of an array in the row: no more than one tuple, and nothing to count."""
+    if not isinstance(plan, Unnest) or plan.outer or partition != identity(plan.input):
+        return None
+    match predicate:
+        case IntegerLiteral(value=number) if 0 < number < 2**31:
+            index: Scalar = Constant(number - 1)
+        case FunctionCall(name=name, arguments=()) if name.local == "last":
+            size = call("size", call("or_empty", plan.array))
+            index = call("-", size, Constant(1))
+        case _:
+            return None
+    found = Project(plan.input, plan.item, call("get", plan.array, index))
+    return Select(Project(found, plan.position, index), present(Column(plan.item)))
 
 
 def _asks_last(predicate: Expr) -> bool:

@@ -380,7 +380,7 @@ def gather(value: Value, read: Callable[[Item], Scalar]) -> Scalar:
             last = f"col{len(keys[0]) + 1}"
             return call(
                 "transform",
-                call("array_sort", Call("concat_arrays", tuple(arrays))),
+                call("sort_array", Call("concat_arrays", tuple(arrays))),
                 Lambda(("e",), field(Column("e"), last)),
             )
     raise AssertionError(value)

@@ -20,6 +20,7 @@ from xcql.algebra.operators import (
     Project,
     Rise,
     Select,
+    Tally,
     Unit,
     Unnest,
     inputs,
@@ -119,6 +120,9 @@ class Words:
                 return f"each {self.scalar(key)} once"
             case Join():
                 return self.join(plan)
+            case Tally(comparison=comparison, values=(value, other)):
+                compared = f"{self.scalar(value)} {comparison} {self.scalar(other)}"
+                return f"count where {compared}, without making pairs"
             case Nest(keys=keys, fields=fields):
                 made = ", ".join(dict.fromkeys(one.reduction for _, one in fields))
                 group = " and ".join(self._group(scalar) for _, scalar in keys)

@@ -29,9 +29,10 @@ _PLAIN = frozenset(
         "aggregate",
         "any_value",
         "array",
+        "array_distinct",
         "array_max",
         "array_min",
-        "array_sort",
+        "sort_array",
         "ceil",
         "coalesce",
         "concat",
@@ -291,6 +292,12 @@ def is_not_null(value: Sql) -> Sql:
 @form
 def present(value: Sql) -> Sql:
     return is_not_null(value)
+
+
+@form
+def with_name(value: Sql, body: Sql) -> Sql:
+    """The body with a name for the value: a function of one element is as near as SQL comes."""
+    return call("get", call("transform", call("array", value), body), exp.Var(this="0"))
 
 
 @form

@@ -51,7 +51,7 @@ def _elements(text: Sql, depth: str, names: tuple[Sql, ...]) -> Sql:
     here, above = "element_at(inner_state.open, -1)", "element_at(inner_state.open, -2)"
     name = "regexp_extract(inner_token, name_of_tag, 1)"
     body = said(
-        f"""array_sort(aggregate(
+        f"""sort_array(aggregate(
           regexp_extract_all(inner_text, tokens, 0),
           named_struct('place', 0,
             'open', slice(array(named_struct('start', 0, 'name', '')), 1, 0),

@@ -27,6 +27,7 @@ from xcql.algebra.operators import (
     Project,
     Select,
     SortKey,
+    Tally,
     Unit,
     Unnest,
     columns,
@@ -269,6 +270,8 @@ class _Lowering:
                 return self.distinct(plan, needed)
             case Join():
                 return self.join(plan, needed)
+            case Tally():
+                return self.tally(plan, needed)
             case Nest():
                 return self.nest(plan, needed)
             case Merge():
@@ -571,6 +574,46 @@ class _Lowering:
         relation = self.wrapped(relation, frozenset(needed & set(relation.columns)), relation.hint)
         return relation
 
+    def tally(self, plan: Tally, needed: frozenset[str]) -> Relation:
+        """Both sides in one order, in which each left tuple counts the right ones before it."""
+        kept = sorted(needed - {plan.name})
+        keys = [f"{plan.name}_key_{index}" for index in range(len(plan.keys))]
+        value, is_right = f"{plan.name}_value", f"{plan.name}_is_right"
+        sides: list[exp.Select] = []
+        for index, below in enumerate((plan.left, plan.right)):
+            compared = [*(pair[index] for pair in plan.keys), plan.values[index]]
+            own = frozenset(kept) if index == 0 else frozenset()
+            side = self.open(below, own.union(*map(used, compared)))
+            made = {name: side.columns[name] if index == 0 else exp.Null() for name in kept}
+            made |= {
+                name: sql(one, side.columns)
+                for name, one in zip([*keys, value], compared, strict=True)
+            }
+            side.columns = {**made, is_right: dialect.constant(index == 1)}
+            sides.append(
+                self.wrapped(side, frozenset(side.columns), side.hint).query(
+                    frozenset(side.columns)
+                )
+            )
+        name = self._cte_name(plan.name)
+        self.ctes[name] = exp.Union(this=sides[0], expression=sides[1], distinct=False)
+        # the larger before the smaller for "less than", and equal ones after the tuple itself
+        # unless they count
+        ordered: list[Sql] = [
+            exp.Ordered(this=column(value), desc=plan.comparison[0] == "<"),
+            exp.Ordered(this=column(is_right), desc=plan.comparison.endswith("=")),
+        ]
+        counted = _window(call("count_if", column(is_right)), list(map(column, keys)), ordered)
+        counted.set("spec", _SO_FAR.copy())
+        relation = Relation(exp.Table(this=identifier(name)), hint=plan.name)
+        relation.columns = {one: column(one) for one in (*kept, is_right)}
+        relation.columns[plan.name] = counted
+        relation.where = [exp.Not(this=dialect.is_null(column(one))) for one in (*keys, value)]
+        relation = self.wrapped(relation, frozenset(relation.columns), plan.name)
+        relation.where.append(exp.Not(this=column(is_right)))
+        del relation.columns[is_right]
+        return relation
+
     def nest(self, plan: Nest, needed: frozenset[str]) -> Relation:
         wanted = [(name, one) for name, one in plan.fields if name in needed]
         keys_of = order(plan.input)
@@ -621,6 +664,8 @@ class _Lowering:
         match one.reduction:
             case "count":
                 return call("count", exp.Star())
+            case "count_if":
+                return call("count_if", scalar)
             case "exists":
                 return call("any_value", exp.Boolean(this=True))
             case "any":
@@ -667,6 +712,8 @@ class _Lowering:
         return Relation(exp.Table(this=identifier(name)), columns=known, hint="merged")
 
 
+# all rows up to the current one
+_SO_FAR = exp.WindowSpec(kind="ROWS", start="UNBOUNDED", start_side="PRECEDING", end="CURRENT ROW")
 # the fields of a place that scans read, in the order of the table
 _PLACE = ("key", "vtFrom", "vtTo", "since", "until")
 _ORDERED = frozenset({"collect", "join", "sum_doubles", "first"})
@@ -681,7 +728,7 @@ def _gathered(value: Sql, sort: list[Sql]) -> Sql:
         )
     struct = dialect.tuple_(*(one.copy() for one in sort), value)
     inside = dialect.lambda_("e", _dot("e", f"col{len(sort) + 1}"))
-    return call("transform", call("array_sort", call("collect_list", struct)), inside)
+    return call("transform", call("sort_array", call("collect_list", struct)), inside)
 
 
 def _dot(name: str, part: str) -> Sql:

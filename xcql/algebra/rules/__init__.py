@@ -9,6 +9,9 @@
 | `semi_join` | existential conditions become semi-joins |
 | `outer_join` | other nested plans become outer joins with nests |
 | `join_keys` | conditions go down to the plans they are of, and become keys of joins |
+| `nests_together` | several counts for the same tuples are counted together |
+| `tallies` | pairs by "less than" that are only counted are never made |
+| `sides_apart` | what a join compares is computed once a tuple, not once a pair |
 | `evaluations_apart` | what workers compute gets a column of its own |
 
 `rewritten` runs them in this order; `join_keys` again after `outer_join`.
@@ -26,7 +29,10 @@ from xcql.algebra.rules.fold_holes import fold_holes
 from xcql.algebra.rules.hole_joins import hole_joins
 from xcql.algebra.rules.in_row import in_row
 from xcql.algebra.rules.join_keys import join_keys
+from xcql.algebra.rules.nests_together import nests_together
 from xcql.algebra.rules.outer_join import outer_join
+from xcql.algebra.rules.sides_apart import sides_apart
+from xcql.algebra.rules.tallies import tallies
 from xcql.analysis.graph import TagGraph
 
 __all__ = ["rewritten"]
@@ -52,6 +58,9 @@ def rewritten(
         join_keys,
         partial(outer_join, fresh=fresh),
         join_keys,
+        partial(nests_together, fresh=fresh),
+        partial(tallies, fresh=fresh),
+        partial(sides_apart, fresh=fresh),
         partial(evaluations_apart, fresh=fresh),
     ]
     if strategy == "qac+":

@@ -23,6 +23,7 @@ from xcql.algebra.operators import (
     used,
     with_inputs,
 )
+from xcql.algebra.rules.membership import Membership, membership
 from xcql.algebra.scalars import Call, Nested, Scalar, conjunction, conjuncts, walk_scalar
 
 Split = tuple[Plan, tuple[tuple[Scalar, Scalar], ...], tuple[Scalar, ...], tuple[Scalar, ...]]
@@ -47,6 +48,7 @@ def split(plan: Plan, outer: frozenset[str], mixed: bool) -> Split | None:
             case Select(input=below, condition=condition):
                 made = columns(below)
                 kept: list[Scalar] = []
+                members: list[Membership] = []
                 for part in _flat(condition):
                     looks = used(part) & (outer - made)
                     if not looks:
@@ -57,6 +59,9 @@ def split(plan: Plan, outer: frozenset[str], mixed: bool) -> Split | None:
                         outside.append(part)
                     elif (pair := _equal(part, outer, made)) is not None:
                         keys.append(pair)
+                    elif (member := membership(part, outer - made, made)) is not None:
+                        members.append(member)
+                        keys.append(member.key)
                     elif mixed and top:
                         both.append(part)
                     else:
@@ -64,7 +69,10 @@ def split(plan: Plan, outer: frozenset[str], mixed: bool) -> Split | None:
                 new = without(below, top)
                 if new is None:
                     return None
-                return Select(new, conjunction(*kept), span=here.span) if kept else new
+                new = Select(new, conjunction(*kept), span=here.span) if kept else new
+                for one in members:
+                    new = one.unnested(new)
+                return new
             case Join(kind="inner", left=left, right=right, keys=pairs, condition=condition):
                 if not (isinstance(left, Unit) or not columns(left)):
                     if any(used(a) & (outer - columns(left)) for a, _ in pairs):

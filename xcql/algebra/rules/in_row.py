@@ -140,11 +140,30 @@ def _single_array(plan: Plan) -> tuple[Scalar, str, str, Scalar] | None:
                 condition = substituted(condition, {name: scalar})
             case Order(input=below):
                 pass
-            case Unnest(input=Unit(), array=array, item=item, position=position):
-                return call("or_empty", array), item, position, condition
+            case Unnest(input=base, array=array, item=item, position=position):
+                source: Scalar = call("or_empty", array)
+                guard = _guard(base)
+                if guard is None:
+                    return None
+                if guard != TRUE:
+                    source = case((guard, source), otherwise=call("array"))
+                return source, item, position, condition
             case _:
                 return None
         plan = below
+
+
+def _guard(plan: Plan) -> Scalar | None:
+    """The condition of a plan that is its tuple or nothing; None if it is another plan."""
+    match plan:
+        case Unit():
+            return TRUE
+        case Order(input=below):
+            return _guard(below)
+        case Select(input=below, condition=condition):
+            before = _guard(below)
+            return None if before is None else conjunction(before, condition)
+    return None
 
 
 def _array(plan: Plan, condition: Scalar, value: Scalar) -> Scalar:

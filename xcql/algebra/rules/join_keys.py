@@ -23,6 +23,7 @@ from xcql.algebra.operators import (
     used,
 )
 from xcql.algebra.rules.everywhere import everywhere
+from xcql.algebra.rules.membership import Membership, membership
 from xcql.algebra.scalars import TRUE, Call, Nested, Scalar, conjunction, conjuncts, walk_scalar
 from xcql.algebra.substitution import substituted
 
@@ -111,6 +112,7 @@ def _into_join(join: Join, parts: tuple[Scalar, ...], plan: Select) -> Plan:
     to_left: list[Scalar] = []
     to_right: list[Scalar] = []
     kept: list[Scalar] = []
+    members: list[Membership] = []
     for part in parts:
         looks = used(part)
         if _is_costly(part):
@@ -121,12 +123,18 @@ def _into_join(join: Join, parts: tuple[Scalar, ...], plan: Select) -> Plan:
             to_right.append(part)
         elif (pair := _pair(part, left, right)) is not None:
             keys.append(pair)
+        elif (member := membership(part, left, right)) is not None:
+            keys.append(member.key)
+            members.append(member)
         else:
             here.append(part)
+    partners = _selected(join.right, tuple(to_right), plan)
+    for member in members:
+        partners = member.unnested(partners)
     new = replace(
         join,
         left=_selected(join.left, tuple(to_left), plan),
-        right=_selected(join.right, tuple(to_right), plan),
+        right=partners,
         keys=tuple(keys),
         condition=conjunction(*here),
     )

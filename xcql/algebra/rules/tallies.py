@@ -1,0 +1,63 @@
+"""Pairs of tuples by "less than" that are only counted are never made.
+
+nest by (key := $a.id): count := count(True)        nest by (key := $a.id): count := sum($tally)
+  inner join on $a.income > $b.price           =>     select $tally > 0
+    a                                                   tally tally of $a.income > $b.price
+    b                                                     a
+                                                          b
+
+There may be very many pairs; to count them, it is enough to sort both sides together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import Literal
+
+from xcql.algebra.operators import (
+    Aggregate,
+    Join,
+    Nest,
+    Order,
+    Plan,
+    Select,
+    Tally,
+    columns,
+    used,
+)
+from xcql.algebra.rules.everywhere import everywhere
+from xcql.algebra.scalars import Call, Column, Constant, Scalar, call
+
+_TURNED: dict[str, Literal["<", "<=", ">", ">="]] = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
+
+
+def tallies(plan: Plan, fresh: Callable[[str], str]) -> Plan:
+    """The plan with counted inequality joins as tallies."""
+    return everywhere(plan, partial(_changed, fresh=fresh))
+
+
+def _changed(plan: Plan, fresh: Callable[[str], str]) -> Plan:
+    if not isinstance(plan, Nest) or any(one.reduction != "count" for _, one in plan.fields):
+        return plan
+    join = plan.input.input if isinstance(plan.input, Order) else plan.input
+    if not isinstance(join, Join) or join.kind != "inner":
+        return plan
+    left = columns(join.left)
+    if any(used(scalar) & columns(join.right) for _, scalar in plan.keys):
+        return plan
+    match join.condition:
+        case Call(function="<" | "<=" | ">" | ">=" as comparison, arguments=(a, b)):
+            values: tuple[Scalar, Scalar] = (a, b)
+        case _:
+            return plan
+    if used(a) & columns(join.right):
+        values, comparison = (b, a), _TURNED[comparison]
+    if used(values[0]) & columns(join.right) or used(values[1]) & left:
+        return plan
+    name = fresh("tally")
+    tally = Tally(join.left, join.right, join.keys, comparison, values, name, span=plan.span)
+    some = Select(tally, call(">", Column(name), Constant(0)))
+    fields = tuple((field, Aggregate("sum", Column(name))) for field, _ in plan.fields)
+    return replace(plan, input=some, fields=fields)
