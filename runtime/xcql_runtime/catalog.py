@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from xcql.analysis.graph import TagGraph
 from xcql.compile.catalog import Catalog, StreamShape
 from xcql_runtime.store.commit import newest_commit, read_state
 from xcql_runtime.store.state import State, Stream
@@ -34,6 +35,7 @@ def _shape(stream: Stream) -> StreamShape:
     return StreamShape(
         stream.name,
         stream.tags,
+        TagGraph(stream.tags),
         {tsid: table.shape for tsid, table in tables.items()},
         {tsid: table.rows for tsid, table in tables.items()},
         {tsid: table.depths for tsid, table in tables.items()},

@@ -11,7 +11,6 @@ from xcql.algebra.printing import plan_text
 from xcql.algebra.rules import rewritten
 from xcql.algebra.rules.outer_join import PlanTooLarge
 from xcql.algebra.scalars import FALSE, NULL, Column, Scalar
-from xcql.analysis.graph import TagGraph
 from xcql.analysis.names import Namespaces
 from xcql.compile.access import ALWAYS, is_node, lifespan, serialised
 from xcql.compile.catalog import Catalog, Externals
@@ -56,7 +55,7 @@ def _compiled(
         module,
         catalog,
         externals,
-        {name: TagGraph(stream.tags) for name, stream in catalog.streams.items()},
+        {name: stream.graph for name, stream in catalog.streams.items()},
     )
     scope = _prolog(compilation)
     value = value_of(module.body, scope)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from xcql.analysis.graph import TagGraph
 from xcql.model.tags import TagStructure
 from xcql.shred.shape import Slot
 
@@ -16,11 +17,13 @@ class StreamShape:
     The mappings are by tsid; a tag without fillers is in none of them. `slots` are the shapes of
     the elements, `rows` the numbers of rows, `depths` the numbers of fillers that a tag's fillers
     stand inside, `max_places` the largest number of places that one of them has. `placed` is
-    false where rows have no places, and only hole ids lead to fillers.
+    false where rows have no places, and only hole ids lead to fillers. `graph` is the tags' graph,
+    made once for all queries.
     """
 
     name: str
     tags: TagStructure
+    graph: TagGraph
     slots: Mapping[str, Slot]
     rows: Mapping[str, int]
     depths: Mapping[str, tuple[int, ...]]

@@ -179,7 +179,8 @@ class _Lowering:
         self.demands = demands
         self.strategy = strategy
         self.tables: Tables = {}
-        self.ctes: dict[str, exp.Expression] = {}
+        # the parts of the query, by name
+        self.ctes: dict[str, str] = {}
         self.by_text: dict[str, str] = {}
         # the fields of collected structs that anything asks for
         self.fields = frozenset(
@@ -199,13 +200,11 @@ class _Lowering:
             for name, one in relation.columns.items()
         ):
             return relation
-        query = relation.query(needed)
-        text = query.sql(dialect="spark", normalize_functions=False, copy=False)
+        text = easy_text(relation.query(needed))
         name = self.by_text.get(text)
         if name is None:
-            name = self._cte_name(hint)
-            self.ctes[name] = query
-            self.by_text[text] = name
+            name = self.by_text[text] = self._cte_name(hint)
+            self.ctes[name] = text
         known: dict[str, Sql] = {one: column(one) for one in needed if one in relation.columns}
         return Relation(exp.Table(this=identifier(name)), columns=known, hint=hint)
 
@@ -219,8 +218,7 @@ class _Lowering:
 
     def text(self, query: exp.Select) -> str:
         written = []
-        for name, one in self.ctes.items():
-            body = easy_text(one)
+        for name, body in self.ctes.items():
             written.append(f"{identifier(name).sql(dialect='spark')} AS (\n{_indented(body)}\n)")
         if written:
             # in parentheses, since text that begins with WITH might also be an INSERT for all that
@@ -596,7 +594,7 @@ class _Lowering:
                 )
             )
         name = self._cte_name(plan.name)
-        self.ctes[name] = exp.Union(this=sides[0], expression=sides[1], distinct=False)
+        self.ctes[name] = easy_text(exp.Union(this=sides[0], expression=sides[1], distinct=False))
         # the larger before the smaller for "less than", and equal ones after the tuple itself
         # unless they count
         ordered: list[Sql] = [
@@ -707,7 +705,7 @@ class _Lowering:
         for one in queries[1:]:
             union = exp.Union(this=union, expression=one, distinct=False)
         name = self._cte_name("merged")
-        self.ctes[name] = union
+        self.ctes[name] = easy_text(union)
         known: dict[str, Sql] = {one: column(one) for one, _ in shared}
         return Relation(exp.Table(this=identifier(name)), columns=known, hint="merged")
 
