@@ -35,12 +35,13 @@ def spark() -> Iterator[SparkSession]:
         "spark.sql.session.timeZone": "Asia/Kolkata",
         "spark.sql.shuffle.partitions": "2",
         "spark.default.parallelism": "2",
-        # queries here are many and their data small: compiling each to Java would take longest
+        # queries here are many and their data small: to compile them to Java, to make that fast,
+        # and to plan them anew after each step would take longest
         "spark.sql.codegen.wholeStage": "false",
         "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+        "spark.sql.adaptive.enabled": "false",
     }
-    if os.environ.get("XCQL_TEST_FULL"):
-        settings = {key: value for key, value in settings.items() if "codegen" not in key}
+    os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1")
     match os.environ.get("XCQL_TEST_SPARK"):
         case "connect":
             del settings["spark.default.parallelism"]  # no setting of a session

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 FULL = bool(os.environ.get("XCQL_TEST_FULL"))
-WORLDS, QUERIES = (64, 8) if FULL else (2, 8)
+WORLDS, QUERIES = (64, 8) if FULL else (5, 8)
 
 
 @pytest.mark.parametrize("world", range(WORLDS))

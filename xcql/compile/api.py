@@ -74,7 +74,7 @@ def _compiled(
         raise NotNative("parts of the query depend on each other too much", module.span) from None
     stages.append(("rules", plan_text(plan)))
     answer = replace(answer, plan=plan)
-    text, columns = lowered(answer, graphs, compilation.demands, picked)
+    text, columns = lowered(answer, graphs, compilation.demands, picked, _rows(compilation))
     tables = tuple(
         TableUse(name, stream, tags, tuple(sorted(used)))
         for (stream, tags), (name, used) in columns.items()
@@ -92,6 +92,12 @@ def _compiled(
         tuple(steps),
         tuple(leaf_types(value).items()),
     )
+
+
+def _rows(compilation: Compilation) -> int:
+    """How many rows the streams that the query looks at have."""
+    streams = (compilation.catalog.streams[name] for name, _ in _streams_used(compilation))
+    return sum(sum(stream.rows.values()) for stream in streams)
 
 
 def _streams_used(compilation: Compilation) -> list[tuple[str, object]]:

@@ -118,6 +118,8 @@ def _conjunction(conditions: list[Sql]) -> Sql:
     return result
 
 
+# rows of which one task can sort what comes of them
+_FEW = 10_000_000
 # stands for the parts of the query until its text is put together
 _PARTS = "xcql_parts_"
 
@@ -127,8 +129,9 @@ def lowered(
     graphs: dict[str, TagGraph],
     demands: dict[tuple[str, tuple[str, ...]], set[tuple[str, ...]]],
     strategy: str,
+    rows: int = 0,
 ) -> tuple[str, Tables]:
-    """The SQL text of an answer, and the tables that it reads."""
+    """The SQL text of an answer, and the tables that it reads, which have so many rows."""
     lowering = _Lowering(answer.plan, graphs, demands, strategy)
     relation = lowering.lower(answer.plan, answer.columns)
     relation = lowering.wrapped(relation, answer.columns, "answer")
@@ -146,7 +149,7 @@ def lowered(
     keys = [_sorted(key, relation.columns) for key in answer.order if not _is_constant(key.scalar)]
     if keys:
         query.set("order", exp.Order(expressions=keys))
-    return lowering.text(query), lowering.tables
+    return lowering.text(query, bool(keys) and rows <= _FEW), lowering.tables
 
 
 def _condition(scalar: Scalar, known: dict[str, Sql]) -> Sql:
@@ -216,7 +219,12 @@ class _Lowering:
             name = f"{plain}_{number}"
         return name
 
-    def text(self, query: exp.Select) -> str:
+    def text(self, query: exp.Select, at_once: bool) -> str:
+        """The whole text; with `at_once` the answer is brought together before it is sorted.
+
+        Otherwise Spark computes all of it twice, the first time to see how to divide the work of
+        sorting.
+        """
         written = []
         for name, body in self.ctes.items():
             written.append(f"{identifier(name).sql(dialect='spark')} AS (\n{_indented(body)}\n)")
@@ -224,7 +232,8 @@ class _Lowering:
             # in parentheses, since text that begins with WITH might also be an INSERT for all that
             # Spark's parser knows, until it has come to the end of the parts
             last = query.args["from_"].sql(dialect="spark")
-            inner = _indented(f"WITH {', '.join(written)}\nSELECT * {last}")
+            hint = "/*+ REPARTITION(1) */ " if at_once else ""
+            inner = _indented(f"WITH {', '.join(written)}\nSELECT {hint}* {last}")
             query.set("from_", exp.From(this=exp.Table(this=identifier(_PARTS))))
         text = easy_text(query)
         if written:
