@@ -17,7 +17,7 @@ from typing import Any
 from sqlglot import exp
 
 from xcql.algebra.scalars import Argument, Call, Column, Constant, Lambda, Scalar
-from xcql.sql.templates import named, said
+from xcql.sql.templates import named
 
 Sql = exp.Expression
 _FORMS: dict[str, Callable[..., Sql]] = {}
@@ -83,8 +83,7 @@ _BINARY = {
 }
 _CHAINS = {"+": exp.Add, "*": exp.Mul, "and": exp.And, "or": exp.Or}
 
-_MONTHS = "January February March April May June July August September October November December"
-_BLANKS = r"[ \t\r\n]*"
+BLANKS = r"[ \t\r\n]*"
 _TRIMMED = r"^[ \t\r\n]+|[ \t\r\n]+\z"
 _INTEGER = r"^[ \t\r\n]*[+-]?[0-9]+[ \t\r\n]*\z"
 _DECIMAL = r"^[ \t\r\n]*[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)[ \t\r\n]*\z"
@@ -92,17 +91,6 @@ _DOUBLE = (
     r"^[ \t\r\n]*([+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?|[+-]?INF|NaN)[ \t\r\n]*\z"
 )
 _BOOLEAN = r"^[ \t\r\n]*(true|false|1|0)[ \t\r\n]*\z"
-_ZONE = r"(Z|[+-](0[0-9]|1[0-3]):[0-5][0-9]|[+-]14:00)?"
-_DATE = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
-_DATE_TEXT = rf"^[ \t\r\n]*{_DATE}{_ZONE}[ \t\r\n]*\z"
-_TIME_TEXT = rf"^[ \t\r\n]*{_DATE}T[0-9]{{2}}:[0-9]{{2}}:[0-9]{{2}}(\.[0-9]+)?{_ZONE}[ \t\r\n]*\z"
-_NAME_OF_TAG = r"^<[^\s/>]+"
-_VALUE = r"""(?:"[^"]*"|'[^']*')"""
-# a lifespan that came with the data, after whatever other attributes stand before it
-_OLD_LIFESPAN = (
-    rf"^(<[^\s/>]+(?:\s+(?!(?:vtFrom|vtTo)[\s=])[^\s=]+\s*=\s*{_VALUE})*)"
-    rf"\s+(?:vtFrom|vtTo)\s*=\s*{_VALUE}"
-)
 
 
 def form(function: Callable[..., Sql]) -> Callable[..., Sql]:
@@ -320,115 +308,6 @@ def fail(number: Sql, value: Sql) -> Sql:
     )
 
 
-# arrays
-
-
-@form
-def members(*parts: Sql) -> Sql:
-    """What the variables of a tuple in a group are made of."""
-    return call("named_struct", *parts)
-
-
-@form
-def tuple_(*values: Sql) -> Sql:
-    """A struct with the fields col1, col2 and so on, whatever the values are called."""
-    parts: list[Sql] = []
-    for index, value in enumerate(values):
-        parts += [text_literal(f"col{index + 1}"), value]
-    return call("named_struct", *parts)
-
-
-@form
-def or_empty(value: Sql) -> Sql:
-    return call("coalesce", value, call("array"))
-
-
-@form
-def concat_arrays(*arrays: Sql) -> Sql:
-    return call("concat", *arrays)
-
-
-@form
-def size(array: Sql) -> Sql:
-    return cast(call("size", array), "BIGINT")
-
-
-@form
-def slice_(array: Sql, start: Sql, length: Sql) -> Sql:
-    return call("slice", array, cast(start, "INT"), cast(length, "INT"))
-
-
-@form
-def slice_from_end(array: Sql, number: Sql) -> Sql:
-    """The element with a number from the end, as an array; `slice` fails beyond the beginning."""
-    body = case_(
-        binary(">=", call("size", column("xs")), number),
-        call("slice", column("xs"), cast(exp.Neg(this=number.copy()), "INT"), exp.Var(this="1")),
-        call("slice", column("xs"), exp.Var(this="1"), exp.Var(this="0")),
-    )
-    return let(array, "xs", body)
-
-
-@form
-def get(array: Sql, index: Sql) -> Sql:
-    return call("get", array, cast(index, "INT"))
-
-
-@form
-def first_of(array: Sql) -> Sql:
-    return call("get", array, exp.Var(this="0"))
-
-
-@form
-def only(array: Sql, otherwise: Sql) -> Sql:
-    """The only element of an array."""
-    body = case_(
-        binary(">", call("size", column("xs")), exp.Var(this="1")),
-        otherwise,
-        call("get", column("xs"), exp.Var(this="0")),
-    )
-    return let(array, "xs", body)
-
-
-def _fold(array: Sql, zero: Sql) -> Sql:
-    added = exp.Add(this=column("sum"), expression=column("x"))
-    return call(
-        "aggregate",
-        call("filter", array, lambda_("x", is_not_null(column("x")))),
-        zero,
-        lambda_("sum x", added),
-    )
-
-
-@form
-def array_sum(array: Sql) -> Sql:
-    return _fold(call("transform", array, lambda_("x", cast(column("x"), "BIGINT"))), constant(0))
-
-
-@form
-def array_sum_doubles(array: Sql) -> Sql:
-    return _fold(array, constant(0.0))
-
-
-@form
-def join_texts(array: Sql, separator: Sql) -> Sql:
-    return call("array_join", array, separator)
-
-
-@form
-def range_(first: Sql, last: Sql) -> Sql:
-    return case_(
-        binary("<=", first, last),
-        call("sequence", first.copy(), last.copy()),
-        call(
-            "slice",
-            call("sequence", constant(1), constant(1)),
-            exp.Var(this="1"),
-            exp.Var(this="0"),
-        ),
-    )
-
-
 # numbers
 
 
@@ -470,308 +349,38 @@ def idiv(x: Sql, y: Sql) -> Sql:
 # reading values from text
 
 
-def _matches(value: Sql, pattern: str) -> Sql:
+def matches_pattern(value: Sql, pattern: str) -> Sql:
     return exp.Paren(this=exp.RegexpLike(this=value, expression=text_literal(pattern)))
 
 
-def _trim(value: Sql) -> Sql:
+@form
+def trimmed(value: Sql) -> Sql:
     return call("regexp_replace", value, text_literal(_TRIMMED), text_literal(""))
 
 
 @form
 def is_double_text(value: Sql) -> Sql:
-    return _matches(value, _DOUBLE)
+    return matches_pattern(value, _DOUBLE)
 
 
 @form
 def is_integer_text(value: Sql) -> Sql:
-    return _matches(value, _INTEGER)
+    return matches_pattern(value, _INTEGER)
 
 
 @form
 def is_decimal_text(value: Sql) -> Sql:
-    return _matches(value, _DECIMAL)
+    return matches_pattern(value, _DECIMAL)
 
 
 @form
 def is_boolean_text(value: Sql) -> Sql:
-    return _matches(value, _BOOLEAN)
+    return matches_pattern(value, _BOOLEAN)
 
 
 @form
 def parse_boolean(value: Sql) -> Sql:
-    return exp.In(this=_trim(value), expressions=[text_literal("true"), text_literal("1")])
-
-
-@form
-def is_date_text(value: Sql) -> Sql:
-    day = call("substr", _trim(value), exp.Var(this="1"), exp.Var(this="10"))
-    return both(
-        _matches(value.copy(), _DATE_TEXT),
-        is_not_null(exp.TryCast(this=day, to=exp.DataType.build("DATE"), safe=True)),
-    )
-
-
-@form
-def parse_date(value: Sql) -> Sql:
-    return cast(call("substr", _trim(value), exp.Var(this="1"), exp.Var(this="10")), "DATE")
-
-
-def _local_time(value: Sql) -> Sql:
-    """The time as it is written; 24 o'clock is the next day, and finer than microseconds is cut."""
-
-    local = call(
-        "regexp_replace",
-        _trim(value),
-        text_literal(r"(Z|[+-][0-9]{2}:[0-9]{2})\z"),
-        text_literal(""),
-    )
-    return let(
-        local,
-        "l",
-        said(
-            """CASE WHEN regexp_like(l, 'T24:00:00([.]0+)?$')
-            THEN timestampadd(DAY, 1, try_cast(substr(l, 1, 10) AS TIMESTAMP_NTZ))
-            ELSE try_cast(regexp_replace(l, '([.][0-9]{6})[0-9]+$', '$1') AS TIMESTAMP_NTZ) END"""
-        ),
-    )
-
-
-@form
-def is_dateTime_text(value: Sql) -> Sql:
-    return both(_matches(value, _TIME_TEXT), is_not_null(_local_time(value.copy())))
-
-
-@form
-def parse_dateTime(value: Sql) -> Sql:
-    """The instant in UTC."""
-    minutes = _zone_minutes(zone_of(value.copy()))
-    return call("timestampadd", exp.Var(this="MINUTE"), exp.Neg(this=minutes), _local_time(value))
-
-
-@form
-def zone_of(value: Sql) -> Sql:
-    found = call(
-        "regexp_extract",
-        value,
-        text_literal(rf"^{_BLANKS}{_DATE}(?:T[0-9:.]+)?(Z|[+-][0-9]{{2}}:[0-9]{{2}})?{_BLANKS}\z"),
-        exp.Var(this="1"),
-    )
-    return call("regexp_replace", found, text_literal(r"^[+-]00:00$"), text_literal("Z"))
-
-
-_CLOCK_TEXT = rf"^{_BLANKS}[0-9]{{2}}:[0-9]{{2}}:[0-9]{{2}}(\.[0-9]+)?{_ZONE}{_BLANKS}\z"
-
-
-@form
-def is_time_text(value: Sql) -> Sql:
-    return both(_matches(value, _CLOCK_TEXT), is_not_null(_local_time(_on_a_day(value.copy()))))
-
-
-def _on_a_day(value: Sql) -> Sql:
-    """A time of day as one of the first day that Spark counts."""
-    return call("concat", text_literal("1970-01-01T"), _trim(value))
-
-
-@form
-def parse_time(value: Sql) -> Sql:
-    """The microseconds since midnight; 24 o'clock is midnight."""
-
-    local = _local_time(_on_a_day(value))
-    return said(
-        "timestampdiff(MICROSECOND, TIMESTAMP_NTZ'1970-01-01 00:00:00', t) % 86400000000L", t=local
-    )
-
-
-@form
-def zone_of_time(value: Sql) -> Sql:
-    return zone_of(_on_a_day(value))
-
-
-@form
-def time_of_day(moment: Sql) -> Sql:
-    """The microseconds since midnight of an instant."""
-
-    return said("timestampdiff(MICROSECOND, CAST(CAST(t AS DATE) AS TIMESTAMP_NTZ), t)", t=moment)
-
-
-@form
-def zone_length(zone: Sql) -> Sql:
-    """A zone as microseconds ahead of UTC; NULL if it is none."""
-
-    minutes = _zone_minutes(zone.copy())
-    return said("CASE WHEN z <> '' THEN m * 60000000L END", z=zone, m=minutes)
-
-
-def _zone_minutes(zone: Sql) -> Sql:
-    """The minutes that a zone is ahead of UTC."""
-    hours = cast(call("substr", column("z"), exp.Var(this="2"), exp.Var(this="2")), "INT")
-    minutes = cast(call("substr", column("z"), exp.Var(this="5"), exp.Var(this="2")), "INT")
-    total = exp.Paren(
-        this=exp.Add(this=exp.Mul(this=hours, expression=exp.Var(this="60")), expression=minutes)
-    )
-    body = case_(
-        exp.In(this=column("z"), expressions=[text_literal(""), text_literal("Z")]),
-        exp.Var(this="0"),
-        call("startswith", column("z"), text_literal("-")),
-        exp.Neg(this=total.copy()),
-        total,
-    )
-    return let(zone, "z", body)
-
-
-# times
-
-
-@form
-def instant(value: Sql) -> Sql:
-    return cast(call("replace", value, text_literal("T"), text_literal(" ")), "TIMESTAMP_NTZ")
-
-
-@form
-def before_time() -> Sql:
-    return exp.Var(this="TIMESTAMP_NTZ'0001-01-01 00:00:00'")
-
-
-@form
-def to_instant(value: Sql) -> Sql:
-    return cast(value, "TIMESTAMP_NTZ")
-
-
-@form
-def to_date(value: Sql) -> Sql:
-    return cast(value, "DATE")
-
-
-@form
-def time_text(value: Sql) -> Sql:
-    return call("replace", cast(value, "STRING"), text_literal(" "), text_literal("T"))
-
-
-@form
-def in_zone(value: Sql, zone: Sql) -> Sql:
-    return call("timestampadd", exp.Var(this="MINUTE"), _zone_minutes(zone), value)
-
-
-@form
-def out_of_zone(value: Sql, zone: Sql) -> Sql:
-    return call("timestampadd", exp.Var(this="MINUTE"), exp.Neg(this=_zone_minutes(zone)), value)
-
-
-@form
-def zoned_time_text(value: Sql, zone: Sql) -> Sql:
-    if isinstance(zone, exp.Var) and zone.this in ("''", "'Z'"):
-        text = _without_plus(time_text(value))
-        return text if zone.this == "''" else call("concat", text, zone)
-    return call("concat", _without_plus(time_text(in_zone(value, zone))), zone.copy())
-
-
-def _without_plus(text: Sql) -> Sql:
-    """Spark has a sign before years of five digits."""
-    return call("ltrim", text_literal("+"), text)
-
-
-@form
-def zoned_date_text(value: Sql, zone: Sql) -> Sql:
-    return call("concat", _without_plus(cast(value, "STRING")), zone)
-
-
-@form
-def add_microseconds(moment: Sql, number: Sql) -> Sql:
-    return call("timestampadd", exp.Var(this="MICROSECOND"), number, moment)
-
-
-@form
-def add_months(moment: Sql, number: Sql) -> Sql:
-    return call("timestampadd", exp.Var(this="MONTH"), number, moment)
-
-
-@form
-def microseconds_between(first: Sql, last: Sql) -> Sql:
-    return call("timestampdiff", exp.Var(this="MICROSECOND"), first, last)
-
-
-@form
-def year(value: Sql) -> Sql:
-    return cast(call("year", value), "BIGINT")
-
-
-@form
-def month(value: Sql) -> Sql:
-    return cast(call("month", value), "BIGINT")
-
-
-@form
-def day(value: Sql) -> Sql:
-    return cast(call("day", value), "BIGINT")
-
-
-@form
-def hour(value: Sql) -> Sql:
-    return cast(call("hour", value), "BIGINT")
-
-
-@form
-def minute(value: Sql) -> Sql:
-    return cast(call("minute", value), "BIGINT")
-
-
-@form
-def second(value: Sql) -> Sql:
-    return cast(call("second", value), "BIGINT")
-
-
-@form
-def month_name(value: Sql) -> Sql:
-    """The English name of a month."""
-    names = [text_literal(name) for name in _MONTHS.split()]
-    return call("element_at", call("array", *names), call("month", value))
-
-
-@form
-def second_of(value: Sql) -> Sql:
-    return cast(exp.Extract(this=exp.Var(this="SECOND"), expression=value), "DECIMAL(8, 6)")
-
-
-@form
-def parse_validity(value: Sql, otherwise: Sql) -> Sql:
-    """A time as fragments write it: `now`, `start`, one-digit months and days, a date alone."""
-    text = _trim(value)
-    padded = call(
-        "regexp_replace",
-        call("regexp_replace", text, text_literal(r"-([0-9])(?=-|T|$)"), text_literal("-0$1")),
-        text_literal(r"-([0-9])(?=-|T|$)"),
-        text_literal("-0$1"),
-    )
-    whole = call(
-        "regexp_replace",
-        padded,
-        text_literal(r"^([0-9]{4}-[0-9]{2}-[0-9]{2})(Z|[+-][0-9]{2}:[0-9]{2})?$"),
-        text_literal("$1T00:00:00$2"),
-    )
-    parsed = case_(is_dateTime_text(column("t")), parse_dateTime(column("t")), otherwise)
-    return case_(
-        is_null(value.copy()),
-        exp.Null(),
-        binary("=", text.copy(), text_literal("now")),
-        exp.Placeholder(this="now"),
-        binary("=", text.copy(), text_literal("start")),
-        before_time(),
-        let(whole, "t", parsed),
-    )
-
-
-@form
-def lifespan_bound(value: Sql, symbol: Sql) -> Sql:
-    return case_(binary("=", value, symbol), exp.Null(), parse_validity(value.copy(), exp.Null()))
-
-
-@form
-def overlaps(begin: Sql, end: Sql, first: Sql, last: Sql) -> Sql:
-    """Whether a lifespan, with NULL for `start` and `now`, meets an interval."""
-    begins = either(is_null(begin), binary("<=", begin.copy(), last))
-    ends = binary(">=", call("coalesce", end, exp.Placeholder(this="now")), first)
-    return both(begins, ends)
+    return exp.In(this=trimmed(value), expressions=[text_literal("true"), text_literal("1")])
 
 
 # strings
@@ -784,7 +393,7 @@ def length_of_text(value: Sql) -> Sql:
 
 @form
 def collapsed(value: Sql) -> Sql:
-    return call("regexp_replace", _trim(value), text_literal(r"[ \t\r\n]+"), text_literal(" "))
+    return call("regexp_replace", trimmed(value), text_literal(r"[ \t\r\n]+"), text_literal(" "))
 
 
 @form
@@ -833,222 +442,16 @@ def text_after(value: Sql, part: Sql) -> Sql:
     )
 
 
-# nodes
-
-
-@form
-def text_of_bytes(raw: Sql) -> Sql:
-    return cast(raw, "STRING")
-
-
-@form
-def text_of_span(raw: Sql, start: Sql, length: Sql) -> Sql:
-    return cast(
-        call("substring", raw, exp.Add(this=start, expression=exp.Var(this="1")), length), "STRING"
-    )
-
-
-@form
-def node_key(key: Sql, offset: Sql) -> Sql:
-    return call("concat", key, four_bytes(offset))
-
-
-@form
-def key_after(key: Sql) -> Sql:
-    return call("concat", key, constant(b"\xff"))
-
-
-def four_bytes(number: Sql) -> Sql:
-    """A number as four bytes, which compare as the numbers do."""
-    return call("unhex", call("lpad", call("hex", number), exp.Var(this="8"), text_literal("0")))
-
-
-def number_of_bytes(value: Sql) -> Sql:
-    return cast(call("conv", call("hex", value), exp.Var(this="16"), exp.Var(this="10")), "INT")
-
-
-@form
-def key_below(key: Sql, name: Sql) -> Sql:
-    return call("concat", key, cast(name, "BINARY"))
-
-
-@form
-def escape_text(value: Sql) -> Sql:
-    if isinstance(value, exp.Var):
-        return value
-    for sign, written in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ("\r", "&#xD;")):
-        value = call("replace", value, text_literal(sign), text_literal(written))
-    return value
-
-
-@form
-def escape_attribute(value: Sql) -> Sql:
-    for sign, written in (
-        ("&", "&amp;"),
-        ("<", "&lt;"),
-        (">", "&gt;"),
-        ('"', "&quot;"),
-        ("\t", "&#x9;"),
-        ("\n", "&#xA;"),
-        ("\r", "&#xD;"),
-    ):
-        value = call("replace", value, text_literal(sign), text_literal(written))
-    return value
-
-
-def _name_of_tag(text: Sql) -> Sql:
-    return call("regexp_extract", text, text_literal(_NAME_OF_TAG), exp.Var(this="0"))
-
-
-def _after_name(text: Sql) -> Sql:
-    return call("regexp_replace", text, text_literal(_NAME_OF_TAG), text_literal(""))
-
-
-@form
-def with_lifespan(text: Sql, namespaces: Sql, begin: Sql, end: Sql) -> Sql:
-    return call(
-        "concat",
-        _name_of_tag(text),
-        namespaces,
-        text_literal(' vtFrom="'),
-        begin,
-        text_literal('" vtTo="'),
-        end,
-        text_literal('"'),
-        _after_name(text.copy()),
-    )
-
-
-@form
-def with_namespaces(text: Sql, namespaces: Sql) -> Sql:
-    return case_(
-        binary("=", namespaces, text_literal("")),
-        text,
-        call("concat", _name_of_tag(text.copy()), namespaces.copy(), _after_name(text.copy())),
-    )
-
-
-@form
-def without_lifespan(text: Sql) -> Sql:
-    for _ in range(2):
-        text = call("regexp_replace", text, text_literal(_OLD_LIFESPAN), text_literal("$1"))
-    return text
-
-
-@form
-def pieces(raw: Sql, holes: Sql, start: Sql, length: Sql) -> Sql:
-    """The text between the holes in a span: positions of the holes before (-1: none), and text."""
-    end = exp.Paren(this=exp.Add(this=start.copy(), expression=length))
-    hole = column("hole")
-
-    def of(what: Sql, name: str) -> Sql:
-        return exp.Dot(this=what, expression=identifier(name))
-
-    inside = lambda_(
-        "hole",
-        both(
-            binary(">=", of(hole, "start"), start.copy()),
-            binary("<", of(hole.copy(), "start"), end),
-        ),
-    )
-    found = call("filter", holes, inside)
-
-    def text(begin: Sql, finish: Sql) -> Sql:
-        size_ = exp.Sub(this=finish, expression=begin.copy())
-        return cast(
-            call(
-                "substring",
-                raw.copy(),
-                cast(exp.Add(this=begin, expression=exp.Var(this="1")), "INT"),
-                cast(size_, "INT"),
-            ),
-            "STRING",
-        )
-
-    def piece(position: Sql, content: Sql) -> Sql:
-        return call(
-            "named_struct",
-            text_literal("position"),
-            cast(position, "INT"),
-            text_literal("text"),
-            content,
-        )
-
-    next_start = call(
-        "coalesce",
-        of(
-            call("get", column("found"), exp.Add(this=column("i"), expression=exp.Var(this="1"))),
-            "start",
-        ),
-        end.copy(),
-    )
-    after = exp.Paren(
-        this=exp.Add(this=of(column("h"), "start"), expression=of(column("h"), "length"))
-    )
-    rest = call(
-        "transform",
-        column("found"),
-        lambda_("h i", piece(of(column("h"), "start"), text(after, next_start))),
-    )
-    first_end = call(
-        "coalesce", of(call("get", column("found"), exp.Var(this="0")), "start"), end.copy()
-    )
-    body = call(
-        "concat",
-        call("array", piece(exp.Var(this="-1"), text(exp.Paren(this=start.copy()), first_end))),
-        rest,
-    )
-    return let(found, "found", body)
-
-
-# what the evaluator gives
-
-
-@form
-def evaluator_item(kind: Sql, text: Sql) -> Sql:
-    """An item as the evaluator takes and gives it."""
-    return call("named_struct", text_literal("kind"), kind, text_literal("value"), text)
-
-
-@form
-def evaluate(name: Sql, *arguments: Sql) -> Sql:
-    return call(name.this[1:-1], exp.Placeholder(this="now"), *arguments)
-
-
-@form
-def dynamic_text(pair: Sql) -> Sql:
-    """An item of the evaluator as text: atomic values are escaped, nodes are text already."""
-    kind = exp.Dot(this=pair, expression=identifier("kind"))
-    value = exp.Dot(this=pair.copy(), expression=identifier("value"))
-    return case_(call("startswith", kind, text_literal("xs:")), escape_text(value), value.copy())
-
-
-@form
-def dynamic_content(pairs: Sql) -> Sql:
-    """Items of the evaluator as content: a space between atomic values next to each other."""
-    e, before = (
-        column("e"),
-        call("get", column("pairs"), exp.Sub(this=column("i"), expression=exp.Var(this="1"))),
-    )
-
-    def is_atomic(pair: Sql) -> Sql:
-        return call(
-            "startswith", exp.Dot(this=pair, expression=identifier("kind")), text_literal("xs:")
-        )
-
-    space = case_(
-        both(binary(">", column("i"), exp.Var(this="0")), is_atomic(e), is_atomic(before)),
-        text_literal(" "),
-        text_literal(""),
-    )
-    each = lambda_("e i", call("concat", space, dynamic_text(column("e"))))
-    return let(
-        pairs,
-        "pairs",
-        call("array_join", call("transform", column("pairs"), each), text_literal("")),
-    )
-
-
 # the forms of some topics have modules of their own
-for _topic in ("number_forms", "duration_forms", "text_forms", "namespace_forms", "inner_forms"):
+for _topic in (
+    "array_forms",
+    "number_forms",
+    "time_forms",
+    "duration_forms",
+    "text_forms",
+    "node_forms",
+    "namespace_forms",
+    "inner_forms",
+    "evaluated_forms",
+):
     import_module(f"xcql.sql.{_topic}")

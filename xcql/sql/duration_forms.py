@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from xcql.sql.dialect import Sql, _matches, _trim, form, let
+from xcql.sql.dialect import Sql, form, let, matches_pattern, trimmed
 from xcql.sql.number_forms import decimal_text
 from xcql.sql.templates import said
 
@@ -52,7 +52,7 @@ def year_month_text(value: Sql) -> Sql:
 
 def _fits(value: Sql, pattern: str) -> Sql:
     """Whether a text has a form, with at least one part, and after a T, too."""
-    return _matches(_trim(value), pattern)
+    return matches_pattern(trimmed(value), pattern)
 
 
 @form
@@ -83,7 +83,7 @@ def parse_dayTimeDuration(value: Sql) -> Sql:
         r"coalesce(CAST(nullif(regexp_extract(t, 'T.*?([0-9]+)M', 1), '') AS DECIMAL(19, 0)), 0)"
     )
     return let(
-        _trim(value),
+        trimmed(value),
         "t",
         said(
             f"""CAST(CASE WHEN startswith(t, '-') THEN -1 ELSE 1 END * (
@@ -96,7 +96,7 @@ def parse_dayTimeDuration(value: Sql) -> Sql:
 @form
 def parse_yearMonthDuration(value: Sql) -> Sql:
     return let(
-        _trim(value),
+        trimmed(value),
         "t",
         said(
             f"""CAST(CASE WHEN startswith(t, '-') THEN -1 ELSE 1 END

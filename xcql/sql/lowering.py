@@ -40,8 +40,10 @@ from xcql.algebra.operators import (
 from xcql.algebra.scalars import TRUE, Call, Constant, Scalar, conjuncts, walk_scalar
 from xcql.analysis.graph import TagGraph
 from xcql.sql import dialect, window_forms
-from xcql.sql.dialect import Sql, call, cast, column, four_bytes, identifier, sql
+from xcql.sql.array_forms import array_sum_doubles, join_texts, tuple_
+from xcql.sql.dialect import Sql, call, cast, column, identifier, sql
 from xcql.sql.easy_text import easy_text
+from xcql.sql.node_forms import four_bytes, number_of_bytes
 from xcql.sql.number_forms import DECIMAL
 
 # modules that only declare more forms
@@ -329,7 +331,7 @@ class _Lowering:
                 exp.Var(this="1"),
                 exp.Sub(this=call("length", key()), expression=exp.Var(this="4")),
             ),
-            "offset": lambda: dialect.number_of_bytes(
+            "offset": lambda: number_of_bytes(
                 call(
                     "substring",
                     key(),
@@ -686,9 +688,9 @@ class _Lowering:
             case "collect":
                 return gathered
             case "join":
-                return dialect.join_texts(gathered, dialect.text_literal(""))
+                return join_texts(gathered, dialect.text_literal(""))
             case "sum_doubles":
-                return dialect.array_sum_doubles(gathered)
+                return array_sum_doubles(gathered)
             case "first":
                 return call("get", gathered, exp.Var(this="0"))
         raise AssertionError(one)
@@ -733,7 +735,7 @@ def _gathered(value: Sql, sort: list[Sql]) -> Sql:
         return call(
             "transform", call("collect_list", struct), dialect.lambda_("e", _dot("e", "col1"))
         )
-    struct = dialect.tuple_(*(one.copy() for one in sort), value)
+    struct = tuple_(*(one.copy() for one in sort), value)
     inside = dialect.lambda_("e", _dot("e", f"col{len(sort) + 1}"))
     return call("transform", call("sort_array", call("collect_list", struct)), inside)
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from xcql.sql.dialect import _VALUE, Sql, form, let, text_literal
+from xcql.sql.dialect import Sql, form, let, text_literal
+from xcql.sql.node_forms import VALUE
 from xcql.sql.templates import said
 
-_START_TAG = rf"^<(?:{_VALUE}|[^>\"'])*>"
-_ATTRIBUTE = rf"\s[^\s=]+\s*=\s*{_VALUE}"
+_START_TAG = rf"^<(?:{VALUE}|[^>\"'])*>"
+_ATTRIBUTE = rf"\s[^\s=]+\s*=\s*{VALUE}"
 _DECLARED = r"^\s(xmlns(?::[^\s=]+)?)\s*="
 
 

@@ -10,7 +10,7 @@ from decimal import Decimal
 
 from sqlglot import exp
 
-from xcql.sql.dialect import Sql, _trim, call, cast, constant, form, let, text_literal
+from xcql.sql.dialect import Sql, call, cast, constant, form, let, text_literal, trimmed
 from xcql.sql.templates import said
 
 DECIMAL = "DECIMAL(37, 20)"
@@ -366,7 +366,7 @@ def parse_double(value: Sql) -> Sql:
 def parse_integer(value: Sql, too_large: Sql) -> Sql:
     return _let(
         "coalesce(try_cast(t AS BIGINT), too_large)",
-        t=_trim(value),
+        t=trimmed(value),
         too_large=too_large,
     )
 
@@ -377,7 +377,7 @@ def parse_decimal(value: Sql, too_long: Sql) -> Sql:
     return _let(
         f"""CASE WHEN regexp_like(t, '[.][0-9]{{20}}0*[1-9]') THEN too_long
           ELSE coalesce(try_cast(t AS {DECIMAL}), too_long) END""",
-        t=_trim(value),
+        t=trimmed(value),
         too_long=too_long,
     )
 

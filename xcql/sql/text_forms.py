@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from xcql.sql.dialect import Sql, _trim, form, let
+from xcql.sql.dialect import Sql, form, let
 from xcql.sql.templates import said
 
 
@@ -65,11 +65,6 @@ def encoded_for_uri(value: Sql) -> Sql:
 @form
 def text_order(x: Sql, y: Sql) -> Sql:
     return said("CASE WHEN x < y THEN -1L WHEN x > y THEN 1L WHEN x = y THEN 0L END", x=x, y=y)
-
-
-@form
-def trimmed(value: Sql) -> Sql:
-    return _trim(value)
 
 
 @form

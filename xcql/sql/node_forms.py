@@ -1,0 +1,194 @@
+"""Nodes in SQL: what identifies and orders them, and their XML text."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from xcql.sql.dialect import (
+    Sql,
+    binary,
+    both,
+    call,
+    case_,
+    cast,
+    column,
+    constant,
+    form,
+    identifier,
+    lambda_,
+    let,
+    text_literal,
+)
+
+_NAME_OF_TAG = r"^<[^\s/>]+"
+VALUE = r"""(?:"[^"]*"|'[^']*')"""
+# a lifespan that came with the data, after whatever other attributes stand before it
+_OLD_LIFESPAN = (
+    rf"^(<[^\s/>]+(?:\s+(?!(?:vtFrom|vtTo)[\s=])[^\s=]+\s*=\s*{VALUE})*)"
+    rf"\s+(?:vtFrom|vtTo)\s*=\s*{VALUE}"
+)
+
+
+@form
+def text_of_bytes(raw: Sql) -> Sql:
+    return cast(raw, "STRING")
+
+
+@form
+def text_of_span(raw: Sql, start: Sql, length: Sql) -> Sql:
+    return cast(
+        call("substring", raw, exp.Add(this=start, expression=exp.Var(this="1")), length), "STRING"
+    )
+
+
+@form
+def node_key(key: Sql, offset: Sql) -> Sql:
+    return call("concat", key, four_bytes(offset))
+
+
+@form
+def key_after(key: Sql) -> Sql:
+    return call("concat", key, constant(b"\xff"))
+
+
+def four_bytes(number: Sql) -> Sql:
+    """A number as four bytes, which compare as the numbers do."""
+    return call("unhex", call("lpad", call("hex", number), exp.Var(this="8"), text_literal("0")))
+
+
+def number_of_bytes(value: Sql) -> Sql:
+    return cast(call("conv", call("hex", value), exp.Var(this="16"), exp.Var(this="10")), "INT")
+
+
+@form
+def key_below(key: Sql, name: Sql) -> Sql:
+    return call("concat", key, cast(name, "BINARY"))
+
+
+@form
+def escape_text(value: Sql) -> Sql:
+    if isinstance(value, exp.Var):
+        return value
+    for sign, written in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ("\r", "&#xD;")):
+        value = call("replace", value, text_literal(sign), text_literal(written))
+    return value
+
+
+@form
+def escape_attribute(value: Sql) -> Sql:
+    for sign, written in (
+        ("&", "&amp;"),
+        ("<", "&lt;"),
+        (">", "&gt;"),
+        ('"', "&quot;"),
+        ("\t", "&#x9;"),
+        ("\n", "&#xA;"),
+        ("\r", "&#xD;"),
+    ):
+        value = call("replace", value, text_literal(sign), text_literal(written))
+    return value
+
+
+def _name_of_tag(text: Sql) -> Sql:
+    return call("regexp_extract", text, text_literal(_NAME_OF_TAG), exp.Var(this="0"))
+
+
+def _after_name(text: Sql) -> Sql:
+    return call("regexp_replace", text, text_literal(_NAME_OF_TAG), text_literal(""))
+
+
+@form
+def with_lifespan(text: Sql, namespaces: Sql, begin: Sql, end: Sql) -> Sql:
+    return call(
+        "concat",
+        _name_of_tag(text),
+        namespaces,
+        text_literal(' vtFrom="'),
+        begin,
+        text_literal('" vtTo="'),
+        end,
+        text_literal('"'),
+        _after_name(text.copy()),
+    )
+
+
+@form
+def with_namespaces(text: Sql, namespaces: Sql) -> Sql:
+    return case_(
+        binary("=", namespaces, text_literal("")),
+        text,
+        call("concat", _name_of_tag(text.copy()), namespaces.copy(), _after_name(text.copy())),
+    )
+
+
+@form
+def without_lifespan(text: Sql) -> Sql:
+    for _ in range(2):
+        text = call("regexp_replace", text, text_literal(_OLD_LIFESPAN), text_literal("$1"))
+    return text
+
+
+@form
+def pieces(raw: Sql, holes: Sql, start: Sql, length: Sql) -> Sql:
+    """The text between the holes in a span: positions of the holes before (-1: none), and text."""
+    end = exp.Paren(this=exp.Add(this=start.copy(), expression=length))
+    hole = column("hole")
+
+    def of(what: Sql, name: str) -> Sql:
+        return exp.Dot(this=what, expression=identifier(name))
+
+    inside = lambda_(
+        "hole",
+        both(
+            binary(">=", of(hole, "start"), start.copy()),
+            binary("<", of(hole.copy(), "start"), end),
+        ),
+    )
+    found = call("filter", holes, inside)
+
+    def text(begin: Sql, finish: Sql) -> Sql:
+        size_ = exp.Sub(this=finish, expression=begin.copy())
+        return cast(
+            call(
+                "substring",
+                raw.copy(),
+                cast(exp.Add(this=begin, expression=exp.Var(this="1")), "INT"),
+                cast(size_, "INT"),
+            ),
+            "STRING",
+        )
+
+    def piece(position: Sql, content: Sql) -> Sql:
+        return call(
+            "named_struct",
+            text_literal("position"),
+            cast(position, "INT"),
+            text_literal("text"),
+            content,
+        )
+
+    next_start = call(
+        "coalesce",
+        of(
+            call("get", column("found"), exp.Add(this=column("i"), expression=exp.Var(this="1"))),
+            "start",
+        ),
+        end.copy(),
+    )
+    after = exp.Paren(
+        this=exp.Add(this=of(column("h"), "start"), expression=of(column("h"), "length"))
+    )
+    rest = call(
+        "transform",
+        column("found"),
+        lambda_("h i", piece(of(column("h"), "start"), text(after, next_start))),
+    )
+    first_end = call(
+        "coalesce", of(call("get", column("found"), exp.Var(this="0")), "start"), end.copy()
+    )
+    body = call(
+        "concat",
+        call("array", piece(exp.Var(this="-1"), text(exp.Paren(this=start.copy()), first_end))),
+        rest,
+    )
+    return let(found, "found", body)
