@@ -97,7 +97,7 @@ def node_key(item: Item, scope: Scope) -> Scalar | None:
         case Attribute(name=name, owner=StreamElement() as owner):
             above = node_key(owner, scope)
             assert above is not None
-            from xcql.compile.paths import attribute_names
+            from xcql.compile.stream_steps import attribute_names
 
             number = attribute_names(owner, scope).index(name)
             # after the element, but before all that stands at a place in it
@@ -345,12 +345,12 @@ def _part(position: Scalar, part: Scalar, number: Scalar, text: Scalar) -> Scala
 
 def filler_children(node: StreamElement, scope: Scope) -> list[Leaf]:
     """The fillers in the holes of an element, wherever below it the holes stand."""
-    from xcql.compile.paths import _StreamSteps
+    from xcql.compile.stream_steps import StreamSteps
     from xcql.syntax.path import Wildcard
 
     graph = scope.compilation.graphs[node.stream]
     span = scope.compilation.module.span
-    steps = _StreamSteps(scope, Wildcard(span=span), span)
+    steps = StreamSteps(scope, Wildcard(span=span), span)
     holes: frozenset[str] = frozenset().union(
         *(steps._holes_below(graph, tag) for tag in node.tags)
     )
