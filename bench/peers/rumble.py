@@ -1,4 +1,4 @@
-"""RumbleDB, by its Python package `jsoniq`, which needs a Spark of its own and so a venv of its own.
+"""RumbleDB, by its Python package `jsoniq`, which needs a Spark and so a venv of its own.
 
 `make bench-peers` makes the venv. The document is a tree in memory, bound to a variable. A query's
 time ends when its items are there: that they are written as XML is not counted.
