@@ -10,12 +10,15 @@ True
 from __future__ import annotations
 
 import hashlib
+import re
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
 from xml.parsers import expat
 
 _LIFESPAN = ("vtFrom", "vtTo")
 _PIECE = 1 << 20
+_DECLARATION = re.compile(rb"^\s*<\?xml[^>]*\?>")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +44,11 @@ def digest(answer: str | Path) -> Digest:
     parser.EndElementHandler = reader.end
     parser.CharacterDataHandler = reader.text
     parser.Parse(b"<answer>", False)
-    if isinstance(answer, Path):
-        with answer.open("rb") as file:
-            while piece := file.read(_PIECE):
-                parser.Parse(piece, False)
-    else:
-        parser.Parse(answer.encode(), False)
+    with answer.open("rb") if isinstance(answer, Path) else BytesIO(answer.encode()) as file:
+        piece = _DECLARATION.sub(b"", file.read(_PIECE), count=1)
+        while piece:
+            parser.Parse(piece, False)
+            piece = file.read(_PIECE)
     parser.Parse(b"</answer>", True)
     return reader.digest()
 
