@@ -101,11 +101,13 @@ class _Process:
 
         self._spark = local_session()
         self._session: Any = None
+        self._tables: Any = None
 
     def open(self, store: str) -> None:
         from xcql import Session
 
         self._session = Session(store, self._spark)
+        self._tables = None
 
     def load(self, store: str, fragments: str, tags: str) -> dict[str, float]:
         self.open(store)
@@ -121,9 +123,10 @@ class _Process:
     def by_hand(self, name: str, answer: str) -> dict[str, float]:
         from bench.by_hand import QUERIES, tables
 
-        store = self._session.store
-        known = tables(self._spark, str(store), "auction", self._session.tags("auction"))
-        items: list[str] = []
+        if self._tables is None:
+            tags = self._session.tags("auction")
+            self._tables = tables(self._spark, str(self._session.store), "auction", tags)
+        known, items = self._tables, list[str]()
         seconds = clocked(
             lambda: items.extend(row["item"] for row in QUERIES[name](known).collect())
         )

@@ -54,7 +54,7 @@ class Program:
         try:
             self._process.stdin.write(line.encode() + b"\n")
             self._process.stdin.flush()
-        except OSError:
+        except (OSError, ValueError):  # ended by itself, or stopped before
             raise self._ended() from None
 
     def hear(self, mark: bytes, patience: float) -> bytes:
