@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import tempfile
 import traceback
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from importlib import import_module
@@ -42,7 +43,7 @@ def _name(names: list[str]) -> str:
     return "-".join([f"{datetime.now(UTC):%Y-%m-%d}", commit(), *names]) + ".json"
 
 
-def _run(names: list[str], settings: Settings, path: Path) -> Results:
+def _run(names: Sequence[str], settings: Settings, path: Path) -> Results:
     machine = facts()
     results = Results(machine, _told(settings))
     for peer in peers():

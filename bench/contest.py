@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Literal
 from xml.parsers.expat import ExpatError
 
 from bench.answers import Digest, digest
@@ -48,27 +49,23 @@ def rows_of(
 
     The first of the judges that has an answer is right.
     """
-    judge = next((way for way in judges if way in outcomes and outcomes[way].digest), None)
-    right = outcomes[judge].digest if judge else None
+    answered = {way: outcome.digest for way, outcome in outcomes.items() if outcome.digest}
+    judge = next((way for way in judges if way in answered), None)
     rows = []
     for way, outcome in outcomes.items():
-        row = Row(table, name, way, None, "s", at)
         if outcome.stopped is not None:
             row = Row(table, name, way, outcome.stopped, "s", at, bound="more")
         elif outcome.timing is None or outcome.digest is None:
             row = Row(table, name, way, None, "s", at, voided=f"failed: {outcome.failure}")
         else:
-            voided = remark = ""
-            if right is None or (
-                judge == way and sum(1 for o in outcomes.values() if o.digest) < 2
-            ):
-                remark = "nobody to compare the answer with"
-            elif not outcome.digest.says_the_same(right, name in ANY_ORDER):
-                voided = f"its answer is not that of {judge}"
             timing = outcome.timing
-            row = Row(
-                table, name, way, timing.seconds, "s", at, timing.spread, None, "", voided, remark
-            )
+            voided = remark = ""
+            if judge is None or len(answered) == 1:
+                remark = "nobody to compare the answer with"
+            elif not outcome.digest.says_the_same(answered[judge], name[:3] in ANY_ORDER):
+                voided = f"its answer is not that of {judge}"
+            row = Row(table, name, way, timing.seconds, "s", at, timing.spread)
+            row = replace(row, voided=voided, remark=remark)
         rows.append(row)
     return rows
 
@@ -79,18 +76,9 @@ def ratio(ours: Row, theirs: Row, way: str, goal: Goal | None, extra: float = 0.
         return None
     if ours.bound and theirs.bound:
         return None
-    bound = {"more": "less", "": ours.bound}[theirs.bound] if not ours.bound else "more"
-    return Row(
-        ours.table,
-        ours.name,
-        way,
-        ours.value / (theirs.value + extra),
-        "x",
-        ours.at,
-        ours.spread + theirs.spread,
-        goal,
-        bound,  # type: ignore[arg-type]
-    )
+    bound: Literal["", "more", "less"] = ours.bound or ("less" if theirs.bound else "")
+    value, spread = ours.value / (theirs.value + extra), ours.spread + theirs.spread
+    return Row(ours.table, ours.name, way, value, "x", ours.at, spread, goal, bound)
 
 
 def _first_line(text: str) -> str:

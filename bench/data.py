@@ -29,8 +29,8 @@ VALID, NOW = "2003-01-01T00:00:00", "2004-01-01T00:00:00"
 
 _OPENERS: dict[str, Callable[[Path], IO[bytes]]] = {
     ".xml": lambda path: path.open("rb"),
-    ".gz": gzip.open,
-    ".xz": lzma.open,
+    ".gz": lambda path: gzip.GzipFile(path),
+    ".xz": lambda path: lzma.LZMAFile(path),
 }
 
 

@@ -14,13 +14,15 @@ import xcql
 from bench.contest import Outcome, asked, ratio, rows_of
 from bench.data import Auction, xmark_queries
 from bench.own import Own
+from bench.peers.process import Failed, TooLong
 from bench.peers.saxon import Saxon
 from bench.rows import Goal, Row
 from bench.settings import Settings
+from xcql.translate.api import Strategy
 
 TABLE = "a"
 QUERIES = ("q01", "q02", "q05")
-STRATEGIES = ("qac+", "qac", "caq")
+STRATEGIES: tuple[Strategy, ...] = ("qac+", "qac", "caq")
 
 # Figure 4, in milliseconds, on a Pentium III: query, factor -> QaC+, QaC, CaQ
 PAPER = {
@@ -60,26 +62,33 @@ def _measured(settings: Settings, auction: Auction) -> Iterator[Row]:
     engine.stop()
     if Saxon().unavailable() is None:
         settings.tell(f"Figure 4 at {auction.factor}: on SaxonC")
-        saxon = Saxon().start(folder)
-        saxon.load(auction.fragments)
-        for strategy in STRATEGIES:
-            for name in QUERIES:
-                answer = folder / f"{name}.xml"
-                text = xcql.translate(
-                    xmark_queries()[name],
-                    {"auction": auction.tags},
-                    strategy,  # type: ignore[arg-type]
-                ).text
-                standard = partial(saxon.standard, text, answer, parameter="auction-files")
-                outcomes[name][f"SaxonC, {strategy}"] = asked(
-                    standard, answer, settings.runs, settings.patience
-                )
-        saxon.stop()
+        try:
+            _on_saxon(settings, auction, outcomes)
+        except (Failed, TooLong) as problem:
+            settings.tell(f"  it cannot load the fragments: {problem}")
     for name, found in outcomes.items():
         rows = rows_of(TABLE, name, auction.factor, found, list(reversed(found)))
         yield from rows
         if auction.factor == "0.1":
             yield from _goals(rows)
+
+
+def _on_saxon(
+    settings: Settings, auction: Auction, outcomes: dict[str, dict[str, Outcome]]
+) -> None:
+    folder = settings.scratch(f"figure4-{auction.factor}")
+    saxon = Saxon().start(folder)
+    saxon.load(auction.fragments)
+    streams = {"auction": auction.tags}
+    for strategy in STRATEGIES:
+        for name in QUERIES:
+            answer = folder / f"{name}.xml"
+            text = xcql.translate(xmark_queries()[name], streams, strategy).text
+            query = partial(saxon.standard, text, answer, parameter="auction-files")
+            outcomes[name][f"SaxonC, {strategy}"] = asked(
+                query, answer, settings.runs, settings.patience
+            )
+    saxon.stop()
 
 
 def _goals(rows: list[Row]) -> Iterator[Row]:

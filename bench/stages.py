@@ -10,7 +10,7 @@ from __future__ import annotations
 import statistics
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 
 import xcql
@@ -81,7 +81,7 @@ def _parsing(settings: Settings) -> Iterator[Row]:
         for _ in range(settings.runs)
     )
     yield Row(TABLE, "xcqlc --help", NAME, help.seconds, "s", "", help.spread, Goal(0.3))
-    shapes = {
+    shapes: dict[str, Callable[[int], str]] = {
         "terms": lambda n: " + ".join(f"$x{i}" for i in range(n)),
         "clauses": lambda n: " ".join(f"let $x{i} := a/b[{i}]" for i in range(n)) + " return 1",
         "steps": lambda n: "/".join(["step"] * n),

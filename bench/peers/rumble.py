@@ -55,7 +55,7 @@ class _Process:
     """What runs in RumbleDB's own process, with its own Python."""
 
     def __init__(self) -> None:
-        from jsoniq import RumbleSession
+        from jsoniq import RumbleSession  # type: ignore[import-not-found]
 
         builder = RumbleSession.builder.config("spark.ui.enabled", "false")
         self._rumble: Any = builder.config("spark.driver.memory", "8g").getOrCreate()

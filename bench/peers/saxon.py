@@ -50,7 +50,7 @@ class _Process:
     """What runs in Saxon's own process."""
 
     def __init__(self) -> None:
-        from saxonche import PySaxonProcessor
+        from saxonche import PySaxonProcessor  # type: ignore[import-not-found]
 
         self._processor = PySaxonProcessor(license=False)
         self._document: Any = None
