@@ -11,7 +11,7 @@ import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import Any
 
 from bench import history
 from bench.machine import ROOT
@@ -27,11 +27,7 @@ TEMPORAL = ("item", "person", "open_auction", "closed_auction", "category")
 # when the fragments of a document are valid from, and when they are asked for
 VALID, NOW = "2003-01-01T00:00:00", "2004-01-01T00:00:00"
 
-_OPENERS: dict[str, Callable[[Path], IO[bytes]]] = {
-    ".xml": lambda path: path.open("rb"),
-    ".gz": lambda path: gzip.GzipFile(path),
-    ".xz": lambda path: lzma.LZMAFile(path),
-}
+_OPENERS: dict[str, Callable[..., Any]] = {".xml": open, ".gz": gzip.open, ".xz": lzma.open}
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +115,7 @@ def _write_document(path: Path, factor: str, original: Path | None) -> None:
     if original is None:
         history.write_document(path, float(factor))
         return
-    with _OPENERS[original.suffix](original) as source, path.open("wb") as document:
+    with _OPENERS[original.suffix](original, "rb") as source, path.open("wb") as document:
         shutil.copyfileobj(source, document, 1 << 20)
 
 
