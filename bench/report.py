@@ -1,7 +1,7 @@
 """The report of a run, `bench/REPORT.md`, with its plots: `python -m bench.report RESULTS.json`.
 
-Why a goal is missed, and what it would take to meet it, is written by hand: in
-`bench/reasons/NAME.md`, whose name the report gives.
+Why a goal is missed, and what it would take to meet it, is written by hand, into files of
+`bench/reasons/`: `ours-by-hand-at-1.md` for all of a kind, `q08-ours-by-hand-at-1.md` for one.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
 
@@ -28,11 +29,9 @@ def write_report(results: Results, source: Path, folder: Path) -> Path:
     for name, picture in pictures(results):
         (plots / f"{name}.svg").write_text(picture)
 
-    def reason(row: Row) -> str:
-        path = folder / "reasons" / f"{slug(row)}.md"
-        if path.exists():
-            return path.read_text().strip()
-        return f"(Why, and what it would take: not written yet, in `reasons/{path.name}`.)"
+    def reason(name: str) -> str:
+        path = folder / "reasons" / f"{name}.md"
+        return path.read_text().strip() if path.exists() else ""
 
     report = folder / "REPORT.md"
     report.write_text(report_text(results, source.name, reason, [p.name for p in plots.iterdir()]))
@@ -40,7 +39,7 @@ def write_report(results: Results, source: Path, folder: Path) -> Path:
 
 
 def report_text(
-    results: Results, source: str, reason: Callable[[Row], str], plots: Sequence[str] = ()
+    results: Results, source: str, reason: Callable[[str], str], plots: Sequence[str] = ()
 ) -> str:
     """The report as Markdown."""
     parts = [
@@ -82,11 +81,6 @@ def pictures(results: Results) -> Iterator[tuple[str, str]]:
     yield from _growth("d-growth", "history", "versions", history, lambda row: row.name)
 
 
-def slug(row: Row) -> str:
-    """The name of the file that says why a row misses its goal."""
-    return _plain(row.title)
-
-
 def _growth(
     name: str, title: str, across: str, rows: Sequence[Row], label: Callable[[Row], str]
 ) -> Iterator[tuple[str, str]]:
@@ -100,28 +94,55 @@ def _growth(
         yield name, growth(title, across, "seconds", lines)
 
 
-def _goals(rows: Sequence[Row], reason: Callable[[Row], str]) -> Iterator[str]:
-    """A line for each kind of goal, then each row that misses its own."""
+def _goals(rows: Sequence[Row], reason: Callable[[str], str]) -> Iterator[str]:
+    """A line for each kind of goal; then why it is missed."""
     kinds: dict[tuple[str, str, str], list[Row]] = {}
     for row in rows:
         kinds.setdefault((row.way, row.at, str(row.goal)), []).append(row)
-    lines = []
-    for (way, at, goal), group in kinds.items():
-        what = group[0].name if len(group) == 1 else f"{len(group)} figures"
-        met = [row for row in group if row.verdict == "met"]
-        missed = [row for row in group if row.verdict == "missed"]
-        open_ = [row for row in group if row.verdict == "open"]
-        found = ", ".join(f"{row.name} {row.shown} {row.unit}" for row in missed)
-        if not found:
-            found = group[0].shown + " " + group[0].unit if len(group) == 1 else ""
-        verdict = f"met by {len(met)} of {len(group)}" if len(group) > 1 else group[0].verdict
-        if len(open_) and len(group) > 1:
-            verdict += f", {len(open_)} open"
-        lines.append([what, way, at, goal, verdict, found])
-    yield _markdown(["what", "by", "at", "goal", "", "missed by, or the figure"], lines)
-    for row in rows:
-        if row.verdict == "missed":
-            yield f"\n**{row.title}**: {row.shown} {row.unit}, {row.goal}. {reason(row)}"
+    yield _markdown(
+        ["what", "by", "at", "goal", "", "figures that miss it"],
+        [
+            [_names(group), way, at, goal, _verdict(group), ", ".join(map(_figure, _missed(group)))]
+            for (way, at, goal), group in kinds.items()
+        ],
+    )
+    for group in kinds.values():
+        if _missed(group):
+            kind = group[0] if len(group) == 1 else replace(group[0], name="")
+            yield from _reasons(kind.title, _missed(group), reason)
+
+
+def _reasons(kind: str, missed: Sequence[Row], reason: Callable[[str], str]) -> Iterator[str]:
+    """What is known of why: of all of a kind, then of each."""
+    yield f"\n**{kind}**: {', '.join(map(_figure, missed))}; {missed[0].goal}.\n"
+    known = [reason(_plain(kind))]
+    for row in missed if len(missed) > 1 or missed[0].title != kind else ():
+        text = reason(_plain(row.title))
+        known.append(text and f"- {row.name}: {text}")
+    yield from filter(None, known)
+    if not any(known):
+        yield f"(Not written yet: why, and what it would take, in `reasons/{_plain(kind)}.md`.)"
+
+
+def _missed(rows: Sequence[Row]) -> list[Row]:
+    return [row for row in rows if row.verdict == "missed"]
+
+
+def _figure(row: Row) -> str:
+    return f"{row.name} {row.shown} {row.unit}"
+
+
+def _names(rows: Sequence[Row]) -> str:
+    return ", ".join(row.name for row in rows) if len(rows) < 4 else f"{len(rows)} figures"
+
+
+def _verdict(rows: Sequence[Row]) -> str:
+    if len(rows) == 1:
+        return f"{rows[0].verdict}: {rows[0].shown} {rows[0].unit}"
+    verdicts = [row.verdict for row in rows]
+    open_ = verdicts.count("open")
+    met = f"met by {verdicts.count('met')} of {len(rows)}"
+    return f"{met}, {open_} open" if open_ else met
 
 
 def _table(rows: Sequence[Row], unit: str) -> Iterator[str]:
