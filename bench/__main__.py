@@ -53,6 +53,9 @@ def _run(names: Sequence[str], settings: Settings, path: Path) -> Results:
         else:
             results = results.without(f"{peer.name} is left out: {reason}")
             settings.tell(results.left_out[-1])
+        if reason is None and peer.name in settings.largest:
+            where = f"at more than factor {settings.largest[peer.name]:g}"
+            results = results.without(f"{peer.name} is left out {where}: make bench-full asks it")
     for name in names:
         settings.tell(name)
         try:
@@ -79,6 +82,7 @@ def _settings(arguments: argparse.Namespace, folder: Path) -> Settings:
             cold_queries=tuple(xmark_queries()),
             cold_factor="1",
             loading_runs=3,
+            largest={},
         )
     if arguments.factors:
         factors = tuple(arguments.factors)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -22,6 +23,8 @@ class Settings:
     versions: tuple[int, ...] = (1, 10, 100, 1000)
     # how many auctions the history has, as a factor
     history_factor: str = "0.01"
+    # peers that take too long at more than a factor; all of them are asked in a full run
+    largest: Mapping[str, float] = field(default_factory=lambda: {"RumbleDB": 0.1})
     cold_queries: tuple[str, ...] = ("q01", "q05", "q08")
     cold_factor: str = "0.1"
     runs: int = 3

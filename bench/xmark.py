@@ -6,6 +6,7 @@ disk to the answer, with the start of all processes.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from functools import partial
 
@@ -34,7 +35,8 @@ def run(settings: Settings) -> Iterator[Row]:
     here = [peer for peer in peers() if peer.unavailable() is None]
     found: list[Row] = []
     for factor in settings.factors:
-        rows = list(_warm(settings, settings.data.auction(factor), here))
+        able = [p for p in here if float(factor) <= settings.largest.get(p.name, math.inf)]
+        rows = list(_warm(settings, settings.data.auction(factor), able))
         found += rows
         yield from rows
     yield from _ratios(found, settings.factors)

@@ -6,6 +6,7 @@ time ends when its items are there: that they are written as XML is not counted.
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import time
@@ -70,7 +71,12 @@ class _Process:
 
     def query(self, text: str, answer: str) -> dict[str, float]:
         begin = time.perf_counter()
-        items = self._rumble.jsoniq(text).items()
+        try:
+            items = self._rumble.jsoniq(text).items()
+        except Exception as problem:
+            # the reason stands below what Python and Java say
+            reason = re.search(r"Message: (.*)", str(problem))
+            raise RuntimeError(reason[1] if reason else str(problem)) from None
         number = len(items)
         seconds = time.perf_counter() - begin
         Path(answer).write_text(self.written(items) if number else "")
