@@ -33,12 +33,13 @@ class Timing:
 
 
 def best_of(action: Callable[[], float], runs: int, first: float | None = None) -> Timing:
-    """The best of so many runs after a first one, which counts only if it is long.
+    """The best of so many runs, or fewer if they are long, after a first one that does not count.
 
-    `action` tells its own time in seconds; `first` is that of a first run that has been made.
+    `action` tells its own time in seconds; `first` is that of a first run that has been made. With
+    no further runs, it is the one that counts.
     """
     first = action() if first is None else first
-    if first > _ENOUGH or runs < 1:
+    if runs < 1:
         return Timing(first)
     times: list[float] = []
     while len(times) < runs and sum(times) < _ENOUGH:

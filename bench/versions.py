@@ -23,6 +23,8 @@ TABLE = "d"
 JUDGE = "the evaluator"
 # what does not depend on how many versions there were
 PRESENT = ("now", "last")
+# the evaluator is not measured: it may take its time
+_JUDGING = 120.0
 
 
 def run(settings: Settings) -> Iterator[Row]:
@@ -64,13 +66,13 @@ def _outcomes(settings: Settings, auction: Auction, versions: int) -> dict[str, 
     judge = Worker("bench.versions", folder / "evaluator.log")
     try:
         judge.ask("load", LOADING, fragments=str(auction.fragments), tags=str(auction.tags_file))
-        for name, text in history_queries().items():
+        # the one that may take longest at last
+        for name, text in reversed(history_queries().items()):
             answer = folder / f"{name}.xml"
-            outcomes[name][JUDGE] = asked(
-                partial(_judged, judge, text, answer), answer, 0, settings.patience
-            )
-            if outcomes[name][JUDGE].stopped is not None:
+            outcome = asked(partial(_judged, judge, text, answer), answer, 0, _JUDGING)
+            if outcome.digest is None:  # it was stopped, and answers no more
                 break
+            outcomes[name][JUDGE] = outcome
     except (Failed, TooLong) as problem:
         settings.tell(f"  the answers are not compared: {problem}")
     judge.stop()

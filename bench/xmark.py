@@ -170,7 +170,7 @@ def _cold(settings: Settings, here: Sequence[Peer]) -> Iterator[Row]:
         answer = folder / f"{name}.xml"
         for way, start in ((NAME, own.cold), *((peer.name, peer.cold) for peer in here)):
             query = partial(start, auction.document, text, answer)
-            # a first run only brings the files into memory, and they have just been written
+            # it is one run, and the first: that is what cold means
             outcomes[way] = asked(query, answer, 0, max(settings.patience, 60.0))
             settings.tell(f"  {name} {way}, cold: {_told(outcomes[way])}")
         judges = [*(peer.name for peer in here), NAME]
