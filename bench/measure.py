@@ -99,9 +99,11 @@ class PeakMemory:
         self._watcher.join()
 
     def _watch(self) -> None:
-        while not self._over.wait(0.1):
+        while True:
             python = (process for process, name in descendants().items() if name != "java")
             self.peak = max(self.peak, sum(map(_resident, python)))
+            if self._over.wait(0.1):
+                return
 
 
 def descendants() -> dict[int, str]:

@@ -11,6 +11,7 @@ _HEAD = (
     '<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}"'
     ' font-family="sans-serif" font-size="11">\n<rect width="100%" height="100%" fill="white"/>\n'
 )
+_DASHES = ("", ' stroke-dasharray="7 3"', ' stroke-dasharray="2 2"')
 _ROW = 18
 
 
@@ -80,7 +81,9 @@ def growth(
     for number, (name, line) in enumerate(series.items()):
         colour = _COLOURS[number % len(_COLOURS)]
         path = " ".join(f"{x(a):.1f},{y(b):.1f}" for a, b in line)
-        lines.append(f'<polyline points="{path}" fill="none" stroke="{colour}"/>\n')
+        # lines of one colour differ by their dashes
+        dashes = _DASHES[number // len(_COLOURS) % len(_DASHES)]
+        lines.append(f'<polyline points="{path}" fill="none" stroke="{colour}"{dashes}/>\n')
         for a, b in line:
             lines.append(f'<circle cx="{x(a):.1f}" cy="{y(b):.1f}" r="2.5" fill="{colour}"/>\n')
         lines.append(_text(right + 10, top + 10 + 15 * number, name, colour=colour))

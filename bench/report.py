@@ -148,8 +148,9 @@ def _verdict(rows: Sequence[Row]) -> str:
 def _table(rows: Sequence[Row], unit: str) -> Iterator[str]:
     """One line for each thing and size, one column for each way."""
     ways = list(dict.fromkeys(row.way for row in rows))
+    names = list(dict.fromkeys(row.name for row in rows))
     lines: dict[tuple[str, str], dict[str, str]] = {}
-    for row in rows:
+    for row in sorted(rows, key=lambda row: (names.index(row.name), _size(row.at))):
         lines.setdefault((row.name, row.at), {})[row.way] = _cell(row)
     yield _markdown(
         [f"[{unit}]", "at", *ways],
@@ -165,6 +166,11 @@ def _table(rows: Sequence[Row], unit: str) -> Iterator[str]:
     for remark, titles in remarks.items():
         yield f"- {remark}: {'; '.join(titles)}"
     yield ""
+
+
+def _size(at: str) -> float:
+    """`0.1`, or the first of `0.1 to 1`."""
+    return float(at.split()[0]) if at else 0.0
 
 
 def _cell(row: Row) -> str:
