@@ -7,7 +7,7 @@ place, and that prices are numbers. Tables are opened once, as in a notebook's f
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
+from functools import cache, reduce
 from pathlib import Path
 
 from pyspark.sql import Column, DataFrame, SparkSession, Window
@@ -16,47 +16,50 @@ from pyspark.sql import functions as f
 from xcql.model.tags import TagStructure
 from xcql_runtime.store.commit import read_state
 
-Tables = Callable[[str], DataFrame]
+Tables = Callable[[str], list[DataFrame]]
 
 
 def tables(spark: SparkSession, store: str, stream: str, tags: TagStructure) -> Tables:
-    """The tables of a store by the names of their tags; those of one name as one."""
+    """The tables of a store by the names of their tags: one for each place of a tag."""
     known = read_state(Path(store)).stream(stream)
 
     @cache
-    def table(name: str) -> DataFrame:
+    def table(name: str) -> list[DataFrame]:
         ids = [tag.id for tag in tags if tag.name.local == name and tag.id in known.tables]
-        files = [f"{store}/{file.path}" for id in ids for file in known.tables[id].files]
-        return spark.read.option("mergeSchema", len(ids) > 1).parquet(*files)
+        files = ([f"{store}/{file.path}" for file in known.tables[id].files] for id in ids)
+        return [spark.read.parquet(*paths) for paths in files]
 
     return table
 
 
 def q01(table: Tables) -> DataFrame:
-    person = table("person").where(f.col("element.`@id`") == "person0")
+    (people,) = table("person")
+    person = people.where(f.col("element.`@id`") == "person0")
     return person.select(f.col("element.name._text").alias("item"))
 
 
 def q02(table: Tables) -> DataFrame:
     increase = f.get("element.bidder", f.lit(0))["increase"]["_text"]
     item = f.concat(f.lit("<increase>"), increase, f.lit("</increase>"))
-    auction = table("open_auction")
-    return auction.orderBy(_place()).select(f.coalesce(item, f.lit("<increase/>")).alias("item"))
+    (auctions,) = table("open_auction")
+    return auctions.orderBy(_place()).select(f.coalesce(item, f.lit("<increase/>")).alias("item"))
 
 
 def q05(table: Tables) -> DataFrame:
     price = f.col("element.price._text").cast("double")
-    return table("closed_auction").where(price >= 40).agg(f.count("*").cast("string").alias("item"))
+    (sales,) = table("closed_auction")
+    return sales.where(price >= 40).agg(f.count("*").cast("string").alias("item"))
 
 
 def q08(table: Tables) -> DataFrame:
-    sales = table("closed_auction").groupBy(f.col("element.buyer.`@person`").alias("buyer"))
-    people = table("person").select(
+    (sales,), (persons,) = table("closed_auction"), table("person")
+    bought = sales.groupBy(f.col("element.buyer.`@person`").alias("buyer")).count()
+    people = persons.select(
         _place().alias("place"),
         f.col("element.`@id`").alias("id"),
         f.col("element.name._text").alias("name"),
     )
-    joined = people.join(sales.count(), people.id == f.col("buyer"), "left")
+    joined = people.join(bought, people.id == f.col("buyer"), "left")
     number = f.coalesce(f.col("count"), f.lit(0)).cast("string")
     item = f.concat(f.lit('<item person="'), f.col("name"), f.lit('">'), number, f.lit("</item>"))
     return joined.orderBy("place").select(item.alias("item"))
@@ -64,13 +67,14 @@ def q08(table: Tables) -> DataFrame:
 
 def q11(table: Tables) -> DataFrame:
     """A running count over incomes and prices in one order, instead of all pairs of them."""
-    starts = table("open_auction").select(
+    (auctions,), (persons,) = table("open_auction"), table("person")
+    starts = auctions.select(
         (f.col("element.initial._text").cast("double") * 5000).alias("value"),
         f.lit(1).alias("starts"),
         f.lit(None).cast("binary").alias("place"),
         f.lit(None).cast("string").alias("name"),
     )
-    people = table("person").select(
+    people = persons.select(
         f.col("element.profile.`@income`").cast("double").alias("value"),
         f.lit(0).alias("starts"),
         _place().alias("place"),
@@ -90,13 +94,18 @@ def q14(table: Tables) -> DataFrame:
         "regexp_replace(decode(substring(raw, element.description._start + 1,"
         " element.description._length), 'UTF-8'), '<[^>]*>', '')"
     )
-    items = table("item").where(f.contains(description, f.lit("gold")))
-    return items.orderBy(_place()).select(f.col("element.name._text").alias("item"))
+    item = f.col("element.name._text").alias("item")
+    parts = [
+        part.where(f.contains(description, f.lit("gold"))).select(item, _place().alias("place"))
+        for part in table("item")
+    ]
+    return reduce(DataFrame.unionAll, parts).orderBy("place").select("item")
 
 
 def q20(table: Tables) -> DataFrame:
     income = f.col("element.profile.`@income`").cast("double")
-    counts = table("person").agg(
+    (people,) = table("person")
+    counts = people.agg(
         f.count_if(income >= 100000).alias("preferred"),
         f.count_if((income < 100000) & (income >= 30000)).alias("standard"),
         f.count_if(income < 30000).alias("challenge"),
