@@ -1,4 +1,4 @@
-"""A run: rows are saved as they come, and a benchmark that breaks does not take the others along."""
+"""A run: rows are saved as they come; a benchmark that breaks does not take the others along."""
 
 from __future__ import annotations
 
