@@ -15,7 +15,7 @@ from typing import Any
 
 from bench.data import NOW, Auction
 from bench.measure import clocked
-from bench.peers.process import LOADING, TooLong, Worker, run_command, serve
+from bench.peers.process import LOADING, Ended, TooLong, Worker, run_command, serve
 
 NAME = "ours"
 # how a query goes from text to plan, in order
@@ -79,7 +79,7 @@ class Own:
                 self._worker.ask("open", LOADING, store=str(self.store))
         try:
             return self._worker.ask(what, patience, **arguments)
-        except TooLong:
+        except (TooLong, Ended):
             self._worker = None
             raise
 

@@ -11,7 +11,7 @@ import subprocess
 from pathlib import Path
 
 from bench.peers.peer import plain
-from bench.peers.process import LOADING, Failed, Program, TooLong, run_command
+from bench.peers.process import LOADING, Ended, Failed, Program, TooLong, run_command
 
 _CREATED = re.compile(rb"created in ([\d.]+) ms")
 _TOTAL = re.compile(rb"Total Time: ([\d.]+) ms")
@@ -81,7 +81,7 @@ class BaseXEngine:
             said = program.hear(f"> {_END}\n".encode(), patience)
             program.hear(b" executed in ", 10.0)
             program.hear(b"\n", 10.0)
-        except TooLong:
+        except (TooLong, Ended):
             self._program = None
             raise
         return said.removeprefix(b"> ")

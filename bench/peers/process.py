@@ -32,6 +32,10 @@ class Failed(Exception):
     """It could not do what it was asked for; the text says why."""
 
 
+class Ended(Failed):
+    """It has ended, and has to be started again; the text is what it said at last."""
+
+
 class Program:
     """A running program: lines go in, and what it says up to a mark comes out."""
 
@@ -89,10 +93,10 @@ class Program:
                 except OSError:
                     continue
 
-    def _ended(self) -> Failed:
+    def _ended(self) -> Ended:
         self.stop()
         words = self._log.read_text(errors="replace")[-_LAST_WORDS:].strip()
-        return Failed(words or f"it ended with code {self._process.returncode}")
+        return Ended(words or f"it ended with code {self._process.returncode}")
 
 
 class Worker:
@@ -136,7 +140,7 @@ class WorkerEngine:
         assert self._worker is not None
         try:
             reply = self._worker.ask("query", patience, answer=str(answer), **query)
-        except TooLong:
+        except (TooLong, Ended):
             self._worker = None
             raise
         seconds: float = reply["seconds"]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bench.contest import asked, ratio, rows_of
-from bench.peers.process import Failed, Program, TooLong, Worker, run_command, serve
+from bench.peers.process import Ended, Failed, Program, TooLong, Worker, run_command, serve
 from bench.rows import Goal, Row
 
 
@@ -39,7 +39,7 @@ def test_a_worker_that_takes_too_long_is_stopped(worker: Worker) -> None:
     worker.ask("sleep", 20, seconds=0)
     with pytest.raises(TooLong):
         worker.ask("sleep", 0.2, seconds=60)
-    with pytest.raises(Failed):
+    with pytest.raises(Ended):
         worker.ask("sleep", 20, seconds=0)
     worker.stop()
 
@@ -50,7 +50,7 @@ def test_what_a_program_says_ends_at_a_mark(tmp_path: Path) -> None:
     )
     assert program.hear(b"--END--", 20) == b"one"
     assert program.hear(b"--END--", 20) == b"two"
-    with pytest.raises(Failed):
+    with pytest.raises(Ended):
         program.hear(b"--END--", 20)
 
 
