@@ -75,9 +75,9 @@ class BaseXEngine:
     def _command(self, command: str, patience: float) -> bytes:
         """What BaseX says to a command, without its prompt."""
         program = self._program or self._started()
-        program.say(command)
-        program.say(f'XQUERY "{_END}"')
         try:
+            program.say(command)
+            program.say(f'XQUERY "{_END}"')
             said = program.hear(f"> {_END}\n".encode(), patience)
             program.hear(b" executed in ", 10.0)
             program.hear(b"\n", 10.0)
