@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test test-full lint format grammar lock bench qt3 parse-rates java clean
+.PHONY: demo test test-full lint format grammar lock bench bench-full bench-compare bench-peers qt3 parse-rates java clean
 
 demo: $(READY) java  ## Run an XCQL query of the credit-card example
 	@$(BIN)/python samples/demo.py
@@ -30,8 +30,20 @@ qt3: $(READY)  ## All QT3 cases of ../shared through the reference evaluator
 parse-rates: $(READY)  ## How many of the W3C's test queries parse, and which do not
 	@$(BIN)/python tests/parser/parse_rates.py
 
-bench: $(READY) java
-	@$(BIN)/python -m bench
+bench: $(READY) java  ## Every benchmark, with its peers; about 15 minutes on two cores
+	@$(BIN)/python -m bench --patience 20
+
+bench-full: $(READY) java  ## The same with factor 10, all cold starts and a minute for each query
+	@$(BIN)/python -m bench --full
+
+bench-compare: $(READY)  ## What got slower: make bench-compare A=old.json B=new.json
+	@test -n "$(A)" -a -n "$(B)" || { echo "make bench-compare A=old.json B=new.json" >&2; exit 2; }
+	@$(BIN)/python -m bench.compare "$(A)" "$(B)"
+
+bench-peers:  ## Install RumbleDB beside the project, for the benchmarks
+	@test -x bench/.peers/rumble/bin/python || $(PYTHON) -m venv bench/.peers/rumble
+	@bench/.peers/rumble/bin/python -m pip install -qq --disable-pip-version-check jsoniq || \
+	  { rm -rf bench/.peers/rumble; echo "RumbleDB cannot be installed: no package registry." >&2; }
 
 lock: $(READY)  ## Write the versions that are installed now into requirements.lock
 	@{ echo '# Exact versions that `make` installs; regenerate with `make lock`.'; \

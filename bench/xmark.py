@@ -1,100 +1,183 @@
-"""The XMark queries in a warm session, against hand-written DataFrame code and SaxonC.
+"""Table (b): the twenty XMark queries, by us, by hand over the same store, and by the peers.
 
-`python -m bench xmark` measures factor 1; `XCQL_BENCH_FACTOR=0.1` another one. Answers are compared
-before times are believed: a row whose answers differ says so instead.
+Warm: the document is loaded or ingested, and the query has been asked once. Cold: from the XML on
+disk to the answer, with the start of all processes.
 """
 
 from __future__ import annotations
 
 import math
-import os
-import tempfile
-import time
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
+from collections.abc import Iterator, Sequence
+from functools import partial
 
-from pyspark.sql import SparkSession
+from bench import own
+from bench.contest import Outcome, asked, ratio, rows_of
+from bench.data import Auction, xmark_queries
+from bench.measure import geometric_mean
+from bench.own import NAME, Own
+from bench.peers import peers
+from bench.peers.peer import Peer
+from bench.peers.process import Failed, TooLong
+from bench.rows import Goal, Row
+from bench.settings import Settings
 
-from bench import Row, by_hand
-from bench.translate import TEMPORAL, XMARK
-from xcql import Session
-from xcql.cli.documents import open_document
-from xcql.model.fragmenter import fragment
-from xcql.model.infer import tag_structure
-from xcql.model.infer_schema import infer_from_dtd
-from xcql_runtime.spark import local_session
-
-FACTOR = os.environ.get("XCQL_BENCH_FACTOR", "1")
-ONLY = os.environ.get("XCQL_BENCH_QUERIES", "").split()
-RUNS = 3
-NOW = "2004-01-01T00:00:00"
-# longer than this nobody waits for a query
-PATIENCE = 60.0
+TABLE = "b"
+HAND = "by hand"
+BY_HAND = ("q01", "q02", "q05", "q08", "q11", "q14", "q20")
+# what peers cannot do without looking at all pairs
+JOINS = ("q08", "q09", "q10", "q11", "q12")
+LOADING = "load"
+# a peer's time grows with the data if ten times the data take so many times the time
+_GROWS = 2.0
 
 
-def run() -> list[Row]:
-    if not XMARK.is_dir():
-        print("xmark: left out, for ../shared/xmark is not there")
-        return []
-    spark = local_session()
-    with tempfile.TemporaryDirectory() as name:
-        return _measured(spark, Path(name))
+def run(settings: Settings) -> Iterator[Row]:
+    here = [peer for peer in peers() if peer.unavailable() is None]
+    found: list[Row] = []
+    for factor in settings.factors:
+        able = [p for p in here if float(factor) <= settings.largest.get(p.name, math.inf)]
+        rows = list(_warm(settings, settings.data.auction(factor), able))
+        found += rows
+        yield from rows
+    yield from _ratios(found, settings.factors)
+    yield from _growth(settings, found)
+    yield from _cold(settings, here)
 
 
-def _measured(spark: SparkSession, folder: Path) -> list[Row]:
-    tags = tag_structure(infer_from_dtd(XMARK / "auction.dtd", "site"), TEMPORAL)
-    (document,) = XMARK.glob(f"auction-{FACTOR}.xml*")
-    fragments = folder / "fragments.xml"
-    with open_document(str(document)) as source, fragments.open("wb") as output:
-        fragment(source, tags, "2003-01-01", output)
-    session = Session(folder / "store", spark)
-    session.ingest(fragments, stream="auction", tags=tags)
-    tables = by_hand.tables(spark, str(folder / "store"), "auction", tags)
-    rows: list[Row] = []
-    ratios: list[float] = []
-    for path in sorted((XMARK / "queries").glob("*.xcql")):
-        if ONLY and path.stem not in ONLY:
+def _warm(settings: Settings, auction: Auction, here: Sequence[Peer]) -> Iterator[Row]:
+    outcomes: dict[str, dict[str, Outcome]] = {name: {} for name in xmark_queries()}
+    loads: dict[str, float] = {}
+    folder = settings.scratch(f"xmark-{auction.factor}")
+    engine = Own(folder)
+    settings.tell(f"XMark at {auction.factor}: {NAME}")
+    engine.start()
+    loads[NAME] = engine.load(auction)
+    for name, text in xmark_queries().items():
+        answer = folder / f"{name}.xml"
+        query = partial(engine.query, text, answer)
+        outcomes[name][NAME] = asked(query, answer, settings.runs, settings.patience)
+        settings.tell(f"  {name} {NAME}: {_told(outcomes[name][NAME])}")
+        if name in BY_HAND:
+            query = partial(engine.by_hand, name, answer)
+            outcomes[name][HAND] = asked(query, answer, settings.runs, settings.patience)
+            settings.tell(f"  {name} {HAND}: {_told(outcomes[name][HAND])}")
+    engine.stop()
+    for peer in here:
+        settings.tell(f"XMark at {auction.factor}: {peer.name}")
+        running = peer.start(folder)
+        try:
+            loads[peer.name] = running.load(auction.document)
+        except (Failed, TooLong) as problem:
+            settings.tell(f"  it cannot load the document: {problem}")
+            running.stop()
             continue
-        text = path.read_text()
-        planned, _ = best(lambda text=text: session.query(text, now=NOW).df)
-        ours, answer = best(lambda text=text: session.query(text, now=NOW).to_xml())
-        rows.append(Row(f"{path.stem}, text to Spark plan", planned * 1000, "ms"))
-        rows.append(Row(f"{path.stem}, warm", ours, "s"))
-        if path.stem in by_hand.QUERIES:
-            theirs, items = best(lambda stem=path.stem: _by_hand(stem, tables))
-            if items != [_normal(one) for one in answer]:
-                rows.append(Row(f"{path.stem}: ANSWERS DIFFER from those by hand", math.nan, ""))
+        for name, text in xmark_queries().items():
+            answer = folder / f"{name}.xml"
+            query = partial(running.query, text, answer)
+            outcomes[name][peer.name] = asked(query, answer, settings.runs, settings.patience)
+            settings.tell(f"  {name} {peer.name}: {_told(outcomes[name][peer.name])}")
+        running.stop()
+    for way, seconds in loads.items():
+        yield Row(TABLE, LOADING, way, seconds, "s", auction.factor)
+    judges = [*(peer.name for peer in here), HAND, NAME]
+    for name, found in outcomes.items():
+        yield from rows_of(TABLE, name, auction.factor, found, judges)
+
+
+def _ratios(rows: Sequence[Row], factors: Sequence[str]) -> Iterator[Row]:
+    """Ours by theirs, with what is asked of us at factors 0.1, 1 and 10."""
+    by = {(row.name, row.way, row.at): row for row in rows}
+    for factor in factors:
+        load = {way: by.get((LOADING, way, factor)) for way in ("SaxonC-HE", "BaseX")}
+        means: dict[str, list[float]] = {}
+        for name in xmark_queries():
+            ours = by.get((name, NAME, factor))
+            for way in (HAND, "SaxonC-HE", "BaseX", "RumbleDB"):
+                theirs = by.get((name, way, factor))
+                if ours is None or theirs is None:
+                    continue
+                smaller = by.get((name, way, _tenth(factor)))
+                parse = load["SaxonC-HE"]
+                extra = (parse.value or 0.0) if way == "SaxonC-HE" and parse else 0.0
+                title = f"{NAME} / {way}" + (", parsing included" if extra else "")
+                row = ratio(ours, theirs, title, _goal(name, way, factor, theirs, smaller), extra)
+                if row is not None and row.value is not None:
+                    means.setdefault(title, []).append(row.value)
+                    yield row
+        for title, values in means.items():
+            goal = _mean_goal(title, factor)
+            mean = geometric_mean(values)
+            yield Row(TABLE, "geometric mean", title, mean, "x", factor, goal=goal)
+        ours, theirs = by.get((LOADING, NAME, factor)), load["BaseX"]
+        if ours and theirs:
+            row = ratio(ours, theirs, f"{NAME} / BaseX", Goal(1) if factor == "1" else None)
+            if row is not None:
+                yield row
+
+
+def _goal(name: str, way: str, factor: str, theirs: Row, smaller: Row | None) -> Goal | None:
+    if factor == "1":
+        if way == HAND:
+            return Goal(2)
+        if way in ("SaxonC-HE", "RumbleDB") or (way == "BaseX" and name in JOINS):
+            return Goal(1)
+    if factor == "10" and way == "BaseX" and smaller and smaller.value and theirs.value:
+        return Goal(1) if theirs.value > _GROWS * smaller.value else None
+    return None
+
+
+def _mean_goal(title: str, factor: str) -> Goal | None:
+    if title == f"{NAME} / {HAND}" and factor == "1":
+        return Goal(1.2)
+    return Goal(1) if title == f"{NAME} / RumbleDB" and factor == "0.1" else None
+
+
+def _tenth(factor: str) -> str:
+    return f"{float(factor) / 10:g}"
+
+
+def _growth(settings: Settings, rows: Sequence[Row]) -> Iterator[Row]:
+    """How many times the time a query takes by how many times the data there are."""
+    by = {(row.name, row.at): row for row in rows if row.way == NAME}
+    for small, large in zip(settings.factors, settings.factors[1:], strict=False):
+        sizes = [settings.data.auction(factor).megabytes for factor in (small, large)]
+        for name in (LOADING, *xmark_queries()):
+            pair = by.get((name, small)), by.get((name, large))
+            if pair[0] is None or pair[1] is None:
                 continue
-            ratios.append(ours / theirs)
-            rows.append(Row(f"{path.stem}, by hand", theirs, "s"))
-            rows.append(Row(f"{path.stem}, ours / by hand", ours / theirs, "x", "at most 2"))
-    if ratios:
-        mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
-        rows.append(Row("geometric mean of ours / by hand", mean, "x", "at most 1.2"))
-    tiny, _ = best(lambda: session.query("1 + 1", now=NOW).to_xml())
-    rows.append(Row("the smallest query", tiny * 1000, "ms", "under 150"))
-    return rows
+            row = ratio(pair[1], pair[0], f"{NAME}, growth of time / of data", Goal(1))
+            if row is not None and row.value is not None:
+                yield Row(
+                    TABLE,
+                    name,
+                    row.way,
+                    row.value / (sizes[1] / sizes[0]),
+                    "x",
+                    f"{small} to {large}",
+                    row.spread,
+                    row.goal,
+                    row.bound,
+                )
 
 
-def _by_hand(stem: str, tables: by_hand.Tables) -> list[str]:
-    return [row["item"] for row in by_hand.QUERIES[stem](tables).collect()]
+def _cold(settings: Settings, here: Sequence[Peer]) -> Iterator[Row]:
+    auction = settings.data.auction(settings.cold_factor)
+    folder = settings.scratch("cold")
+    for name, text in xmark_queries().items():
+        if name not in settings.cold_queries:
+            continue
+        outcomes: dict[str, Outcome] = {}
+        answer = folder / f"{name}.xml"
+        for way, start in ((NAME, own.cold), *((peer.name, peer.cold) for peer in here)):
+            query = partial(start, auction.document, text, answer)
+            # it is one run, and the first: that is what cold means
+            outcomes[way] = asked(query, answer, 0, max(settings.patience, 60.0))
+            settings.tell(f"  {name} {way}, cold: {_told(outcomes[way])}")
+        judges = [*(peer.name for peer in here), NAME]
+        yield from rows_of(TABLE, f"{name}, cold", auction.factor, outcomes, judges)
 
 
-def _normal(item: str) -> str:
-    """White space between elements that the query writes is not what is compared."""
-    return "".join(line.strip() for line in item.splitlines())
-
-
-def best(action: Callable[[], Any]) -> tuple[float, Any]:
-    """The shortest of several times after a first run, and the result."""
-    begin = time.perf_counter()
-    result = action()
-    if time.perf_counter() - begin > PATIENCE:
-        return time.perf_counter() - begin, result
-    times = []
-    for _ in range(RUNS):
-        begin = time.perf_counter()
-        result = action()
-        times.append(time.perf_counter() - begin)
-    return min(times), result
+def _told(outcome: Outcome) -> str:
+    if outcome.timing is not None:
+        return f"{outcome.timing.seconds:.3f} s"
+    return f"more than {outcome.stopped:g} s" if outcome.stopped else outcome.failure

@@ -1,0 +1,87 @@
+"""Several engines and one query: times that are believed because the answers agree."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
+from xml.parsers.expat import ExpatError
+
+from bench.answers import Digest, digest
+from bench.measure import Timing, best_of
+from bench.peers.process import Failed, TooLong
+from bench.rows import Goal, Row
+
+# XQuery leaves their order open: of distinct values, and of items with equal keys
+ANY_ORDER = frozenset({"q10", "q19"})
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of asking: a time and what the answer says, or why there is none."""
+
+    timing: Timing | None = None
+    digest: Digest | None = None
+    stopped: float | None = None
+    failure: str = ""
+
+
+def asked(query: Callable[[float], float], answer: Path, runs: int, patience: float) -> Outcome:
+    """Ask until the best time is known; `query` takes the patience and gives the seconds."""
+    try:
+        first = query(patience)
+        said = digest(answer)
+        timing = best_of(lambda: query(patience), runs, first)
+    except TooLong:
+        return Outcome(stopped=patience)
+    except (Failed, ExpatError) as problem:
+        return Outcome(failure=_first_line(str(problem)))
+    finally:
+        answer.unlink(missing_ok=True)
+    return Outcome(timing, said)
+
+
+def rows_of(
+    table: str, name: str, at: str, outcomes: Mapping[str, Outcome], judges: Sequence[str]
+) -> list[Row]:
+    """A row for each way that was asked; a wrong answer voids its own.
+
+    The first of the judges that has an answer is right.
+    """
+    answered = {way: outcome.digest for way, outcome in outcomes.items() if outcome.digest}
+    judge = next((way for way in judges if way in answered), None)
+    rows = []
+    for way, outcome in outcomes.items():
+        if outcome.stopped is not None:
+            row = Row(table, name, way, outcome.stopped, "s", at, bound="more")
+        elif outcome.timing is None or outcome.digest is None:
+            row = Row(table, name, way, None, "s", at, voided=f"failed: {outcome.failure}")
+        else:
+            timing = outcome.timing
+            voided = remark = ""
+            if judge is None or len(answered) == 1:
+                remark = "nobody to compare the answer with"
+            elif not outcome.digest.says_the_same(answered[judge], name[:3] in ANY_ORDER):
+                voided = f"its answer is not that of {judge}"
+            row = Row(table, name, way, timing.seconds, "s", at, timing.spread)
+            row = replace(row, voided=voided, remark=remark)
+        rows.append(row)
+    return rows
+
+
+def ratio(ours: Row, theirs: Row, way: str, goal: Goal | None, extra: float = 0.0) -> Row | None:
+    """Our time by theirs (with something added to theirs); nothing if one is not to be believed."""
+    if ours.value is None or theirs.value is None or ours.voided or theirs.voided:
+        return None
+    if ours.bound and theirs.bound:
+        return None
+    bound: Literal["", "more", "less"] = ours.bound or ("less" if theirs.bound else "")
+    value, spread = ours.value / (theirs.value + extra), ours.spread + theirs.spread
+    return Row(ours.table, ours.name, way, value, "x", ours.at, spread, goal, bound)
+
+
+def _first_line(text: str) -> str:
+    return next((line.strip() for line in text.splitlines() if line.strip()), "it says nothing")[
+        :160
+    ]

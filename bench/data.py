@@ -1,0 +1,126 @@
+"""What is measured on: documents, their fragments, the queries. The one place that knows of files.
+
+The documents are XMark's own where ../shared/xmark has them, else those of `bench.history`.
+"""
+
+from __future__ import annotations
+
+import gzip
+import lzma
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bench import history
+from bench.machine import ROOT
+from xcql.model.documents import read_document
+from xcql.model.fragmenter import fragment
+from xcql.model.infer import infer_from_document, tag_structure
+from xcql.model.tags import TagStructure, read_tags, tags_to_xml
+
+XMARK = ROOT.parent / "shared" / "xmark"
+QUERIES = ROOT / "bench" / "queries"
+# what stands in fillers of its own
+TEMPORAL = ("item", "person", "open_auction", "closed_auction", "category")
+# when the fragments of a document are valid from, and when they are asked for
+VALID, NOW = "2003-01-01T00:00:00", "2004-01-01T00:00:00"
+
+_OPENERS: dict[str, Callable[..., Any]] = {".xml": open, ".gz": gzip.open, ".xz": lzma.open}
+
+
+@dataclass(frozen=True, slots=True)
+class Auction:
+    """A document of some factor, and its fragments."""
+
+    factor: str
+    document: Path
+    fragments: Path
+    tags_file: Path
+    origin: str
+
+    @property
+    def tags(self) -> TagStructure:
+        return read_tags(self.tags_file)
+
+    @property
+    def megabytes(self) -> float:
+        return self.document.stat().st_size / 1e6
+
+
+@dataclass(frozen=True, slots=True)
+class Data:
+    """A folder in which documents are made when they are first asked for."""
+
+    folder: Path
+    generated: bool = False
+
+    def auction(self, factor: str) -> Auction:
+        """The document of a factor (`"0.1"`), cut into fragments."""
+        here = self.folder / f"auction-{factor}"
+        original = None if self.generated else _original(factor)
+        found = Auction(
+            factor,
+            here / "auction.xml",
+            here / "fragments.xml",
+            here / "tags.xml",
+            "XMark" if original else "generated",
+        )
+        if not found.fragments.exists():
+            here.mkdir(parents=True, exist_ok=True)
+            _write_document(found.document, factor, original)
+            _write_fragments(found)
+        return found
+
+    def versions(self, factor: str, versions: int) -> Auction:
+        """Fragments in which every price has so many versions; there is no document of them."""
+        here = self.folder / f"history-{factor}-{versions}"
+        found = Auction(
+            factor, here / "fragments.xml", here / "fragments.xml", here / "tags.xml", "generated"
+        )
+        if not found.tags_file.exists():
+            here.mkdir(parents=True, exist_ok=True)
+            history.write_history(found.fragments, float(factor), versions)
+            history.write_tags(found.tags_file)
+        return found
+
+
+def xmark_queries() -> dict[str, str]:
+    """The twenty queries, by their names: `q01` and so on."""
+    return _queries("xmark")
+
+
+def history_queries() -> dict[str, str]:
+    """The queries of a history with many versions, by their names."""
+    return _queries("history")
+
+
+def inferred_tags(document: Path) -> TagStructure:
+    """The Tag Structure of a document of any factor."""
+    with document.open("rb") as source:
+        tree = infer_from_document(read_document(source, document.name))
+    return tag_structure(tree, temporal=[f"//{name}" for name in TEMPORAL])
+
+
+def _queries(folder: str) -> dict[str, str]:
+    return {path.stem: path.read_text() for path in sorted((QUERIES / folder).glob("*.xcql"))}
+
+
+def _original(factor: str) -> Path | None:
+    return next(XMARK.glob(f"auction-{factor}.xml*"), None)
+
+
+def _write_document(path: Path, factor: str, original: Path | None) -> None:
+    if original is None:
+        history.write_document(path, float(factor))
+        return
+    with _OPENERS[original.suffix](original, "rb") as source, path.open("wb") as document:
+        shutil.copyfileobj(source, document, 1 << 20)
+
+
+def _write_fragments(auction: Auction) -> None:
+    tags = inferred_tags(auction.document)
+    auction.tags_file.write_text(tags_to_xml(tags))
+    with auction.document.open("rb") as source, auction.fragments.open("wb", 1 << 20) as target:
+        fragment(read_document(source, auction.document.name), tags, VALID, target)

@@ -1,0 +1,236 @@
+"""Table (c): fragmenting, ingest and temporalize, in megabytes of XML a second; peaks of memory.
+
+Ingest against Spark's own XML reader: both read the same fragments from disk and write Parquet to
+disk, in one session, in turns. Spark's reader makes a row of each filler (`rowTag`), with a schema
+of the same leaves given, in one table partitioned by tsid. It knows nothing of versions, lifespans,
+order or bytes. First runs, in which Java is still compiling itself, are not counted. Memory is
+watched in runs of their own, since watching costs time; Java's is not counted, for it is a setting.
+"""
+
+from __future__ import annotations
+
+import resource
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql.types import ArrayType, DataType, StringType, StructField, StructType
+
+from bench.answers import digest
+from bench.data import NOW, VALID, Auction, inferred_tags
+from bench.measure import PeakMemory, ProcessorTime, Timing, clocked
+from bench.own import NAME
+from bench.peers.process import Failed, TooLong, Worker, serve
+from bench.rows import Goal, Row
+from bench.settings import Settings
+from xcql.model.tags import TagStructure
+from xcql.shred.shape import Slot
+
+TABLE = "c"
+READER = "Spark's XML reader"
+# each of these is done in this time, or not at all
+_PATIENCE = 1800.0
+
+
+def run(settings: Settings) -> Iterator[Row]:
+    costs: dict[str, float] = {}
+    for factor in settings.factors:
+        auction = settings.data.auction(factor)
+        settings.tell(f"fragment, ingest, temporalize at {factor}")
+        runs = settings.loading_runs
+        for measure in (_fragmenting, _ingesting, _temporalizing):
+            worker = Worker("bench.loading", settings.scratch("loading") / "loading.log")
+            try:
+                yield from measure(worker, auction, settings.scratch("loading"), runs, costs)
+            except (Failed, TooLong) as problem:
+                name = measure.__name__.strip("_")
+                yield Row(TABLE, name, NAME, None, "MB/s", factor, voided=f"failed: {problem}")
+            worker.stop()
+    for small, large in zip(settings.factors, settings.factors[1:], strict=False):
+        if small in costs and large in costs:
+            name = "ingest, processor time a byte"
+            growth = costs[large] / costs[small]
+            yield Row(TABLE, name, NAME, growth, "x", f"{small} to {large}", goal=Goal(1.1))
+
+
+def _fragmenting(
+    worker: Worker, auction: Auction, folder: Path, runs: int, costs: dict[str, float]
+) -> Iterator[Row]:
+    size, at = auction.megabytes, auction.factor
+    reply = worker.ask(
+        "fragment",
+        _PATIENCE,
+        document=str(auction.document),
+        output=str(folder / "fragments.xml"),
+        runs=runs,
+    )
+    goal = Goal(30, least=True)
+    yield _rate("fragment, one core", Timing.of(reply["seconds"]), size, at, goal)
+    yield Row(TABLE, "fragment, peak memory", NAME, reply["peak"], "MB", at, goal=Goal(1000))
+    yield _rate("infer-tags, one core", Timing(reply["inferring"]), size, at)
+
+
+def _ingesting(
+    worker: Worker, auction: Auction, folder: Path, runs: int, costs: dict[str, float]
+) -> Iterator[Row]:
+    size, at = auction.megabytes, auction.factor
+    reply = worker.ask(
+        "ingest",
+        _PATIENCE,
+        fragments=str(auction.fragments),
+        tags=str(auction.tags_file),
+        folder=str(folder),
+        runs=runs,
+    )
+    ours, theirs = Timing.of(reply["ours"]), Timing.of(reply["theirs"])
+    costs[at] = min(reply["our_cpu"]) / size
+    voided = "" if reply["rows"] == reply["their_rows"] else "the numbers of rows differ"
+    goal = Goal(1.0) if at == "1" else None
+    spread = ours.spread + theirs.spread
+    yield _rate("ingest", ours, size, at)
+    yield Row(TABLE, "ingest", READER, size / theirs.seconds, "MB/s", at, theirs.spread)
+    times = ours.seconds / theirs.seconds
+    yield Row(TABLE, "ingest", f"{NAME} / {READER}", times, "x", at, spread, goal, "", voided)
+    cpu = min(reply["our_cpu"]) / min(reply["their_cpu"])
+    yield Row(TABLE, "ingest, processor time", f"{NAME} / {READER}", cpu, "x", at)
+    yield Row(TABLE, "ingest, peak memory", NAME, reply["peak"], "MB", at, goal=Goal(1000))
+    stored = reply["bytes"] / 1e6 / size
+    yield Row(TABLE, "ingest, size of the store / XML", NAME, stored, "x", at, goal=Goal(1.2))
+
+
+def _temporalizing(
+    worker: Worker, auction: Auction, folder: Path, runs: int, costs: dict[str, float]
+) -> Iterator[Row]:
+    at, output = auction.factor, folder / "view.xml"
+    reply = worker.ask(
+        "temporalize", _PATIENCE, store=str(folder / "store"), output=str(output), runs=runs
+    )
+    same = digest(output).says_the_same(digest(auction.document))
+    voided = "" if same else "the view is not the document"
+    timing = Timing.of(reply["seconds"])
+    row = _rate("temporalize", timing, auction.megabytes, at)
+    yield Row(TABLE, row.name, NAME, row.value, "MB/s", at, row.spread, voided=voided)
+    yield Row(TABLE, "temporalize, peak memory", NAME, reply["peak"], "MB", at)
+
+
+def _rate(name: str, timing: Timing, size: float, at: str, goal: Goal | None = None) -> Row:
+    return Row(TABLE, name, NAME, size / timing.seconds, "MB/s", at, timing.spread, goal)
+
+
+def _fragment(document: str, output: str, runs: int) -> dict[str, Any]:
+    """Speed by the processor's time, not the clock's: it is one core's."""
+    from xcql.model.documents import read_document
+    from xcql.model.fragmenter import fragment
+
+    before = time.process_time()
+    tags = inferred_tags(Path(document))
+    inferring = time.process_time() - before
+    seconds = []
+    for _ in range(runs):
+        before = time.process_time()
+        with open(document, "rb") as source, open(output, "wb", 1 << 20) as target:
+            fragment(read_document(source, document), tags, VALID, target)
+        seconds.append(time.process_time() - before)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    return {"inferring": inferring, "seconds": seconds, "peak": peak}
+
+
+def _ingest(fragments: str, tags: str, folder: str, runs: int) -> dict[str, Any]:
+    from xcql import Session
+    from xcql.model.tags import read_tags
+    from xcql_runtime.spark import local_session
+
+    spark, store, peer = local_session(), Path(folder) / "store", str(Path(folder) / "peer")
+    structure = read_tags(tags)
+
+    def ingest() -> None:
+        shutil.rmtree(store, ignore_errors=True)
+        Session(store, spark).ingest(fragments, stream="auction", tags=structure)
+
+    with PeakMemory() as memory:
+        ingest()
+    schema = _peer_schema(store, structure)
+
+    def read() -> None:
+        rows = spark.read.schema(schema).option("rowTag", "filler").xml(fragments)
+        rows.write.mode("overwrite").partitionBy("_tsid").parquet(peer)
+
+    read()
+    (ours, our_cpu), (theirs, their_cpu) = _in_turns(runs, ingest, read)
+    return {
+        "ours": ours,
+        "our_cpu": our_cpu,
+        "theirs": theirs,
+        "their_cpu": their_cpu,
+        "rows": _rows(store),
+        "their_rows": spark.read.parquet(peer).count(),
+        "bytes": sum(path.stat().st_size for path in store.rglob("*") if path.is_file()),
+        "peak": memory.peak,
+    }
+
+
+def _in_turns(runs: int, *functions: Callable[[], None]) -> list[tuple[list[float], list[float]]]:
+    """The seconds, and the processor seconds (Java's, and the workers', too), of all runs."""
+    results: list[tuple[list[float], list[float]]] = [([], []) for _ in functions]
+    processor = ProcessorTime()
+    for _ in range(runs):
+        for function, (seconds, cpu) in zip(functions, results, strict=True):
+            before = processor.seconds()
+            seconds.append(clocked(function))
+            cpu.append(processor.seconds() - before)
+    return results
+
+
+def _temporalize(store: str, output: str, runs: int) -> dict[str, Any]:
+    from xcql import Session
+    from xcql_runtime.spark import local_session
+
+    session = Session(store, local_session())
+
+    def write() -> None:
+        with open(output, "w", encoding="utf-8") as file:
+            file.writelines(session.temporalize("auction", now=NOW))
+
+    with PeakMemory() as memory:
+        write()
+    return {"seconds": [clocked(write) for _ in range(runs)], "peak": memory.peak}
+
+
+def _rows(store: Path) -> int:
+    from xcql_runtime.store.commit import read_state
+
+    return sum(table.rows for table in read_state(store).stream("auction").tables.values())
+
+
+def _peer_schema(store: Path, tags: TagStructure) -> StructType:
+    """A filler's attributes, and for each element a struct with the leaves of our tables."""
+    from xcql_runtime.store.commit import read_state
+
+    types: dict[str, DataType] = {}
+    for tsid, table in read_state(store).stream("auction").tables.items():
+        tag = tags.by_id(tsid)
+        assert tag is not None
+        type, known = _peer_type(table.shape), types.get(tag.name.local)
+        if known is None or len(str(type)) > len(str(known)):
+            types[tag.name.local] = type
+    attributes = [StructField(name, StringType()) for name in ("_id", "_tsid", "_validTime")]
+    return StructType([*attributes, *(StructField(name, type) for name, type in types.items())])
+
+
+def _peer_type(slot: Slot) -> DataType:
+    columns = ["_" + attribute.column.removeprefix("@") for attribute in slot.attributes]
+    fields = [StructField(column, StringType()) for column in columns]
+    if slot.has_text and not fields:
+        return StringType()
+    if slot.has_text:
+        fields.append(StructField("_VALUE", StringType()))
+    for child in slot.children:
+        type = _peer_type(child)
+        fields.append(StructField(child.column, ArrayType(type) if child.repeats else type))
+    return StructType(fields) if fields else StringType()
+
+
+if __name__ == "__main__":
+    serve(fragment=_fragment, ingest=_ingest, temporalize=_temporalize)

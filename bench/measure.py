@@ -1,0 +1,135 @@
+"""How time and memory are measured: the best of some runs, with the spread; peaks, from outside."""
+
+from __future__ import annotations
+
+import math
+import os
+import resource
+import threading
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+# runs that take so many seconds together say enough
+_ENOUGH = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """The shortest of some times, and how far the longest is from it."""
+
+    seconds: float
+    spread: float = 0.0
+
+    @staticmethod
+    def of(times: Iterable[float]) -> Timing:
+        """
+        >>> Timing.of([2.0, 3.0])
+        Timing(seconds=2.0, spread=0.5)
+        """
+        found = list(times)
+        return Timing(min(found), (max(found) - min(found)) / max(min(found), 1e-9))
+
+
+def best_of(action: Callable[[], float], runs: int, first: float | None = None) -> Timing:
+    """The best of so many runs, or fewer if they are long, after a first one that does not count.
+
+    `action` tells its own time in seconds; `first` is that of a first run that has been made. With
+    no further runs, it is the one that counts.
+    """
+    first = action() if first is None else first
+    if runs < 1:
+        return Timing(first)
+    times: list[float] = []
+    while len(times) < runs and sum(times) < _ENOUGH:
+        times.append(action())
+    return Timing.of(times)
+
+
+def clocked(action: Callable[[], object]) -> float:
+    """The seconds that something takes."""
+    begin = time.perf_counter()
+    action()
+    return time.perf_counter() - begin
+
+
+def geometric_mean(values: Iterable[float]) -> float | None:
+    """
+    >>> geometric_mean([1, 4])
+    2.0
+    """
+    logs = [math.log(value) for value in values]
+    return math.exp(sum(logs) / len(logs)) if logs else None
+
+
+class ProcessorTime:
+    """The processor time of this process and of all below it, those that have ended included."""
+
+    def __init__(self) -> None:
+        self._used: dict[int, int] = {}
+
+    def seconds(self) -> float:
+        for process in descendants():
+            try:
+                fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+            except OSError:
+                continue
+            self._used[process] = int(fields[11]) + int(fields[12])
+        return sum(self._used.values()) / os.sysconf("SC_CLK_TCK")
+
+
+class PeakMemory:
+    """The most memory that this process and those below it have at once, in megabytes.
+
+    Java is not counted: how much it takes is a setting.
+    """
+
+    def __init__(self) -> None:
+        self.peak = 0.0
+        self._over = threading.Event()
+        self._watcher = threading.Thread(target=self._watch, daemon=True)
+
+    def __enter__(self) -> PeakMemory:
+        self._watcher.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        self._watcher.join()
+
+    def _watch(self) -> None:
+        while True:
+            python = (process for process, name in descendants().items() if name != "java")
+            self.peak = max(self.peak, sum(map(_resident, python)))
+            if self._over.wait(0.1):
+                return
+
+
+def descendants() -> dict[int, str]:
+    """This process and all below it, with their names."""
+    parents = {}
+    for entry in os.listdir("/proc"):
+        if entry.isdigit():
+            try:
+                fields = Path(f"/proc/{entry}/stat").read_text().rpartition(")")[2].split()
+                name = Path(f"/proc/{entry}/comm").read_text().strip()
+            except OSError:
+                continue
+            parents[int(entry)] = int(fields[1]), name
+    found = {}
+    for process, (_, name) in parents.items():
+        above = process
+        while above in parents and above != os.getpid():
+            above = parents[above][0]
+        if above == os.getpid():
+            found[process] = name
+    return found
+
+
+def _resident(process: int) -> float:
+    try:
+        pages = int(Path(f"/proc/{process}/statm").read_text().split()[1])
+    except OSError:
+        return 0.0
+    return pages * resource.getpagesize() / 1e6

@@ -1,0 +1,162 @@
+"""Our own engine in a process of its own, asked as the peers are; and the queries written by hand.
+
+The process has one session, as `xcqlc shell` has. A query is timed from its text to its answer.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import shutil
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from bench.data import NOW, Auction
+from bench.measure import clocked
+from bench.peers.process import LOADING, Ended, TooLong, Worker, run_command, serve
+
+NAME = "ours"
+# how a query goes from text to plan, in order
+STAGES = (
+    "parse",
+    "check and compile to SQL",
+    "Spark: parse and analyse",
+    "Spark: optimise and plan",
+)
+
+
+class Own:
+    """Our engine with a store; one that was stopped is started again, and finds its store."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._worker: Worker | None = None
+        self.store = folder / "store"
+
+    def start(self) -> None:
+        """Start Spark, which is not part of any figure."""
+        self._asked("open", LOADING, store=str(self.store))
+
+    def load(self, auction: Auction) -> float:
+        """Ingest fragments into a new store."""
+        shutil.rmtree(self.store, ignore_errors=True)
+        reply = self._asked(
+            "load",
+            LOADING,
+            store=str(self.store),
+            fragments=str(auction.fragments),
+            tags=str(auction.tags_file),
+        )
+        seconds: float = reply["seconds"]
+        return seconds
+
+    def query(self, text: str, answer: Path, patience: float, strategy: str = "auto") -> float:
+        reply = self._asked("query", patience, text=text, answer=str(answer), strategy=strategy)
+        seconds: float = reply["seconds"]
+        return seconds
+
+    def by_hand(self, name: str, answer: Path, patience: float) -> float:
+        """A query of `bench.by_hand` over the same store, in the same session."""
+        seconds: float = self._asked("by_hand", patience, name=name, answer=str(answer))["seconds"]
+        return seconds
+
+    def stages(self, text: str, patience: float) -> list[float]:
+        """How long each of `STAGES` takes."""
+        stages: list[float] = self._asked("stages", patience, text=text)["seconds"]
+        return stages
+
+    def stop(self) -> None:
+        if self._worker is not None:
+            self._worker.stop()
+            self._worker = None
+
+    def _asked(self, what: str, patience: float, **arguments: Any) -> dict[str, Any]:
+        if self._worker is None:
+            self._worker = Worker("bench.own", self._folder / "own.log")
+            if what != "load" and self.store.exists():
+                self._worker.ask("open", LOADING, store=str(self.store))
+        try:
+            return self._worker.ask(what, patience, **arguments)
+        except (TooLong, Ended):
+            self._worker = None
+            raise
+
+
+def cold(document: Path, text: str, answer: Path, patience: float) -> float:
+    """From a document on disk to the answer, with the start of the process and of Spark."""
+    query = answer.with_suffix(".xcql")
+    query.write_text(text)
+    command = [sys.executable, "-m", "xcql.cli.main", "run", "-q", str(query)]
+    command += ["--doc", str(document), "--now", NOW]
+    return run_command(command, answer, answer.with_suffix(".log"), patience)
+
+
+class _Process:
+    """What runs in the process."""
+
+    def __init__(self) -> None:
+        from xcql_runtime.spark import local_session
+
+        self._spark = local_session()
+        self._session: Any = None
+        self._tables: Any = None
+
+    def open(self, store: str) -> None:
+        from xcql import Session
+
+        self._session = Session(store, self._spark)
+        self._tables = None
+
+    def load(self, store: str, fragments: str, tags: str) -> dict[str, float]:
+        self.open(store)
+        ingest = self._session.ingest
+        return {"seconds": clocked(lambda: ingest(fragments, stream="auction", tags=tags))}
+
+    def query(self, text: str, answer: str, strategy: str) -> dict[str, float]:
+        items: list[str] = []
+        seconds = clocked(lambda: items.extend(self._session.query(text, strategy, NOW).to_xml()))
+        _write(items, answer)
+        return {"seconds": seconds}
+
+    def by_hand(self, name: str, answer: str) -> dict[str, float]:
+        from bench.by_hand import QUERIES, tables
+
+        if self._tables is None:
+            tags = self._session.tags("auction")
+            self._tables = tables(self._spark, str(self._session.store), "auction", tags)
+        known, items = self._tables, list[str]()
+        seconds = clocked(
+            lambda: items.extend(row["item"] for row in QUERIES[name](known).collect())
+        )
+        _write(items, answer)
+        return {"seconds": seconds}
+
+    def stages(self, text: str) -> dict[str, list[float]]:
+        import xcql
+
+        parsed = clocked(lambda: xcql.parse(text))
+        # another text each time, so that nothing that is remembered of the last one helps
+        compiled = clocked(lambda: self._session.query(f"{text}(: one :)", now=NOW))
+        answer = self._session.query(f"{text}(: two :)", now=NOW)
+        analysed = clocked(lambda: answer.df)
+        with contextlib.redirect_stdout(io.StringIO()):
+            planned = clocked(answer.df.explain)
+        return {"seconds": [parsed, max(0.0, compiled - parsed), analysed, planned]}
+
+
+def _write(items: Iterable[str], answer: str) -> None:
+    with open(answer, "w", encoding="utf-8") as file:
+        file.writelines(item + "\n" for item in items)
+
+
+if __name__ == "__main__":
+    _process = _Process()
+    serve(
+        open=_process.open,
+        load=_process.load,
+        query=_process.query,
+        by_hand=_process.by_hand,
+        stages=_process.stages,
+    )

@@ -1,0 +1,19 @@
+"""Other engines that answer the same queries over the plain document, each with the same face.
+
+>>> for peer in peers(): print(peer.name, peer.unavailable() or "is here")      # doctest: +SKIP
+SaxonC-HE is here
+BaseX is here
+RumbleDB is left out: 'make bench-peers' installs it
+"""
+
+from __future__ import annotations
+
+from bench.peers.basex import BaseX
+from bench.peers.peer import Peer
+from bench.peers.rumble import Rumble
+from bench.peers.saxon import Saxon
+
+
+def peers() -> tuple[Peer, ...]:
+    """All of them, here or not; the first that has an answer is what others are compared with."""
+    return Saxon(), BaseX(), Rumble()

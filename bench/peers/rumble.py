@@ -1,0 +1,99 @@
+"""RumbleDB, by its Python package `jsoniq`, which needs a Spark and so a venv of its own.
+
+`make bench-peers` makes the venv. The document is a tree in memory, bound to a variable. A query's
+time ends when its items are there: that they are written as XML is not counted.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from bench.machine import ROOT
+from bench.peers.peer import DOCUMENT, plain, with_variable
+from bench.peers.process import WorkerEngine, run_command, serve
+
+PYTHON = ROOT / "bench" / ".peers" / "rumble" / "bin" / "python"
+_XQUERY = 'xquery version "3.1";\n'
+
+
+class Rumble:
+    name = "RumbleDB"
+
+    def unavailable(self) -> str | None:
+        return None if PYTHON.exists() else "'make bench-peers' installs it"
+
+    def version(self) -> str:
+        program = "from importlib.metadata import version; print(version('jsoniq'))"
+        said = subprocess.run([PYTHON, "-c", program], capture_output=True, text=True)
+        return said.stdout.strip()
+
+    def start(self, folder: Path) -> RumbleEngine:
+        return RumbleEngine(folder)
+
+    def cold(self, document: Path, text: str, answer: Path, patience: float) -> float:
+        query = answer.with_suffix(".xq")
+        query.write_text(_XQUERY + plain(text, f'doc("{document.as_uri()}")'))
+        command = [str(PYTHON), "-m", "bench.peers.rumble", str(query)]
+        return run_command(command, answer, answer.with_suffix(".log"), patience)
+
+
+class RumbleEngine(WorkerEngine):
+    """RumbleDB in a process of its own, with a document in memory."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__("bench.peers.rumble", folder, str(PYTHON))
+
+    def query(self, text: str, answer: Path, patience: float) -> float:
+        return self.asked(patience, answer, text=_XQUERY + with_variable(text))
+
+
+class _Process:
+    """What runs in RumbleDB's own process, with its own Python."""
+
+    def __init__(self) -> None:
+        from jsoniq import RumbleSession  # type: ignore[import-not-found]
+
+        builder = RumbleSession.builder.config("spark.ui.enabled", "false")
+        self._rumble: Any = builder.config("spark.driver.memory", "8g").getOrCreate()
+        for cap in ("runtime.materializationCap", "runtime.resultsSizeCap"):
+            self._rumble.getRumbleConf().set(cap, 1_000_000_000)
+
+    def load(self, document: str) -> dict[str, float]:
+        begin = time.perf_counter()
+        items = self._rumble.jsoniq(f'{_XQUERY}doc("file://{document}")').items()
+        self._rumble.bind(DOCUMENT, items)
+        return {"seconds": time.perf_counter() - begin}
+
+    def query(self, text: str, answer: str) -> dict[str, float]:
+        begin = time.perf_counter()
+        try:
+            items = self._rumble.jsoniq(text).items()
+        except Exception as problem:
+            # the reason stands below what Python and Java say
+            reason = re.search(r"Message: (.*)", str(problem))
+            raise RuntimeError(reason[1] if reason else str(problem)) from None
+        number = len(items)
+        seconds = time.perf_counter() - begin
+        Path(answer).write_text(self.written(items) if number else "")
+        return {"seconds": seconds}
+
+    def answer(self, text: str) -> str:
+        return self.written(self._rumble.jsoniq(text).items())
+
+    def written(self, items: Any) -> str:
+        program = "declare variable $items external; string-join($items ! serialize(.), '&#10;')"
+        whole: str = self._rumble.jsoniq(_XQUERY + program, items=items).items()[0].getStringValue()
+        return whole
+
+
+if __name__ == "__main__":
+    _process = _Process()
+    if sys.argv[1:]:
+        sys.stdout.write(_process.answer(Path(sys.argv[1]).read_text()))
+    else:
+        serve(load=_process.load, query=_process.query)

@@ -1,0 +1,204 @@
+"""The report of a run, `bench/REPORT.md`, with its plots: `python -m bench.report RESULTS.json`.
+
+Why a goal is missed, and what it would take to meet it, is written by hand, into files of
+`bench/reasons/`: `ours-by-hand-at-1.md` for all of a kind, `q08-ours-by-hand-at-1.md` for one.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from itertools import groupby
+from pathlib import Path
+
+from bench.machine import ROOT
+from bench.plots import bars, growth
+from bench.rows import TABLES, Results, Row, read_results
+
+RESULTS = ROOT / "bench" / "results"
+
+
+def write_report(results: Results, source: Path, folder: Path) -> Path:
+    """Write `REPORT.md` and `plots/` into a folder that may hold `reasons/`."""
+    plots = folder / "plots"
+    plots.mkdir(parents=True, exist_ok=True)
+    for old in plots.glob("*.svg"):
+        old.unlink()
+    for name, picture in pictures(results):
+        (plots / f"{name}.svg").write_text(picture)
+
+    def reason(name: str) -> str:
+        path = folder / "reasons" / f"{name}.md"
+        return path.read_text().strip() if path.exists() else ""
+
+    report = folder / "REPORT.md"
+    report.write_text(report_text(results, source.name, reason, [p.name for p in plots.iterdir()]))
+    return report
+
+
+def report_text(
+    results: Results, source: str, reason: Callable[[str], str], plots: Sequence[str] = ()
+) -> str:
+    """The report as Markdown."""
+    parts = [
+        "# Benchmarks\n",
+        f"Made from `{source}` by `python -m bench.report`. Times are the best of some runs; ± is"
+        " how far the longest is from the shortest. > is a query that was stopped. Void is a figure"
+        " that is not to be believed, with the reason below its table.\n",
+        _markdown(["", ""], [list(pair) for pair in results.machine.items()]),
+        *(f"- {sentence}" for sentence in results.left_out),
+        "\n## Goals\n",
+        *_goals([row for row in results.rows if row.goal], reason),
+    ]
+    for table, title in TABLES.items():
+        rows = results.of(table)
+        if not rows:
+            continue
+        parts.append(f"\n## ({table}) {title}\n")
+        parts += [f"![{name}](plots/{name})\n" for name in sorted(plots) if name[0] == table]
+        for unit in dict.fromkeys(row.unit for row in rows):
+            parts += _table([row for row in rows if row.unit == unit], unit)
+    return "\n".join(parts) + "\n"
+
+
+def pictures(results: Results) -> Iterator[tuple[str, str]]:
+    """The plots of a run, each with a name that begins with its table's."""
+    believed = [row for row in results.rows if row.value and not row.voided]
+    ratios = [row for row in believed if row.table == "b" and row.unit == "x" and " / " in row.way]
+    queries = [row for row in ratios if re.match(r"q\d", row.name) and "growth" not in row.way]
+    for (way, at), group in groupby(sorted(queries, key=_way_and_at), key=_way_and_at):
+        pairs = [(row.name, row.value or 0.0) for row in group]
+        yield f"b-bars-{_plain(way)}-{at}", bars(f"{way}, factor {at}", pairs)
+    times = [row for row in believed if row.unit == "s" and not row.bound]
+    own = [row for row in times if row.table == "b" and row.way == "ours"]
+    yield from _growth("b-growth", "ours, warm", "factor", own, lambda row: row.name)
+    for name in ("q01", "q02", "q05"):
+        rows = [row for row in times if row.table == "a" and row.name == name]
+        yield from _growth(f"a-{name}", f"Figure 4, {name}", "factor", rows, lambda row: row.way)
+    history = [row for row in times if row.table == "d"]
+    yield from _growth("d-growth", "history", "versions", history, lambda row: row.name)
+
+
+def _growth(
+    name: str, title: str, across: str, rows: Sequence[Row], label: Callable[[Row], str]
+) -> Iterator[tuple[str, str]]:
+    series: dict[str, list[tuple[float, float]]] = {}
+    for row in rows:
+        # the document of factor 0.0 is not of no size
+        if row.value is not None:
+            series.setdefault(label(row), []).append((float(row.at) or 0.0002, row.value))
+    lines = {key: sorted(points) for key, points in series.items() if len(points) > 1}
+    if lines:
+        yield name, growth(title, across, "seconds", lines)
+
+
+def _goals(rows: Sequence[Row], reason: Callable[[str], str]) -> Iterator[str]:
+    """A line for each kind of goal; then why it is missed."""
+    kinds: dict[tuple[str, str, str], list[Row]] = {}
+    for row in rows:
+        kinds.setdefault((row.way, row.at, str(row.goal)), []).append(row)
+    yield _markdown(
+        ["what", "by", "at", "goal", "", "figures that miss it"],
+        [
+            [_names(group), way, at, goal, _verdict(group), ", ".join(map(_figure, _missed(group)))]
+            for (way, at, goal), group in kinds.items()
+        ],
+    )
+    for group in kinds.values():
+        if _missed(group):
+            kind = group[0] if len(group) == 1 else replace(group[0], name="")
+            yield from _reasons(kind.title, _missed(group), reason)
+
+
+def _reasons(kind: str, missed: Sequence[Row], reason: Callable[[str], str]) -> Iterator[str]:
+    """What is known of why: of all of a kind, then of each."""
+    yield f"\n**{kind}**: {', '.join(map(_figure, missed))}; {missed[0].goal}.\n"
+    known = [reason(_plain(kind))]
+    for row in missed if len(missed) > 1 or missed[0].title != kind else ():
+        text = reason(_plain(row.title))
+        known.append(text and f"- {row.name}: {text}")
+    yield from filter(None, known)
+    if not any(known):
+        yield f"(Not written yet: why, and what it would take, in `reasons/{_plain(kind)}.md`.)"
+
+
+def _missed(rows: Sequence[Row]) -> list[Row]:
+    return [row for row in rows if row.verdict == "missed"]
+
+
+def _figure(row: Row) -> str:
+    return f"{row.name} {row.shown} {row.unit}"
+
+
+def _names(rows: Sequence[Row]) -> str:
+    return ", ".join(row.name for row in rows) if len(rows) < 4 else f"{len(rows)} figures"
+
+
+def _verdict(rows: Sequence[Row]) -> str:
+    if len(rows) == 1:
+        return f"{rows[0].verdict}: {rows[0].shown} {rows[0].unit}"
+    verdicts = [row.verdict for row in rows]
+    open_ = verdicts.count("open")
+    met = f"met by {verdicts.count('met')} of {len(rows)}"
+    return f"{met}, {open_} open" if open_ else met
+
+
+def _table(rows: Sequence[Row], unit: str) -> Iterator[str]:
+    """One line for each thing and size, one column for each way."""
+    ways = list(dict.fromkeys(row.way for row in rows))
+    names = list(dict.fromkeys(row.name for row in rows))
+    lines: dict[tuple[str, str], dict[str, str]] = {}
+    for row in sorted(rows, key=lambda row: (names.index(row.name), _size(row.at))):
+        lines.setdefault((row.name, row.at), {})[row.way] = _cell(row)
+    yield _markdown(
+        [f"[{unit}]", "at", *ways],
+        [[name, at, *(cells.get(way, "") for way in ways)] for (name, at), cells in lines.items()],
+    )
+    for row in rows:
+        if row.voided:
+            yield f"- {row.title}: void, {row.voided}"
+    remarks: dict[str, list[str]] = {}
+    for row in rows:
+        if row.remark:
+            remarks.setdefault(row.remark, []).append(row.title)
+    for remark, titles in remarks.items():
+        yield f"- {remark}: {'; '.join(titles)}"
+    yield ""
+
+
+def _size(at: str) -> float:
+    """`0.1`, or the first of `0.1 to 1`."""
+    return float(at.split()[0]) if at else 0.0
+
+
+def _cell(row: Row) -> str:
+    spread = f" ±{row.spread:.0%}" if row.spread and not row.voided and not row.bound else ""
+    return row.shown + spread
+
+
+def _markdown(heads: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
+    table = [heads, ["---"] * len(heads), *lines]
+    return "\n".join("| " + " | ".join(cells) + " |" for cells in table) + "\n"
+
+
+def _way_and_at(row: Row) -> tuple[str, str]:
+    return row.way, row.at
+
+
+def _plain(text: str) -> str:
+    return re.sub(r"[^a-z0-9.+]+", "-", text.lower()).strip("-")
+
+
+def main() -> None:
+    chosen = [Path(argument) for argument in sys.argv[1:]]
+    newest = sorted(RESULTS.glob("*.json"), key=lambda path: path.stat().st_mtime)
+    path = (chosen or newest[-1:] or [RESULTS / "none.json"])[-1]
+    if not path.exists():
+        sys.exit(f"there are no results '{path}': make bench writes some")
+    print(write_report(read_results(path), path, ROOT / "bench"))
+
+
+if __name__ == "__main__":
+    main()

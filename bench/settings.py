@@ -1,0 +1,46 @@
+"""How a run is made: which sizes, how often, how long to wait; and what it says while it runs."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from bench.data import Data
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """One run of the benchmarks."""
+
+    data: Data
+    folder: Path
+    factors: tuple[str, ...] = ("0.1", "1")
+    # Figure 4's own sizes, and larger ones
+    figure_factors: tuple[str, ...] = ("0.0", "0.05", "0.1", "1")
+    versions: tuple[int, ...] = (1, 10, 100, 1000)
+    # how many auctions the history has, as a factor
+    history_factor: str = "0.01"
+    # peers that take too long at more than a factor; all of them are asked in a full run
+    largest: Mapping[str, float] = field(default_factory=lambda: {"RumbleDB": 0.1})
+    cold_queries: tuple[str, ...] = ("q01", "q05", "q08")
+    cold_factor: str = "0.1"
+    runs: int = 3
+    # of what takes long: ingest and the like
+    loading_runs: int = 2
+    # the time after which a query is stopped
+    patience: float = 60.0
+    began: float = field(default_factory=time.monotonic)
+
+    def scratch(self, name: str) -> Path:
+        """A folder for what an engine writes."""
+        folder = self.folder / name
+        folder.mkdir(parents=True, exist_ok=True)
+        return folder
+
+    def tell(self, what: str) -> None:
+        """Say on standard error where the run is."""
+        minutes, seconds = divmod(int(time.monotonic() - self.began), 60)
+        print(f"[{minutes:3}:{seconds:02}] {what}", file=sys.stderr, flush=True)

@@ -1,0 +1,108 @@
+"""Table (e): how long a query takes from its text to Spark's plan, stage by stage.
+
+Each time the text is another one, by a comment, so that nothing that is remembered of the last one
+helps. What Spark does can be seen from outside only up to its analysis (when there is a DataFrame)
+and up to its physical plan (when it is explained, with the printing).
+"""
+
+from __future__ import annotations
+
+import statistics
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from functools import partial
+
+import xcql
+from bench.contest import asked
+from bench.data import xmark_queries
+from bench.machine import ROOT
+from bench.measure import Timing, best_of, clocked
+from bench.own import NAME, STAGES, Own
+from bench.rows import Goal, Row
+from bench.settings import Settings
+
+TABLE = "e"
+_SMALLEST = "1 + 1"
+
+
+def run(settings: Settings) -> Iterator[Row]:
+    yield from _parsing(settings)
+    engine = Own(settings.scratch("stages"))
+    settings.tell("text to plan")
+    engine.load(settings.data.auction(settings.factors[0]))
+    for name, text in xmark_queries().items():
+        yield from _stages(settings, engine, name, text)
+    answer = settings.scratch("stages") / "answer.xml"
+    outcome = asked(
+        partial(engine.query, _SMALLEST, answer), answer, settings.runs, settings.patience
+    )
+    if outcome.timing is not None:
+        timing = outcome.timing
+        yield Row(TABLE, _SMALLEST, NAME, timing.seconds * 1000, "ms", "", timing.spread, Goal(150))
+    engine.stop()
+
+
+def _stages(settings: Settings, engine: Own, name: str, text: str) -> Iterator[Row]:
+    engine.stages(text, settings.patience)
+    runs = [
+        engine.stages(f"{text}(: {number} :)", settings.patience) for number in range(settings.runs)
+    ]
+    for number, stage in enumerate(STAGES):
+        timing = Timing.of(run[number] for run in runs)
+        yield Row(TABLE, name, stage, timing.seconds * 1000, "ms", "", timing.spread)
+    # a DataFrame is what one builds on: Spark optimises what is asked of it in the end
+    timing = Timing.of(sum(run[:-1]) for run in runs)
+    yield Row(
+        TABLE, name, "text to plan", timing.seconds * 1000, "ms", "", timing.spread, Goal(150)
+    )
+
+
+def _parsing(settings: Settings) -> Iterator[Row]:
+    settings.tell("parsing")
+    texts = xmark_queries().values()
+    times = [_parse(text, settings.runs).seconds * 1000 for text in texts]
+    yield Row(TABLE, "parse", "median", statistics.median(times), "ms", goal=Goal(10))
+    yield Row(TABLE, "parse", "slowest", max(times), "ms")
+    first = Timing.of(_first_parse() for _ in range(settings.runs))
+    yield Row(
+        TABLE,
+        "parse",
+        "a process's first, with imports",
+        first.seconds,
+        "s",
+        "",
+        first.spread,
+        Goal(0.4),
+    )
+    command = [sys.executable, "-m", "xcql.cli.main", "--help"]
+    help = Timing.of(
+        clocked(lambda: subprocess.run(command, capture_output=True, cwd=ROOT, check=True))
+        for _ in range(settings.runs)
+    )
+    yield Row(TABLE, "xcqlc --help", NAME, help.seconds, "s", "", help.spread, Goal(0.3))
+    shapes: dict[str, Callable[[int], str]] = {
+        "terms": lambda n: " + ".join(f"$x{i}" for i in range(n)),
+        "clauses": lambda n: " ".join(f"let $x{i} := a/b[{i}]" for i in range(n)) + " return 1",
+        "steps": lambda n: "/".join(["step"] * n),
+    }
+    for name, shape in shapes.items():
+        short, long = (_parse(shape(n), settings.runs).seconds for n in (300, 3000))
+        title = f"3000 {name} / 300"
+        yield Row(TABLE, "parse", title, long / short, "x", goal=Goal(15))
+
+
+def _parse(text: str, runs: int) -> Timing:
+    return best_of(lambda: clocked(lambda: xcql.parse(text)), runs)
+
+
+def _first_parse() -> float:
+    program = (
+        "import time; start = time.perf_counter(); import xcql;"
+        " xcql.parse('for $a in stream(\"credit\")//account?[now] return <a>{ $a/@id }</a>');"
+        " print(time.perf_counter() - start)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, cwd=ROOT, check=True, text=True
+    )
+    return float(done.stdout)

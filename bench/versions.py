@@ -1,0 +1,110 @@
+"""Table (d): what history costs: the same present, after 1, 10, 100 and 1000 versions.
+
+The reference evaluator answers the same queries, in a process of its own; where it takes too long,
+what is valid now must still be the same as after one version.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from bench.contest import Outcome, asked, ratio, rows_of
+from bench.data import NOW, Auction, history_queries
+from bench.own import NAME, Own
+from bench.peers.process import LOADING, Failed, TooLong, Worker, serve
+from bench.rows import Goal, Row
+from bench.settings import Settings
+
+TABLE = "d"
+JUDGE = "the evaluator"
+# what does not depend on how many versions there were
+PRESENT = ("now", "last")
+# the evaluator is not measured: it may take its time
+_JUDGING = 120.0
+
+
+def run(settings: Settings) -> Iterator[Row]:
+    present: dict[str, Outcome] = {}
+    first: dict[str, Row] = {}
+    for versions in settings.versions:
+        auction = settings.data.versions(settings.history_factor, versions)
+        outcomes = _outcomes(settings, auction, versions)
+        for name, found in outcomes.items():
+            if name in PRESENT:
+                # judged by what the smallest history says
+                judged = present.setdefault(name, found.get(JUDGE) or found[NAME])
+                found.setdefault(JUDGE, judged)
+            rows = rows_of(TABLE, name, str(versions), found, [JUDGE, NAME])
+            (ours,) = (row for row in rows if row.way == NAME)
+            yield ours
+            if versions == settings.versions[0]:
+                first[name] = ours
+                continue
+            limit = name == "now" and versions == 1000
+            row = ratio(ours, first[name], f"{NAME} / at {first[name].at}", None)
+            if row is not None:
+                goal = Goal(1.5) if limit else None
+                yield Row(TABLE, name, row.way, row.value, "x", row.at, row.spread, goal, row.bound)
+
+
+def _outcomes(settings: Settings, auction: Auction, versions: int) -> dict[str, dict[str, Outcome]]:
+    outcomes: dict[str, dict[str, Outcome]] = {name: {} for name in history_queries()}
+    folder = settings.scratch(f"versions-{versions}")
+    settings.tell(f"history with {versions} versions: {NAME}")
+    engine = Own(folder)
+    engine.load(auction)
+    for name, text in history_queries().items():
+        answer = folder / f"{name}.xml"
+        query = partial(engine.query, text, answer)
+        outcomes[name][NAME] = asked(query, answer, settings.runs, settings.patience)
+    engine.stop()
+    settings.tell(f"history with {versions} versions: {JUDGE}")
+    judge = Worker("bench.versions", folder / "evaluator.log")
+    try:
+        judge.ask("load", LOADING, fragments=str(auction.fragments), tags=str(auction.tags_file))
+        # the one that may take longest at last
+        for name, text in reversed(history_queries().items()):
+            answer = folder / f"{name}.xml"
+            outcome = asked(partial(_judged, judge, text, answer), answer, 0, _JUDGING)
+            if outcome.digest is None:  # it was stopped, and answers no more
+                break
+            outcomes[name][JUDGE] = outcome
+    except (Failed, TooLong) as problem:
+        settings.tell(f"  the answers are not compared: {problem}")
+    judge.stop()
+    return outcomes
+
+
+def _judged(judge: Worker, text: str, answer: Path, patience: float) -> float:
+    seconds: float = judge.ask("query", patience, text=text, answer=str(answer))["seconds"]
+    return seconds
+
+
+class _Process:
+    """The reference evaluator, with the view in memory."""
+
+    def __init__(self) -> None:
+        self._view: Any = None
+
+    def load(self, fragments: str, tags: str) -> None:
+        from xcql.model.stream import stream_view
+        from xcql.model.time import parse_time
+
+        self._view = stream_view(Path(fragments), Path(tags), now=parse_time(NOW)).document
+
+    def query(self, text: str, answer: str) -> dict[str, float]:
+        import xcql
+
+        begin = time.perf_counter()
+        items = xcql.evaluate(text, streams={"auction": self._view}, now=NOW)
+        Path(answer).write_text("\n".join(item.xml for item in items))
+        return {"seconds": time.perf_counter() - begin}
+
+
+if __name__ == "__main__":
+    _process = _Process()
+    serve(load=_process.load, query=_process.query)

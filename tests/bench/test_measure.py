@@ -1,0 +1,32 @@
+"""The best of some runs, peaks of memory, processor time."""
+
+from __future__ import annotations
+
+import pytest
+
+from bench.measure import PeakMemory, ProcessorTime, Timing, best_of, clocked, geometric_mean
+
+
+def test_the_first_run_does_not_count_unless_it_is_the_only_one() -> None:
+    times = iter([9.0, 2.0, 3.0, 4.0])
+    assert best_of(lambda: next(times), 3) == Timing(2.0, 1.0)
+    assert best_of(lambda: 5.0, 0) == Timing(5.0)
+
+
+def test_what_is_long_is_not_repeated() -> None:
+    times = iter([30.0, 20.0])
+    assert best_of(lambda: next(times), 3) == Timing(20.0)
+
+
+def test_geometric_mean() -> None:
+    assert geometric_mean([0.5, 2]) == pytest.approx(1)
+    assert geometric_mean([]) is None
+
+
+def test_memory_and_processor_time_of_this_process() -> None:
+    processor = ProcessorTime()
+    before = processor.seconds()
+    with PeakMemory() as memory:
+        assert clocked(lambda: sum(range(8_000_000))) > 0
+    assert processor.seconds() > before
+    assert memory.peak > 1
