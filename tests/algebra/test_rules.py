@@ -334,6 +334,25 @@ class TestSidesApart:
             """,
         )
 
+    def test_what_has_no_partner_does_not_fail(self) -> None:
+        failing = call("case", call("is_double_text", SUM), SUM, call("fail", Constant(0), SUM))
+        plan = sides_apart(Join(A, P, (), call("<", LIMIT, failing)), fresh())
+        safe, again = (
+            f"case(is_double_text($p_element.sum), $p_element.sum, {otherwise})"
+            for otherwise in ("None", "fail(0, $p_element.sum)")
+        )
+        check(
+            plan,
+            f"""
+            inner join on ($a_element.limit < coalesce($side1, {again}))
+              extract a: fillers of s with tag 2
+                unit
+              project side1 := {safe}
+                extract p: fillers of s with tag 3
+                  unit
+            """,
+        )
+
 
 class TestMembership:
     def test_a_value_among_others_is_a_key(self) -> None:

@@ -5,6 +5,9 @@ inner join on number($a.x) > number($b.y)        inner join on $side > $side_2
   b                                                  a
                                                    project side_2 := number($b.y)
                                                      b
+
+Tuples without a partner must not fail: what may fail is NULL on its side, and computed again, to
+fail, for a pair.
 """
 
 from __future__ import annotations
@@ -15,7 +18,17 @@ from functools import partial
 
 from xcql.algebra.operators import Join, Plan, Project, columns, used
 from xcql.algebra.rules.everywhere import everywhere
-from xcql.algebra.scalars import Call, Column, Constant, Nested, Scalar, rebuilt, walk_scalar
+from xcql.algebra.scalars import (
+    NULL,
+    Call,
+    Column,
+    Constant,
+    Nested,
+    Scalar,
+    call,
+    rebuilt,
+    walk_scalar,
+)
 
 
 def sides_apart(plan: Plan, fresh: Callable[[str], str]) -> Plan:
@@ -27,7 +40,7 @@ def _changed(plan: Plan, fresh: Callable[[str], str]) -> Plan:
     if not isinstance(plan, Join):
         return plan
     sides = [plan.left, plan.right]
-    known: dict[Scalar, Column] = {}
+    known: dict[Scalar, Scalar] = {}
 
     def apart(scalar: Scalar) -> Scalar:
         if not _is_work(scalar):
@@ -36,13 +49,23 @@ def _changed(plan: Plan, fresh: Callable[[str], str]) -> Plan:
         for index, own in enumerate((columns(plan.left), columns(plan.right))):
             if looks and looks <= own:
                 if scalar not in known:
-                    known[scalar] = Column(fresh("side"))
-                    sides[index] = Project(sides[index], known[scalar].name, scalar, span=plan.span)
+                    name = fresh("side")
+                    without = _without_failures(scalar)
+                    sides[index] = Project(sides[index], name, without, span=plan.span)
+                    there = Column(name)
+                    known[scalar] = there if without == scalar else call("coalesce", there, scalar)
                 return known[scalar]
         return rebuilt(scalar, apart)
 
     condition = apart(plan.condition)
     return replace(plan, left=sides[0], right=sides[1], condition=condition) if known else plan
+
+
+def _without_failures(scalar: Scalar) -> Scalar:
+    """The scalar with NULL where it would fail."""
+    if isinstance(scalar, Call) and scalar.function == "fail":
+        return NULL
+    return rebuilt(scalar, _without_failures)
 
 
 def _is_work(scalar: Scalar) -> bool:

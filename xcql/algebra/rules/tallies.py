@@ -28,7 +28,7 @@ from xcql.algebra.operators import (
     used,
 )
 from xcql.algebra.rules.everywhere import everywhere
-from xcql.algebra.scalars import Call, Column, Constant, Scalar, call
+from xcql.algebra.scalars import Call, Column, Constant, Scalar, call, walk_scalar
 
 _TURNED: dict[str, Literal["<", "<=", ">", ">="]] = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
@@ -56,8 +56,15 @@ def _changed(plan: Plan, fresh: Callable[[str], str]) -> Plan:
         values, comparison = (b, a), _TURNED[comparison]
     if used(values[0]) & columns(join.right) or used(values[1]) & left:
         return plan
+    if join.keys and any(map(_may_fail, values)):
+        # what has no partner by the keys is compared with nothing, so it must not fail
+        return plan
     name = fresh("tally")
     tally = Tally(join.left, join.right, join.keys, comparison, values, name, span=plan.span)
     some = Select(tally, call(">", Column(name), Constant(0)))
     fields = tuple((field, Aggregate("sum", Column(name))) for field, _ in plan.fields)
     return replace(plan, input=some, fields=fields)
+
+
+def _may_fail(scalar: Scalar) -> bool:
+    return any(isinstance(one, Call) and one.function == "fail" for one in walk_scalar(scalar))
