@@ -1,0 +1,231 @@
+"""The engine of continuous queries: fragments in, updates of the answer out, trigger by trigger."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Literal
+
+from xcql.continuous.display import ALWAYS, Display
+from xcql.continuous.explanation import Explanation
+from xcql.continuous.reception import Changes, Reception
+from xcql.continuous.state import (
+    identity_of,
+    open_state,
+    optional_instant,
+    optional_number,
+    to_instant,
+    to_number,
+)
+from xcql.continuous.values import Advance, Arrival, Figures, Update
+from xcql.continuous.whole import evaluated_whole, whole_views
+from xcql.diagnostics import error
+from xcql.evaluate.api import prepare
+from xcql.model.tags import TagStructure
+from xcql.model.time import to_utc
+from xcql.parser import parse
+from xcql.syntax.prolog import MainModule
+
+NowChoice = Literal["wall", "event"]
+
+# what `now` is by events when none has come: before all that happens
+_BEFORE_EVENTS = datetime(1970, 1, 1)
+
+
+def open_continuous(
+    query: str,
+    tags: Mapping[str, TagStructure],
+    folder: Path,
+    now: NowChoice = "wall",
+    variables: Mapping[str, Any] | None = None,
+    functions: Mapping[str, Callable[..., Any]] | None = None,
+) -> Continuous:
+    """A continuous query with its state in a folder, which is made, or gone on with.
+
+    `tags` has the Tag Structure of each stream. With `now="event"` the instant of evaluation is the
+    largest validTime seen, else what each trigger is told, or the wall clock.
+    """
+    if now not in ("wall", "event"):
+        raise error("XCQL0603", f"now is 'wall' or 'event', not {now!r}")
+    given = dict(variables or {})
+    module = parse(query)
+    if not isinstance(module, MainModule):
+        raise error("XPST0003", "a library module has nothing to evaluate", module.span)
+    compiled = prepare(module, functions)
+    state = open_state(Path(folder), identity_of(query, tags, now, given))
+    return Continuous(state, compiled, tags, now, given)
+
+
+class Continuous:
+    """A query that is kept up to date; `open_continuous` makes it.
+
+    with open_continuous(query, {"credit": tags}, folder) as continuous:
+        print(continuous.advance(0, arrivals, now).figures)
+    """
+
+    def __init__(
+        self,
+        state: sqlite3.Connection,
+        query: Any,
+        tags: Mapping[str, TagStructure],
+        now: NowChoice,
+        variables: Mapping[str, Any],
+    ) -> None:
+        self._state = state
+        self._query = query
+        self._tags = tags
+        self._now_choice = now
+        self._variables = variables
+        self._lock = threading.RLock()
+        self._reception = Reception(state, tags)
+        self._display = Display(state)
+
+    def __enter__(self) -> Continuous:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        problem: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        with self._lock:
+            self._state.close()
+
+    @property
+    def last_batch(self) -> int | None:
+        """The number of the last batch that was done, None before the first."""
+        with self._lock:
+            (last,) = self._state.execute("SELECT max(batch) FROM triggers").fetchone()
+        return last  # type: ignore[no-any-return]
+
+    def answer(self) -> list[str]:
+        """The display as it stands: the items of the answer as XML, in order."""
+        with self._lock:
+            return list(self._display.answer())
+
+    def updates(self, after: int = -1) -> Iterator[Update]:
+        """The update stream kept so far, from the batch after `after` on."""
+        with self._lock:
+            yield from self._display.updates(after)
+
+    def explanation(self) -> Explanation:
+        """What is kept, how it is bounded, and what needs the whole."""
+        return Explanation(
+            None, ("every fragment", "the answer"), "the answer is computed anew at each trigger"
+        )
+
+    def quarantine(self) -> list[tuple[int, str, int, str, str, str]]:
+        """What was not taken in: batch, stream, place in the arrival, kind, reason and text."""
+        with self._lock:
+            return self._state.execute(
+                "SELECT batch, stream, at, kind, reason, text FROM quarantine"
+            ).fetchall()
+
+    def advance(self, batch: int, arrivals: Sequence[Arrival], now: datetime | None) -> Advance:
+        """One trigger: what arrived counts, and the answer becomes that at `now`.
+
+        A batch number that was done already gives back what it gave then, and changes nothing.
+        """
+        with self._lock:
+            last = self.last_batch
+            if last is not None and batch <= last:
+                return self._done(batch)
+            begun = time.perf_counter()
+            received = self._reception.read(arrivals)
+            self._state.execute("BEGIN IMMEDIATE")
+            try:
+                changes = Changes()
+                self._reception.store(batch, received, changes)
+                instant = self._instant(now)
+                updates = self._maintain(batch, changes, instant)
+                advance = self._record(batch, changes, updates, instant, begun)
+                self._state.execute("COMMIT")
+            except BaseException:
+                self._state.execute("ROLLBACK")
+                self._reception.reload()
+                self._display.reload()
+                raise
+            return advance
+
+    def _instant(self, given: datetime | None) -> datetime:
+        """The one `now` of a trigger."""
+        if self._now_choice == "event":
+            latest = max(self._reception.latest.values(), default=0)
+            return to_instant(latest) if latest else _BEFORE_EVENTS
+        return to_utc(given if given is not None else datetime.now(UTC))
+
+    def _maintain(self, batch: int, changes: Changes, now: datetime) -> list[Update]:
+        before = self._meta("now")
+        self._set_meta("now", to_number(now))
+        if not changes.fillers and before == to_number(now):
+            return []
+        views = whole_views(self._state, self._tags, now)
+        unit = evaluated_whole(self._query, views, self._variables, now, ALWAYS)
+        return self._display.change(batch, (), [unit])
+
+    def _record(
+        self, batch: int, changes: Changes, updates: list[Update], now: datetime, begun: float
+    ) -> Advance:
+        (waiting,) = self._state.execute("SELECT count(*) FROM waiting").fetchone()
+        figures = Figures(
+            batch,
+            changes.fragments,
+            changes.repeated,
+            changes.late,
+            changes.quarantined,
+            waiting,
+            len(updates),
+            (time.perf_counter() - begun) * 1000,
+        )
+        next_change = self._next_change(now)
+        self._state.execute(
+            "INSERT INTO triggers VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                batch,
+                figures.fragments,
+                figures.repeated,
+                figures.late,
+                figures.quarantined,
+                figures.empty_holes,
+                figures.changed,
+                figures.milliseconds,
+                optional_number(next_change),
+            ),
+        )
+        return Advance(tuple(updates), figures, next_change)
+
+    def _next_change(self, now: datetime) -> datetime | None:
+        """The next moment at which the answer can change though nothing arrives."""
+        if self._now_choice == "event":
+            return None
+        at = to_number(now)
+        (due,) = self._state.execute("SELECT min(due) FROM units WHERE due > ?", (at,)).fetchone()
+        (future,) = self._state.execute(
+            "SELECT min(time) FROM fragments WHERE time > ?", (at,)
+        ).fetchone()
+        moments = [moment for moment in (due, future) if moment is not None]
+        return optional_instant(min(moments, default=None))
+
+    def _done(self, batch: int) -> Advance:
+        """What a batch gave when it was done."""
+        row = self._state.execute("SELECT * FROM triggers WHERE batch = ?", (batch,)).fetchone()
+        if row is None:
+            return Advance((), Figures(batch, 0, 0, 0, 0, 0, 0, 0.0), None)
+        updates = [update for update in self._display.updates(batch - 1) if update.batch == batch]
+        return Advance(tuple(updates), Figures(*row[:-1]), optional_instant(row[-1]))
+
+    def _meta(self, name: str) -> Any:
+        row = self._state.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()
+        return None if row is None else row[0]
+
+    def _set_meta(self, name: str, value: Any) -> None:
+        self._state.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, value))
