@@ -64,6 +64,10 @@ class Display:
     def answer(self) -> Iterator[str]:
         return (text for (text,) in self._state.execute("SELECT text FROM items ORDER BY place"))
 
+    def lifespans(self) -> Iterator[tuple[datetime | None, datetime | None]]:
+        rows = self._state.execute("SELECT begins, ends FROM items ORDER BY place")
+        return ((optional_instant(begins), optional_instant(ends)) for begins, ends in rows)
+
     def change(self, batch: int, gone: Iterable[str], units: Iterable[Unit]) -> list[Update]:
         """Put units in the place of what they were, and drop those that are gone.
 
@@ -80,7 +84,11 @@ class Display:
             dropped.append((key,))
         for unit in units:
             key = unit.key
-            known.append((key, unit.stream, unit.filler, unit.time, unit.due))
+            if unit.rows or unit.due is not None:
+                known.append((key, unit.stream, unit.filler, unit.time, unit.due))
+            else:
+                # nothing to show, and nothing to wait for
+                dropped.append((key,))
             before = {place: (number, rest) for place, number, *rest in self._kept(key)}
             for number, row in enumerate(unit.rows, 1):
                 columns = [row.text, optional_number(row.begins), optional_number(row.ends)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 import threading
 import time
@@ -11,8 +12,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal
 
-from xcql.continuous.display import ALWAYS, Display
+from xcql.continuous.display import Display
 from xcql.continuous.explanation import Explanation
+from xcql.continuous.maintenance import Maintenance
+from xcql.continuous.plan import NeedsWhole, Plan, Whole, plan_query
 from xcql.continuous.reception import Changes, Reception
 from xcql.continuous.state import (
     identity_of,
@@ -22,10 +25,12 @@ from xcql.continuous.state import (
     to_instant,
     to_number,
 )
+from xcql.continuous.units import LeftUnit, UnitQuery
 from xcql.continuous.values import Advance, Arrival, Figures, Update
 from xcql.continuous.whole import evaluated_whole, whole_views
 from xcql.diagnostics import error
 from xcql.evaluate.api import prepare
+from xcql.evaluate.prolog import CompiledQuery
 from xcql.model.tags import TagStructure
 from xcql.model.time import to_utc
 from xcql.parser import parse
@@ -58,7 +63,7 @@ def open_continuous(
         raise error("XPST0003", "a library module has nothing to evaluate", module.span)
     compiled = prepare(module, functions)
     state = open_state(Path(folder), identity_of(query, tags, now, given))
-    return Continuous(state, compiled, tags, now, given)
+    return Continuous(state, module, compiled, tags, now, given)
 
 
 class Continuous:
@@ -71,12 +76,14 @@ class Continuous:
     def __init__(
         self,
         state: sqlite3.Connection,
-        query: Any,
+        module: MainModule,
+        query: CompiledQuery,
         tags: Mapping[str, TagStructure],
         now: NowChoice,
         variables: Mapping[str, Any],
     ) -> None:
         self._state = state
+        self._module = module
         self._query = query
         self._tags = tags
         self._now_choice = now
@@ -84,6 +91,20 @@ class Continuous:
         self._lock = threading.RLock()
         self._reception = Reception(state, tags)
         self._display = Display(state)
+        self._make_plan()
+
+    def _make_plan(self) -> None:
+        """Plan how the answer is kept; what was learned from the data is in the state."""
+        level = self._meta("level") or 0
+        self._plan = plan_query(self._module, self._tags, level)
+        learned = self._meta("whole")
+        if learned is not None and isinstance(self._plan, Plan):
+            self._plan = Whole(NeedsWhole(learned, None), self._plan.time)
+        self._maintenance: Maintenance | None = None
+        if isinstance(self._plan, Plan):
+            query = UnitQuery(self._query, self._plan, self._variables)
+            query.kinds.update(json.loads(self._meta("kinds of sort keys") or "{}"))
+            self._maintenance = Maintenance(self._state, self._tags, query)
 
     def __enter__(self) -> Continuous:
         return self
@@ -111,6 +132,17 @@ class Continuous:
         """The display as it stands: the items of the answer as XML, in order."""
         with self._lock:
             return list(self._display.answer())
+
+    def lifespans(self) -> list[tuple[datetime | None, datetime | None]]:
+        """The lifespans of the items of the answer, in order."""
+        with self._lock:
+            return list(self._display.lifespans())
+
+    @property
+    def now(self) -> datetime | None:
+        """The instant of the last trigger, None before the first."""
+        with self._lock:
+            return optional_instant(self._meta("now"))
 
     def updates(self, after: int = -1) -> Iterator[Update]:
         """The update stream kept so far, from the batch after `after` on."""
@@ -143,16 +175,23 @@ class Continuous:
             received = self._reception.read(arrivals)
             self._state.execute("BEGIN IMMEDIATE")
             try:
+                before = optional_instant(self._meta("now"))
+                if self._maintenance is not None and before is not None:
+                    self._maintenance.foresee(received, before)
                 changes = Changes()
                 self._reception.store(batch, received, changes)
                 instant = self._instant(now)
-                updates = self._maintain(batch, changes, instant)
+                self._set_meta("now", to_number(instant))
+                if before is not None:
+                    self._add_visible(changes, before, instant)
+                updates = self._maintain(batch, changes, before, instant)
                 advance = self._record(batch, changes, updates, instant, begun)
                 self._state.execute("COMMIT")
             except BaseException:
                 self._state.execute("ROLLBACK")
                 self._reception.reload()
                 self._display.reload()
+                self._make_plan()
                 raise
             return advance
 
@@ -163,14 +202,62 @@ class Continuous:
             return to_instant(latest) if latest else _BEFORE_EVENTS
         return to_utc(given if given is not None else datetime.now(UTC))
 
-    def _maintain(self, batch: int, changes: Changes, now: datetime) -> list[Update]:
-        before = self._meta("now")
-        self._set_meta("now", to_number(now))
-        if not changes.fillers and before == to_number(now):
-            return []
+    def _add_visible(self, changes: Changes, before: datetime, now: datetime) -> None:
+        """Note the fillers that time alone brings into the view, or takes out of it."""
+        first, last = sorted((to_number(before), to_number(now)))
+        rows = self._state.execute(
+            "SELECT f.stream, f.id, f.op, f.time, ids.tsid FROM fragments AS f"
+            " LEFT JOIN ids ON ids.stream = f.stream AND ids.id = f.id"
+            " WHERE f.time > ? AND f.time <= ?",
+            (first, last),
+        )
+        for stream, id, op, at, tsid in rows:
+            tag = None if tsid is None else self._tags[stream].by_id(tsid)
+            alone = tag is not None and tag.kind == "event" and op != "replace"
+            changes.add(stream, id, tsid, at if alone else None)
+
+    def _maintain(
+        self, batch: int, changes: Changes, before: datetime | None, now: datetime
+    ) -> list[Update]:
+        """Bring the answer up to date."""
+        if self._maintenance is None:
+            time_use = self._plan.time
+            if not changes.fillers and before is not None and (now == before or time_use.is_none):
+                return []
+            return self._anew(batch, now)
+        try:
+            old, units = self._maintenance.changed(changes, before, now)
+            known = list(units)
+            kinds = json.dumps(self._maintenance.kinds)
+            if kinds != (self._meta("kinds of sort keys") or "{}"):
+                self._set_meta("kinds of sort keys", kinds)
+        except LeftUnit:
+            self._set_meta("level", (self._meta("level") or 0) + 1)
+            return self._planned_anew(batch, changes, now)
+        except NeedsWhole as reason:
+            self._set_meta("whole", reason.reason)
+            return self._planned_anew(batch, changes, now)
+        return self._display.change(batch, old - {unit.key for unit in known}, known)
+
+    def _planned_anew(self, batch: int, changes: Changes, now: datetime) -> list[Update]:
+        """Keep the answer otherwise from now on: the data has shown that it has to be."""
+        self._make_plan()
+        return self._maintain(batch, changes, None, now)
+
+    def _anew(self, batch: int, now: datetime) -> list[Update]:
+        """Compute the whole answer anew."""
         views = whole_views(self._state, self._tags, now)
-        unit = evaluated_whole(self._query, views, self._variables, now, ALWAYS)
-        return self._display.change(batch, (), [unit])
+        due = self._plan.time.due_of_all(self._first_after, to_number(now))
+        unit = evaluated_whole(self._query, views, self._variables, now, due)
+        old = {key for (key,) in self._state.execute("SELECT key FROM units")}
+        return self._display.change(batch, old - {unit.key}, [unit])
+
+    def _first_after(self, instant: int) -> int | None:
+        """The first validTime after an instant."""
+        (found,) = self._state.execute(
+            "SELECT min(time) FROM fragments WHERE time > ?", (instant,)
+        ).fetchone()
+        return found  # type: ignore[no-any-return]
 
     def _record(
         self, batch: int, changes: Changes, updates: list[Update], now: datetime, begun: float
@@ -209,10 +296,7 @@ class Continuous:
             return None
         at = to_number(now)
         (due,) = self._state.execute("SELECT min(due) FROM units WHERE due > ?", (at,)).fetchone()
-        (future,) = self._state.execute(
-            "SELECT min(time) FROM fragments WHERE time > ?", (at,)
-        ).fetchone()
-        moments = [moment for moment in (due, future) if moment is not None]
+        moments = [moment for moment in (due, self._first_after(at)) if moment is not None]
         return optional_instant(min(moments, default=None))
 
     def _done(self, batch: int) -> Advance:

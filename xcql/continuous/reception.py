@@ -31,14 +31,18 @@ class Changes:
     """What fillers a trigger changes: each with the instants of its events, None for all of it."""
 
     fillers: dict[Filler, set[int] | None] = field(default_factory=dict)
+    # the tags that each belongs to, or belonged to
+    tsids: dict[Filler, set[str]] = field(default_factory=dict)
     fragments: int = 0
     repeated: int = 0
     late: int = 0
     quarantined: int = 0
 
-    def add(self, stream: str, id: str, time: int | None) -> None:
+    def add(self, stream: str, id: str, tsid: str | None, time: int | None) -> None:
         """Note a change; `time` is that of an event that changes alone."""
         filler = (stream, id)
+        if tsid is not None:
+            self.tsids.setdefault(filler, set()).add(tsid)
         if time is None:
             self.fillers[filler] = None
         elif (known := self.fillers.setdefault(filler, set())) is not None:
@@ -136,7 +140,7 @@ class Reception:
             return tag_conflict(fragment, tag, other)
         if fragment.valid_time is None:
             self._forget(stream, id)
-            changes.add(stream, id, None)
+            changes.add(stream, id, None if known is None else known[0], None)
             return None
         time = to_number(fragment.valid_time)
         if time < before.get(stream, 0):
@@ -170,18 +174,15 @@ class Reception:
             elif replaced and not known[1]:
                 execute("UPDATE ids SET replaced = 1 WHERE stream = ? AND id = ?", (stream, id))
         if fragment.holes:
-            self._add_holes(stream, fragment)
+            self._add_holes(stream, fragment, time)
         alone = is_event and fragment.op != "replace"
-        changes.add(stream, id, time if alone else None)
+        changes.add(stream, id, None if tag is None else tag.id, time if alone else None)
         return None
 
-    def _add_holes(self, stream: str, fragment: Fragment) -> None:
+    def _add_holes(self, stream: str, fragment: Fragment, time: int) -> None:
         self._state.executemany(
-            "INSERT INTO holes VALUES (?, ?, ?, ?, ?)",
-            [
-                (stream, hole.id, self._seq, number, fragment.id)
-                for number, hole in enumerate(fragment.holes)
-            ],
+            "INSERT OR IGNORE INTO holes VALUES (?, ?, ?, ?, ?)",
+            [(stream, hole.id, self._seq, fragment.id, time) for hole in fragment.holes],
         )
         self._state.executemany(
             "INSERT OR IGNORE INTO waiting SELECT ?1, ?2"
@@ -195,7 +196,7 @@ class Reception:
         seqs = execute(
             "SELECT seq FROM fragments WHERE stream = ? AND id = ?", (stream, id)
         ).fetchall()
-        self._state.executemany("DELETE FROM holes WHERE seq = ?", seqs)
+        execute("DELETE FROM holes WHERE stream = ? AND parent = ?", (stream, id))
         self._state.executemany("DELETE FROM fragments WHERE seq = ?", seqs)
         execute("DELETE FROM ids WHERE stream = ? AND id = ?", (stream, id))
         execute(

@@ -39,12 +39,12 @@ CREATE TABLE ids (
     PRIMARY KEY (stream, id)
 ) WITHOUT ROWID;
 
--- which fragments have a hole for an id, and the hole's number among all holes of the fragment
+-- which fragments have a hole for an id
 CREATE TABLE holes (
-    stream TEXT NOT NULL, child TEXT NOT NULL, seq INTEGER NOT NULL, number INTEGER NOT NULL,
-    parent TEXT NOT NULL, PRIMARY KEY (stream, child, seq, number)
+    stream TEXT NOT NULL, child TEXT NOT NULL, seq INTEGER NOT NULL, parent TEXT NOT NULL,
+    time INTEGER NOT NULL, PRIMARY KEY (stream, child, seq)
 ) WITHOUT ROWID;
-CREATE INDEX holes_in ON holes (seq);
+CREATE INDEX holes_in ON holes (stream, parent, seq);
 
 -- holes whose filler has not come
 CREATE TABLE waiting (

@@ -6,13 +6,14 @@ when an edge of a lifespan meets an edge of a window, and these moments can be c
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from xcql.analysis.graph import TagGraph
 from xcql.analysis.types import DOCUMENT
 from xcql.analysis.typing import TagTypes
+from xcql.continuous.display import ALWAYS
 from xcql.continuous.state import to_instant, to_number
 from xcql.diagnostics import XcqlError
 from xcql.evaluate.casting import from_text
@@ -107,6 +108,28 @@ class TimeUse:
         later = [at + after for at in moments for after in (0, 1) if at + after > now]
         return min(later, default=None)
 
+    @property
+    def is_none(self) -> bool:
+        """Whether the answer depends on `now` only by what fillers there are."""
+        return not (self.windows or self.always or self.open_ends or self.shows)
+
+    def due_of_all(self, first_after: Callable[[int], int | None], now: int) -> int | None:
+        """The same as `due` for all lifespans that there are, which begin and end at validTimes.
+
+        `first_after` gives the first validTime after an instant.
+        """
+        if self.always is not None:
+            return ALWAYS
+        edges: set[int] = set()
+        for window in self.windows:
+            for bound in (window.begin, window.end):
+                if bound.moves:
+                    for instant in (now + bound.microseconds - 1, now + bound.microseconds):
+                        met = first_after(instant)
+                        if met is not None:
+                            edges.add(met)
+        return self.due([(edge, None) for edge in edges], now)
+
     def traces(self, now: int) -> tuple[set[int], tuple[str, ...]]:
         """The instants that a projection may have put into an answer, and how they are written."""
         if not self.shows:
@@ -142,7 +165,7 @@ def time_use(module: MainModule, types: TagTypes, graphs: dict[str, TagGraph]) -
         match node:
             case IntervalProjection(interval=interval):
                 clipped = True
-                window = _window(interval)
+                window = window_of(interval)
                 if window is not None:
                     windows.append(window)
                 elif not _only_events(node.base, types, graphs, plain):
@@ -168,9 +191,9 @@ def time_use(module: MainModule, types: TagTypes, graphs: dict[str, TagGraph]) -
                     ends = ends or found != "none"
                     if found == "all":
                         always.append(node.span)
-            case NamedFunctionRef(name=name) | Arrow(function=name) if (
-                getattr(name, "local", "") in ("vtTo", "vtFrom", *_CLOCKS)
-            ):
+            case NamedFunctionRef(name=name) | Arrow(function=name) if getattr(
+                name, "local", ""
+            ) in ("vtTo", "vtFrom", *_CLOCKS):
                 always.append(node.span)
             case AxisStep(axis="attribute", test=test):
                 named = test.name.local if isinstance(test, NameTest) else "vtTo"
@@ -197,24 +220,20 @@ class _PlainUses:
         in_bounds: set[int] = set()
         self.in_functions: set[int] = set()
         for node in walk(module):
-            if isinstance(node, IntervalProjection) and _window(node.interval) is not None:
+            if isinstance(node, IntervalProjection) and window_of(node.interval) is not None:
                 in_bounds.update(id(part) for part in walk(node.interval))
             if isinstance(node, FunctionDecl):
                 self.in_functions.update(id(part) for part in walk(node))
-        self.spans = [
-            node.span for node in _clock_readings(module) if id(node) not in in_bounds
-        ]
+        self.spans = [node.span for node in _clock_readings(module) if id(node) not in in_bounds]
 
 
 def _clock_readings(module: MainModule) -> Iterator[Node]:
     for node in walk(module):
-        if isinstance(node, Now) or (
-            isinstance(node, FunctionCall) and node.name.local in _CLOCKS
-        ):
+        if isinstance(node, Now) or (isinstance(node, FunctionCall) and node.name.local in _CLOCKS):
             yield node
 
 
-def _window(interval: TimeInterval) -> Window | None:
+def window_of(interval: TimeInterval) -> Window | None:
     begin = _bound(interval.begin)
     end = begin if interval.end is None else _bound(interval.end)
     return None if begin is None or end is None else Window(begin, end)
@@ -292,5 +311,3 @@ def _ends_read(expr: Expr, types: TagTypes, graphs: dict[str, TagGraph], plain: 
     if "snapshot" in kinds or type_.leaves:
         return "all"
     return "open" if "temporal" in kinds else "none"
-
-

@@ -1,0 +1,516 @@
+"""How a query's answer is kept up to date: found from its text and the Tag Structures alone.
+
+The answer is kept in units: one for each version, or event, of the fillers that the outermost loop
+of the query goes over, or that hold what it goes over.
+
+    for $a in stream("credit")//account        a unit for each version of an account
+    where sum($a/transaction/amount) > 100
+    return $a/customer
+
+A query that cannot be taken apart so is computed as a whole; the plan says where and why.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from xcql.analysis.graph import TagGraph
+from xcql.analysis.names import Namespaces
+from xcql.analysis.types import DOCUMENT
+from xcql.analysis.typing import TagTypes
+from xcql.analysis.walk_values import is_boolean
+from xcql.analysis.walker import Walker
+from xcql.continuous.time_use import TimeUse, Window, time_use, window_of
+from xcql.diagnostics import Diagnostic, warning
+from xcql.model.tags import TagStructure
+from xcql.source import Span
+from xcql.syntax.construct import SquareArray
+from xcql.syntax.flwor import Clause, Flwor, For, Let, OrderBy, OrderKey, Where
+from xcql.syntax.functions import FunctionCall
+from xcql.syntax.literals import Sequence, StringLiteral, VariableRef
+from xcql.syntax.node import Expr, N, Name, Node, Transformer, walk
+from xcql.syntax.operators import Arrow, SimpleMap
+from xcql.syntax.path import AxisStep, Filter, Path
+from xcql.syntax.prolog import ContextItemDecl, FunctionDecl, MainModule, VariableDecl
+from xcql.syntax.temporal import IntervalProjection
+from xcql.syntax.types import AnyKindTest
+
+_URI = "urn:xcql:continuous"
+_DOWNWARD = ("child", "descendant", "descendant-or-self", "self")
+# aggregates that can be put together from those of the units
+AGGREGATES = ("count", "exists", "empty", "sum", "avg", "min", "max")
+
+
+class NeedsWhole(Exception):
+    """The answer, or what is kept by units, has to be computed as a whole."""
+
+    def __init__(self, reason: str, span: Span | None) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.span = span
+
+    def diagnostic(self) -> Diagnostic:
+        return warning("XCQL0610", self.reason, self.span)
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """A way down from a stream's root, with what it leads to kept apart by units.
+
+    `head` is the path as the query has it, up to the first projection; `each` is what comes after,
+    for each of the nodes found, which `NODE` stands for. `units` are the tags of the fillers that
+    the units are made for, `above` those of the fillers that stand above them.
+    """
+
+    stream: str
+    head: Expr
+    each: Expr
+    units: frozenset[str]
+    above: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """What a loop joins with: elements that are found by the values of a key.
+
+    `key` gives the values of an element that `NODE` stands for, `wanted` those that a unit asks
+    for, from the `NODES` of the unit.
+    """
+
+    number: int
+    access: Access
+    key: Expr
+    wanted: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How the answer is kept by units.
+
+    `body` gives the answer for the nodes of one unit, which `NODES` stands for; with `order` it
+    gives an array for each tuple, of the sort keys and then the items. `looked_at` has, for each
+    stream, the tags of all fillers that the query looks at; `windowed` the windows through which
+    alone it looks at events of a tag. With `looks_up` it may ask for elements above a unit's.
+    """
+
+    main: Access
+    body: Expr
+    order: tuple[OrderKey, ...]
+    aggregate: FunctionCall | None
+    sides: tuple[Side, ...]
+    looked_at: Mapping[str, frozenset[str]]
+    windowed: Mapping[tuple[str, str], tuple[Window, ...]]
+    time: TimeUse
+    looks_up: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """The answer is computed as a whole, for a reason."""
+
+    reason: NeedsWhole
+    time: TimeUse
+
+
+def hidden(local: str, span: Span) -> Name:
+    """A name of a variable that no query can write by chance."""
+    return Name(local, uri=_URI, span=span)
+
+
+def hidden_ref(local: str, span: Span) -> VariableRef:
+    return VariableRef(hidden(local, span), span=span)
+
+
+NODES = "nodes"
+NODE = "node"
+
+
+def plan_query(
+    module: MainModule, tags: Mapping[str, TagStructure], level: int = 0
+) -> Plan | Whole:
+    """The plan of a query; with a higher level the units are fillers further up."""
+    graphs = {name: TagGraph(structure) for name, structure in tags.items()}
+    walker = Walker(module, graphs)
+    walker.run()
+    types = TagTypes(module, (), walker.types)
+    uses = time_use(module, types, graphs)
+    try:
+        return _Planner(module, graphs, types, uses, level).plan()
+    except NeedsWhole as reason:
+        return Whole(reason, uses)
+
+
+def looked_at(module: MainModule, graphs: Mapping[str, TagGraph]) -> dict[str, frozenset[str]]:
+    """For each stream, the tags of the fillers that a query looks at."""
+    walker = Walker(module, graphs)
+    walker.run()
+    found = {name: frozenset[str]() for name in graphs}
+    for name, origin in walker.origins_of_views.items():
+        found[name] = frozenset(walker.origins[origin])
+    return found
+
+
+class _Planner:
+    """The making of one plan; holds what all steps of it ask for."""
+
+    def __init__(
+        self,
+        module: MainModule,
+        graphs: dict[str, TagGraph],
+        types: TagTypes,
+        uses: TimeUse,
+        level: int,
+    ) -> None:
+        self.module = module
+        self.graphs = graphs
+        self.types = types
+        self.uses = uses
+        self.level = level
+        self.names = Namespaces.of(module.declarations)
+
+    def plan(self) -> Plan:
+        self._check_prolog()
+        body, aggregate = self._aggregate(self.module.body)
+        if aggregate is not None:
+            raise NeedsWhole("an aggregate", aggregate.span)
+        flwor = body if isinstance(body, Flwor) else self._as_loop(body)
+        leading, first, rest, order = self._clauses(flwor)
+        main = self.access(first.source)
+        span = first.span
+        loop = For(hidden(NODE, span), hidden_ref(NODES, span), span=span)
+        source = replace(first, source=main.each)
+        result = flwor.result
+        if order:
+            result = _tuple(order, result)
+        kept = Flwor((loop, *leading, source, *rest), result, span=flwor.span)
+        sides = self._sides((*leading, source, *rest), result, main)
+        return Plan(
+            main,
+            kept,
+            order,
+            aggregate,
+            sides,
+            looked_at(self.module, self.graphs),
+            self._windowed(),
+            self.uses,
+            _looks_up(self.module),
+        )
+
+    def _check_prolog(self) -> None:
+        for declaration in self.module.declarations:
+            if isinstance(declaration, ContextItemDecl):
+                raise NeedsWhole("a context item is declared", declaration.span)
+            if isinstance(declaration, (FunctionDecl, VariableDecl)):
+                for call in stream_calls(declaration):
+                    raise NeedsWhole("a declaration reads a stream", call.span)
+
+    def _aggregate(self, body: Expr) -> tuple[Expr, FunctionCall | None]:
+        if isinstance(body, FunctionCall) and len(body.arguments) == 1:
+            uri, local = self.names.function_name(body.name)
+            if uri == Namespaces({}).function and local in AGGREGATES:
+                return body.arguments[0], body
+        return body, None
+
+    def _as_loop(self, body: Expr) -> Flwor:
+        """A path by itself, as a loop that gives what it goes over."""
+        span = body.span
+        item = hidden("item", span)
+        return Flwor((For(item, body, span=span),), VariableRef(item, span=span), span=span)
+
+    def _clauses(
+        self, flwor: Flwor
+    ) -> tuple[tuple[Let, ...], For, tuple[Clause, ...], tuple[OrderKey, ...]]:
+        """What stands before the loop, the loop, what stands after it, and the order."""
+        first, *rest = flwor.clauses
+        leading: list[Let] = []
+        while isinstance(first, Let) and rest and not list(stream_calls(first)):
+            leading.append(first)
+            first, *rest = rest
+        if not isinstance(first, For):
+            raise NeedsWhole("the query does not begin with a loop over a stream", first.span)
+        if leading and any(
+            isinstance(part, VariableRef) and part.name in [let.variable for let in leading]
+            for part in walk(first.source)
+        ):
+            raise NeedsWhole("what the loop goes over depends on a variable", first.span)
+        if first.position is not None:
+            raise NeedsWhole("positions are counted over all that the loop goes over", first.span)
+        if first.allowing_empty:
+            raise NeedsWhole("`allowing empty` asks whether there is anything at all", first.span)
+        order: tuple[OrderKey, ...] = ()
+        if rest and isinstance(rest[-1], OrderBy):
+            last = rest.pop()
+            assert isinstance(last, OrderBy)
+            order = last.keys
+            for key in order:
+                if key.collation is not None:
+                    raise NeedsWhole("a collation decides the order", key.span)
+        for clause in rest:
+            if not isinstance(clause, (For, Let, Where)):
+                name = type(clause).__name__
+                raise NeedsWhole(
+                    f"the clause {_CLAUSES.get(name, name)} sees all tuples", clause.span
+                )
+        return tuple(leading), first, tuple(rest), order
+
+    # ------------------------------------------------------------------ ways down from a root
+
+    def access(self, source: Expr) -> Access:
+        """How what a loop goes over is reached; NeedsWhole if it is not by a way down."""
+        head, each = self._split(source)
+        stream, steps = self._steps(head)
+        tags = self._units(stream, steps, head.span)
+        graph = self.graphs[stream]
+        above: set[str] = set()
+        for tag in graph.above(tags):
+            if tag != DOCUMENT and (graph.is_fragmented(tag) or tag == graph.structure.root.id):
+                above.add(tag)
+        return Access(stream, head, each, tags, frozenset(above))
+
+    def _split(self, source: Expr) -> tuple[Expr, Expr]:
+        """A path up to the first projection or the like, and what comes after it for each node."""
+        span = source.span
+        match source:
+            case FunctionCall() if is_stream_call(source):
+                return source, hidden_ref(NODE, span)
+            case IntervalProjection(base=base):
+                head, each = self._split(base)
+                return head, replace(source, base=each)
+            case Filter(base=base, predicate=predicate):
+                if not is_boolean(predicate, self.types[predicate]):
+                    raise NeedsWhole("a position among all is asked for", predicate.span)
+                head, each = self._split(base)
+                return head, replace(source, base=each)
+            case SimpleMap(left=left, right=right) if not _asks_position(right):
+                head, each = self._split(left)
+                return head, replace(source, left=each)
+            case Path(absolute=False, steps=(first, *steps)) if not isinstance(first, AxisStep):
+                head, each = self._split(first)
+                if not isinstance(each, VariableRef):
+                    return head, Path(False, (each, *steps), span=span)
+                taken = 0
+                while taken < len(steps) and self._goes_down(steps[taken]):
+                    taken += 1
+                # `//x[1]` is not the first of all, but that of each parent
+                if taken < len(steps) and taken and _is_anywhere(steps[taken - 1]):
+                    raise NeedsWhole("a position is asked for at any depth", steps[taken].span)
+                before = head.steps if isinstance(head, Path) else (head,)
+                if taken:
+                    head = Path(False, (*before, *steps[:taken]), span=span)
+                if taken < len(steps):
+                    return head, Path(False, (each, *steps[taken:]), span=span)
+                return head, each
+        raise NeedsWhole("this is not a way down from the root of a stream", span)
+
+    def _goes_down(self, step: Expr) -> bool:
+        return (
+            isinstance(step, AxisStep)
+            and step.axis in _DOWNWARD
+            and all(is_boolean(p, self.types[p]) for p in step.predicates)
+        )
+
+    def _steps(self, head: Expr) -> tuple[str, list[tuple[frozenset[str], bool]]]:
+        """The stream of a path, and for each step the tags that it leads to, and whether it
+        looks at them."""
+        steps = head.steps if isinstance(head, Path) else (head,)
+        stream = self._stream_of(steps[0])
+        graph = self.graphs[stream]
+        tags = frozenset({DOCUMENT})
+        found: list[tuple[frozenset[str], bool]] = []
+        for step in steps[1:]:
+            assert isinstance(step, AxisStep)
+            test = self.names.element_test(step.test)
+            reached: set[str] = set()
+            for tag in tags:
+                if step.axis in ("self", "descendant-or-self"):
+                    reached.add(tag)
+                if step.axis == "child":
+                    reached.update(child.id for child in graph.children(tag))
+                elif step.axis != "self":
+                    reached |= graph.below(tag)
+            any_kind = isinstance(step.test, AnyKindTest)
+            tags = frozenset(
+                tag
+                for tag in reached
+                if (any_kind if tag == DOCUMENT else test is not None and test(graph.tag(tag)))
+            )
+            found.append((tags, bool(step.predicates)))
+        return stream, found
+
+    def _stream_of(self, call: Expr) -> str:
+        match call:
+            case FunctionCall(arguments=(StringLiteral(value=name),)) if name in self.graphs:
+                return name
+            case FunctionCall(arguments=()) if len(self.graphs) == 1:
+                return next(iter(self.graphs))
+        raise NeedsWhole("which stream is meant is known only when the query runs", call.span)
+
+    def _units(
+        self, stream: str, steps: list[tuple[frozenset[str], bool]], span: Span
+    ) -> frozenset[str]:
+        """The tags of the fillers that hold all that a path leads to, and looks at."""
+        graph = self.graphs[stream]
+        if not steps or not steps[-1][0]:
+            raise NeedsWhole("the loop goes over nothing that stands in fillers", span)
+        if DOCUMENT in steps[-1][0]:
+            raise NeedsWhole("the loop goes over the document", span)
+        tags = self._holders(stream, steps[-1][0], span)
+        for looked, has_predicates in steps:
+            if has_predicates:
+                outside = looked - tags - frozenset().union(*(graph.below(tag) for tag in tags))
+                if outside:
+                    tags = self._holders(stream, outside | tags, span)
+        for _ in range(self.level):
+            tags = self._holders(
+                stream, frozenset().union(*(graph.parents(tag) for tag in tags)), span
+            )
+        if graph.nest(tags):
+            raise NeedsWhole("elements of the loop may stand inside each other", span)
+        return tags
+
+    def _holders(self, stream: str, tags: frozenset[str], span: Span) -> frozenset[str]:
+        """The tags of the fillers that elements of these tags stand in, the outermost ones."""
+        graph = self.graphs[stream]
+        holders: set[str] = set()
+        pending = list(tags)
+        seen: set[str] = set()
+        while pending:
+            tag = pending.pop()
+            if tag in seen:
+                continue
+            seen.add(tag)
+            if tag in (DOCUMENT, graph.structure.root.id):
+                raise NeedsWhole("the root's own content is looked at", span)
+            if graph.is_fragmented(tag):
+                holders.add(tag)
+            else:
+                pending += graph.parents(tag)
+        return frozenset(
+            tag
+            for tag in holders
+            if not any(tag in graph.below(other) for other in holders - {tag})
+        )
+
+    # ------------------------------------------------------------------ joins
+
+    def _sides(self, clauses: tuple[Clause, ...], result: Expr, main: Access) -> tuple[Side, ...]:
+        """What else the query reads; NeedsWhole if it is not found by a key."""
+        for part in (*clauses, result):
+            for call in stream_calls(part):
+                raise NeedsWhole("another stream is read, and not by a key", call.span)
+        return ()
+
+    # ------------------------------------------------------------------ windows
+
+    def _windowed(self) -> dict[tuple[str, str], tuple[Window, ...]]:
+        """The events that a query looks at through windows only, with these windows."""
+        found: dict[tuple[str, str], list[Window]] = {}
+        cut = _WithoutWindowed(self)
+        module = cut.transform(self.module)
+        if not cut.found:
+            return {}
+        still = looked_at(module, self.graphs)
+        for stream, tag, window in cut.found:
+            if tag not in still[stream]:
+                found.setdefault((stream, tag), []).append(window)
+        return {key: tuple(windows) for key, windows in found.items()}
+
+
+_CLAUSES = {"GroupBy": "group by", "Count": "count", "Window": "window", "OrderBy": "order by"}
+
+
+class _WithoutWindowed(Transformer):
+    """A query without the events that it looks at through a window."""
+
+    def __init__(self, planner: _Planner) -> None:
+        self._planner = planner
+        self.found: list[tuple[str, str, Window]] = []
+
+    def transform(self, target: N) -> N:
+        if isinstance(target, IntervalProjection):
+            window = window_of(target.interval)
+            tags = self._events(target.base)
+            if window is not None and tags:
+                self.found += ((stream, tag, window) for stream, tag in tags)
+                return replace(target, base=Sequence((), span=target.base.span))
+        return super().transform(target)
+
+    def _events(self, base: Expr) -> list[tuple[str, str]]:
+        """The tags of a plain way down to events; none if it is anything else."""
+        type_ = self._planner.types[base]
+        if not isinstance(base, Path) or type_.plain or type_.unknown or type_.leaves:
+            return []
+        first, *steps = base.steps
+        if base.absolute or not all(
+            self._planner._goes_down(step) and not _looks_around(step) for step in steps
+        ):
+            return []
+        if isinstance(first, AxisStep):
+            if not self._planner._goes_down(first) or _looks_around(first):
+                return []
+        elif not isinstance(first, VariableRef) and not is_stream_call(first):
+            return []
+        found = [(nodes.stream, tag) for nodes in type_.nodes for tag in nodes.tags]
+        graphs = self._planner.graphs
+        if any(tag == DOCUMENT or graphs[stream].tag(tag).kind != "event" for stream, tag in found):
+            return []
+        return found
+
+
+def _looks_up(module: MainModule) -> bool:
+    """Whether a query may ask for what stands above an element."""
+    return any(
+        (isinstance(part, AxisStep) and part.axis not in (*_DOWNWARD, "attribute"))
+        or (isinstance(part, Path) and part.absolute)
+        or (isinstance(part, FunctionCall) and part.name.local in ("root", "lang", "path"))
+        for part in walk(module)
+    )
+
+
+def _looks_around(step: Expr) -> bool:
+    """Whether the predicates of a step look anywhere but below."""
+    return any(
+        (isinstance(part, AxisStep) and part.axis not in (*_DOWNWARD, "attribute"))
+        or isinstance(part, (FunctionCall, Arrow))
+        for part in walk(step)
+    )
+
+
+def _tuple(order: tuple[OrderKey, ...], result: Expr) -> Expr:
+    return SquareArray((*(key.key for key in order), result), span=result.span)
+
+
+def _is_anywhere(step: Expr) -> bool:
+    return (
+        isinstance(step, AxisStep)
+        and step.axis == "descendant-or-self"
+        and isinstance(step.test, AnyKindTest)
+    )
+
+
+def _asks_position(expr: Expr) -> bool:
+    return any(
+        isinstance(part, FunctionCall) and part.name.local in ("position", "last")
+        for part in walk(expr)
+    )
+
+
+def is_stream_call(node: Node) -> bool:
+    return isinstance(node, FunctionCall) and node.name.local == "stream"
+
+
+def stream_calls(node: Node) -> Iterator[Node]:
+    """Where an expression reads streams, by name or in ways that hide it."""
+    for part in walk(node):
+        if is_stream_call(part) or _may_call_stream(part):
+            yield part
+
+
+def _may_call_stream(part: Node) -> bool:
+    name = getattr(part, "name", None) or getattr(part, "function", None)
+    return (
+        type(part).__name__ in ("NamedFunctionRef", "Arrow", "FunctionCall")
+        and isinstance(name, Name)
+        and name.local in ("stream", "function-lookup")
+    )
