@@ -15,7 +15,8 @@ from typing import Any, Literal
 from xcql.continuous.display import Display
 from xcql.continuous.explanation import Explanation
 from xcql.continuous.maintenance import Maintenance
-from xcql.continuous.plan import NeedsWhole, Plan, Whole, plan_query
+from xcql.continuous.parts import NeedsWhole
+from xcql.continuous.plan import Plan, Whole, plan_query
 from xcql.continuous.reception import Changes, Reception
 from xcql.continuous.state import (
     identity_of,
@@ -28,9 +29,11 @@ from xcql.continuous.state import (
 from xcql.continuous.units import LeftUnit, UnitQuery
 from xcql.continuous.values import Advance, Arrival, Figures, Update
 from xcql.continuous.whole import evaluated_whole, whole_views
-from xcql.diagnostics import error
+from xcql.diagnostics import XcqlError, error
 from xcql.evaluate.api import prepare
 from xcql.evaluate.prolog import CompiledQuery
+from xcql.evaluate.sequences import located
+from xcql.evaluate.stack import too_nested, with_deep_stack
 from xcql.model.tags import TagStructure
 from xcql.model.time import to_utc
 from xcql.parser import parse
@@ -184,7 +187,7 @@ class Continuous:
                 self._set_meta("now", to_number(instant))
                 if before is not None:
                     self._add_visible(changes, before, instant)
-                updates = self._maintain(batch, changes, before, instant)
+                updates = with_deep_stack(lambda: self._maintained(batch, changes, before, instant))
                 advance = self._record(batch, changes, updates, instant, begun)
                 self._state.execute("COMMIT")
             except BaseException:
@@ -215,6 +218,16 @@ class Continuous:
             tag = None if tsid is None else self._tags[stream].by_id(tsid)
             alone = tag is not None and tag.kind == "event" and op != "replace"
             changes.add(stream, id, tsid, at if alone else None)
+
+    def _maintained(
+        self, batch: int, changes: Changes, before: datetime | None, now: datetime
+    ) -> list[Update]:
+        try:
+            return self._maintain(batch, changes, before, now)
+        except XcqlError as problem:
+            raise located(problem, self._query.span) from None
+        except RecursionError:
+            raise too_nested(self._query.span) from None
 
     def _maintain(
         self, batch: int, changes: Changes, before: datetime | None, now: datetime

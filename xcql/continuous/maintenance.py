@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from xcql.analysis.graph import TagGraph
 from xcql.continuous.display import Unit
 from xcql.continuous.fillers import Fillers, Parsed, Wanted
-from xcql.continuous.partial import partial_view
-from xcql.continuous.plan import Access, Plan
+from xcql.continuous.partial import Found, PartialView, partial_view
+from xcql.continuous.parts import Access
+from xcql.continuous.plan import Plan
 from xcql.continuous.reception import Changes, Received
 from xcql.continuous.state import optional_number, to_number
-from xcql.continuous.units import UnitQuery
+from xcql.continuous.units import Nodes, UnitQuery
 from xcql.model.fragments import Fragment
 from xcql.model.tags import TagStructure
 from xcql.xdm.nodes import DocumentNode, ElementNode
@@ -52,16 +55,14 @@ class Tracking:
 
     def foresee(self, received: Iterable[Received], now: datetime) -> None:
         """Remember what stands in fillers above units that are about to change."""
-        self._before.clear()
         stream = self._access.stream
-        candidates: dict[str, set[int]] = {}
-        for one in received:
-            if one.stream == stream and isinstance(one.record, Fragment):
-                fragment = one.record
-                times = candidates.setdefault(fragment.id, set())
-                if fragment.valid_time is not None:
-                    times.add(to_number(fragment.valid_time))
-        for id, tsid in self._fillers.tsids(stream, list(candidates)).items():
+        # what comes for the first time stood nowhere
+        self._before = {
+            one.record.id: {}
+            for one in received
+            if one.stream == stream and isinstance(one.record, Fragment)
+        }
+        for id, tsid in self._fillers.tsids(stream, list(self._before)).items():
             if tsid in self._access.above:
                 self._before[id] = self._occurrences(id, None, now)
 
@@ -184,9 +185,11 @@ class Maintenance:
         self._graphs = {name: TagGraph(structure) for name, structure in tags.items()}
         self._fillers = Fillers(state, tags)
         self._main = self._plan.main
-        self._tracking = Tracking(
-            self._fillers, self._plan, self._main, self._graphs[self._main.stream]
-        )
+        self._tracking = self._tracked(self._main)
+        self._side_tracking = [self._tracked(side.access) for side in self._plan.sides]
+
+    def _tracked(self, access: Access) -> Tracking:
+        return Tracking(self._fillers, self._plan, access, self._graphs[access.stream])
 
     @property
     def kinds(self) -> dict[str, str]:
@@ -195,7 +198,8 @@ class Maintenance:
 
     def foresee(self, received: Iterable[Received], now: datetime) -> None:
         """Look at what is about to change, before it does."""
-        self._tracking.foresee(received, now)
+        for tracking in (self._tracking, *self._side_tracking):
+            tracking.foresee(received, now)
 
     def changed(
         self, changes: Changes, before: datetime | None, now: datetime
@@ -205,35 +209,131 @@ class Maintenance:
         Without a time before, or when time has gone backwards, these are all units.
         """
         if before is None or now < before:
-            affected = self._all()
+            affected = self._all(self._main)
+            for number, side in enumerate(self._plan.sides):
+                self._find_keys(number, self._all(side.access), now)
             old = {key for (key,) in self._state.execute("SELECT key FROM units")}
         else:
             affected = self._tracking.affected(changes, before, now)
+            for number, tracking in enumerate(self._side_tracking):
+                values = self._find_keys(number, tracking.affected(changes, before, now), now)
+                self._add_asking(number, values, affected)
             if now != before:
                 self._add_due(affected, to_number(now))
             old = self._kept(affected)
+        for number in range(len(self._plan.sides)):
+            self._forget_keys(2 * number + 1, self._main.stream, affected)
         return old, self._evaluated(affected, now)
 
-    def _all(self) -> Affected:
+    def _all(self, access: Access) -> Affected:
         found = Affected()
-        for tsid in self._main.units:
+        for tsid in access.units:
             rows = self._state.execute(
-                "SELECT id FROM ids WHERE stream = ? AND tsid = ?", (self._main.stream, tsid)
+                "SELECT id FROM ids WHERE stream = ? AND tsid = ?", (access.stream, tsid)
             )
             for (id,) in rows:
                 found.add(id)
         return found
 
+    # ------------------------------------------------------------------ joins
+
+    def _find_keys(self, number: int, affected: Affected, now: datetime) -> set[str]:
+        """Know the keys of a side's units again; all values that they had, or have."""
+        access = self._plan.sides[number].access
+        code = self._query.sides[number]
+        values = self._forget_keys(2 * number, access.stream, affected)
+        for wanted in self._chunks(access, affected):
+            view = self._view(access, wanted, now)
+            nodes = code.nodes(view, now)
+            within = code.evaluation({}, now)
+            for unit in view.units:
+                texts = code.texts(0, nodes.get(id_of(unit), ()), within)
+                values |= texts
+                self._add_keys(2 * number, access.stream, unit, texts)
+        return values
+
+    def _forget_keys(self, side: int, stream: str, affected: Affected) -> set[str]:
+        """Drop the keys of some fillers' units; the values that they had."""
+        values: set[str] = set()
+        where = "side = ? AND stream = ? AND filler = ?"
+        for id, times in affected.fillers.items():
+            for time in [None] if times is None else times:
+                at = "" if time is None else " AND time = ?"
+                asked = (side, stream, id, *([] if time is None else [time]))
+                rows = self._state.execute(f"SELECT value FROM keys WHERE {where}{at}", asked)
+                values.update(value for (value,) in rows)
+                self._state.execute(f"DELETE FROM keys WHERE {where}{at}", asked)
+        return values
+
+    def _add_keys(self, side: int, stream: str, unit: Found, values: Iterable[str]) -> None:
+        self._state.executemany(
+            "INSERT OR REPLACE INTO keys VALUES (?, ?, ?, ?, ?, ?)",
+            [(side, value, stream, unit.filler, unit.time, unit.key) for value in values],
+        )
+
+    def _with_keys(self, side: int, values: Iterable[str]) -> list[tuple[str, str, int, str]]:
+        """The units of a side with some of these values: value, filler, time and key of each."""
+        return self._state.execute(
+            "SELECT keys.value, keys.filler, keys.time, keys.unit"
+            " FROM json_each(?) AS wanted CROSS JOIN keys"
+            " WHERE keys.side = ? AND keys.value = wanted.value",
+            (json.dumps(list(values)), side),
+        ).fetchall()
+
+    def _add_asking(self, number: int, values: set[str], affected: Affected) -> None:
+        """Add the units that ask for some values."""
+        rows = self._with_keys(2 * number + 1, values)
+        self._add(((filler, time) for _, filler, time, _ in rows), self._main, affected)
+
+    def _add(self, units: Iterable[tuple[str, int]], access: Access, affected: Affected) -> None:
+        """Add fillers by id, and time where they are events."""
+        known = list(units)
+        tsids = self._fillers.tsids(access.stream, {filler for filler, _ in known})
+        graph = self._graphs[access.stream]
+        for filler, time in known:
+            tsid = tsids.get(filler)
+            is_event = tsid is not None and graph.tag(tsid).kind == "event"
+            affected.add(filler, [time] if is_event else None)
+
+    def _joined(
+        self, view: PartialView, nodes: Nodes, now: datetime
+    ) -> dict[str, Callable[[], DocumentNode]]:
+        """What the units of a view see of the streams: what they ask for by key."""
+        views: dict[str, Callable[[], DocumentNode]] = dict.fromkeys(self._graphs, _unread)
+        for number, side in enumerate(self._plan.sides):
+            within = self._query.code.evaluation({}, now)
+            asked: dict[str, list[Found]] = {}
+            for unit in view.units:
+                texts = self._query.code.texts(number + 1, nodes.get(id_of(unit), ()), within)
+                self._add_keys(2 * number + 1, self._main.stream, unit, texts)
+                for text in texts:
+                    asked.setdefault(text, []).append(unit)
+            rows = self._with_keys(2 * number, asked)
+            wanted = Affected()
+            self._add(((filler, time) for _, filler, time, _ in rows), side.access, wanted)
+            parts: dict[str, Wanted] = {
+                id: None if times is None else frozenset(times)
+                for id, times in wanted.fillers.items()
+            }
+            found = self._view(side.access, parts, now)
+            by_key = {unit.key: unit for unit in found.units}
+            # a unit changes when what it is joined with does
+            for value, _, _, key in rows:
+                other = by_key.get(key)
+                if other is not None:
+                    for unit in asked[value]:
+                        unit.spans += other.spans
+                        unit.is_odd = unit.is_odd or other.is_odd
+            views[side.access.stream] = partial(_given, found.document)
+        return views
+
+    # ------------------------------------------------------------------ units
+
     def _add_due(self, affected: Affected, now: int) -> None:
         rows = self._state.execute(
             "SELECT DISTINCT filler, time FROM units WHERE due <= ?", (now,)
         ).fetchall()
-        tsids = self._fillers.tsids(self._main.stream, {filler for filler, _ in rows})
-        graph = self._graphs[self._main.stream]
-        for filler, time in rows:
-            tsid = tsids.get(filler)
-            is_event = tsid is not None and graph.tag(tsid).kind == "event"
-            affected.add(filler, [time] if is_event else None)
+        self._add(rows, self._main, affected)
 
     def _kept(self, affected: Affected) -> set[str]:
         """The keys of the units that are kept for some fillers."""
@@ -249,21 +349,20 @@ class Maintenance:
                     found.update(key for (key,) in rows)
         return found
 
+    def _view(self, access: Access, wanted: Mapping[str, Wanted], now: datetime) -> PartialView:
+        graph = self._graphs[access.stream]
+        return partial_view(self._fillers, self._plan, access, graph, wanted, now)
+
     def _evaluated(self, affected: Affected, now: datetime) -> Iterator[Unit]:
-        graph = self._graphs[self._main.stream]
-        for wanted in self._chunks(affected):
-            view = partial_view(self._fillers, self._plan, self._main, graph, wanted, now)
-            yield from self._query.evaluated(view, self._views(), now)
+        for wanted in self._chunks(self._main, affected):
+            view = self._view(self._main, wanted, now)
+            nodes = self._query.code.nodes(view, now)
+            views = self._joined(view, nodes, now)
+            yield from self._query.evaluated(view, nodes, views, now)
 
-    def _views(self) -> dict[str, Any]:
-        def unread() -> DocumentNode:
-            raise AssertionError("the plan says that no unit reads a stream")
-
-        return dict.fromkeys(self._graphs, unread)
-
-    def _chunks(self, affected: Affected) -> Iterator[dict[str, Wanted]]:
+    def _chunks(self, access: Access, affected: Affected) -> Iterator[dict[str, Wanted]]:
         """The affected fillers, not too many at once; events of one id may be many, too."""
-        stream = self._main.stream
+        stream = access.stream
         graph = self._graphs[stream]
         events = {
             id
@@ -295,3 +394,16 @@ class Maintenance:
                 chunk, size = {}, 0
         if chunk:
             yield chunk
+
+
+def id_of(unit: Found) -> int:
+    """What the nodes of a unit are known by."""
+    return id(unit)
+
+
+def _unread() -> DocumentNode:
+    raise AssertionError("the plan says that no unit reads this stream")
+
+
+def _given(document: DocumentNode) -> DocumentNode:
+    return document

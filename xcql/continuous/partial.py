@@ -12,7 +12,8 @@ from datetime import datetime
 
 from xcql.analysis.graph import TagGraph
 from xcql.continuous.fillers import Fillers, Wanted, pruned
-from xcql.continuous.plan import Access, Plan
+from xcql.continuous.parts import Access
+from xcql.continuous.plan import Plan
 from xcql.continuous.state import optional_number, to_number
 from xcql.model.fragments import Fragment
 from xcql.model.history import Histories, History, Version

@@ -12,7 +12,7 @@ A query that cannot be taken apart so is computed as a whole; the plan says wher
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from xcql.analysis.graph import TagGraph
@@ -21,67 +21,34 @@ from xcql.analysis.types import DOCUMENT
 from xcql.analysis.typing import TagTypes
 from xcql.analysis.walk_values import is_boolean
 from xcql.analysis.walker import Walker
+from xcql.continuous.joins import Side, SideFinder
+from xcql.continuous.parts import (
+    NODE,
+    NODES,
+    Access,
+    NeedsWhole,
+    hidden,
+    hidden_ref,
+    is_stream_call,
+    stream_calls,
+)
 from xcql.continuous.time_use import TimeUse, Window, time_use, window_of
-from xcql.diagnostics import Diagnostic, warning
 from xcql.model.tags import TagStructure
 from xcql.source import Span
 from xcql.syntax.construct import SquareArray
 from xcql.syntax.flwor import Clause, Flwor, For, Let, OrderBy, OrderKey, Where
 from xcql.syntax.functions import FunctionCall
 from xcql.syntax.literals import Sequence, StringLiteral, VariableRef
-from xcql.syntax.node import Expr, N, Name, Node, Transformer, walk
-from xcql.syntax.operators import Arrow, SimpleMap
+from xcql.syntax.node import Expr, N, Node, Transformer, walk
+from xcql.syntax.operators import Arrow, Binary, Comparison, SimpleMap
 from xcql.syntax.path import AxisStep, Filter, Path
-from xcql.syntax.prolog import ContextItemDecl, FunctionDecl, MainModule, VariableDecl
+from xcql.syntax.prolog import ContextItemDecl, FunctionDecl, MainModule, Setter, VariableDecl
 from xcql.syntax.temporal import IntervalProjection
 from xcql.syntax.types import AnyKindTest
 
-_URI = "urn:xcql:continuous"
 _DOWNWARD = ("child", "descendant", "descendant-or-self", "self")
 # aggregates that can be put together from those of the units
 AGGREGATES = ("count", "exists", "empty", "sum", "avg", "min", "max")
-
-
-class NeedsWhole(Exception):
-    """The answer, or what is kept by units, has to be computed as a whole."""
-
-    def __init__(self, reason: str, span: Span | None) -> None:
-        super().__init__(reason)
-        self.reason = reason
-        self.span = span
-
-    def diagnostic(self) -> Diagnostic:
-        return warning("XCQL0610", self.reason, self.span)
-
-
-@dataclass(frozen=True, slots=True)
-class Access:
-    """A way down from a stream's root, with what it leads to kept apart by units.
-
-    `head` is the path as the query has it, up to the first projection; `each` is what comes after,
-    for each of the nodes found, which `NODE` stands for. `units` are the tags of the fillers that
-    the units are made for, `above` those of the fillers that stand above them.
-    """
-
-    stream: str
-    head: Expr
-    each: Expr
-    units: frozenset[str]
-    above: frozenset[str]
-
-
-@dataclass(frozen=True, slots=True)
-class Side:
-    """What a loop joins with: elements that are found by the values of a key.
-
-    `key` gives the values of an element that `NODE` stands for, `wanted` those that a unit asks
-    for, from the `NODES` of the unit.
-    """
-
-    number: int
-    access: Access
-    key: Expr
-    wanted: Expr
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,19 +78,6 @@ class Whole:
 
     reason: NeedsWhole
     time: TimeUse
-
-
-def hidden(local: str, span: Span) -> Name:
-    """A name of a variable that no query can write by chance."""
-    return Name(local, uri=_URI, span=span)
-
-
-def hidden_ref(local: str, span: Span) -> VariableRef:
-    return VariableRef(hidden(local, span), span=span)
-
-
-NODES = "nodes"
-NODE = "node"
 
 
 def plan_query(
@@ -184,7 +138,7 @@ class _Planner:
         if order:
             result = _tuple(order, result)
         kept = Flwor((loop, *leading, source, *rest), result, span=flwor.span)
-        sides = self._sides((*leading, source, *rest), result, main)
+        sides = self._sides(kept, main)
         return Plan(
             main,
             kept,
@@ -394,12 +348,25 @@ class _Planner:
 
     # ------------------------------------------------------------------ joins
 
-    def _sides(self, clauses: tuple[Clause, ...], result: Expr, main: Access) -> tuple[Side, ...]:
+    def _sides(self, kept: Flwor, main: Access) -> tuple[Side, ...]:
         """What else the query reads; NeedsWhole if it is not found by a key."""
-        for part in (*clauses, result):
-            for call in stream_calls(part):
-                raise NeedsWhole("another stream is read, and not by a key", call.span)
-        return ()
+        finder = SideFinder(self.types, self.access)
+        finder.visit(kept, ())
+        sides = tuple(finder.sides)
+        if not sides:
+            return ()
+        streams = [side.access.stream for side in sides]
+        for stream in streams:
+            if streams.count(stream) > 1:
+                raise NeedsWhole(f"the stream '{stream}' is joined with twice", kept.span)
+        if _looks_up(self.module):
+            raise NeedsWhole("a query that joins looks at what stands above", kept.span)
+        for part in walk(self.module):
+            if isinstance(part, Setter) and part.keyword == "default collation":
+                raise NeedsWhole("a collation decides what joins", part.span)
+            if main.stream in streams and _compares_identity(part):
+                raise NeedsWhole("nodes of a stream are compared with others of it", part.span)
+        return sides
 
     # ------------------------------------------------------------------ windows
 
@@ -458,6 +425,12 @@ class _WithoutWindowed(Transformer):
         return found
 
 
+def _compares_identity(part: Node) -> bool:
+    return (isinstance(part, Comparison) and part.op in ("is", "<<", ">>")) or (
+        isinstance(part, Binary) and part.op in ("union", "intersect", "except", "|")
+    )
+
+
 def _looks_up(module: MainModule) -> bool:
     """Whether a query may ask for what stands above an element."""
     return any(
@@ -493,24 +466,4 @@ def _asks_position(expr: Expr) -> bool:
     return any(
         isinstance(part, FunctionCall) and part.name.local in ("position", "last")
         for part in walk(expr)
-    )
-
-
-def is_stream_call(node: Node) -> bool:
-    return isinstance(node, FunctionCall) and node.name.local == "stream"
-
-
-def stream_calls(node: Node) -> Iterator[Node]:
-    """Where an expression reads streams, by name or in ways that hide it."""
-    for part in walk(node):
-        if is_stream_call(part) or _may_call_stream(part):
-            yield part
-
-
-def _may_call_stream(part: Node) -> bool:
-    name = getattr(part, "name", None) or getattr(part, "function", None)
-    return (
-        type(part).__name__ in ("NamedFunctionRef", "Arrow", "FunctionCall")
-        and isinstance(name, Name)
-        and name.local in ("stream", "function-lookup")
     )

@@ -8,7 +8,7 @@ from typing import Any
 
 from elementpath import datatypes as ep
 
-from xcql.continuous.plan import NeedsWhole
+from xcql.continuous.parts import NeedsWhole
 from xcql.evaluate.collations import CODEPOINT
 from xcql.evaluate.context import StaticContext
 from xcql.evaluate.sequences import zero_or_one_atomic

@@ -2,28 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
 from xcql.continuous.display import ALWAYS, Row, Unit
 from xcql.continuous.partial import Found, PartialView
-from xcql.continuous.plan import NODES, NeedsWhole, Plan, hidden
+from xcql.continuous.parts import NODES, Access, NeedsWhole, hidden
+from xcql.continuous.plan import Plan
 from xcql.continuous.sort_keys import sort_key
 from xcql.continuous.state import optional_number, to_number
-from xcql.diagnostics import XcqlError
 from xcql.evaluate.api import external_values
 from xcql.evaluate.context import Evaluation
 from xcql.evaluate.prolog import CompiledQuery
 from xcql.evaluate.result import ResultItem
 from xcql.evaluate.scope import compile_expression, plain_name
-from xcql.evaluate.sequences import computed, located
-from xcql.evaluate.stack import too_nested, with_deep_stack
+from xcql.evaluate.sequences import computed
 from xcql.evaluate.times import lifespan_columns
+from xcql.evaluate.values import atomize
+from xcql.syntax.node import Expr
+from xcql.xdm.atomic import string_of
 from xcql.xdm.functions import XdmArray
 from xcql.xdm.nodes import ChildNode, DocumentNode, ElementNode
 
 Views = Mapping[str, Callable[[], DocumentNode]]
+Nodes = dict[int, list[Any]]
 
 
 class LeftUnit(Exception):
@@ -50,49 +53,70 @@ class _Document(DocumentNode):
         raise LeftUnit
 
 
+class UnitCode:
+    """Expressions of a query that are evaluated for the units of a way down from a root."""
+
+    def __init__(
+        self, query: CompiledQuery, access: Access, variables: Mapping[str, Any], *exprs: Expr
+    ) -> None:
+        self._query = query
+        self._stream = access.stream
+        self._variables = external_values(variables)
+        nodes = plain_name(hidden(NODES, access.head.span), query.scope.static)
+        self._head = compile_expression(access.head, query.scope)
+        self._codes = [compile_expression(expr, query.scope.bind(nodes)) for expr in exprs]
+
+    def nodes(self, view: PartialView, now: datetime) -> Nodes:
+        """What the way leads to in each unit of a view, by the identity of the unit.
+
+        After that nobody can look at what stands above the units.
+        """
+        found: Nodes = {}
+        within = self.evaluation({self._stream: lambda: view.document}, now)
+        for node in computed(self._head(None, within.initial)):
+            unit = view.unit_of(node)
+            if unit is not None:
+                found.setdefault(id(unit), []).append(node)
+        _close(view)
+        return found
+
+    def evaluation(self, views: Views, now: datetime) -> Evaluation:
+        """One evaluation of the expressions, with what they see of the streams."""
+        evaluation = Evaluation(now.replace(tzinfo=UTC), views, self._variables)
+        self._query.begin(evaluation)
+        return evaluation
+
+    def value(self, number: int, nodes: Sequence[Any], within: Evaluation) -> Any:
+        """The value of one of the expressions for the nodes of a unit."""
+        return self._codes[number]((nodes, None), within.initial)
+
+    def texts(self, number: int, nodes: Sequence[Any], within: Evaluation) -> set[str]:
+        """The same, as the texts that a join compares."""
+        return {string_of(atom) for atom in atomize(self.value(number, nodes, within))}
+
+
 class UnitQuery:
     """A query made ready to be evaluated by units."""
 
     def __init__(self, query: CompiledQuery, plan: Plan, variables: Mapping[str, Any]) -> None:
         self._query = query
         self.plan = plan
-        self._variables = external_values(variables)
+        wanted = [side.wanted for side in plan.sides]
+        self.code = UnitCode(query, plan.main, variables, plan.body, *wanted)
+        self.sides = [UnitCode(query, side.access, variables, side.key) for side in plan.sides]
         # which kind of value each sort key has
         self.kinds: dict[str, str] = {}
-        scope = query.scope
-        nodes = plain_name(hidden(NODES, plan.body.span), scope.static)
-        self._head = compile_expression(plan.main.head, scope)
-        self._body = compile_expression(plan.body, scope.bind(nodes))
 
-    def evaluated(self, view: PartialView, views: Views, now: datetime) -> list[Unit]:
+    def evaluated(self, view: PartialView, nodes: Nodes, views: Views, now: datetime) -> list[Unit]:
         """All units of a partial view, as they are at `now`.
 
         `views` are what the body sees of the streams.
         """
-        return with_deep_stack(lambda: self._evaluated(view, views, now))
-
-    def _evaluated(self, view: PartialView, views: Views, now: datetime) -> list[Unit]:
-        main = self.plan.main.stream
-        instant = now.replace(tzinfo=UTC)
-        try:
-            above = Evaluation(instant, {**views, main: lambda: view.document}, self._variables)
-            self._query.begin(above)
-            nodes: dict[int, list[Any]] = {}
-            for node in computed(self._head(None, above.initial)):
-                unit = view.unit_of(node)
-                if unit is not None:
-                    nodes.setdefault(id(unit), []).append(node)
-            _close(view)
-            within = Evaluation(instant, views, self._variables)
-            self._query.begin(within)
-            return [
-                self._unit(found, self._body((nodes.get(id(found), ()), None), within.initial), now)
-                for found in view.units
-            ]
-        except XcqlError as problem:
-            raise located(problem, self._query.span) from None
-        except RecursionError:
-            raise too_nested(self._query.span) from None
+        within = self.code.evaluation(views, now)
+        return [
+            self._unit(found, self.code.value(0, nodes.get(id(found), ()), within), now)
+            for found in view.units
+        ]
 
     def _unit(self, found: Found, items: Any, now: datetime) -> Unit:
         rows: list[Row] = []

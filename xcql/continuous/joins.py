@@ -1,0 +1,236 @@
+"""Joins by key: what else a query reads, found by values, so that a change there finds its units.
+
+    for $a in stream("s")//account, $t in stream("t")//payment
+    where $a/@id = $t/account                                    a key, by a `where`
+    return count(stream("u")//order[customer = $a/customer])     a key, by a predicate
+
+Both sides of the comparison must be nodes: then values are compared as text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from xcql.analysis.typing import TagTypes
+from xcql.analysis.walk_values import is_boolean
+from xcql.continuous.parts import (
+    NODE,
+    NODES,
+    Access,
+    NeedsWhole,
+    hidden,
+    hidden_ref,
+    is_hidden,
+    is_stream_call,
+    stream_calls,
+)
+from xcql.syntax.flwor import Clause, Flwor, For, Let, Where
+from xcql.syntax.literals import ContextItem, VariableRef
+from xcql.syntax.node import Expr, Name, Node, children, walk
+from xcql.syntax.operators import Binary, Comparison
+from xcql.syntax.path import AxisStep, Path
+
+_BELOW = ("child", "descendant", "descendant-or-self", "self", "attribute")
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """What a loop joins with: elements that are found by the values of a key.
+
+    `key` gives the values of the side's units, `wanted` those that a unit of the loop asks for;
+    both from the nodes of the unit, which `NODES` stands for.
+    """
+
+    access: Access
+    key: Expr
+    wanted: Expr
+
+
+class SideFinder:
+    """Finds the sides of a query: every place where it reads a stream again has to be one."""
+
+    def __init__(self, types: TagTypes, access: Callable[[Expr], Access]) -> None:
+        self._types = types
+        self._access = access
+        self.sides: list[Side] = []
+
+    def visit(self, node: Node, bindings: tuple[Clause, ...]) -> None:
+        """Look for sides in a part of the query, with the clauses whose variables it sees."""
+        if isinstance(node, Flwor):
+            self._visit_flwor(node, bindings)
+        elif isinstance(node, Path) and is_stream_call(node.steps[0]):
+            self._add(self._by_predicate(node, bindings), node)
+        elif next(stream_calls_here(node), None) is not None:
+            raise NeedsWhole("a stream is read again, and not by a key", node.span)
+        else:
+            for child in children(node):
+                self.visit(child, bindings)
+
+    def _visit_flwor(self, flwor: Flwor, bindings: tuple[Clause, ...]) -> None:
+        for number, clause in enumerate(flwor.clauses):
+            side = None
+            if isinstance(clause, For) and any(True for _ in stream_calls(clause.source)):
+                side = self._by_where(clause, flwor.clauses[number + 1 :], bindings)
+            if side is not None:
+                self.sides.append(side)
+            else:
+                for child in children(clause):
+                    self.visit(child, bindings)
+            bindings = (*bindings, clause)
+        self.visit(flwor.result, bindings)
+
+    def _add(self, side: Side | None, node: Node) -> None:
+        if side is None:
+            raise NeedsWhole("a stream is read again, and not by a key", node.span)
+        self.sides.append(side)
+
+    # ------------------------------------------------------------------ for $b in … where …
+
+    def _by_where(
+        self, clause: For, following: Sequence[Clause], bindings: tuple[Clause, ...]
+    ) -> Side | None:
+        if clause.position is not None or clause.allowing_empty:
+            return None
+        try:
+            access = self._access(clause.source)
+        except NeedsWhole:
+            return None
+        if _variables(access.head) or _variables(access.each):
+            return None
+        for later in following:
+            if not isinstance(later, (For, Let, Where)):
+                return None
+            if not isinstance(later, Where):
+                continue
+            for left, right in self._equalities(later.condition):
+                if _begins_with(left, clause.variable):
+                    wanted = self._wanted(right, bindings)
+                    if wanted is not None:
+                        span = clause.span
+                        of_each = replace(clause, source=access.each)
+                        loops = (_over_nodes(clause), of_each)
+                        return Side(access, Flwor(loops, left, span=span), wanted)
+        return None
+
+    # ------------------------------------------------------------------ stream("t")//b[… = …]
+
+    def _by_predicate(self, path: Path, bindings: tuple[Clause, ...]) -> Side | None:
+        for number, step in enumerate(path.steps[1:], 1):
+            if not isinstance(step, AxisStep):
+                return None
+            for nth, predicate in enumerate(step.predicates):
+                for left, right in self._equalities(predicate):
+                    relative = _relative(left)
+                    wanted = self._wanted(right, bindings) if relative is not None else None
+                    if relative is not None and wanted is not None:
+                        bare = replace(step, predicates=())
+                        head = replace(path, steps=(*path.steps[:number], bare))
+                        for later in path.steps[number + 1 :]:
+                            if any(True for _ in stream_calls(later)):
+                                return None
+                        if any(_variables(one) for one in path.steps[:number]):
+                            return None
+                        access = self._access(head)
+                        if not isinstance(access.each, VariableRef):
+                            return None
+                        key = Flwor((_over_nodes(step),), relative, span=step.span)
+                        return Side(access, key, wanted)
+                if not is_boolean(predicate, self._types[predicate]):
+                    return None
+                if nth + 1 == len(step.predicates) and _variables(step):
+                    return None
+        return None
+
+    # ------------------------------------------------------------------ keys
+
+    def _equalities(self, condition: Expr) -> Iterator[tuple[Expr, Expr]]:
+        """The comparisons of nodes by `=` that must hold for a condition to hold, both ways."""
+        match condition:
+            case Binary(op="and", left=left, right=right):
+                yield from self._equalities(left)
+                yield from self._equalities(right)
+            case Comparison(op="=", left=left, right=right):
+                if self._is_nodes(left) and self._is_nodes(right):
+                    yield left, right
+                    yield right, left
+
+    def _is_nodes(self, expr: Expr) -> bool:
+        type_ = self._types[expr]
+        return type_.of_streams and not type_.plain and not type_.unknown
+
+    def _wanted(self, expr: Expr, bindings: tuple[Clause, ...]) -> Expr | None:
+        """The values that a unit asks for, whatever the conditions; None if it takes a stream."""
+        start = expr.steps[0] if isinstance(expr, Path) and not expr.absolute else expr
+        if not isinstance(start, VariableRef) or any(True for _ in stream_calls(expr)):
+            return None
+        kept: list[Clause] = []
+        hidden_names: list[Name] = []
+        for clause in bindings:
+            if not isinstance(clause, (For, Let)):
+                continue
+            bound = [clause.variable]
+            if isinstance(clause, For) and clause.position is not None:
+                bound.append(clause.position)
+            needs = _variables(clause.source)
+            if any(True for _ in stream_calls(clause)) or any(n in hidden_names for n in needs):
+                hidden_names += bound
+                continue
+            hidden_names = [name for name in hidden_names if name not in bound]
+            kept.append(clause)
+        known = [clause.variable for clause in kept if isinstance(clause, (For, Let))]
+        used = _variables(expr)
+        if not kept or any(name in hidden_names or name not in known for name in used):
+            return None
+        return Flwor(tuple(kept), expr, span=expr.span)
+
+
+def stream_calls_here(node: Node) -> Iterator[Node]:
+    """A node itself, if it reads a stream."""
+    return (part for part in stream_calls(node) if part is node)
+
+
+def _over_nodes(node: Node) -> For:
+    return For(hidden(NODE, node.span), hidden_ref(NODES, node.span), span=node.span)
+
+
+def _begins_with(expr: Expr, variable: Name) -> bool:
+    """Whether an expression is a way down from a variable, or the variable."""
+    if isinstance(expr, VariableRef):
+        return expr.name == variable
+    if not isinstance(expr, Path) or expr.absolute:
+        return False
+    first, *steps = expr.steps
+    return (
+        isinstance(first, VariableRef)
+        and first.name == variable
+        and all(_is_plain_step(step) for step in steps)
+    )
+
+
+def _relative(expr: Expr) -> Expr | None:
+    """A way down from the context item, from `NODE` instead; None if it is anything else."""
+    node = hidden_ref(NODE, expr.span)
+    match expr:
+        case ContextItem():
+            return node
+        case AxisStep() if _is_plain_step(expr):
+            return Path(False, (node, expr), span=expr.span)
+        case Path(absolute=False, steps=steps):
+            rest = steps[1:] if isinstance(steps[0], ContextItem) else steps
+            if rest and all(_is_plain_step(step) for step in rest):
+                return Path(False, (node, *rest), span=expr.span)
+    return None
+
+
+def _is_plain_step(step: Expr) -> bool:
+    return isinstance(step, AxisStep) and step.axis in _BELOW and not step.predicates
+
+
+def _variables(expr: Node) -> list[Name]:
+    """The variables of the query that an expression mentions."""
+    return [
+        part.name
+        for part in walk(expr)
+        if isinstance(part, VariableRef) and not is_hidden(part.name)
+    ]
