@@ -12,6 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal
 
+from xcql.continuous.aggregates import Aggregate
 from xcql.continuous.display import Display
 from xcql.continuous.explanation import Explanation
 from xcql.continuous.maintenance import Maintenance
@@ -28,7 +29,7 @@ from xcql.continuous.state import (
 )
 from xcql.continuous.units import LeftUnit, UnitQuery
 from xcql.continuous.values import Advance, Arrival, Figures, Update
-from xcql.continuous.whole import evaluated_whole, whole_views
+from xcql.continuous.whole import WHOLE, evaluated_whole, whole_views
 from xcql.diagnostics import XcqlError, error
 from xcql.evaluate.api import prepare
 from xcql.evaluate.prolog import CompiledQuery
@@ -104,10 +105,13 @@ class Continuous:
         if learned is not None and isinstance(self._plan, Plan):
             self._plan = Whole(NeedsWhole(learned, None), self._plan.time)
         self._maintenance: Maintenance | None = None
+        self._aggregate: Aggregate | None = None
         if isinstance(self._plan, Plan):
             query = UnitQuery(self._query, self._plan, self._variables)
             query.kinds.update(json.loads(self._meta("kinds of sort keys") or "{}"))
             self._maintenance = Maintenance(self._state, self._tags, query)
+            if self._plan.aggregate is not None:
+                self._aggregate = Aggregate(self._state, self._query, self._plan.aggregate)
 
     def __enter__(self) -> Continuous:
         return self
@@ -250,7 +254,12 @@ class Continuous:
         except NeedsWhole as reason:
             self._set_meta("whole", reason.reason)
             return self._planned_anew(batch, changes, now)
-        return self._display.change(batch, old - {unit.key for unit in known}, known)
+        gone = old - {unit.key for unit in known}
+        if self._aggregate is not None:
+            gone.discard(WHOLE)
+            unit = self._aggregate.change(gone, known, now)
+            return self._display.change(batch, (), [unit])
+        return self._display.change(batch, gone, known)
 
     def _planned_anew(self, batch: int, changes: Changes, now: datetime) -> list[Update]:
         """Keep the answer otherwise from now on: the data has shown that it has to be."""

@@ -126,8 +126,6 @@ class _Planner:
     def plan(self) -> Plan:
         self._check_prolog()
         body, aggregate = self._aggregate(self.module.body)
-        if aggregate is not None:
-            raise NeedsWhole("an aggregate", aggregate.span)
         flwor = body if isinstance(body, Flwor) else self._as_loop(body)
         leading, first, rest, order = self._clauses(flwor)
         main = self.access(first.source)

@@ -66,6 +66,12 @@ CREATE TABLE items (
 ) WITHOUT ROWID;
 CREATE INDEX items_of ON items (unit);
 
+-- what units add to an aggregate
+CREATE TABLE parts (
+    place BLOB PRIMARY KEY, unit TEXT NOT NULL, value TEXT NOT NULL
+) WITHOUT ROWID;
+CREATE INDEX parts_of ON parts (unit);
+
 -- values that one side of a join is found by
 CREATE TABLE keys (
     side INTEGER NOT NULL, value TEXT NOT NULL, stream TEXT NOT NULL, filler TEXT NOT NULL,

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+from xcql.continuous.aggregates import COUNTING, as_part
 from xcql.continuous.display import ALWAYS, Row, Unit
 from xcql.continuous.partial import Found, PartialView
 from xcql.continuous.parts import NODES, Access, NeedsWhole, hidden
@@ -122,19 +123,32 @@ class UnitQuery:
         rows: list[Row] = []
         order = self.plan.order
         for item in computed(items):
-            if not order:
-                rows.append(_row(found.place + len(rows).to_bytes(4), item, now))
-                continue
-            assert isinstance(item, XdmArray)
-            keys = b"".join(
-                self._sort_key(number, item.get(number + 1)) for number in range(len(order))
-            )
-            rows += [
-                _row(keys + found.place + (len(rows) + nth).to_bytes(4), value, now)
-                for nth, value in enumerate(item.get(len(order) + 1))
-            ]
+            keys = b""
+            values: Sequence[Any] = (item,)
+            if order:
+                assert isinstance(item, XdmArray)
+                keys = b"".join(
+                    self._sort_key(number, item.get(number + 1)) for number in range(len(order))
+                )
+                values = item.get(len(order) + 1)
+            for value in self._shown(values):
+                rows.append(self._row(keys + found.place + len(rows).to_bytes(4), value, now))
         due = self._due(found, rows, to_number(now))
         return Unit(found.key, self.plan.main.stream, found.filler, found.time, tuple(rows), due)
+
+    def _shown(self, values: Iterable[Any]) -> Iterable[Any]:
+        aggregate = self.plan.aggregate
+        if aggregate is None or aggregate.name.local in COUNTING:
+            return values
+        return atomize(values)
+
+    def _row(self, place: bytes, item: Any, now: datetime) -> Row:
+        aggregate = self.plan.aggregate
+        if aggregate is None:
+            return Row(place, ResultItem(item).xml, *lifespan_columns(item, now))
+        if aggregate.name.local in COUNTING:
+            return Row(place, "", None, None)
+        return Row(place, as_part(item), None, None)
 
     def _sort_key(self, number: int, items: Any) -> bytes:
         key = self.plan.order[number]
@@ -160,10 +174,6 @@ class UnitQuery:
             if not instants.isdisjoint((optional_number(row.begins), optional_number(row.ends))):
                 return ALWAYS
         return time.due(found.spans, now)
-
-
-def _row(place: bytes, item: Any, now: datetime) -> Row:
-    return Row(place, ResultItem(item).xml, *lifespan_columns(item, now))
 
 
 def _close(view: PartialView) -> None:
