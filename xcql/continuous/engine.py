@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
@@ -169,6 +171,17 @@ class Continuous:
                 "SELECT batch, stream, at, kind, reason, text FROM quarantine"
             ).fetchall()
 
+    def computed_anew(self) -> list[str]:
+        """The answer at the instant of the last trigger, computed as a whole from all fragments.
+
+        It is what `answer` gives; to compare, and to see what is gained.
+        """
+        with self._lock:
+            now = self.now or self._instant(None)
+            views = whole_views(self._state, self._tags, now)
+            unit = evaluated_whole(self._query, views, self._variables, now, None)
+        return [row.text for row in unit.rows]
+
     def advance(self, batch: int, arrivals: Sequence[Arrival], now: datetime | None) -> Advance:
         """One trigger: what arrived counts, and the answer becomes that at `now`.
 
@@ -178,29 +191,33 @@ class Continuous:
             last = self.last_batch
             if last is not None and batch <= last:
                 return self._done(batch)
-            begun = time.perf_counter()
-            received = self._reception.read(arrivals)
-            self._state.execute("BEGIN IMMEDIATE")
-            try:
-                before = optional_instant(self._meta("now"))
-                if self._maintenance is not None and before is not None:
-                    self._maintenance.foresee(received, before)
-                changes = Changes()
-                self._reception.store(batch, received, changes)
-                instant = self._instant(now)
-                self._set_meta("now", to_number(instant))
-                if before is not None:
-                    self._add_visible(changes, before, instant)
-                updates = with_deep_stack(lambda: self._maintained(batch, changes, before, instant))
-                advance = self._record(batch, changes, updates, instant, begun)
-                self._state.execute("COMMIT")
-            except BaseException:
-                self._state.execute("ROLLBACK")
-                self._reception.reload()
-                self._display.reload()
-                self._make_plan()
-                raise
-            return advance
+            with _young_garbage_only():
+                return self._advance(batch, arrivals, now)
+
+    def _advance(self, batch: int, arrivals: Sequence[Arrival], now: datetime | None) -> Advance:
+        begun = time.perf_counter()
+        received = self._reception.read(arrivals)
+        self._state.execute("BEGIN IMMEDIATE")
+        try:
+            before = optional_instant(self._meta("now"))
+            if self._maintenance is not None and before is not None:
+                self._maintenance.foresee(received, before)
+            changes = Changes()
+            self._reception.store(batch, received, changes)
+            instant = self._instant(now)
+            self._set_meta("now", to_number(instant))
+            if before is not None:
+                self._add_visible(changes, before, instant)
+            updates = with_deep_stack(lambda: self._maintained(batch, changes, before, instant))
+            advance = self._record(batch, changes, updates, instant, begun)
+            self._state.execute("COMMIT")
+        except BaseException:
+            self._state.execute("ROLLBACK")
+            self._reception.reload()
+            self._display.reload()
+            self._make_plan()
+            raise
+        return advance
 
     def _instant(self, given: datetime | None) -> datetime:
         """The one `now` of a trigger."""
@@ -335,3 +352,19 @@ class Continuous:
 
     def _set_meta(self, name: str, value: Any) -> None:
         self._state.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, value))
+
+
+@contextmanager
+def _young_garbage_only() -> Iterator[None]:
+    """Look for garbage among what is new, and only when it is done.
+
+    A trigger makes many trees, which are garbage at its end, beside much that stays.
+    """
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.collect(0)
+        if was_enabled:
+            gc.enable()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -359,6 +360,9 @@ class Maintenance:
             nodes = self._query.code.nodes(view, now)
             views = self._joined(view, nodes, now)
             yield from self._query.evaluated(view, nodes, views, now)
+            del view, nodes, views
+            # the trees of many chunks would be much
+            gc.collect(0)
 
     def _chunks(self, access: Access, affected: Affected) -> Iterator[dict[str, Wanted]]:
         """The affected fillers, not too many at once; events of one id may be many, too."""
