@@ -52,7 +52,7 @@ QUERIES = {
     "count": 'count(stream("credit")//transaction[amount > 1000])',
 }
 HISTORIES = tuple(
-    int(size) for size in os.environ.get("XCQL_BENCH_HISTORIES", "10000,100000").split(",")
+    int(size) for size in os.environ.get("XCQL_BENCH_HISTORIES", "20000,100000").split(",")
 )
 BATCH = 1000
 TRIGGERS = 20
@@ -92,22 +92,24 @@ def measure(query: str, size: int) -> dict[str, float]:
     """Milliseconds of loading and of triggers, over a history of so many transactions."""
     arrivals = traffic(size)
     fillers = size + 2 * max(1, size // 10) + 1
-    with tempfile.TemporaryDirectory() as folder:
-        with open_continuous(query, {"credit": TAGS}, Path(folder), now="event") as continuous:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        open_continuous(query, {"credit": TAGS}, Path(folder), now="event") as continuous,
+    ):
+        begun = time.perf_counter()
+        batch = 0
+        for begin in range(0, fillers, 20_000):
+            part = list(islice(arrivals, min(20_000, fillers - begin)))
+            continuous.advance(batch, part, None)
+            batch += 1
+        loaded = time.perf_counter() - begun
+        times = []
+        for number in range(TRIGGERS):
+            part = list(islice(arrivals, BATCH))
             begun = time.perf_counter()
-            batch = 0
-            for begin in range(0, fillers, 20_000):
-                part = list(islice(arrivals, min(20_000, fillers - begin)))
-                continuous.advance(batch, part, None)
-                batch += 1
-            loaded = time.perf_counter() - begun
-            times = []
-            for number in range(TRIGGERS):
-                part = list(islice(arrivals, BATCH))
-                begun = time.perf_counter()
-                continuous.advance(batch + number, part, None)
-                times.append((time.perf_counter() - begun) * 1000)
-            anew = _anew(continuous)
+            continuous.advance(batch + number, part, None)
+            times.append((time.perf_counter() - begun) * 1000)
+        anew = _anew(continuous)
     times.sort()
     return {
         "load": fillers / loaded,

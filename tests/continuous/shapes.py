@@ -8,7 +8,8 @@ SHAPES = {
     "valid now": 'stream("s")//a?[now]',
     "now inside": 'for $a in stream("s")//a return <x>{$a/n?[now]/text()}</x>',
     "sliding window": (
-        'for $a in stream("s")//a return <x>{count($a/b?[now-P3D, now]), $a/n?[now-P2D]/string()}</x>'
+        'for $a in stream("s")//a'
+        " return <x>{count($a/b?[now-P3D, now]), $a/n?[now-P2D]/string()}</x>"
     ),
     "sliding window of the loop": 'for $b in stream("s")//b?[now-P3D, now] return string($b)',
     "fixed window": 'for $a in stream("s")//a return $a?[2003-01-05, now]/n',
@@ -24,8 +25,12 @@ SHAPES = {
     "order by number": (
         'for $n in stream("s")//n order by number($n), vtFrom($n) descending return <n>{$n}</n>'
     ),
-    "some": 'for $a in stream("s")//a where some $n in $a//n satisfies $n > 1 return <a>{$a/@k}</a>',
-    "every": 'for $a in stream("s")//a where every $n in $a//n satisfies $n > 1 return <a>{$a/@k}</a>',
+    "some": (
+        'for $a in stream("s")//a where some $n in $a//n satisfies $n > 1 return <a>{$a/@k}</a>'
+    ),
+    "every": (
+        'for $a in stream("s")//a where every $n in $a//n satisfies $n > 1 return <a>{$a/@k}</a>'
+    ),
     "lifespans": 'for $a in stream("s")//a return <v>{vtFrom($a), vtTo($a)}</v>',
     "begin": 'for $n in stream("s")//n return <v>{vtFrom($n)}</v>',
     "attributes": 'for $a in stream("s")//a return <v>{$a/@*}</v>',

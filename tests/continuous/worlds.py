@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -11,7 +10,8 @@ from random import Random
 
 import xcql
 from tests.queries.random_histories import LAST_DAY, random_fragments, random_tags
-from xcql.continuous import Arrival, Continuous, applied, open_continuous
+from xcql.continuous import Arrival, applied, open_continuous
+from xcql.continuous.engine import NowChoice
 from xcql.evaluate.times import lifespan_columns
 from xcql.model.tags import TagStructure, parse_tags
 from xcql.model.time import to_utc
@@ -82,21 +82,25 @@ def reference(
 
 
 def check(
-    query: str, world: World, folder: Path, choice: str = "wall", restarts: bool = False
+    query: str,
+    world: World,
+    folder: Path,
+    choice: NowChoice = "wall",
+    restarts: bool = False,
 ) -> None:
     """After each trigger the answer is that of the reference, and so is the display."""
     arrived: list[Arrival] = []
-    latest: dict[str, str] = {}
     display: list[str] = []
     keys: list[str] = []
-    continuous = open_continuous(query, world.tags, folder, choice)  # type: ignore[arg-type]
+    continuous = open_continuous(query, world.tags, folder, choice)
     try:
         for number, trigger in enumerate(world.triggers):
             arrived += trigger.arrivals
             now = trigger.now
             advance = continuous.advance(number, trigger.arrivals, now)
             if choice == "event":
-                now = event_now(continuous)
+                assert continuous.now is not None
+                now = continuous.now
             wanted = reference(query, world, arrived, now)
             texts = [text for text, _, _ in wanted]
             assert continuous.answer() == texts, (number, now)
@@ -114,17 +118,8 @@ def check(
             assert continuous.lifespans() == [(begin, end) for _, begin, end in wanted], number
             if restarts:
                 continuous.close()
-                continuous = open_continuous(query, world.tags, folder, choice)  # type: ignore[arg-type]
+                continuous = open_continuous(query, world.tags, folder, choice)
                 assert continuous.advance(number, trigger.arrivals, now) == advance
         assert applied(continuous.updates()) == display
     finally:
         continuous.close()
-    del latest
-
-
-def event_now(continuous: Continuous) -> datetime:
-    return continuous.now
-
-
-def seeds(count: int) -> Iterator[Random]:
-    return (Random(seed) for seed in range(count))

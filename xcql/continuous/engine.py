@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 from xcql.continuous.aggregates import Aggregate
 from xcql.continuous.display import Display
-from xcql.continuous.explanation import Explanation
+from xcql.continuous.explanation import Explanation, explained
 from xcql.continuous.maintenance import Maintenance
 from xcql.continuous.parts import NeedsWhole
 from xcql.continuous.plan import Plan, Whole, plan_query
@@ -160,9 +160,7 @@ class Continuous:
 
     def explanation(self) -> Explanation:
         """What is kept, how it is bounded, and what needs the whole."""
-        return Explanation(
-            None, ("every fragment", "the answer"), "the answer is computed anew at each trigger"
-        )
+        return explained(self._plan, self._module, self._tags)
 
     def quarantine(self) -> list[tuple[int, str, int, str, str, str]]:
         """What was not taken in: batch, stream, place in the arrival, kind, reason and text."""
