@@ -66,6 +66,14 @@ SHAPES = {
         'for $a in stream("s")//a for $b in stream("s")//b where $b/@k = $a/@k'
         " return <j>{string($a/n[1]), string($b/n[1])}</j>"
     ),
+    "join by some": (
+        'for $a in stream("s")//a where not(some $b in stream("t")//b?[vtFrom($a), now]'
+        " satisfies $b/@k = $a/@k) return <j>{$a/@k}</j>"
+    ),
+    "join in a window": (
+        'for $a in stream("s")//a, $b in stream("t")//b?[vtFrom($a)-P2D, vtFrom($a)+P2D]'
+        " where $a/@k = $b/@k return <j>{$a/@k, string($b)}</j>"
+    ),
     "join without a key": 'for $a in stream("s")//a return <j>{$a/@k, count(stream("t")//b)}</j>',
     "constructed": '<all>{for $a in stream("s")//a return $a/n}</all>',
 }

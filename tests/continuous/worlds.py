@@ -9,7 +9,7 @@ from pathlib import Path
 from random import Random
 
 import xcql
-from tests.queries.random_histories import LAST_DAY, random_fragments, random_tags
+from tests.queries.random_histories import LAST_DAY, Tag, random_fragments, random_tags
 from xcql.continuous import Arrival, applied, open_continuous
 from xcql.continuous.engine import NowChoice
 from xcql.evaluate.times import lifespan_columns
@@ -17,6 +17,27 @@ from xcql.model.tags import TagStructure, parse_tags
 from xcql.model.time import to_utc
 
 _FRAGMENT = re.compile(r"<(filler|repeat|replace|remove) .*?</\1>", re.DOTALL)
+
+
+# tags that all shapes of queries find something in, and that the loops of most can be kept by
+_RICH = Tag(
+    "r",
+    "snapshot",
+    1,
+    (
+        Tag(
+            "a",
+            "temporal",
+            2,
+            (
+                Tag("n", "temporal", 3),
+                Tag("w", "snapshot", 4),
+                Tag("b", "event", 5, (Tag("n", "temporal", 6), Tag("w", "snapshot", 7))),
+            ),
+        ),
+        Tag("b", "event", 8, (Tag("n", "snapshot", 9),)),
+    ),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +60,7 @@ def random_world(random: Random, streams: tuple[str, ...] = ("s", "t")) -> World
     tags: dict[str, TagStructure] = {}
     arrivals: list[Arrival] = []
     for stream in streams:
-        root = random_tags(random)
+        root = random.choice([_RICH, random_tags(random)])
         tags[stream] = parse_tags(root.structure())
         for _ in range(random.randint(1, 3)):
             found = _FRAGMENT.finditer(random_fragments(random, root))

@@ -9,9 +9,10 @@ Both sides of the comparison must be nodes: then values are compared as text.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from xcql.analysis.graph import TagGraph
 from xcql.analysis.typing import TagTypes
 from xcql.analysis.walk_values import is_boolean
 from xcql.continuous.parts import (
@@ -25,11 +26,13 @@ from xcql.continuous.parts import (
     is_stream_call,
     stream_calls,
 )
+from xcql.syntax.control import Quantified
 from xcql.syntax.flwor import Clause, Flwor, For, Let, Where
 from xcql.syntax.literals import ContextItem, VariableRef
 from xcql.syntax.node import Expr, Name, Node, children, walk
 from xcql.syntax.operators import Binary, Comparison
-from xcql.syntax.path import AxisStep, Path
+from xcql.syntax.path import AxisStep, Filter, Path
+from xcql.syntax.temporal import IntervalProjection
 
 _BELOW = ("child", "descendant", "descendant-or-self", "self", "attribute")
 
@@ -50,8 +53,14 @@ class Side:
 class SideFinder:
     """Finds the sides of a query: every place where it reads a stream again has to be one."""
 
-    def __init__(self, types: TagTypes, access: Callable[[Expr], Access]) -> None:
+    def __init__(
+        self,
+        types: TagTypes,
+        graphs: Mapping[str, TagGraph],
+        access: Callable[[Expr], Access],
+    ) -> None:
         self._types = types
+        self._graphs = graphs
         self._access = access
         self.sides: list[Side] = []
 
@@ -59,6 +68,8 @@ class SideFinder:
         """Look for sides in a part of the query, with the clauses whose variables it sees."""
         if isinstance(node, Flwor):
             self._visit_flwor(node, bindings)
+        elif isinstance(node, Quantified):
+            self._visit_quantified(node, bindings)
         elif isinstance(node, Path) and is_stream_call(node.steps[0]):
             self._add(self._by_predicate(node, bindings), node)
         elif next(stream_calls_here(node), None) is not None:
@@ -80,6 +91,20 @@ class SideFinder:
             bindings = (*bindings, clause)
         self.visit(flwor.result, bindings)
 
+    def _visit_quantified(self, node: Quantified, bindings: tuple[Clause, ...]) -> None:
+        """`some` asks for no more than a loop with its condition does; `every` asks of all."""
+        for binding in node.bindings:
+            clause = For(binding.variable, binding.source, binding.type, span=binding.span)
+            side = None
+            if node.quantifier == "some" and any(True for _ in stream_calls(binding.source)):
+                side = self._by_equality(clause, [node.condition], bindings)
+            if side is not None:
+                self.sides.append(side)
+            else:
+                self.visit(binding.source, bindings)
+            bindings = (*bindings, clause)
+        self.visit(node.condition, bindings)
+
     def _add(self, side: Side | None, node: Node) -> None:
         if side is None:
             raise NeedsWhole("a stream is read again, and not by a key", node.span)
@@ -92,26 +117,50 @@ class SideFinder:
     ) -> Side | None:
         if clause.position is not None or clause.allowing_empty:
             return None
+        conditions: list[Expr] = []
+        for later in following:
+            if isinstance(later, Where):
+                conditions.append(later.condition)
+            elif not isinstance(later, (For, Let)):
+                break
+        return self._by_equality(clause, conditions, bindings)
+
+    def _by_equality(
+        self, clause: For, conditions: Sequence[Expr], bindings: tuple[Clause, ...]
+    ) -> Side | None:
+        """The side that a loop goes over, if one of the conditions on it names a key."""
         try:
             access = self._access(clause.source)
         except NeedsWhole:
             return None
-        if _variables(access.head) or _variables(access.each):
+        if _variables(access.head):
             return None
-        for later in following:
-            if not isinstance(later, (For, Let, Where)):
-                return None
-            if not isinstance(later, Where):
-                continue
-            for left, right in self._equalities(later.condition):
+        for condition in conditions:
+            for left, right in self._equalities(condition):
                 if _begins_with(left, clause.variable):
                     wanted = self._wanted(right, bindings)
-                    if wanted is not None:
-                        span = clause.span
-                        of_each = replace(clause, source=access.each)
-                        loops = (_over_nodes(clause), of_each)
-                        return Side(access, Flwor(loops, left, span=span), wanted)
+                    each = self._key_source(access, left)
+                    if wanted is not None and each is not None:
+                        loops = (_over_nodes(clause), replace(clause, source=each, type=None))
+                        return Side(access, Flwor(loops, left, span=clause.span), wanted)
         return None
+
+    def _key_source(self, access: Access, key: Expr) -> Expr | None:
+        """What the key of a side's elements is read from, without variables of the query.
+
+        Where a projection or filter with variables follows, the keys are those that there can be:
+        what it leaves of an element has the same text, if no fillers stand in that.
+        """
+        if not _variables(access.each):
+            return access.each
+        each = access.each
+        while isinstance(each, (IntervalProjection, Filter)):
+            each = each.base
+        texts_stay = all(
+            not self._graphs[nodes.stream].fragmented_below(*nodes.tags)
+            for nodes in self._types[key].nodes
+        )
+        return each if isinstance(each, VariableRef) and texts_stay else None
 
     # ------------------------------------------------------------------ stream("t")//b[… = …]
 

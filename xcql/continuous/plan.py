@@ -348,7 +348,7 @@ class _Planner:
 
     def _sides(self, kept: Flwor, main: Access) -> tuple[Side, ...]:
         """What else the query reads; NeedsWhole if it is not found by a key."""
-        finder = SideFinder(self.types, self.access)
+        finder = SideFinder(self.types, self.graphs, self.access)
         finder.visit(kept, ())
         sides = tuple(finder.sides)
         if not sides:

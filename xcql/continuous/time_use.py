@@ -6,7 +6,7 @@ when an edge of a lifespan meets an edge of a window, and these moments can be c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -144,7 +144,7 @@ class TimeUse:
 _LAST = to_number(datetime.max)
 
 
-def time_use(module: MainModule, types: TagTypes, graphs: dict[str, TagGraph]) -> TimeUse:
+def time_use(module: MainModule, types: TagTypes, graphs: Mapping[str, TagGraph]) -> TimeUse:
     """How a query depends on `now`.
 
     >>> import xcql
@@ -160,7 +160,7 @@ def time_use(module: MainModule, types: TagTypes, graphs: dict[str, TagGraph]) -
     ends = False
     reads_attributes = False
     reads_begin: list[Span] = []
-    plain = _PlainUses(module)
+    plain = _PlainUses(module, types, graphs)
     for node in walk(module):
         match node:
             case IntervalProjection(interval=interval):
@@ -168,7 +168,7 @@ def time_use(module: MainModule, types: TagTypes, graphs: dict[str, TagGraph]) -
                 window = window_of(interval)
                 if window is not None:
                     windows.append(window)
-                elif not _only_events(node.base, types, graphs, plain):
+                elif id(node) not in plain.of_events:
                     always.append(interval.span)
                 if _is_made(node.base, types):
                     always.append(interval.span)
@@ -216,19 +216,37 @@ def time_use(module: MainModule, types: TagTypes, graphs: dict[str, TagGraph]) -
 class _PlainUses:
     """Where a query reads the clock outside a bound that a window can have, and its functions."""
 
-    def __init__(self, module: MainModule) -> None:
+    def __init__(self, module: MainModule, types: TagTypes, graphs: Mapping[str, TagGraph]) -> None:
         in_bounds: set[int] = set()
         self.in_functions: set[int] = set()
+        # projections of events to intervals that the data gives, and `now` at most as their end
+        self.of_events: set[int] = set()
         for node in walk(module):
-            if isinstance(node, IntervalProjection) and window_of(node.interval) is not None:
-                in_bounds.update(id(part) for part in walk(node.interval))
             if isinstance(node, FunctionDecl):
                 self.in_functions.update(id(part) for part in walk(node))
+        for node in walk(module):
+            if not isinstance(node, IntervalProjection):
+                continue
+            interval = node.interval
+            if window_of(interval) is not None:
+                in_bounds.update(id(part) for part in walk(interval))
+            # no event of the view is after `now`
+            elif (
+                not _reads_clock(interval.begin)
+                and (isinstance(interval.end, Now) or not _reads_clock(interval))
+                and _only_events(node.base, types, graphs, self)
+            ):
+                self.of_events.add(id(node))
+                in_bounds.add(id(interval.end))
         self.spans = [node.span for node in _clock_readings(module) if id(node) not in in_bounds]
 
 
-def _clock_readings(module: MainModule) -> Iterator[Node]:
-    for node in walk(module):
+def _reads_clock(node: Node) -> bool:
+    return next(_clock_readings(node), None) is not None
+
+
+def _clock_readings(top: Node) -> Iterator[Node]:
+    for node in walk(top):
         if isinstance(node, Now) or (isinstance(node, FunctionCall) and node.name.local in _CLOCKS):
             yield node
 
@@ -279,7 +297,7 @@ def _length(expr: Expr) -> int | None:
 
 
 def _only_events(
-    base: Expr, types: TagTypes, graphs: dict[str, TagGraph], plain: _PlainUses
+    base: Expr, types: TagTypes, graphs: Mapping[str, TagGraph], plain: _PlainUses
 ) -> bool:
     """Whether a value is events with nothing in them that has a lifespan."""
     type_ = types[base]
@@ -298,7 +316,9 @@ def _is_made(base: Expr, types: TagTypes) -> bool:
     return types[base].plain or types[base].unknown
 
 
-def _ends_read(expr: Expr, types: TagTypes, graphs: dict[str, TagGraph], plain: _PlainUses) -> str:
+def _ends_read(
+    expr: Expr, types: TagTypes, graphs: Mapping[str, TagGraph], plain: _PlainUses
+) -> str:
     """Which ends of lifespans show `now` when that of a value is asked for: none, open, all."""
     type_ = types[expr]
     if id(expr) in plain.in_functions or type_.plain or type_.unknown or not type_.nodes:
