@@ -51,6 +51,18 @@ SHAPES = {
         'for $a in stream("s")//a group by $k := string($a/@k)'
         ' return <g k="{$k}">{count($a), sum($a/n)}</g>'
     ),
+    "group by and order": (
+        'for $a in stream("s")//a for $n in $a/n group by $v := number($n), $k := $a/@k'
+        " order by $v descending return <g>{$v, string($k), count($a)}</g>"
+    ),
+    "group by what is in a window": (
+        'for $a in stream("s")//a where $a/n?[now-P9D, now-P2D]'
+        " group by $c := count($a/b?[now-P4D, now]) return <g>{$c, $a/@k/string()}</g>"
+    ),
+    "group by in a window": (
+        'for $b in stream("s")//b let $w := $b?[now-P4D, now] group by $k := string($b/@k)'
+        ' return <g k="{$k}">{count($w)}</g>'
+    ),
     "join": (
         'for $a in stream("s")//a, $b in stream("t")//b where $a/@k = $b/@k'
         " return <j>{$a/n, $b/n}</j>"

@@ -74,10 +74,11 @@ class Aggregate:
         write = self._state.executemany
         kept: list[tuple[str, str, str, int, int | None]] = []
         dropped = [(key,) for key in gone]
-        for (key,) in dropped:
+        known = list(units)
+        # first all that was: what stands in a place may have stood in another's
+        for key in (*(key for (key,) in dropped), *(unit.key for unit in known)):
             self._drop(key)
-        for unit in units:
-            self._drop(unit.key)
+        for unit in known:
             self._count((row.text for row in unit.rows), 1)
             write(
                 "INSERT INTO parts VALUES (?, ?, ?)",

@@ -69,6 +69,10 @@ def explained(
         state_lines.append(f"events {path} of '{stream}': those before {since} are not read again")
     for side in plan.sides:
         state_lines.append(f"the keys that {_paths(side.access, graphs)} are joined by")
+    if plan.group is not None:
+        state_lines.append(
+            "the groups that each is in; a group is computed from all that are in it"
+        )
     if plan.aggregate is not None:
         name = plan.aggregate.name.local
         if name in ("min", "max"):

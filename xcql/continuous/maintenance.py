@@ -8,6 +8,7 @@ import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
 from functools import partial
+from itertools import chain
 from typing import Any
 
 from xcql.analysis.graph import TagGraph
@@ -22,6 +23,9 @@ from xcql.continuous.units import Nodes, UnitQuery
 from xcql.model.fragments import Fragment
 from xcql.model.tags import TagStructure
 from xcql.xdm.nodes import DocumentNode, ElementNode
+
+# the side of the table of keys that has the groups
+_GROUPS = -1
 
 # how many units are evaluated at once
 _CHUNK = 2000
@@ -222,6 +226,8 @@ class Maintenance:
             if now != before:
                 self._add_due(affected, to_number(now))
             old = self._kept(affected)
+        if self._plan.group is not None:
+            return self._changed_groups(affected, old, before, now)
         for number in range(len(self._plan.sides)):
             self._forget_keys(2 * number + 1, self._main.stream, affected)
         return old, self._evaluated(affected, now)
@@ -328,11 +334,49 @@ class Maintenance:
             views[side.access.stream] = partial(_given, found.document)
         return views
 
+    # ------------------------------------------------------------------ groups
+
+    def _changed_groups(
+        self, affected: Affected, old: set[str], before: datetime | None, now: datetime
+    ) -> tuple[set[str], Iterator[Unit]]:
+        """The groups that units are in, or were in, that may have changed.
+
+        The units are kept, too, without items: which groups they are in may change with time.
+        """
+        groups = self._forget_keys(_GROUPS, self._main.stream, affected)
+        if before is not None and now > before:
+            rows = self._state.execute(
+                "SELECT key FROM units WHERE due <= ? AND filler = ''", (to_number(now),)
+            )
+            groups.update(key for (key,) in rows)
+        members: list[Unit] = []
+        for wanted in self._chunks(self._main, affected):
+            view = self._view(self._main, wanted, now)
+            nodes = self._query.code.nodes(view, now)
+            within = self._query.code.evaluation({}, now)
+            for unit in view.units:
+                names = self._query.groups_of(nodes.get(id_of(unit), ()), within)
+                groups.update(names)
+                self._add_keys(_GROUPS, self._main.stream, unit, names)
+                members.append(self._query.member(unit, now))
+        return old | groups, chain(members, self._evaluated_groups(groups, now))
+
+    def _evaluated_groups(self, groups: set[str], now: datetime) -> Iterator[Unit]:
+        members = Affected()
+        rows = self._with_keys(_GROUPS, groups)
+        self._add(((filler, time) for _, filler, time, _ in rows), self._main, members)
+        parts: dict[str, Wanted] = {
+            id: None if times is None else frozenset(times) for id, times in members.fillers.items()
+        }
+        view = self._view(self._main, parts, now)
+        nodes = self._query.code.nodes(view, now)
+        yield from self._query.evaluated_groups(view, nodes, groups, now)
+
     # ------------------------------------------------------------------ units
 
     def _add_due(self, affected: Affected, now: int) -> None:
         rows = self._state.execute(
-            "SELECT DISTINCT filler, time FROM units WHERE due <= ?", (now,)
+            "SELECT DISTINCT filler, time FROM units WHERE due <= ? AND filler <> ''", (now,)
         ).fetchall()
         self._add(rows, self._main, affected)
 

@@ -36,7 +36,7 @@ from xcql.continuous.time_use import TimeUse, Window, time_use, window_of
 from xcql.model.tags import TagStructure
 from xcql.source import Span
 from xcql.syntax.construct import SquareArray
-from xcql.syntax.flwor import Clause, Flwor, For, Let, OrderBy, OrderKey, Where
+from xcql.syntax.flwor import Clause, Flwor, For, GroupBy, Let, OrderBy, OrderKey, Where
 from xcql.syntax.functions import FunctionCall
 from xcql.syntax.literals import Sequence, StringLiteral, VariableRef
 from xcql.syntax.node import Expr, N, Node, Transformer, walk
@@ -52,13 +52,26 @@ AGGREGATES = ("count", "exists", "empty", "sum", "avg", "min", "max")
 
 
 @dataclass(frozen=True, slots=True)
+class Group:
+    """A `group by`: the answer is kept by groups, and each unit knows the groups that it is in.
+
+    `keys` gives an array of the key's values for each tuple of a unit, from its `NODES`; the arrays
+    that the plan's body gives begin with `size` such values.
+    """
+
+    keys: Expr
+    size: int
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
     """How the answer is kept by units.
 
-    `body` gives the answer for the nodes of one unit, which `NODES` stands for; with `order` it
-    gives an array for each tuple, of the sort keys and then the items. `looked_at` has, for each
-    stream, the tags of all fillers that the query looks at; `windowed` the windows through which
-    alone it looks at events of a tag. With `looks_up` it may ask for elements above a unit's.
+    `body` gives the answer for the nodes of one unit, which `NODES` stands for; with `group` or
+    `order` it gives an array for each tuple, of these keys and then the items. `looked_at` has, for
+    each stream, the tags of all fillers that the query looks at; `windowed` the windows through
+    which alone it looks at events of a tag. With `looks_up` it may ask for elements above a unit's.
     """
 
     main: Access
@@ -70,6 +83,7 @@ class Plan:
     windowed: Mapping[tuple[str, str], tuple[Window, ...]]
     time: TimeUse
     looks_up: bool
+    group: Group | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,11 +146,16 @@ class _Planner:
         span = first.span
         loop = For(hidden(NODE, span), hidden_ref(NODES, span), span=span)
         source = replace(first, source=main.each)
+        clauses = (loop, *leading, source, *rest)
+        group = self._group(clauses)
+        shown = group_names(clauses) + [key.key for key in order]
         result = flwor.result
-        if order:
-            result = _tuple(order, result)
-        kept = Flwor((loop, *leading, source, *rest), result, span=flwor.span)
+        if shown:
+            result = SquareArray((*shown, result), span=result.span)
+        kept = Flwor(clauses, result, span=flwor.span)
         sides = self._sides(kept, main)
+        if sides and group is not None:
+            raise NeedsWhole("what is grouped is joined with other streams", group.span)
         return Plan(
             main,
             kept,
@@ -147,7 +166,28 @@ class _Planner:
             self._windowed(),
             self.uses,
             _looks_up(self.module),
+            group,
         )
+
+    def _group(self, clauses: tuple[Clause, ...]) -> Group | None:
+        """The grouping at the end of some clauses, if there is one."""
+        last = clauses[-1]
+        if not isinstance(last, GroupBy):
+            return None
+        lets = []
+        for key in last.keys:
+            if key.collation is not None or key.type is not None:
+                raise NeedsWhole("a collation or a type decides what is a group", key.span)
+            if key.source is not None:
+                lets.append(Let(key.variable, key.source, span=key.span))
+        for part in self.module.declarations:
+            if isinstance(part, Setter) and part.keyword == "default collation":
+                raise NeedsWhole("a collation decides what is a group", part.span)
+        names = group_names(clauses)
+        tuples = Flwor(
+            (*clauses[:-1], *lets), SquareArray(tuple(names), span=last.span), span=last.span
+        )
+        return Group(tuples, len(names), last.span)
 
     def _check_prolog(self) -> None:
         for declaration in self.module.declarations:
@@ -198,7 +238,7 @@ class _Planner:
             for key in order:
                 if key.collation is not None:
                     raise NeedsWhole("a collation decides the order", key.span)
-        for clause in rest:
+        for clause in rest[:-1] if rest and isinstance(rest[-1], GroupBy) else rest:
             if not isinstance(clause, (For, Let, Where)):
                 name = type(clause).__name__
                 raise NeedsWhole(
@@ -448,8 +488,12 @@ def _looks_around(step: Expr) -> bool:
     )
 
 
-def _tuple(order: tuple[OrderKey, ...], result: Expr) -> Expr:
-    return SquareArray((*(key.key for key in order), result), span=result.span)
+def group_names(clauses: tuple[Clause, ...]) -> list[Expr]:
+    """The grouping keys at the end of some clauses, as variables."""
+    last = clauses[-1]
+    if not isinstance(last, GroupBy):
+        return []
+    return [VariableRef(key.variable, span=key.span) for key in last.keys]
 
 
 def _is_anywhere(step: Expr) -> bool:

@@ -1,4 +1,4 @@
-"""Sort keys as bytes: what `order by` puts first compares as less."""
+"""Keys of `order by` as bytes that compare as they do, keys of `group by` as equal texts."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from xcql.continuous.parts import NeedsWhole
 from xcql.evaluate.collations import CODEPOINT
 from xcql.evaluate.context import StaticContext
 from xcql.evaluate.sequences import zero_or_one_atomic
+from xcql.source import Span
 from xcql.syntax.flwor import OrderKey
 from xcql.xdm.atomic import instant
 
@@ -59,3 +60,17 @@ def _number(value: float) -> bytes:
     # the order of IEEE's numbers is that of their bits, backwards for those below zero
     bits = bits ^ ((1 << 64) - 1) if bits >> 63 else bits | 1 << 63
     return bits.to_bytes(8)
+
+
+def grouping_key(items: Any, span: Span) -> list[str] | None:
+    """A key of a group: equal for values that are equal, None for the empty sequence."""
+    atom = zero_or_one_atomic(items, "a grouping key", span)
+    if atom is None:
+        return None
+    if isinstance(atom, (str, ep.UntypedAtomic)):
+        return ["text", atom if isinstance(atom, str) else atom.value]
+    if isinstance(atom, bool):
+        return ["boolean", str(atom)]
+    if isinstance(atom, (int, float, Decimal)) and (float(atom) == atom or atom != atom):
+        return ["number", repr(float(atom) + 0.0)]
+    raise NeedsWhole("the values of a grouping key cannot be compared as text", span)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
@@ -11,7 +12,7 @@ from xcql.continuous.display import ALWAYS, Row, Unit
 from xcql.continuous.partial import Found, PartialView
 from xcql.continuous.parts import NODES, Access, NeedsWhole, hidden
 from xcql.continuous.plan import Plan
-from xcql.continuous.sort_keys import sort_key
+from xcql.continuous.sort_keys import grouping_key, sort_key
 from xcql.continuous.state import optional_number, to_number
 from xcql.evaluate.api import external_values
 from xcql.evaluate.context import Evaluation
@@ -102,8 +103,9 @@ class UnitQuery:
     def __init__(self, query: CompiledQuery, plan: Plan, variables: Mapping[str, Any]) -> None:
         self._query = query
         self.plan = plan
-        wanted = [side.wanted for side in plan.sides]
-        self.code = UnitCode(query, plan.main, variables, plan.body, *wanted)
+        more = [side.wanted for side in plan.sides]
+        more += [] if plan.group is None else [plan.group.keys]
+        self.code = UnitCode(query, plan.main, variables, plan.body, *more)
         self.sides = [UnitCode(query, side.access, variables, side.key) for side in plan.sides]
         # which kind of value each sort key has
         self.kinds: dict[str, str] = {}
@@ -121,20 +123,87 @@ class UnitQuery:
 
     def _unit(self, found: Found, items: Any, now: datetime) -> Unit:
         rows: list[Row] = []
-        order = self.plan.order
         for item in computed(items):
-            keys = b""
-            values: Sequence[Any] = (item,)
-            if order:
-                assert isinstance(item, XdmArray)
-                keys = b"".join(
-                    self._sort_key(number, item.get(number + 1)) for number in range(len(order))
-                )
-                values = item.get(len(order) + 1)
-            for value in self._shown(values):
-                rows.append(self._row(keys + found.place + len(rows).to_bytes(4), value, now))
+            self._add_rows(rows, found.place, item, 0, now)
         due = self._due(found, rows, to_number(now))
         return Unit(found.key, self.plan.main.stream, found.filler, found.time, tuple(rows), due)
+
+    def _add_rows(
+        self, rows: list[Row], place: bytes, item: Any, skipped: int, now: datetime
+    ) -> None:
+        """Add what the body gave for one tuple: items, or an array of keys and then the items."""
+        order = self.plan.order
+        keys = b""
+        values: Sequence[Any] = (item,)
+        if order or skipped:
+            assert isinstance(item, XdmArray)
+            keys = b"".join(
+                self._sort_key(number, item.get(skipped + number + 1))
+                for number in range(len(order))
+            )
+            values = item.get(skipped + len(order) + 1)
+        for value in self._shown(values):
+            rows.append(self._row(keys + place + len(rows).to_bytes(4), value, now))
+
+    # ------------------------------------------------------------------ groups
+
+    def groups_of(self, nodes: Sequence[Any], within: Evaluation) -> list[str]:
+        """The groups that a unit is in, in the order in which its tuples come to them."""
+        group = self.plan.group
+        assert group is not None
+        found: dict[str, None] = {}
+        for keys in computed(self.code.value(len(self.plan.sides) + 1, nodes, within)):
+            found[self._group_name(keys)] = None
+        return list(found)
+
+    def member(self, found: Found, now: datetime) -> Unit:
+        """A unit that has no items of its own, and when it may come into other groups."""
+        due = self._due(found, [], to_number(now))
+        return Unit(found.key, self.plan.main.stream, found.filler, found.time, (), due)
+
+    def _group_name(self, keys: Any) -> str:
+        """The same text for keys that are the same."""
+        group = self.plan.group
+        assert group is not None
+        assert isinstance(keys, XdmArray)
+        return json.dumps(
+            [grouping_key(keys.get(number + 1), group.span) for number in range(group.size)]
+        )
+
+    def evaluated_groups(
+        self, view: PartialView, nodes: Nodes, wanted: set[str], now: datetime
+    ) -> list[Unit]:
+        """Some groups as they are at `now`, given a view of all units that are in them."""
+        group = self.plan.group
+        assert group is not None
+        within = self.code.evaluation({}, now)
+        founds: dict[str, Found] = {}
+        together: list[Any] = []
+        for unit in view.units:
+            mine = nodes.get(id(unit), [])
+            together += mine
+            for number, name in enumerate(self.groups_of(mine, within)):
+                if name in wanted:
+                    if name not in founds:
+                        place = unit.place + number.to_bytes(4)
+                        founds[name] = Found(name, place, "", 0, True, unit.element)
+                    founds[name].spans += unit.spans
+                    founds[name].is_odd = founds[name].is_odd or unit.is_odd
+        rows: dict[str, list[Row]] = {name: [] for name in founds}
+        for item in computed(self.code.value(0, together, within)):
+            name = self._group_name(item)
+            if name in founds:
+                self._add_rows(rows[name], founds[name].place, item, group.size, now)
+        stream = self.plan.main.stream
+        return [
+            Unit(
+                name, stream, "", 0, tuple(rows[name]),
+                self._due(found, rows[name], to_number(now)),
+            )
+            for name, found in founds.items()
+        ]  # fmt: skip
+
+    # ------------------------------------------------------------------ rows
 
     def _shown(self, values: Iterable[Any]) -> Iterable[Any]:
         aggregate = self.plan.aggregate
