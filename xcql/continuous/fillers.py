@@ -21,8 +21,9 @@ from xcql.xdm.nodes import ElementNode, descendants
 Wanted: TypeAlias = frozenset[int] | int | None
 
 _COLUMNS = "seq, stream, id, op, tsid, time, content, namespaces"
-# how many holes the trees may have that are kept parsed
-_MAX_HOLES = 2_000_000
+# how many trees are kept parsed; those with many holes, such as the root's, are few and dear
+_SMALL, _LARGE = 30_000, 8
+_MANY_HOLES = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +41,8 @@ class Fillers:
     def __init__(self, state: sqlite3.Connection, tags: Mapping[str, TagStructure]) -> None:
         self._state = state
         self._tags = tags
-        self._parsed: OrderedDict[int, Parsed] = OrderedDict()
-        self._holes = 0
+        self._small: OrderedDict[int, Parsed] = OrderedDict()
+        self._large: OrderedDict[int, Parsed] = OrderedDict()
 
     def tsids(self, stream: str, ids: Collection[str]) -> dict[str, str]:
         """The tag of each of these ids that is known."""
@@ -126,10 +127,11 @@ class Fillers:
 
     def parsed(self, fragment: Fragment) -> Parsed:
         """The tree of a fragment of the state."""
-        known = self._parsed.get(fragment.offset)
-        if known is not None:
-            self._parsed.move_to_end(fragment.offset)
-            return known
+        for cache in (self._small, self._large):
+            known = cache.get(fragment.offset)
+            if known is not None:
+                cache.move_to_end(fragment.offset)
+                return known
         tree = content_tree(fragment)
         holes = tuple(
             node for node in descendants(tree) if isinstance(node, ElementNode) and is_hole(node)
@@ -138,11 +140,11 @@ class Fillers:
         for number, hole in enumerate(holes):
             numbers.setdefault(hole_id(hole), []).append(number)
         found = Parsed(tree, holes, {id: tuple(known) for id, known in numbers.items()})
-        self._parsed[fragment.offset] = found
-        self._holes += len(holes) + 10
-        while self._holes > _MAX_HOLES and len(self._parsed) > 1:
-            _, dropped = self._parsed.popitem(last=False)
-            self._holes -= len(dropped.holes) + 10
+        is_large = len(holes) >= _MANY_HOLES
+        cache, most = (self._large, _LARGE) if is_large else (self._small, _SMALL)
+        cache[fragment.offset] = found
+        if len(cache) > most:
+            cache.popitem(last=False)
         return found
 
 

@@ -152,6 +152,8 @@ class Reception:
         if known is not None and self._is_repetition(stream, fragment, time, is_event, known[1]):
             changes.repeated += 1
             return None
+        if tag is not None and not is_event:
+            self._drop_dead(stream, id, time)
         self._seq += 1
         execute(
             "INSERT INTO fragments VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
@@ -188,6 +190,21 @@ class Reception:
             "INSERT OR IGNORE INTO waiting SELECT ?1, ?2"
             " WHERE NOT EXISTS (SELECT 1 FROM ids WHERE stream = ?1 AND id = ?2)",
             [(stream, hole.id) for hole in fragment.holes],
+        )
+
+    def _drop_dead(self, stream: str, id: str, time: int) -> None:
+        """Drop the versions of an id at an instant: of those, only the last to arrive counts.
+
+        A <replace> stays, for it takes away what came before it, too.
+        """
+        dead = self._state.execute(
+            "DELETE FROM fragments WHERE stream = ? AND id = ? AND time = ? AND op <> 'replace'"
+            " RETURNING seq",
+            (stream, id, time),
+        ).fetchall()
+        self._state.executemany(
+            "DELETE FROM holes WHERE stream = ? AND parent = ? AND seq = ?",
+            [(stream, id, seq) for (seq,) in dead],
         )
 
     def _forget(self, stream: str, id: str) -> None:
