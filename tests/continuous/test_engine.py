@@ -203,6 +203,17 @@ def test_variables_and_functions(tmp_path: Path) -> None:
         opened(text, tmp_path, variables={"least": 1})
 
 
+def test_updates_that_no_sink_asks_for_again_can_be_dropped(tmp_path: Path) -> None:
+    with opened(LARGE, tmp_path) as query:
+        query.advance(0, [root("a"), account("a"), bought("a", "2004-01-02", 200)], NOW)
+        last = query.advance(1, [bought("a", "2004-01-03", 300)], NOW)
+        assert [update.batch for update in query.updates()] == [0, 1]
+        query.forget_updates(10)
+        assert tuple(query.updates()) == last.updates
+        assert query.advance(1, [], NOW) == last
+        assert query.answer() == ["200", "300"]
+
+
 def test_figures_read_well(tmp_path: Path) -> None:
     with opened(LARGE, tmp_path) as query:
         figures = query.advance(12, [root("a"), account("a")], NOW).figures

@@ -164,16 +164,23 @@ class Display:
             ),
         ]
 
-    def updates(self, after: int) -> Iterator[Update]:
-        """The update stream after a batch."""
+    def updates_after(self, batch: int) -> tuple[int | None, list[Update]]:
+        """The first batch after one that has updates, and these; None if there is none."""
+        (found,) = self._state.execute(
+            "SELECT min(batch) FROM updates WHERE batch > ?", (batch,)
+        ).fetchone()
         rows = self._state.execute(
             "SELECT batch, op, key, position, item, begins, ends FROM updates"
-            " WHERE batch > ? ORDER BY batch, number",
-            (after,),
+            " WHERE batch = ? ORDER BY number",
+            (found,),
         )
-        for batch, op, key, position, item, begins, ends in rows:
-            begin, end = optional_instant(begins), optional_instant(ends)
-            yield Update(batch, op, key, position, item, begin, end)
+        return found, [
+            Update(of, op, key, position, item, optional_instant(begins), optional_instant(ends))
+            for of, op, key, position, item, begins, ends in rows
+        ]
+
+    def forget_updates(self, before: int) -> None:
+        self._state.execute("DELETE FROM updates WHERE batch < ?", (before,))
 
 
 def _columns(row: Row) -> tuple[str, int | None, int | None]:

@@ -69,7 +69,7 @@ def open_continuous(
         raise error("XPST0003", "a library module has nothing to evaluate", module.span)
     compiled = prepare(module, functions)
     state = open_state(Path(folder), identity_of(query, tags, now, given))
-    return Continuous(state, module, compiled, tags, now, given)
+    return Continuous(state, module, compiled, tags, now, given, bool(functions))
 
 
 class Continuous:
@@ -87,8 +87,10 @@ class Continuous:
         tags: Mapping[str, TagStructure],
         now: NowChoice,
         variables: Mapping[str, Any],
+        calls_python: bool,
     ) -> None:
         self._state = state
+        self._calls_python = calls_python
         self._module = module
         self._query = query
         self._tags = tags
@@ -102,7 +104,7 @@ class Continuous:
     def _make_plan(self) -> None:
         """Plan how the answer is kept; what was learned from the data is in the state."""
         level = self._meta("level") or 0
-        self._plan = plan_query(self._module, self._tags, level)
+        self._plan = plan_query(self._module, self._tags, level, self._calls_python)
         learned = self._meta("whole")
         if learned is not None and isinstance(self._plan, Plan):
             self._plan = Whole(NeedsWhole(learned, None), self._plan.time)
@@ -155,8 +157,24 @@ class Continuous:
 
     def updates(self, after: int = -1) -> Iterator[Update]:
         """The update stream kept so far, from the batch after `after` on."""
+        while True:
+            # not while rows are handed out: whoever takes them may be slow
+            with self._lock:
+                batch, rows = self._display.updates_after(after)
+            if batch is None:
+                return
+            yield from rows
+            after = batch
+
+    def forget_updates(self, before: int) -> None:
+        """Drop the update stream before a batch, which no sink will ask for again.
+
+        What the last batch gave is kept in any case.
+        """
         with self._lock:
-            yield from self._display.updates(after)
+            last = self.last_batch
+            if last is not None:
+                self._display.forget_updates(min(before, last))
 
     def explanation(self) -> Explanation:
         """What is kept, how it is bounded, and what needs the whole."""
@@ -341,8 +359,10 @@ class Continuous:
         row = self._state.execute("SELECT * FROM triggers WHERE batch = ?", (batch,)).fetchone()
         if row is None:
             return Advance((), Figures(batch, 0, 0, 0, 0, 0, 0, 0.0), None)
-        updates = [update for update in self._display.updates(batch - 1) if update.batch == batch]
-        return Advance(tuple(updates), Figures(*row[:-1]), optional_instant(row[-1]))
+        found, updates = self._display.updates_after(batch - 1)
+        return Advance(
+            tuple(updates if found == batch else ()), Figures(*row[:-1]), optional_instant(row[-1])
+        )
 
     def _meta(self, name: str) -> Any:
         row = self._state.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()

@@ -95,14 +95,20 @@ class Whole:
 
 
 def plan_query(
-    module: MainModule, tags: Mapping[str, TagStructure], level: int = 0
+    module: MainModule,
+    tags: Mapping[str, TagStructure],
+    level: int = 0,
+    calls_python: bool = False,
 ) -> Plan | Whole:
-    """The plan of a query; with a higher level the units are fillers further up."""
+    """The plan of a query; with a higher level the units are fillers further up.
+
+    With `calls_python` functions that are not in the query may look at what they are given.
+    """
     graphs = {name: TagGraph(structure) for name, structure in tags.items()}
     walker = Walker(module, graphs)
     walker.run()
     types = TagTypes(module, (), walker.types)
-    uses = time_use(module, types, graphs)
+    uses = time_use(module, types, graphs, calls_python)
     try:
         return _Planner(module, graphs, types, uses, level).plan()
     except NeedsWhole as reason:

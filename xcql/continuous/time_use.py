@@ -144,7 +144,12 @@ class TimeUse:
 _LAST = to_number(datetime.max)
 
 
-def time_use(module: MainModule, types: TagTypes, graphs: Mapping[str, TagGraph]) -> TimeUse:
+def time_use(
+    module: MainModule,
+    types: TagTypes,
+    graphs: Mapping[str, TagGraph],
+    calls_python: bool = False,
+) -> TimeUse:
     """How a query depends on `now`.
 
     >>> import xcql
@@ -158,7 +163,7 @@ def time_use(module: MainModule, types: TagTypes, graphs: Mapping[str, TagGraph]
     clipped = False
     always: list[Span] = []
     ends = False
-    reads_attributes = False
+    reads_attributes = calls_python
     reads_begin: list[Span] = []
     plain = _PlainUses(module, types, graphs)
     for node in walk(module):
