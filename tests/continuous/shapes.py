@@ -86,6 +86,14 @@ SHAPES = {
         'for $a in stream("s")//a, $b in stream("t")//b?[vtFrom($a)-P2D, vtFrom($a)+P2D]'
         " where $a/@k = $b/@k return <j>{$a/@k, string($b)}</j>"
     ),
+    "join by time": (
+        'for $a in stream("s")//a, $b in stream("t")//b?[vtFrom($a), vtFrom($a)+P3D]'
+        " where $b/n >= $a/n return <j>{$a/@k, string($b)}</j>"
+    ),
+    "join by time in some": (
+        'for $a in stream("s")//b where some $b in stream("t")//b?[vtFrom($a)-P1D, vtTo($a)]'
+        " satisfies $b/@k return <j>{$a/@k}</j>"
+    ),
     "join without a key": 'for $a in stream("s")//a return <j>{$a/@k, count(stream("t")//b)}</j>',
     "constructed": '<all>{for $a in stream("s")//a return $a/n}</all>',
 }

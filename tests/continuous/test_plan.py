@@ -38,6 +38,10 @@ def plan_of(query: str) -> Plan | Whole:
         (f"let $n := 3 for $a in {S}//account where $a/@id = $n return $a", {"2"}),
         (f'for $a in {S}//account, $b in stream("other")//account where $a/@id = $b/@id return 1',
          {"2"}),
+        (f'for $a in {S}//account, $t in stream("other")//transaction?[vtFrom($a), vtTo($a)+PT1S]'
+         " where $t/amount > $a/@id return $t", {"2"}),
+        (f'for $a in {S}//account, $t in stream("other")//transaction?[$a/@vtFrom, $a/@vtTo]'
+         " return $t", None),
         (f'for $a in {S}//account return stream("other")//account[@id = $a/@id]/customer', {"2"}),
     ],
 )  # fmt: skip

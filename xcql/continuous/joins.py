@@ -26,13 +26,16 @@ from xcql.continuous.parts import (
     is_stream_call,
     stream_calls,
 )
+from xcql.continuous.time_use import is_time
+from xcql.syntax.construct import SquareArray
 from xcql.syntax.control import Quantified
 from xcql.syntax.flwor import Clause, Flwor, For, Let, Where
+from xcql.syntax.functions import DynamicCall, FunctionCall, InlineFunction
 from xcql.syntax.literals import ContextItem, VariableRef
 from xcql.syntax.node import Expr, Name, Node, children, walk
 from xcql.syntax.operators import Binary, Comparison
 from xcql.syntax.path import AxisStep, Filter, Path
-from xcql.syntax.temporal import IntervalProjection
+from xcql.syntax.temporal import IntervalProjection, Now, TimeInterval
 
 _BELOW = ("child", "descendant", "descendant-or-self", "self", "attribute")
 
@@ -42,11 +45,12 @@ class Side:
     """What a loop joins with: elements that are found by the values of a key.
 
     `key` gives the values of the side's units, `wanted` those that a unit of the loop asks for;
-    both from the nodes of the unit, which `NODES` stands for.
+    both from the nodes of the unit, which `NODES` stands for. Without a `key` the elements are
+    events that are found by their time, and `wanted` gives arrays of two bounds.
     """
 
     access: Access
-    key: Expr
+    key: Expr | None
     wanted: Expr
 
 
@@ -83,6 +87,7 @@ class SideFinder:
             side = None
             if isinstance(clause, For) and any(True for _ in stream_calls(clause.source)):
                 side = self._by_where(clause, flwor.clauses[number + 1 :], bindings)
+                side = side or self._by_time(clause, bindings)
             if side is not None:
                 self.sides.append(side)
             else:
@@ -98,6 +103,7 @@ class SideFinder:
             side = None
             if node.quantifier == "some" and any(True for _ in stream_calls(binding.source)):
                 side = self._by_equality(clause, [node.condition], bindings)
+                side = side or self._by_time(clause, bindings)
             if side is not None:
                 self.sides.append(side)
             else:
@@ -162,6 +168,44 @@ class SideFinder:
         )
         return each if isinstance(each, VariableRef) and texts_stay else None
 
+    # ------------------------------------------------------------------ for $b in …?[from, to]
+
+    def _by_time(self, clause: For, bindings: tuple[Clause, ...]) -> Side | None:
+        """Events that are seen through an interval that a unit gives."""
+        if clause.position is not None or clause.allowing_empty:
+            return None
+        try:
+            access = self._access(clause.source)
+        except NeedsWhole:
+            return None
+        each, interval = access.each, None
+        while isinstance(each, (IntervalProjection, Filter)):
+            interval = each.interval if isinstance(each, IntervalProjection) else None
+            each = each.base
+        if interval is None or _variables(access.head) or not isinstance(each, VariableRef):
+            return None
+        if not self._is_events(clause.source, interval, access):
+            return None
+        begin, end = interval.begin, interval.end or interval.begin
+        bounds = SquareArray((begin, end), span=interval.span)
+        if not (_is_of_variables(bounds) and is_time(begin) and is_time(end)):
+            return None
+        wanted = self._given(bounds, bindings)
+        return None if wanted is None else Side(access, None, wanted)
+
+    def _is_events(self, source: Expr, interval: TimeInterval, access: Access) -> bool:
+        """Whether what a projection is of are the events that the units are made for."""
+        for part in walk(source):
+            if isinstance(part, IntervalProjection) and part.interval is interval:
+                type_ = self._types[part.base]
+                graph = self._graphs[access.stream]
+                return (
+                    not (type_.plain or type_.unknown or type_.leaves)
+                    and all(nodes.tags <= access.units for nodes in type_.nodes)
+                    and all(graph.tag(tag).kind == "event" for tag in access.units)
+                )
+        return False
+
     # ------------------------------------------------------------------ stream("t")//b[… = …]
 
     def _by_predicate(self, path: Path, bindings: tuple[Clause, ...]) -> Side | None:
@@ -211,25 +255,33 @@ class SideFinder:
     def _wanted(self, expr: Expr, bindings: tuple[Clause, ...]) -> Expr | None:
         """The values that a unit asks for, whatever the conditions; None if it takes a stream."""
         start = expr.steps[0] if isinstance(expr, Path) and not expr.absolute else expr
-        if not isinstance(start, VariableRef) or any(True for _ in stream_calls(expr)):
-            return None
+        return self._given(expr, bindings) if isinstance(start, VariableRef) else None
+
+    def _given(self, expr: Expr, bindings: tuple[Clause, ...]) -> Expr | None:
+        """What an expression gives for the tuples of a unit, before any stream is read again."""
         kept: list[Clause] = []
-        hidden_names: list[Name] = []
+        known: list[Name] = []
+        unknown: list[Name] = []
         for clause in bindings:
+            needs_stream = any(True for _ in stream_calls(clause)) or any(
+                name in unknown for name in _variables(clause)
+            )
+            if isinstance(clause, Where) and not needs_stream:
+                kept.append(clause)
             if not isinstance(clause, (For, Let)):
                 continue
             bound = [clause.variable]
             if isinstance(clause, For) and clause.position is not None:
                 bound.append(clause.position)
-            needs = _variables(clause.source)
-            if any(True for _ in stream_calls(clause)) or any(n in hidden_names for n in needs):
-                hidden_names += bound
-                continue
-            hidden_names = [name for name in hidden_names if name not in bound]
-            kept.append(clause)
-        known = [clause.variable for clause in kept if isinstance(clause, (For, Let))]
-        used = _variables(expr)
-        if not kept or any(name in hidden_names or name not in known for name in used):
+            unknown = [name for name in unknown if name not in bound]
+            if needs_stream:
+                unknown += bound
+            else:
+                kept.append(clause)
+                known += bound
+        if any(True for _ in stream_calls(expr)):
+            return None
+        if not kept or any(name in unknown or name not in known for name in _variables(expr)):
             return None
         return Flwor(tuple(kept), expr, span=expr.span)
 
@@ -283,3 +335,20 @@ def _variables(expr: Node) -> list[Name]:
         for part in walk(expr)
         if isinstance(part, VariableRef) and not is_hidden(part.name)
     ]
+
+
+def _is_of_variables(expr: Expr) -> bool:
+    """Whether an expression depends on variables only, neither on a context item nor the clock."""
+    inner = {
+        id(step)
+        for part in walk(expr)
+        if isinstance(part, Path) and not part.absolute
+        for step in part.steps[1:]
+    }
+    return not any(
+        isinstance(part, (ContextItem, Now, Flwor, Quantified, InlineFunction, DynamicCall))
+        or (isinstance(part, AxisStep) and id(part) not in inner)
+        or (isinstance(part, Path) and part.absolute)
+        or (isinstance(part, FunctionCall) and not (part.arguments or part.name.local == "start"))
+        for part in walk(expr)
+    )

@@ -246,7 +246,8 @@ class Maintenance:
 
     def _find_keys(self, number: int, affected: Affected, now: datetime) -> set[str]:
         """Know the keys of a side's units again; all values that they had, or have."""
-        access = self._plan.sides[number].access
+        side = self._plan.sides[number]
+        access = side.access
         code = self._query.sides[number]
         values = self._forget_keys(2 * number, access.stream, affected)
         for wanted in self._chunks(access, affected):
@@ -254,7 +255,10 @@ class Maintenance:
             nodes = code.nodes(view, now)
             within = code.evaluation({}, now)
             for unit in view.units:
-                texts = code.texts(0, nodes.get(id_of(unit), ()), within)
+                if side.key is None:
+                    texts = {_as_text(unit.time)}
+                else:
+                    texts = code.texts(0, nodes.get(id_of(unit), ()), within)
                 values |= texts
                 self._add_keys(2 * number, access.stream, unit, texts)
         return values
@@ -270,6 +274,7 @@ class Maintenance:
                 rows = self._state.execute(f"SELECT value FROM keys WHERE {where}{at}", asked)
                 values.update(value for (value,) in rows)
                 self._state.execute(f"DELETE FROM keys WHERE {where}{at}", asked)
+                self._state.execute(f"DELETE FROM ranges WHERE {where}{at}", asked)
         return values
 
     def _add_keys(self, side: int, stream: str, unit: Found, values: Iterable[str]) -> None:
@@ -290,6 +295,13 @@ class Maintenance:
     def _add_asking(self, number: int, values: set[str], affected: Affected) -> None:
         """Add the units that ask for some values."""
         rows = self._with_keys(2 * number + 1, values)
+        if self._plan.sides[number].key is None:
+            rows = self._state.execute(
+                "SELECT wanted.value, ranges.filler, ranges.time, ranges.unit"
+                " FROM json_each(?) AS wanted CROSS JOIN ranges WHERE ranges.side = ?"
+                " AND ranges.ends >= wanted.value AND ranges.begins <= wanted.value",
+                (json.dumps(list(values)), 2 * number + 1),
+            ).fetchall()
         self._add(((filler, time) for _, filler, time, _ in rows), self._main, affected)
 
     def _add(self, units: Iterable[tuple[str, int]], access: Access, affected: Affected) -> None:
@@ -308,14 +320,7 @@ class Maintenance:
         """What the units of a view see of the streams: what they ask for by key."""
         views: dict[str, Callable[[], DocumentNode]] = dict.fromkeys(self._graphs, _unread)
         for number, side in enumerate(self._plan.sides):
-            within = self._query.code.evaluation({}, now)
-            asked: dict[str, list[Found]] = {}
-            for unit in view.units:
-                texts = self._query.code.texts(number + 1, nodes.get(id_of(unit), ()), within)
-                self._add_keys(2 * number + 1, self._main.stream, unit, texts)
-                for text in texts:
-                    asked.setdefault(text, []).append(unit)
-            rows = self._with_keys(2 * number, asked)
+            asked, rows = self._asked(number, view, nodes, now)
             wanted = Affected()
             self._add(((filler, time) for _, filler, time, _ in rows), side.access, wanted)
             parts: dict[str, Wanted] = {
@@ -333,6 +338,38 @@ class Maintenance:
                         unit.is_odd = unit.is_odd or other.is_odd
             views[side.access.stream] = partial(_given, found.document)
         return views
+
+    def _asked(
+        self, number: int, view: PartialView, nodes: Nodes, now: datetime
+    ) -> tuple[dict[str, list[Found]], list[tuple[str, str, int, str]]]:
+        """What values the units of a view ask a side for, and the side's units that have them."""
+        code, side, stream = self._query.code, 2 * number + 1, self._main.stream
+        within = code.evaluation({}, now)
+        asked: dict[str, list[Found]] = {}
+        if self._plan.sides[number].key is not None:
+            for unit in view.units:
+                texts = code.texts(number + 1, nodes.get(id_of(unit), ()), within)
+                self._add_keys(side, stream, unit, texts)
+                for text in texts:
+                    asked.setdefault(text, []).append(unit)
+            return asked, self._with_keys(side - 1, asked)
+        found: set[tuple[str, str, int, str]] = set()
+        for unit in view.units:
+            for begin, end in code.ranges(number + 1, nodes.get(id_of(unit), ()), within, now):
+                first, last = _as_text(begin), _as_text(end)
+                self._state.execute(
+                    "INSERT OR REPLACE INTO ranges VALUES (?, ?, ?, ?, ?, ?, ?)",
+                    (side, last, first, stream, unit.filler, unit.time, unit.key),
+                )
+                rows = self._state.execute(
+                    "SELECT value, filler, time, unit FROM keys"
+                    " WHERE side = ? AND value BETWEEN ? AND ?",
+                    (side - 1, first, last),
+                )
+                for row in rows:
+                    found.add(row)
+                    asked.setdefault(row[0], []).append(unit)
+        return asked, list(found)
 
     # ------------------------------------------------------------------ groups
 
@@ -447,6 +484,11 @@ class Maintenance:
 def id_of(unit: Found) -> int:
     """What the nodes of a unit are known by."""
     return id(unit)
+
+
+def _as_text(time: int) -> str:
+    """An instant as a text that sorts as instants do."""
+    return f"{time:020d}"
 
 
 def _unread() -> DocumentNode:

@@ -80,6 +80,14 @@ CREATE TABLE keys (
 ) WITHOUT ROWID;
 CREATE INDEX keys_of ON keys (side, stream, filler, time);
 
+-- the stretches of time that units look at events of a side through
+CREATE TABLE ranges (
+    side INTEGER NOT NULL, ends TEXT NOT NULL, begins TEXT NOT NULL, stream TEXT NOT NULL,
+    filler TEXT NOT NULL, time INTEGER NOT NULL, unit TEXT NOT NULL,
+    PRIMARY KEY (side, ends, begins, unit)
+) WITHOUT ROWID;
+CREATE INDEX ranges_of ON ranges (side, stream, filler, time);
+
 CREATE TABLE updates (
     batch INTEGER NOT NULL, number INTEGER NOT NULL, op TEXT NOT NULL, key TEXT NOT NULL,
     position INTEGER NOT NULL, item TEXT, begins INTEGER, ends INTEGER,

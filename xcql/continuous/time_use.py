@@ -237,13 +237,27 @@ class _PlainUses:
                 in_bounds.update(id(part) for part in walk(interval))
             # no event of the view is after `now`
             elif (
-                not _reads_clock(interval.begin)
+                is_time(interval.begin)
+                and not _reads_clock(interval.begin)
                 and (isinstance(interval.end, Now) or not _reads_clock(interval))
+                and (interval.end is None or is_time(interval.end))
                 and _only_events(node.base, types, graphs, self)
             ):
                 self.of_events.add(id(node))
                 in_bounds.add(id(interval.end))
         self.spans = [node.span for node in _clock_readings(module) if id(node) not in in_bounds]
+
+
+def is_time(expr: Expr) -> bool:
+    """Whether a bound is a time for sure, and not a text, which may say `now`."""
+    match expr:
+        case DateLiteral() | DateTimeLiteral() | Start() | Now():
+            return True
+        case FunctionCall(name=name):
+            return name.local in ("vtFrom", "vtTo", "dateTime", "date", "start")
+        case Binary(op="+" | "-", left=left):
+            return is_time(left)
+    return False
 
 
 def _reads_clock(node: Node) -> bool:

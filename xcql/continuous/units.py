@@ -14,13 +14,14 @@ from xcql.continuous.parts import NODES, Access, NeedsWhole, hidden
 from xcql.continuous.plan import Plan
 from xcql.continuous.sort_keys import grouping_key, sort_key
 from xcql.continuous.state import optional_number, to_number
+from xcql.diagnostics import XcqlError
 from xcql.evaluate.api import external_values
 from xcql.evaluate.context import Evaluation
 from xcql.evaluate.prolog import CompiledQuery
 from xcql.evaluate.result import ResultItem
 from xcql.evaluate.scope import compile_expression, plain_name
-from xcql.evaluate.sequences import computed
-from xcql.evaluate.times import lifespan_columns
+from xcql.evaluate.sequences import computed, zero_or_one_atomic
+from xcql.evaluate.times import instant_of, lifespan_columns
 from xcql.evaluate.values import atomize
 from xcql.syntax.node import Expr
 from xcql.xdm.atomic import string_of
@@ -96,6 +97,26 @@ class UnitCode:
         """The same, as the texts that a join compares."""
         return {string_of(atom) for atom in atomize(self.value(number, nodes, within))}
 
+    def ranges(
+        self, number: int, nodes: Sequence[Any], within: Evaluation, now: datetime
+    ) -> set[tuple[int, int]]:
+        """The stretches of time that arrays of two bounds stand for.
+
+        Where a bound cannot be told, that is all of time: the body may never ask for it.
+        """
+        found: set[tuple[int, int]] = set()
+        try:
+            for bounds in computed(self.value(number, nodes, within)):
+                assert isinstance(bounds, XdmArray)
+                ends = [zero_or_one_atomic(bounds.get(n), "a bound", None) for n in (1, 2)]
+                if None not in ends:
+                    begin, end = (to_number(instant_of(bound, now, None)) for bound in ends)
+                    if begin <= end:
+                        found.add((begin, end))
+        except XcqlError:
+            return {(0, to_number(datetime.max))}
+        return found
+
 
 class UnitQuery:
     """A query made ready to be evaluated by units."""
@@ -106,7 +127,10 @@ class UnitQuery:
         more = [side.wanted for side in plan.sides]
         more += [] if plan.group is None else [plan.group.keys]
         self.code = UnitCode(query, plan.main, variables, plan.body, *more)
-        self.sides = [UnitCode(query, side.access, variables, side.key) for side in plan.sides]
+        self.sides = [
+            UnitCode(query, side.access, variables, *([] if side.key is None else [side.key]))
+            for side in plan.sides
+        ]
         # which kind of value each sort key has
         self.kinds: dict[str, str] = {}
 
