@@ -39,6 +39,15 @@ SHAPES = {
     "siblings": 'for $n in stream("s")//a/n return <p>{count($n/following-sibling::*)}</p>',
     "positions": 'for $a in stream("s")/r/a return $a/n[1]',
     "position in all": 'stream("s")//n[2]',
+    "predicates that look up": 'stream("s")//n[../@k = "1"]/string()',
+    "predicates that look beside": 'stream("s")/r/a[count(../a) > 2]/n',
+    "functions that look beside": (
+        "declare function local:f($n) { count($n/../*) > 2 };"
+        ' for $a in stream("s")/r/a[local:f(.)] return $a/@k/string()'
+    ),
+    "the first in any": 'stream("s")//*/n[1]',
+    "the last of versions": 'for $a in stream("s")//a/*[last()] return name($a)',
+    "mapped": 'stream("s")//a ! (n, string(@k))',
     "the clock": 'for $a in stream("s")//a return <v>{now()}</v>',
     "predicates": 'stream("s")//a[@k = "1"]/b[n]/string()',
     "let first": 'let $x := 2 for $a in stream("s")//a where $a/@k = $x return $a/w/text()',

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 from xcql.analysis.graph import TagGraph
 from xcql.continuous.parts import Access
-from xcql.continuous.plan import Plan, Whole, looked_at
+from xcql.continuous.plan import Plan, Whole
 from xcql.continuous.state import to_instant
 from xcql.continuous.time_use import Bound, TimeUse
+from xcql.continuous.windowed import looked_at
 from xcql.diagnostics import Diagnostic, warning
 from xcql.model.tags import TagStructure
 from xcql.model.time import format_begin

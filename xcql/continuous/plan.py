@@ -32,21 +32,21 @@ from xcql.continuous.parts import (
     is_stream_call,
     stream_calls,
 )
-from xcql.continuous.time_use import TimeUse, Window, time_use, window_of
+from xcql.continuous.time_use import TimeUse, Window, time_use
+from xcql.continuous.windowed import DOWNWARD, goes_down, looked_at, windowed_events
 from xcql.model.tags import TagStructure
 from xcql.source import Span
 from xcql.syntax.construct import SquareArray
 from xcql.syntax.flwor import Clause, Flwor, For, GroupBy, Let, OrderBy, OrderKey, Where
 from xcql.syntax.functions import FunctionCall
-from xcql.syntax.literals import Sequence, StringLiteral, VariableRef
-from xcql.syntax.node import Expr, N, Node, Transformer, walk
-from xcql.syntax.operators import Arrow, Binary, Comparison, SimpleMap
+from xcql.syntax.literals import StringLiteral, VariableRef
+from xcql.syntax.node import Expr, Node, walk
+from xcql.syntax.operators import Binary, Comparison, SimpleMap
 from xcql.syntax.path import AxisStep, Filter, Path
 from xcql.syntax.prolog import ContextItemDecl, FunctionDecl, MainModule, Setter, VariableDecl
 from xcql.syntax.temporal import IntervalProjection
 from xcql.syntax.types import AnyKindTest
 
-_DOWNWARD = ("child", "descendant", "descendant-or-self", "self")
 # aggregates that can be put together from those of the units
 AGGREGATES = ("count", "exists", "empty", "sum", "avg", "min", "max")
 
@@ -115,16 +115,6 @@ def plan_query(
         return Whole(reason, uses)
 
 
-def looked_at(module: MainModule, graphs: Mapping[str, TagGraph]) -> dict[str, frozenset[str]]:
-    """For each stream, the tags of the fillers that a query looks at."""
-    walker = Walker(module, graphs)
-    walker.run()
-    found = {name: frozenset[str]() for name in graphs}
-    for name, origin in walker.origins_of_views.items():
-        found[name] = frozenset(walker.origins[origin])
-    return found
-
-
 class _Planner:
     """The making of one plan; holds what all steps of it ask for."""
 
@@ -142,6 +132,7 @@ class _Planner:
         self.uses = uses
         self.level = level
         self.names = Namespaces.of(module.declarations)
+        self.looks_up = _looks_up(module)
 
     def plan(self) -> Plan:
         self._check_prolog()
@@ -169,9 +160,9 @@ class _Planner:
             aggregate,
             sides,
             looked_at(self.module, self.graphs),
-            self._windowed(),
+            windowed_events(self.module, self.types, self.graphs),
             self.uses,
-            _looks_up(self.module),
+            self.looks_up,
             group,
         )
 
@@ -260,6 +251,9 @@ class _Planner:
         stream, steps = self._steps(head)
         tags = self._units(stream, steps, head.span)
         graph = self.graphs[stream]
+        if _goes_on(each) and graph.nest(steps[-1][0] - {DOCUMENT}):
+            # what is found from each of them may not be in the order of the document
+            raise NeedsWhole("a path goes on from elements that may be in each other", source.span)
         above: set[str] = set()
         for tag in graph.above(tags):
             if tag != DOCUMENT and (graph.is_fragmented(tag) or tag == graph.structure.root.id):
@@ -288,11 +282,13 @@ class _Planner:
                 if not isinstance(each, VariableRef):
                     return head, Path(False, (each, *steps), span=span)
                 taken = 0
-                while taken < len(steps) and self._goes_down(steps[taken]):
+                while taken < len(steps) and self._is_of_head(steps[taken]):
                     taken += 1
                 # `//x[1]` is not the first of all, but that of each parent
                 if taken < len(steps) and taken and _is_anywhere(steps[taken - 1]):
-                    raise NeedsWhole("a position is asked for at any depth", steps[taken].span)
+                    raise NeedsWhole(
+                        "a place among others is asked for at any depth", steps[taken].span
+                    )
                 before = head.steps if isinstance(head, Path) else (head,)
                 if taken:
                     head = Path(False, (*before, *steps[:taken]), span=span)
@@ -301,12 +297,13 @@ class _Planner:
                 return head, each
         raise NeedsWhole("this is not a way down from the root of a stream", span)
 
-    def _goes_down(self, step: Expr) -> bool:
-        return (
-            isinstance(step, AxisStep)
-            and step.axis in _DOWNWARD
-            and all(is_boolean(p, self.types[p]) for p in step.predicates)
-        )
+    def _is_of_head(self, step: Expr) -> bool:
+        """Whether a step can be made over all units at once, in a view that has no others.
+
+        Its predicates must not look beside the units; what comes later is watched for that.
+        """
+        has_predicates = isinstance(step, AxisStep) and bool(step.predicates)
+        return goes_down(step, self.types) and not (has_predicates and self.looks_up)
 
     def _steps(self, head: Expr) -> tuple[str, list[tuple[frozenset[str], bool]]]:
         """The stream of a path, and for each step the tags that it leads to, and whether it
@@ -403,7 +400,7 @@ class _Planner:
         for stream in streams:
             if streams.count(stream) > 1:
                 raise NeedsWhole(f"the stream '{stream}' is joined with twice", kept.span)
-        if _looks_up(self.module):
+        if self.looks_up:
             raise NeedsWhole("a query that joins looks at what stands above", kept.span)
         for part in walk(self.module):
             if isinstance(part, Setter) and part.keyword == "default collation":
@@ -412,61 +409,8 @@ class _Planner:
                 raise NeedsWhole("nodes of a stream are compared with others of it", part.span)
         return sides
 
-    # ------------------------------------------------------------------ windows
-
-    def _windowed(self) -> dict[tuple[str, str], tuple[Window, ...]]:
-        """The events that a query looks at through windows only, with these windows."""
-        found: dict[tuple[str, str], list[Window]] = {}
-        cut = _WithoutWindowed(self)
-        module = cut.transform(self.module)
-        if not cut.found:
-            return {}
-        still = looked_at(module, self.graphs)
-        for stream, tag, window in cut.found:
-            if tag not in still[stream]:
-                found.setdefault((stream, tag), []).append(window)
-        return {key: tuple(windows) for key, windows in found.items()}
-
 
 _CLAUSES = {"GroupBy": "group by", "Count": "count", "Window": "window", "OrderBy": "order by"}
-
-
-class _WithoutWindowed(Transformer):
-    """A query without the events that it looks at through a window."""
-
-    def __init__(self, planner: _Planner) -> None:
-        self._planner = planner
-        self.found: list[tuple[str, str, Window]] = []
-
-    def transform(self, target: N) -> N:
-        if isinstance(target, IntervalProjection):
-            window = window_of(target.interval)
-            tags = self._events(target.base)
-            if window is not None and tags:
-                self.found += ((stream, tag, window) for stream, tag in tags)
-                return replace(target, base=Sequence((), span=target.base.span))
-        return super().transform(target)
-
-    def _events(self, base: Expr) -> list[tuple[str, str]]:
-        """The tags of a plain way down to events; none if it is anything else."""
-        type_ = self._planner.types[base]
-        if not isinstance(base, Path) or type_.plain or type_.unknown or type_.leaves:
-            return []
-        first, *steps = base.steps
-        if base.absolute or not all(
-            self._planner._goes_down(step) and not _looks_around(step) for step in steps
-        ):
-            return []
-        if isinstance(first, AxisStep):
-            if not self._planner._goes_down(first) or _looks_around(first):
-                return []
-        elif not isinstance(first, VariableRef) and not is_stream_call(first):
-            return []
-        found = [(nodes.stream, tag) for nodes in type_.nodes for tag in nodes.tags]
-        graphs = self._planner.graphs
-        if any(tag == DOCUMENT or graphs[stream].tag(tag).kind != "event" for stream, tag in found):
-            return []
-        return found
 
 
 def _compares_identity(part: Node) -> bool:
@@ -478,19 +422,10 @@ def _compares_identity(part: Node) -> bool:
 def _looks_up(module: MainModule) -> bool:
     """Whether a query may ask for what stands above an element."""
     return any(
-        (isinstance(part, AxisStep) and part.axis not in (*_DOWNWARD, "attribute"))
+        (isinstance(part, AxisStep) and part.axis not in (*DOWNWARD, "attribute"))
         or (isinstance(part, Path) and part.absolute)
         or (isinstance(part, FunctionCall) and part.name.local in ("root", "lang", "path"))
         for part in walk(module)
-    )
-
-
-def _looks_around(step: Expr) -> bool:
-    """Whether the predicates of a step look anywhere but below."""
-    return any(
-        (isinstance(part, AxisStep) and part.axis not in (*_DOWNWARD, "attribute"))
-        or isinstance(part, (FunctionCall, Arrow))
-        for part in walk(step)
     )
 
 
@@ -500,6 +435,21 @@ def group_names(clauses: tuple[Clause, ...]) -> list[Expr]:
     if not isinstance(last, GroupBy):
         return []
     return [VariableRef(key.variable, span=key.span) for key in last.keys]
+
+
+def _goes_on(each: Expr) -> bool:
+    """Whether a path goes on from the very nodes that another one has led to."""
+    while not isinstance(each, VariableRef):
+        if isinstance(each, Path):
+            if isinstance(each.steps[0], VariableRef):
+                return True
+            each = each.steps[0]
+        elif isinstance(each, SimpleMap):
+            each = each.left
+        else:
+            assert isinstance(each, (IntervalProjection, Filter))
+            each = each.base
+    return False
 
 
 def _is_anywhere(step: Expr) -> bool:
