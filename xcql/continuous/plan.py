@@ -286,9 +286,7 @@ class _Planner:
                     taken += 1
                 # `//x[1]` is not the first of all, but that of each parent
                 if taken < len(steps) and taken and _is_anywhere(steps[taken - 1]):
-                    raise NeedsWhole(
-                        "a place among others is asked for at any depth", steps[taken].span
-                    )
+                    raise NeedsWhole("a place at any depth is asked for", steps[taken].span)
                 before = head.steps if isinstance(head, Path) else (head,)
                 if taken:
                     head = Path(False, (*before, *steps[:taken]), span=span)
