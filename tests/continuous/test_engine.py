@@ -79,6 +79,14 @@ def test_a_window_moves_by_itself(tmp_path: Path) -> None:
         assert after.next_change is None
 
 
+def test_a_window_may_reach_beyond_the_end_of_time(tmp_path: Path) -> None:
+    text = 'for $a in stream("credit")//account return count($a/transaction?[now-P999D, now])'
+    with opened(text, tmp_path) as query:
+        arrivals = [root("a"), account("a"), bought("a", "9999-12-31", 1)]
+        advance = query.advance(0, arrivals, datetime(9999, 12, 31, 1))
+        assert (query.answer(), advance.next_change) == (["1"], None)
+
+
 def test_the_future_becomes_the_present(tmp_path: Path) -> None:
     with opened(LARGE, tmp_path) as query:
         advance = query.advance(0, [root("a"), account("a"), bought("a", "2004-02-01", 200)], NOW)

@@ -105,7 +105,7 @@ class TimeUse:
                     if end is not None:
                         moments.add(end - by)
         # intervals are closed: what happens at an instant may also happen right after it
-        later = [at + after for at in moments for after in (0, 1) if at + after > now]
+        later = [at + after for at in moments for after in (0, 1) if now < at + after <= _LAST]
         return min(later, default=None)
 
     @property
