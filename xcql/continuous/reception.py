@@ -210,11 +210,8 @@ class Reception:
     def _forget(self, stream: str, id: str) -> None:
         """Nothing is left of an id, so that it may begin anew, even as another tag."""
         execute = self._state.execute
-        seqs = execute(
-            "SELECT seq FROM fragments WHERE stream = ? AND id = ?", (stream, id)
-        ).fetchall()
         execute("DELETE FROM holes WHERE stream = ? AND parent = ?", (stream, id))
-        self._state.executemany("DELETE FROM fragments WHERE seq = ?", seqs)
+        execute("DELETE FROM fragments WHERE stream = ? AND id = ?", (stream, id))
         execute("DELETE FROM ids WHERE stream = ? AND id = ?", (stream, id))
         execute(
             "INSERT OR IGNORE INTO waiting SELECT ?1, ?2"

@@ -25,12 +25,13 @@ _MICROSECOND = timedelta(microseconds=1)
 _TABLES = """
 CREATE TABLE meta (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
 
--- every fragment that can still count, in their order of arrival
+-- every fragment that can still count, numbered in their order of arrival
+-- those of one id are read together, and so are kept together
 CREATE TABLE fragments (
-    seq INTEGER PRIMARY KEY, stream TEXT NOT NULL, id TEXT NOT NULL, op TEXT NOT NULL,
-    tsid TEXT, time INTEGER NOT NULL, content BLOB NOT NULL, namespaces TEXT NOT NULL
-);
-CREATE INDEX fragments_of ON fragments (stream, id, time);
+    seq INTEGER NOT NULL, stream TEXT NOT NULL, id TEXT NOT NULL, op TEXT NOT NULL,
+    tsid TEXT, time INTEGER NOT NULL, content BLOB NOT NULL, namespaces TEXT NOT NULL,
+    PRIMARY KEY (stream, id, time, seq)
+) WITHOUT ROWID;
 CREATE INDEX fragments_at ON fragments (time);
 
 -- the tag that an id belongs to, and whether a <replace> is among its fragments
@@ -124,7 +125,7 @@ def open_state(folder: Path, identity: Mapping[str, str]) -> sqlite3.Connection:
         state.execute("PRAGMA locking_mode = EXCLUSIVE")
         state.execute("PRAGMA journal_mode = WAL")
         state.execute("PRAGMA synchronous = FULL")
-        state.execute("PRAGMA cache_size = -65536")
+        state.execute("PRAGMA cache_size = -131072")
         state.execute("PRAGMA temp_store = MEMORY")
         state.execute("BEGIN EXCLUSIVE")
         if not state.execute("SELECT 1 FROM sqlite_master WHERE name = 'meta'").fetchone():
