@@ -87,7 +87,9 @@ def test_what_is_no_fragment_comes_out_too() -> None:
 
 
 def test_nothing_comes_after_the_end_of_a_stream() -> None:
-    file = '<fs><filler id="0" tsid="1"><a/></filler><eos/><filler id="1" tsid="1"><a/></filler></fs>'
+    file = (
+        '<fs><filler id="0" tsid="1"><a/></filler><eos/><filler id="1" tsid="1"><a/></filler></fs>'
+    )
     found = list(cut(file, "f.xml"))
     assert found[1] == b"<eos/>"
     assert [getattr(one, "code", None) for one in found[2:]] == ["XCQL0301"]

@@ -20,7 +20,7 @@ _AT_ONCE = 500
 
 @dataclass(frozen=True, slots=True)
 class Play:
-    """What is to be played: the files, fragments a second (None: no pause), and for ever or once."""
+    """What is to be played: files, fragments a second (None: no pause), and for ever or once."""
 
     files: tuple[Path, ...]
     rate: float | None = None
