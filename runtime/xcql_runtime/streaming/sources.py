@@ -21,7 +21,7 @@ from urllib.parse import unquote
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.functions import col, lit, monotonically_increasing_id
+from pyspark.sql.functions import col, lit
 from pyspark.sql.types import StringType
 
 from xcql.continuous import Arrival
@@ -57,7 +57,8 @@ def _rows(
 ) -> DataFrame:
     if isinstance(source, DataFrame):
         frame = _text_column(source, name)
-        return _columns(frame, name, lit(""), monotonically_increasing_id(), col("data"))
+        # rows come in the order of the frame, and are left in it
+        return _columns(frame, name, lit(""), lit(0), col("data"))
     match parse_address(str(source)):
         case FolderAddress(path=path):
             if not path.exists():

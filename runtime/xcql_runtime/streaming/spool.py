@@ -124,9 +124,9 @@ def spooled(folder: Path, start: int, end: int) -> list[bytes]:
         following = begins[number + 1] if number + 1 < len(begins) else end
         if begin < end and following > start:
             data = (folder / _file_name(begin)).read_bytes()
-            lines += data.split(b"\n")[max(0, start - begin) : end - begin]
-    # the last file may be one that nobody has written to its end
-    return lines[: end - start]
+            # what comes after the last line feed is nothing, or not whole
+            lines += data.split(b"\n")[:-1][max(0, start - begin) : end - begin]
+    return lines
 
 
 def _file_name(begin: int) -> str:

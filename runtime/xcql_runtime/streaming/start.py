@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
+import shutil
 import sys
 import tempfile
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from pyspark.errors import PySparkException
+from py4j.protocol import Py4JError
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 from rich.console import Console
@@ -24,7 +26,7 @@ from xcql.parser import parse
 from xcql.publish.addresses import KafkaAddress, parse_address
 from xcql.source import Source as Text
 from xcql.syntax.prolog import MainModule
-from xcql_runtime.failures import translated
+from xcql_runtime.failures import understood
 from xcql_runtime.store.state import State, folder_name
 from xcql_runtime.streaming.display import Lines, LiveDisplay
 from xcql_runtime.streaming.handle import StreamHandle
@@ -42,6 +44,11 @@ MAX_FRAGMENTS = 10_000
 # how often sources are looked at, if nothing is said
 _OFTEN = "100 milliseconds"
 _NOW = ("wall", "event")
+_MANAGER = "spark.sql.streaming.checkpointFileManagerClass"
+_MANAGERS = [
+    f"org.apache.spark.sql.execution.streaming.{where}FileSystemBasedCheckpointFileManager"
+    for where in ("checkpointing.", "")
+]
 _ALL_THERE_IS = ("once", "available-now")
 
 
@@ -83,22 +90,28 @@ def start(spark: SparkSession, store: Path, state: State, request: StreamRequest
     sources = resolved(request.source, named, known)
     stored = [name for name in sorted(state.streams) if named is None or name in named]
     tags = _tag_structures(given, sources, state, stored)
+    sinks = sinks_of(spark, request.sink)
     is_temporary = request.checkpoint is None
     folder = Path(request.checkpoint or tempfile.mkdtemp(prefix="xcql-"))
-    folder.mkdir(parents=True, exist_ok=True)
-    frame = source_rows(spark, sources, folder / "spool", request.max_fragments)
-    query = open_continuous(
-        request.query.text,
-        tags,
-        folder / "state",
-        request.now,
-        request.variables,
-        request.functions,
-    )
-    try:
+    with ExitStack() as after_failure:
+        if is_temporary:
+            after_failure.callback(shutil.rmtree, folder, ignore_errors=True)
+        folder.mkdir(parents=True, exist_ok=True)
+        with understood(request.query):
+            frame = source_rows(spark, sources, folder / "spool", request.max_fragments)
+        query = after_failure.enter_context(
+            open_continuous(
+                request.query.text,
+                tags,
+                folder / "state",
+                request.now,
+                request.variables,
+                request.functions,
+            )
+        )
         for warning in (*module.warnings, *query.explanation().warnings):
             _warn(warning, request)
-        handle = _handle(spark, query, folder, state.number, request, is_temporary)
+        handle = _handle(spark, query, folder, state.number, request, sinks)
         seen = {
             name: SeenFiles(folder / f"files-{folder_name(name)}", _contents(state, name))
             for name in sources
@@ -114,16 +127,37 @@ def start(spark: SparkSession, store: Path, state: State, request: StreamRequest
                 on_batch(batch, lambda: arrivals_of(rows.toArrow(), batch, seen))
 
             writer = frame.writeStream.foreachBatch(each).trigger(**trigger)
-            return writer.option("checkpointLocation", str((folder / "spark").absolute())).start()
+            with _quick_checkpoints(spark):
+                place = str((folder / "spark").absolute())
+                return writer.option("checkpointLocation", place).start()
 
-        try:
+        with understood(request.query):
             handle.start(history, run)
-        except PySparkException as problem:
-            raise translated(problem, request.query) from None
-    except BaseException:
-        query.close()
-        raise
+        after_failure.pop_all()
     return handle
+
+
+@contextmanager
+def _quick_checkpoints(spark: SparkSession) -> Iterator[None]:
+    """Let Spark note its progress by way of files alone, where files are on this machine.
+
+    Its usual way starts a process for each file, and there are two in a batch.
+    """
+    is_local = (spark.sparkContext.master or "").startswith("local")
+    if not is_local or spark.conf.get(_MANAGER, None) is not None:
+        yield
+        return
+    for name in _MANAGERS:
+        try:
+            spark.sparkContext._jvm.java.lang.Class.forName(name)  # type: ignore[union-attr]
+        except Py4JError:
+            continue
+        spark.conf.set(_MANAGER, name)
+        break
+    try:
+        yield
+    finally:
+        spark.conf.unset(_MANAGER)
 
 
 def _handle(
@@ -132,9 +166,8 @@ def _handle(
     folder: Path,
     commit: int,
     request: StreamRequest,
-    is_temporary: bool,
+    sinks: Sequence[Sink],
 ) -> StreamHandle:
-    sinks = sinks_of(spark, request.sink)
     clock = wall_clock if request.now == "wall" else None
 
     def triggers(note: Callable[[Figures], None]) -> Triggers:
@@ -147,7 +180,7 @@ def _handle(
         if request.tell is not None:
             request.tell(figures)
 
-    forget = folder if is_temporary else None
+    forget = folder if request.checkpoint is None else None
     return StreamHandle(spark, query, request.query, sinks, triggers, tell, forget)
 
 

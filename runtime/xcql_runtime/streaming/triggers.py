@@ -9,7 +9,7 @@ All methods are to be called from one thread.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import groupby, islice
@@ -71,9 +71,11 @@ class Triggers:
             self._advance(self._next_number(), [])
             self._save()
 
-    def fragments(self, spark_batch: int, arrivals: Iterable[Arrival]) -> None:
-        """A batch of Spark's; it may be the last one again."""
+    def fragments(self, spark_batch: int, arrivals: Sequence[Arrival]) -> None:
+        """A batch of Spark's; it may be the last one again. One without fragments is none."""
         entry = self._entry
+        if not arrivals and spark_batch > entry.spark_batch:
+            return
         if spark_batch < entry.spark_batch:
             raise _damaged(self._folder, "Spark has forgotten its last batches")
         if spark_batch > entry.spark_batch:
