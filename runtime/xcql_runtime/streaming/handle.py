@@ -66,7 +66,8 @@ class StreamHandle:
         self._ended = threading.Event()
         self._problem: XcqlError | None = None
         self._spark_query: StreamingQuery | None = None
-        self._begun = self._heard = time.monotonic()
+        self._heard = time.monotonic()
+        self._is_first = True
         self._working: threading.Thread | None = None
         self._last_answer: list[str] = []
 
@@ -81,8 +82,13 @@ class StreamHandle:
 
     @property
     def idle_seconds(self) -> float:
-        """For how long nothing has arrived."""
-        return 0.0 if self._working else time.monotonic() - self._heard
+        """For how long nothing has arrived, and nothing was left to do."""
+        spark = self._spark_query
+        # Spark looks for data first, and then takes its time to hand it over
+        if self._working or spark is None or self._is_first or spark.status["isDataAvailable"]:
+            self._is_first = spark is None or spark.lastProgress is None
+            self._heard = time.monotonic()
+        return time.monotonic() - self._heard
 
     def answer(self) -> list[str]:
         """The answer as it stands, or stood at the end: its items as XML, in order."""
