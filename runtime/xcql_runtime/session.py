@@ -23,6 +23,7 @@ from xcql.model.tags import TagStructure, read_tags
 from xcql.model.time import parse_time, to_utc
 from xcql.parser import parse
 from xcql.publish.addresses import KafkaAddress
+from xcql.publish.play import Pace
 from xcql.shred.tables import QUARANTINE
 from xcql.source import Source
 from xcql.syntax.prolog import MainModule
@@ -246,10 +247,10 @@ class Session:
         return start(self.spark, self.store, read_state(self.store), request)
 
     def publish(
-        self, fragments: Iterator[bytes], address: KafkaAddress, rate: float | None = None
+        self, fragments: Iterator[bytes], address: KafkaAddress, pace: Pace | None = None
     ) -> int:
-        """Play fragments to a Kafka topic, so many a second; how many went out."""
-        return publish(self.spark, fragments, address, rate)
+        """Play fragments to a Kafka topic; how many went out."""
+        return publish(self.spark, fragments, address, pace or Pace())
 
     def register(
         self,

@@ -8,12 +8,10 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 
 from xcql.publish.addresses import FolderAddress
-from xcql.publish.play import groups_of
+from xcql.publish.play import Pace, groups_of
 
 
-def drop_files(
-    address: FolderAddress, fragments: Iterator[bytes], rate: float | None, stream: str
-) -> int:
+def drop_files(address: FolderAddress, fragments: Iterator[bytes], pace: Pace, stream: str) -> int:
     """Write fragments into files, some in each, in the order of their names; how many went out.
 
     The root of a file has a number that no other has: a file with the content of an earlier one
@@ -23,7 +21,7 @@ def drop_files(
     folder.mkdir(parents=True, exist_ok=True)
     begun = datetime.now(UTC).strftime("%Y%m%dT%H%M%S%f")
     sent, changed = 0, 0
-    for number, (pause, group) in enumerate(groups_of(fragments, rate)):
+    for number, (pause, group) in enumerate(groups_of(fragments, pace)):
         time.sleep(pause)
         name = f"{stream}-{begun}-{number:09}.xml"
         draft = folder / f".{name}"

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from xcql.diagnostics import error
 from xcql.publish.addresses import TcpAddress
 from xcql.publish.cut import one_line
-from xcql.publish.play import groups_of
+from xcql.publish.play import Pace, groups_of
 
 # a client that is so many bytes behind is not waited for any longer
 BUFFER = 1 << 24
@@ -47,13 +47,13 @@ class _Client(asyncio.Protocol):
 async def broadcast(
     address: TcpAddress,
     fragments: Iterator[bytes],
-    rate: float | None,
+    pace: Pace,
     wait_for: int,
     tell: Callable[[str], None],
 ) -> int:
     """Play fragments to all who listen; begin when `wait_for` of them are there. How many went out.
 
-    With a rate, time alone decides when a fragment goes out. Without one, the client that is ahead
+    With a pace, time alone decides when a fragment goes out. Without one, the client that is ahead
     does. In both cases one that falls behind too far is dropped.
     """
     clients: set[_Client] = set()
@@ -76,16 +76,17 @@ async def broadcast(
             changed.clear()
             await changed.wait()
         sent = 0
-        for pause, group in groups_of(fragments, rate, loop.time):
+        for pause, group in groups_of(fragments, pace, loop.time):
             await asyncio.sleep(pause)
             sent += len(group)
-            data = b"".join(one_line(fragment) + b"\n" for fragment in group)
-            for client in list(clients):
-                client.transport.write(data)
-                if client.behind > BUFFER:
-                    _drop(client, tell)
-            if rate is None:
-                await _until(changed, lambda: any(one.behind < BUFFER // 2 for one in clients))
+            for data in _portions(group):
+                for client in list(clients):
+                    if client.behind > BUFFER:
+                        _drop(client, tell)
+                    else:
+                        client.transport.write(data)
+                if pace.is_free and clients:
+                    await _until(changed, lambda: any(one.behind < BUFFER // 2 for one in clients))
         if not await _until(changed, lambda: all(one.behind == 0 for one in clients)):
             for client in list(clients):
                 _drop(client, tell)
@@ -95,6 +96,19 @@ async def broadcast(
             changed.clear()
             await changed.wait()
     return sent
+
+
+def _portions(group: Sequence[bytes]) -> Iterator[bytes]:
+    """The lines of a group, in parts that are much smaller than a buffer."""
+    lines: list[bytes] = []
+    size = 0
+    for fragment in group:
+        lines.append(one_line(fragment) + b"\n")
+        size += len(lines[-1])
+        if size > BUFFER // 8:
+            yield b"".join(lines)
+            lines, size = [], 0
+    yield b"".join(lines)
 
 
 async def _until(changed: asyncio.Event, is_so: Callable[[], bool]) -> bool:

@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from xcql.diagnostics import XcqlError, error
 from xcql.publish.addresses import KafkaAddress
-from xcql.publish.play import groups_of
+from xcql.publish.play import Pace, groups_of
 
 
 def kafka_rows(spark: SparkSession, address: KafkaAddress, max_fragments: int) -> DataFrame:
@@ -45,11 +45,11 @@ def write_messages(frame: DataFrame, address: KafkaAddress) -> None:
 
 
 def publish(
-    spark: SparkSession, fragments: Iterator[bytes], address: KafkaAddress, rate: float | None
+    spark: SparkSession, fragments: Iterator[bytes], address: KafkaAddress, pace: Pace
 ) -> int:
     """Play fragments to a topic, some at once; how many went out."""
     sent = 0
-    for pause, group in groups_of(fragments, rate):
+    for pause, group in groups_of(fragments, pace):
         time.sleep(pause)
         rows = [(None, bytearray(one)) for one in group]
         # one partition: messages are to come in their order
