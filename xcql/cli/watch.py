@@ -146,19 +146,18 @@ def _watch(
         progress=tell,
         warn=lambda warning: report_warnings([warning], arguments),
     )
+    may_end = arguments.stop_after is not None or arguments.until_idle is not None
     try:
-        while not handle.await_termination(0.1 if _may_end(arguments) else None):
-            done = len(handle.progress)
+        while not handle.await_termination(0.1 if may_end else None):
+            done = handle.progress[-1].batch + 1 if handle.progress else 0
             if arguments.stop_after is not None and done >= arguments.stop_after:
                 break
             if arguments.until_idle is not None and handle.idle_seconds >= arguments.until_idle:
                 break
+    except KeyboardInterrupt:
+        pass  # the usual end
     finally:
         handle.stop()
-
-
-def _may_end(arguments: argparse.Namespace) -> bool:
-    return arguments.stop_after is not None or arguments.until_idle is not None
 
 
 @contextmanager

@@ -54,6 +54,21 @@ def _watching(folder: Path, *more: str) -> Iterator[subprocess.Popen[bytes]]:
         process.wait()
 
 
+def test_interrupted(tmp_path: Path) -> None:
+    """Ctrl-C, which the whole group of processes hears, is a quiet end."""
+    (tmp_path / "tags.xml").write_text(TAGS_TEXT)
+    (tmp_path / "inbox").mkdir()
+    with _watching(
+        tmp_path, "--source", "other=tcp://127.0.0.1:9", "--tags", f"other={tmp_path}/tags.xml"
+    ) as one:
+        until(lambda: _triggers(tmp_path) > 0 or one.poll() is not None, 120)
+        time.sleep(3)
+        os.killpg(one.pid, signal.SIGINT)
+        assert one.wait(60) == 0
+    told = (tmp_path / "told").read_text().splitlines()
+    assert [line for line in told if not line.startswith("batch ")] == []
+
+
 def _files(chance: random.Random) -> list[list[str]]:
     """What comes, in files: bids in any order, some again, some replaced or removed."""
     fragments = [ROOT, *map(bid, range(400))]
