@@ -5,17 +5,22 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-from collections.abc import Iterator
+import tempfile
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from xcql.analysis.streams import streams_named
 from xcql.cli.data import advice, variables
 from xcql.cli.inputs import add_query_arguments, read_query
 from xcql.cli.kinds import existing_store, expect
 from xcql.cli.report import report_note, report_warnings
+from xcql.continuous import open_continuous
 from xcql.diagnostics import error
 from xcql.model.tags import TagStructure, read_tags
 from xcql.parser import parse
+from xcql.syntax.prolog import MainModule
 
 if TYPE_CHECKING:
     from xcql import Session
@@ -100,6 +105,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="SECONDS",
         help="end when nothing has come for so long",
     )
+    parser.add_argument(
+        "--explain",
+        action="store_true",
+        help="do not start; tell what is kept as state, its bounds, and what needs the whole",
+    )
     parser.add_argument("--stop-after", type=int, metavar="N", help="end after so many batches")
 
 
@@ -107,7 +117,7 @@ def run(arguments: argparse.Namespace) -> int:
     query = read_query(arguments)
     module = parse(query)
     sources = _named(arguments.source, "--source")
-    if not sources:
+    if not sources and not arguments.explain:
         raise error(
             "XCQL0100",
             "there is nothing to watch",
@@ -117,10 +127,26 @@ def run(arguments: argparse.Namespace) -> int:
         tags = _tags(arguments)
         known = {name: session.tags(name) for name in session.streams()}
         structures = {name: one for name, one in tags.items() if name} | known
-        if None not in tags and structures.keys() >= sources.keys():
+        if None in tags:
+            asked = streams_named(module) if isinstance(module, MainModule) else None
+            named = {name for name in sources if name} | (asked or set())
+            structures = dict.fromkeys(named, tags[None]) | known
+        if structures.keys() >= {name for name in sources if name}:
             report_warnings(advice(module, structures), arguments)
-        _watch(arguments, session, query, sources, tags)
+        if arguments.explain:
+            _explain(arguments, query.text, structures)
+        else:
+            _watch(arguments, session, query, sources, tags)
     return 0
+
+
+def _explain(
+    arguments: argparse.Namespace, query: str, structures: Mapping[str, TagStructure]
+) -> None:
+    with tempfile.TemporaryDirectory(prefix="xcql-") as folder:
+        given = variables(arguments)
+        with open_continuous(query, structures, Path(folder), arguments.now, given) as continuous:
+            print(continuous.explanation())
 
 
 def _watch(
@@ -131,8 +157,14 @@ def _watch(
     tags: dict[str | None, TagStructure],
 ) -> None:
     form = arguments.format or ("display" if sys.stdout.isatty() else "lines")
-    # the display has a line for it
-    tell = None if form == "display" else lambda figures: report_note(figures, arguments)
+    batches = 0
+
+    def tell(figures: object) -> None:
+        nonlocal batches
+        batches += 1
+        if form != "display":  # which has a line for it
+            report_note(figures, arguments)
+
     handle = session.stream(
         query,
         sources[None] if None in sources else {str(name): one for name, one in sources.items()},
@@ -149,8 +181,7 @@ def _watch(
     may_end = arguments.stop_after is not None or arguments.until_idle is not None
     try:
         while not handle.await_termination(0.1 if may_end else None):
-            done = handle.progress[-1].batch + 1 if handle.progress else 0
-            if arguments.stop_after is not None and done >= arguments.stop_after:
+            if arguments.stop_after is not None and batches >= arguments.stop_after:
                 break
             if arguments.until_idle is not None and handle.idle_seconds >= arguments.until_idle:
                 break

@@ -64,7 +64,7 @@ class StreamHandle:
         self._guard = threading.Condition(threading.RLock())
         self._stopping = threading.Event()
         self._ended = threading.Event()
-        self._problem: XcqlError | None = None
+        self._problem: XcqlError | BrokenPipeError | None = None
         self._spark_query: StreamingQuery | None = None
         self._heard = time.monotonic()
         self._is_first = True
@@ -180,7 +180,7 @@ class StreamHandle:
             work()
         except (PySparkException, Py4JError):
             raise
-        except XcqlError as problem:
+        except (XcqlError, BrokenPipeError) as problem:
             self._problem = self._problem or problem
             raise
         except Exception as problem:

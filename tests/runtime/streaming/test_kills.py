@@ -102,7 +102,7 @@ def _kill(folder: Path, kills: int, seed: int) -> None:
             elif chance.random() < 0.9:
                 wanted = before + chance.randrange(1, 4)
                 with suppress(AssertionError):  # it may have nothing more to do
-                    until(lambda wanted=wanted: _triggers(folder) >= wanted, 30)
+                    until(lambda wanted=wanted: _triggers(folder) >= wanted, 60)
             time.sleep(chance.uniform(0, 1 if kills > 1 else 0.1))
             os.kill(process.pid, signal.SIGKILL)
             process.wait()
@@ -111,7 +111,7 @@ def _kill(folder: Path, kills: int, seed: int) -> None:
             time.sleep(chance.choice([0, 0, 1]))  # Java notices in its own time
     _drop(folder, files, done, len(files))
     with _watching(folder, "--until-idle", "3") as process:
-        assert process.wait(180) == 0, (folder / "told").read_text()
+        assert process.wait(400) == 0, (folder / "told").read_text()
 
     log = read_log(folder / "log")
     batches = [update.batch for update in log]
