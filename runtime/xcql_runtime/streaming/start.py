@@ -127,10 +127,11 @@ def start(spark: SparkSession, store: Path, state: State, request: StreamRequest
                 on_batch(batch, lambda: arrivals_of(rows.toArrow(), batch, seen))
 
             writer = frame.writeStream.foreachBatch(each).trigger(**trigger)
-            with _quick_checkpoints(spark):
+            with _quick_triggers(spark):
                 place = str((folder / "spark").absolute())
                 return writer.option("checkpointLocation", place).start()
 
+        _no_progress_bar(spark)
         with understood(request.query):
             handle.start(history, run)
         after_failure.pop_all()
@@ -138,26 +139,44 @@ def start(spark: SparkSession, store: Path, state: State, request: StreamRequest
 
 
 @contextmanager
-def _quick_checkpoints(spark: SparkSession) -> Iterator[None]:
-    """Let Spark note its progress by way of files alone, where files are on this machine.
+def _quick_triggers(spark: SparkSession) -> Iterator[None]:
+    """Let Spark do what it does at each trigger by the shorter way, where files are local.
 
-    Its usual way starts a process for each file, and there are two in a batch.
+    It would start a process for each of the two files in which it notes its progress, and list the
+    files of a batch by a job with a task for each. A query keeps the settings it was started with.
     """
-    is_local = (spark.sparkContext.master or "").startswith("local")
-    if not is_local or spark.conf.get(_MANAGER, None) is not None:
-        yield
-        return
-    for name in _MANAGERS:
-        try:
-            spark.sparkContext._jvm.java.lang.Class.forName(name)  # type: ignore[union-attr]
-        except Py4JError:
-            continue
-        spark.conf.set(_MANAGER, name)
-        break
+    jvm = spark.sparkContext._jvm
+    assert jvm is not None
+    settings = {}
+    if (spark.sparkContext.master or "").startswith("local"):
+        settings["spark.sql.sources.parallelPartitionDiscovery.threshold"] = "1000000"
+        for name in _MANAGERS:
+            try:
+                jvm.java.lang.Class.forName(name)
+                settings[_MANAGER] = name
+                break
+            except Py4JError:
+                continue
+    if spark.conf.get(_MANAGER, None) is not None:
+        settings.pop(_MANAGER, None)  # somebody knows better
+    before = {name: spark.conf.get(name, None) for name in settings}
+    for name, value in settings.items():
+        spark.conf.set(name, value)
     try:
         yield
     finally:
-        spark.conf.unset(_MANAGER)
+        for name, old in before.items():
+            if old is None:
+                spark.conf.unset(name)
+            else:
+                spark.conf.set(name, old)
+
+
+def _no_progress_bar(spark: SparkSession) -> None:
+    """Batches come and go; a bar for each would be in the way of what is shown."""
+    bar = spark.sparkContext._jsc.sc().progressBar()
+    if bar.isDefined():
+        bar.get().stop()
 
 
 def _handle(
