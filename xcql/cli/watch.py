@@ -131,7 +131,7 @@ def run(arguments: argparse.Namespace) -> int:
             asked = streams_named(module) if isinstance(module, MainModule) else None
             named = {name for name in sources if name} | (asked or set())
             structures = dict.fromkeys(named, tags[None]) | known
-        if structures.keys() >= {name for name in sources if name}:
+        if structures and structures.keys() >= {name for name in sources if name}:
             report_warnings(advice(module, structures), arguments)
         if arguments.explain:
             _explain(arguments, query.text, structures)

@@ -82,9 +82,11 @@ async def broadcast(
             for data in _portions(group):
                 for client in list(clients):
                     if client.behind > BUFFER:
+                        clients.discard(client)
                         _drop(client, tell)
                     else:
                         client.transport.write(data)
+                await asyncio.sleep(0)  # who came and who went is noticed only here
                 if pace.is_free and clients:
                     await _until(changed, lambda: any(one.behind < BUFFER // 2 for one in clients))
         if not await _until(changed, lambda: all(one.behind == 0 for one in clients)):
