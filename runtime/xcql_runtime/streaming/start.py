@@ -29,7 +29,7 @@ from xcql.syntax.prolog import MainModule
 from xcql_runtime.failures import understood
 from xcql_runtime.store.state import State, folder_name
 from xcql_runtime.streaming.display import Lines, LiveDisplay
-from xcql_runtime.streaming.handle import StreamHandle
+from xcql_runtime.streaming.handle import StreamHandle, in_file
 from xcql_runtime.streaming.history import stored_fragments
 from xcql_runtime.streaming.journal import SeenFiles
 from xcql_runtime.streaming.sinks import Callback, KafkaTopic, ParquetLog, Sink
@@ -110,7 +110,7 @@ def start(spark: SparkSession, store: Path, state: State, request: StreamRequest
             )
         )
         for warning in (*module.warnings, *query.explanation().warnings):
-            _warn(warning, request)
+            _warn(in_file(warning, request.query), request)
         handle = _handle(spark, query, folder, state.number, request, sinks)
         seen = {
             name: SeenFiles(folder / f"files-{folder_name(name)}", _contents(state, name))
