@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from itertools import groupby, islice
+from itertools import count, groupby, islice
 from pathlib import Path
 
 from xcql.continuous import Arrival, Continuous, Figures
@@ -65,6 +65,7 @@ class Triggers:
         beginning = Beginning(self._query, entry.id, entry.delivered)
         self._have = [sink.begin(beginning) for sink in self._sinks]
         self._catch_up()
+        entry = self._entry
         if is_history:
             self._run(history(), entry.bound)
         elif entry.is_done and self._clock is not None:
@@ -98,12 +99,14 @@ class Triggers:
             self._save()
 
     def _run(self, arrivals: Iterator[Arrival], bound: int) -> None:
-        number = self._entry.first
         # also without any arrival: at the beginning the answer is to be shown
-        while (group := list(islice(arrivals, bound))) or number == self._entry.first:
+        group = list(islice(arrivals, bound))
+        for number in count(self._entry.first):
             self._advance(number, group)
-            number += 1
-        self._save(is_done=True)
+            group = list(islice(arrivals, bound))
+            self._save(is_done=not group)
+            if not group:
+                return
 
     def _next_number(self) -> int:
         last = self._query.last_batch
@@ -114,7 +117,8 @@ class Triggers:
         last = self._query.last_batch
         is_new = last is None or number > last
         advance = self._query.advance(number, arrivals, now)
-        self.next_change = advance.next_change
+        if is_new or number == last:  # what an earlier one expected is over
+            self.next_change = advance.next_change
         for index, sink in enumerate(self._sinks):
             if advance.updates and number > self._have[index]:
                 sink.write(number, advance.updates)
@@ -131,6 +135,8 @@ class Triggers:
             for batch, updates in groupby(missed, lambda update: update.batch):
                 sink.write(batch, tuple(updates))
             self._have[index] = max(self._have[index], self._query.last_batch)
+        if self._entry.delivered < self._query.last_batch:
+            self._save()
 
     def _save(self, is_done: bool | None = None) -> None:
         """All sinks have everything up to the query's last batch."""

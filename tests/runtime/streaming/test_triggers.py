@@ -157,3 +157,19 @@ def test_files_that_were_seen(tmp_path: Path) -> None:
     assert seen.new(0, ["a", "stored", "b", "a"]) == [True, False, True, False]
     assert seen.new(1, ["half", "a", "c"]) == [True, False, True]
     assert SeenFiles(path).new(2, ["half", "c", "stored", "d"]) == [False, False, False, True]
+
+
+def test_a_batch_that_is_run_again_does_not_turn_time_back(tmp_path: Path) -> None:
+    times = [datetime(2004, 1, 1, 10)]
+    come = list(_arrivals([ROOT, bid(10), bid(20)]))
+    with open_continuous(QUERY, {"s": TAGS}, tmp_path / "state") as query:
+        triggers = Triggers(query, tmp_path, [], 5, lambda: times[0], lambda _: None)
+        triggers.begin(lambda: _arrivals([]))
+        triggers.fragments(0, come)
+        assert triggers.next_change == datetime(2004, 1, 1, 10, 0, 10)
+        times[0] = datetime(2004, 1, 1, 10, 0, 10)
+        triggers.time_passes()
+        assert triggers.next_change == datetime(2004, 1, 1, 10, 0, 20)
+        triggers.fragments(0, come)
+        assert triggers.next_change == datetime(2004, 1, 1, 10, 0, 20)
+        assert query.last_batch == 2
