@@ -130,7 +130,7 @@ def _drop(folder: Path, files: list[list[str]], begin: int, end: int) -> None:
         # no two files are the same, and each is younger than the one before
         content = [*files[number], f"<!-- {number} -->"]
         drop(folder / "inbox", f"{number:06}.xml", content)
-        time.sleep(0.1)
+        time.sleep(0.03)
 
 
 @pytest.mark.parametrize("seed", [1])
