@@ -22,7 +22,7 @@ from bench.report import write_report
 from bench.rows import Results, Row, write_results
 from bench.settings import Settings
 
-BENCHMARKS = ("stages", "figure4", "xmark", "loading", "versions")
+BENCHMARKS = ("stages", "figure4", "xmark", "loading", "versions", "continuous")
 RESULTS = ROOT / "bench" / "results"
 
 

@@ -14,13 +14,16 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from xcql.diagnostics import error
+from xcql.continuous import Figures
+from xcql.diagnostics import Diagnostic, error
 from xcql.evaluate import prepare
 from xcql.model.tags import TagStructure, read_tags
 from xcql.model.time import parse_time, to_utc
 from xcql.parser import parse
+from xcql.publish.addresses import KafkaAddress
+from xcql.publish.play import Pace
 from xcql.shred.tables import QUARANTINE
 from xcql.source import Source
 from xcql.syntax.prolog import MainModule
@@ -35,6 +38,10 @@ from xcql_runtime.store.ingest import IngestSummary, ingest
 from xcql_runtime.store.inputs import find_files
 from xcql_runtime.store.temporalize import temporalize
 from xcql_runtime.store.upkeep import StoreInfo, compact, info, vacuum, verify
+from xcql_runtime.streaming.handle import StreamHandle
+from xcql_runtime.streaming.kafka import publish
+from xcql_runtime.streaming.sources import Source as StreamSource
+from xcql_runtime.streaming.start import MAX_FRAGMENTS, SinkLike, StreamRequest, Tags, start
 from xcql_runtime.tables import OpenTables
 from xcql_runtime.workers import on_workers, run_here
 
@@ -175,6 +182,75 @@ class Session:
             lambda: self.spark,
             Request(module, strategy, self.store, self._tables, state, catalog, around, frames),
         )
+
+    def stream(
+        self,
+        query: str | Source,
+        source: StreamSource | Mapping[str, StreamSource],
+        *,
+        tags: Tags | Mapping[str, Tags] | None = None,
+        now: Literal["wall", "event"] = "wall",
+        trigger: str | None = None,
+        checkpoint: str | Path | None = None,
+        sink: SinkLike | Sequence[SinkLike] | None = None,
+        variables: Mapping[str, Any] | None = None,
+        max_fragments: int = MAX_FRAGMENTS,
+        progress: Callable[[Figures], None] | None = None,
+        warn: Callable[[Diagnostic], None] | None = None,
+    ) -> StreamHandle:
+        """Keep the answer of a query up to date while fragments come, until it is stopped.
+
+        >>> running = session.stream(                                     # doctest: +SKIP
+        ...     'count(stream("bids")//bid?[now-PT1H,now])',
+        ...     source="tcp://localhost:9000", tags="tags.xml", sink=print,
+        ... )
+        >>> running.await_termination(60), running.answer()               # doctest: +SKIP
+
+        `source` is where the query's only stream comes from, or a mapping that tells it for each: a
+        folder that files are dropped into (`dir:FOLDER`, or just the path), `tcp://host:port` (a
+        fragment a line), `kafka://broker:port/topic`, or a streaming DataFrame with a text column.
+        What the store has of a stream is history: the query begins with it.
+
+        `now` is the wall clock at each trigger, or, with `"event"`, the largest validTime seen.
+        `trigger` says how often Spark looks for what came (`"1 second"`), or `"once"`: all that is
+        there, and then the end. `checkpoint` is the folder to go on from after an end or a crash.
+        At most `max_fragments` are taken in at once.
+
+        `sink` gets the updates of the answer; one, or several: a function, which is called with
+        those of each batch; `"parquet:FOLDER"`, a change log; `"kafka://broker:port/topic"`; or
+        one of `xcql_runtime.streaming.sinks`. `progress` is called with the figures of each batch,
+        `warn` before the start with what is odd, such as state that grows for ever; without it,
+        that is a Python warning.
+        """
+        text = query if isinstance(query, Source) else Source(query)
+        values, frames = split_variables(variables or {})
+        if frames:
+            raise error(
+                "XCQL0734",
+                f"the variable ${next(iter(frames))} of a continuous query cannot be a DataFrame",
+                hints=["collect its rows, or make it a stream"],
+            )
+        request = StreamRequest(
+            text,
+            source,
+            tags,
+            now,
+            trigger,
+            checkpoint,
+            sink,
+            max_fragments,
+            values,
+            dict(self._functions),
+            progress,
+            warn,
+        )
+        return start(self.spark, self.store, read_state(self.store), request)
+
+    def publish(
+        self, fragments: Iterator[bytes], address: KafkaAddress, pace: Pace | None = None
+    ) -> int:
+        """Play fragments to a Kafka topic; how many went out."""
+        return publish(self.spark, fragments, address, pace or Pace())
 
     def register(
         self,

@@ -2,7 +2,8 @@
 
 | block | is |
 | --- | --- |
-| `console` | commands after `$ `, each with what it prints; `...` stands for any text |
+| `console` | commands after `$ `, each with what it prints (`...` stands for any text); one that
+| | ends in `&` runs beside the others |
 | `python` | a script, or a session with `>>>` and what it prints |
 | `xquery SAMPLE` | a query over a sample; the `xml` block after it is the answer |
 | `xquery` | a query that must parse |
@@ -14,6 +15,7 @@ A block of another kind is an error: nothing in a document goes untried.
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import doctest
 import io
@@ -22,6 +24,7 @@ import re
 import shlex
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import zip_longest
@@ -93,6 +96,14 @@ def matches(expected: str, actual: str) -> bool:
 
 def run_here(command: str) -> str:
     """What a command prints; `xcqlc` runs in this process, everything else in a shell."""
+    if command.startswith("xcqlc ") and command.endswith(" &"):
+        arguments = shlex.split(command.replace("\\\n", " "))[1:-1]
+        module = [sys.executable, "-m", "xcql.cli.main", *arguments]
+        beside = subprocess.Popen(module, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        atexit.register(beside.kill)
+        # it ends by itself, but nobody waits for it
+        threading.Thread(target=beside.wait, daemon=True).start()
+        return ""
     left, bar, right = command.partition(" | xcqlc ")
     if bar:
         return _xcqlc(shlex.split(right), _in_shell(left))

@@ -40,6 +40,8 @@ VERBS = {
     "fragment": ("xcql.cli.fragment", "cut a document into fillers, or find what changed in it"),
     "infer-tags": ("xcql.cli.infer_tags", "make a tag structure from a document or a schema"),
     "ingest": ("xcql.cli.ingest", "put fragments into a store"),
+    "watch": ("xcql.cli.watch", "keep the answer of a query up to date while fragments come"),
+    "publish": ("xcql.cli.publish", "play a file of fragments as a live stream"),
     "store": ("xcql.cli.store", "show, check and tidy up a store"),
     "translate": ("xcql.cli.translate", "turn a query into standard XQuery over fragments"),
     "temporalize": ("xcql.cli.temporalize", "write the temporal view of a stream"),

@@ -94,10 +94,7 @@ def _evaluate(
     evaluation = Evaluation(
         now=instant,
         streams=open_streams(streams or {}, instant, warnings),
-        variables={
-            _variable_name(name): tuple(_variable(value))
-            for name, value in (variables or {}).items()
-        },
+        variables=external_values(variables or {}),
     )
     item = None if context is None else _context_item(context)
     try:
@@ -106,6 +103,11 @@ def _evaluate(
         raise located(problem, compiled.span) from None
     except RecursionError:
         raise too_nested(compiled.span) from None
+
+
+def external_values(variables: Mapping[str, Any]) -> dict[QName, tuple[Any, ...]]:
+    """The values of external variables, as an evaluation has them."""
+    return {_variable_name(name): tuple(_variable(value)) for name, value in variables.items()}
 
 
 def _context_item(context: Any) -> Any:

@@ -87,6 +87,11 @@ class CompiledQuery:
 
     def run(self, evaluation: Evaluation, item: Any = None) -> list[Any]:
         """The answer, computed in full. `item` is the context item, None for none."""
+        self.begin(evaluation, item)
+        return list(computed(self.body(None, evaluation.initial)))
+
+    def begin(self, evaluation: Evaluation, item: Any = None) -> None:
+        """Make an evaluation ready for expressions of this query."""
         evaluation.lookup_function = self._lookup
         evaluation.initial = (
             Context(evaluation, item, 1, 1) if item is not None else Context(evaluation)
@@ -94,7 +99,6 @@ class CompiledQuery:
         if self.context_item is not None:
             for found in self.context_item(None, evaluation.initial):
                 evaluation.initial = Context(evaluation, found, 1, 1)
-        return list(computed(self.body(None, evaluation.initial)))
 
     def _lookup(self, name: QName, arity: int, context: Context) -> XdmFunction | None:
         """What `fn:function-lookup` finds."""

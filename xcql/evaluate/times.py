@@ -7,7 +7,7 @@ from typing import Any
 
 from elementpath import datatypes as ep
 
-from xcql.diagnostics import error
+from xcql.diagnostics import XcqlError, error
 from xcql.evaluate.context import Context
 from xcql.evaluate.dates import build
 from xcql.model.lifespan import lifespan
@@ -61,3 +61,22 @@ def node_lifespan(node: Node, now: datetime) -> Interval:
     if node.parent is not None:
         return lifespan(node.parent, now)
     return Interval(START, now)
+
+
+def lifespan_columns(item: Any, now: datetime) -> tuple[datetime | None, datetime | None]:
+    """The columns `vtFrom` and `vtTo` of an item: None for `start`, for `now`, and for what has
+    no lifespan: an atomic value, or attributes of these names that are no times.
+
+    A lifespan that ends at the very instant of evaluation is not one that ends at `now`.
+    """
+    if not isinstance(item, Node):
+        return None, None
+    try:
+        found = node_lifespan(item, now)
+        end: datetime | None = found.end
+        # whether it is the symbol that makes the end shows when `now` is later than all else
+        if end == now and node_lifespan(item, datetime.max).end == datetime.max:
+            end = None
+    except XcqlError:
+        return None, None
+    return None if found.begin == START else found.begin, end

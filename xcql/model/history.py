@@ -64,7 +64,7 @@ def histories(fragments: Iterable[Fragment], tags: TagStructure, now: datetime) 
         tag = tags.by_id(fragment.tsid) if fragment.tsid is not None else None
         known = tag_of.get(id)
         if tag is not None and known is not None and tag.id != known.id:
-            rejected.append(_conflict(fragment, tag, known))
+            rejected.append(tag_conflict(fragment, tag, known))
         elif fragment.op == "remove" and fragment.valid_time is None:
             # nothing is left of the id, so that it may begin anew, even as another tag
             arrived.pop(id, None)
@@ -91,7 +91,7 @@ def _versions(arrived: Iterable[Fragment]) -> tuple[Version, ...]:
         time = _time(fragment)
         if fragment.op == "replace":
             at.clear()
-        if time not in at or not _is_repetition(fragment, at[time]):
+        if time not in at or not is_repetition(fragment, at[time]):
             at[time] = fragment
     times = sorted(at)
     return tuple(
@@ -118,12 +118,12 @@ def _events(arrived: Iterable[Fragment]) -> tuple[Version, ...]:
             at.clear()
         if fragment.op == "remove":
             at.pop(time, None)
-        elif not any(_is_repetition(fragment, event) for event in at.get(time, ())):
+        elif not any(is_repetition(fragment, event) for event in at.get(time, ())):
             at.setdefault(time, []).append(fragment)
     return tuple(Version(event, time, time) for time in sorted(at) for event in at[time])
 
 
-def _is_repetition(fragment: Fragment, earlier: Fragment) -> bool:
+def is_repetition(fragment: Fragment, earlier: Fragment) -> bool:
     """Whether a fragment says, at the same instant, the same as an earlier one."""
     if "remove" in (fragment.op, earlier.op):
         return fragment.op == earlier.op
@@ -137,7 +137,8 @@ def _time(fragment: Fragment) -> datetime:
     return fragment.valid_time
 
 
-def _conflict(fragment: Fragment, tag: Tag, known: Tag) -> Rejected:
+def tag_conflict(fragment: Fragment, tag: Tag, known: Tag) -> Rejected:
+    """Why a fragment has no place: its id belongs to another tag."""
     reason = (
         f"the id '{fragment.id}' belongs to {known.name} (tag {known.id}), and this"
         f" {fragment.op} is {tag.name} (tag {tag.id})"

@@ -45,7 +45,7 @@ def parse_time(text: str, now: datetime | None = None, span: Span | None = None)
     datetime.datetime(2003, 11, 1, 9, 12, 56)
     """
     # the form that we write ourselves, and most data has: no need to look closer
-    if len(text) == 19 and text[10] == "T":
+    if 19 <= len(text) <= 26 and text[10] == "T" and _is_plain_end(text[19:]):
         try:
             return datetime.fromisoformat(text)
         except ValueError:
@@ -67,6 +67,11 @@ def parse_time(text: str, now: datetime | None = None, span: Span | None = None)
         span,
         hints=["a time is written like 2003-10-23T12:23:34, a date like 2003-10-23, both in UTC"],
     )
+
+
+def _is_plain_end(text: str) -> bool:
+    """Whether nothing follows the seconds of a time, or a fraction only."""
+    return not text or (text[0] == "." and text[1:].isascii() and text[1:].isdigit())
 
 
 def _standard_form(text: str) -> str:

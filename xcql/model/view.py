@@ -49,12 +49,7 @@ def temporal_view(fragments: Iterable[Fragment], tags: TagStructure, now: dateti
     >>> serialize(temporal_view(batch.fragments, tags, datetime(2004, 1, 1)).document)
     '<a vtFrom="2003-10-01T00:00:00" vtTo="now">x</a>'
     """
-    return _view(
-        histories(fragments, tags, now),
-        tags,
-        select=lambda history: history.versions,
-        attributes=_lifespan_attributes,
-    )
+    return view_of_histories(histories(fragments, tags, now), tags)
 
 
 def document_at(
@@ -73,6 +68,31 @@ def document_at(
         return (version for version in history.versions if version.is_valid_at(at))
 
     return _view(histories(fragments, tags, now), tags, select, attributes=_own_attributes)
+
+
+# told of each element that a version becomes in the view: the element, the hole that it fills (None
+# for the root), and the version
+Opened = Callable[[ElementNode, ElementNode | None, Version], None]
+
+
+def view_of_histories(
+    stream: Histories,
+    tags: TagStructure,
+    tree_of: Callable[[Fragment], ElementNode] = content_tree,
+    opened: Opened | None = None,
+) -> View:
+    """The temporal view that some histories make, all of a stream's or a part of them.
+
+    `tree_of` gives the tree of a fragment, which may leave out what is not to be in the view.
+    """
+    return _view(
+        stream,
+        tags,
+        select=lambda history: history.versions,
+        attributes=_lifespan_attributes,
+        tree_of=tree_of,
+        opened=opened,
+    )
 
 
 Attributes = Iterator[tuple[QName, str]]
@@ -104,6 +124,7 @@ class _Frame:
     content: Iterator[ChildNode | Version]
     tag: Tag
     fills: str | None = None
+    hole: ElementNode | None = None
 
 
 def _view(
@@ -111,6 +132,8 @@ def _view(
     tags: TagStructure,
     select: Callable[[History], Iterable[Version]],
     attributes: Callable[[ElementNode, Tag, Version], Attributes],
+    tree_of: Callable[[Fragment], ElementNode] = content_tree,
+    opened: Opened | None = None,
 ) -> View:
     """The document that the histories make, with the versions of each that are selected."""
     builder = TreeBuilder()
@@ -121,9 +144,9 @@ def _view(
     frames: list[_Frame] = []
     open_fillers: set[str] = set()
 
-    def fill(hole: str, history: History) -> None:
-        frames.append(_Frame(iter(select(history)), history.tag, fills=hole))
-        open_fillers.add(hole)
+    def fill(id: str, history: History, hole: ElementNode | None = None) -> None:
+        frames.append(_Frame(iter(select(history)), history.tag, id, hole))
+        open_fillers.add(id)
 
     builder.start_document()
     root = stream.by_id.get(ROOT_ID)
@@ -141,11 +164,14 @@ def _view(
         elif isinstance(item, Version):
             tree = trees.get(id(item.fragment))
             if tree is None:
-                tree = trees[id(item.fragment)] = content_tree(item.fragment)
+                tree = trees[id(item.fragment)] = tree_of(item.fragment)
             elements += 1
-            builder.start_element(tree.name, copied_declarations(tree, builder.in_scope()))
+            declared = copied_declarations(tree, builder.in_scope())
+            element = builder.start_element(tree.name, declared)
             for name, value in attributes(tree, frame.tag, item):
                 builder.attribute(name, value)
+            if opened is not None:
+                opened(element, frame.hole, item)
             frames.append(_Frame(iter(tree.children), frame.tag))
         elif not isinstance(item, ElementNode):
             copy_into(builder, item)
@@ -156,7 +182,7 @@ def _view(
                 holder = next(f.fills for f in reversed(frames) if f.fills is not None)
                 warnings[hole, holder] = _inside_itself(hole, holder)
             elif history is not None and _is_declared(history.tag, frame.tag, tags):
-                fill(hole, history)
+                fill(hole, history, item)
         else:
             tag = tags.child(frame.tag, item.name.uri, item.name.local)
             assert tag is not None, "a checked fragment has declared elements only"

@@ -2,7 +2,7 @@
 
 >>> from xcql.xdm.serialize import serialize
 >>> builder = TreeBuilder()
->>> builder.start_element(QName("urn:x", "a", "p"))
+>>> top = builder.start_element(QName("urn:x", "a", "p"))
 >>> builder.attribute(QName("", "n"), "1")
 >>> builder.text("one ")
 >>> builder.text("text")
@@ -56,7 +56,7 @@ class TreeBuilder:
         name: QName,
         namespaces: Mapping[str, str] | None = None,
         base_uri: str | None = None,
-    ) -> None:
+    ) -> ElementNode:
         """Open an element; `namespaces` are those to be declared on it, prefix to URI."""
         if self._text:
             self._flush()
@@ -65,9 +65,11 @@ class TreeBuilder:
             name, declarations = _fixed_up(name, namespaces or NO_DECLARATIONS, scope)
             if declarations:
                 scope = {**scope, **declarations}
-            self._push(ElementNode(name, declarations, base_uri), scope)
+            element = ElementNode(name, declarations, base_uri)
         else:
-            self._push(ElementNode(name, NO_DECLARATIONS, base_uri), scope)
+            element = ElementNode(name, NO_DECLARATIONS, base_uri)
+        self._push(element, scope)
+        return element
 
     def attribute(self, name: QName, value: str, declared_type: str = "CDATA") -> None:
         """Add an attribute to the element that was opened last, before its content."""

@@ -1,0 +1,283 @@
+"""How a continuous query gets to run: sources, state and sinks are put together."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import sys
+import tempfile
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from py4j.protocol import Py4JError
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+from rich.console import Console
+
+from xcql.analysis.streams import streams_named
+from xcql.continuous import Arrival, Continuous, Figures, open_continuous
+from xcql.diagnostics import Diagnostic, error
+from xcql.model.tags import TagStructure, read_tags
+from xcql.parser import parse
+from xcql.publish.addresses import KafkaAddress, parse_address
+from xcql.source import Source as Text
+from xcql.syntax.prolog import MainModule
+from xcql_runtime.failures import understood
+from xcql_runtime.store.state import State, folder_name
+from xcql_runtime.streaming.display import Lines, LiveDisplay
+from xcql_runtime.streaming.handle import StreamHandle, in_file
+from xcql_runtime.streaming.history import stored_fragments
+from xcql_runtime.streaming.journal import SeenFiles
+from xcql_runtime.streaming.sinks import Callback, KafkaTopic, ParquetLog, Sink
+from xcql_runtime.streaming.sources import Source, arrivals_of, resolved, source_rows
+from xcql_runtime.streaming.triggers import Triggers, wall_clock
+
+Tags = TagStructure | str | Path
+SinkLike = Sink | Callable[..., Any] | str
+
+# fragments that are taken in at once
+MAX_FRAGMENTS = 10_000
+# how often sources are looked at, if nothing is said
+_OFTEN = "100 milliseconds"
+_NOW = ("wall", "event")
+_MANAGER = "spark.sql.streaming.checkpointFileManagerClass"
+_MANAGERS = [
+    f"org.apache.spark.sql.execution.streaming.{where}FileSystemBasedCheckpointFileManager"
+    for where in ("checkpointing.", "")
+]
+_ALL_THERE_IS = ("once", "available-now")
+
+
+@dataclass(frozen=True, slots=True)
+class StreamRequest:
+    """A continuous query as it was asked for; see `Session.stream`."""
+
+    query: Text
+    source: Source | Mapping[str, Source]
+    tags: Tags | Mapping[str, Tags] | None = None
+    now: Literal["wall", "event"] = "wall"
+    trigger: str | None = None
+    checkpoint: str | Path | None = None
+    sink: SinkLike | Sequence[SinkLike] | None = None
+    max_fragments: int = MAX_FRAGMENTS
+    variables: Mapping[str, Any] = field(default_factory=dict)
+    functions: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
+    tell: Callable[[Figures], None] | None = None
+    warn: Callable[[Diagnostic], None] | None = None
+
+
+def start(spark: SparkSession, store: Path, state: State, request: StreamRequest) -> StreamHandle:
+    """Begin, or go on after what the checkpoint says was done."""
+    if request.now not in _NOW:
+        raise error("XCQL0501", f"there is no now '{request.now}'", hints=["use wall or event"])
+    trigger = _trigger(request.trigger)
+    if not hasattr(spark, "sparkContext"):
+        raise error(
+            "XCQL0722",
+            "a continuous query needs a Spark session of this process",
+            hints=["a session by Spark Connect cannot call back; leave XCQL_SPARK out"],
+        )
+    module = parse(request.query)
+    if not isinstance(module, MainModule):
+        raise error("XPST0003", "a library module has nothing to evaluate", module.span)
+    named = streams_named(module)
+    given = request.tags
+    known = sorted(state.streams.keys() | (given.keys() if isinstance(given, Mapping) else ()))
+    sources = resolved(request.source, named, known)
+    stored = [name for name in sorted(state.streams) if named is None or name in named]
+    tags = _tag_structures(given, sources, state, stored)
+    sinks = sinks_of(spark, request.sink)
+    is_temporary = request.checkpoint is None
+    folder = Path(request.checkpoint or tempfile.mkdtemp(prefix="xcql-"))
+    with ExitStack() as after_failure:
+        if is_temporary:
+            after_failure.callback(shutil.rmtree, folder, ignore_errors=True)
+        folder.mkdir(parents=True, exist_ok=True)
+        with understood(request.query):
+            frame = source_rows(spark, sources, folder / "spool", request.max_fragments)
+        query = after_failure.enter_context(
+            open_continuous(
+                request.query.text,
+                tags,
+                folder / "state",
+                request.now,
+                request.variables,
+                request.functions,
+            )
+        )
+        for warning in (*module.warnings, *query.explanation().warnings):
+            _warn(in_file(warning, request.query), request)
+        handle = _handle(spark, query, folder, state.number, request, sinks)
+        seen = {
+            name: SeenFiles(folder / f"files-{folder_name(name)}", _contents(state, name))
+            for name in sources
+        }
+
+        def history() -> Iterator[Arrival]:
+            return stored_fragments(store, state, stored)
+
+        def run(
+            on_batch: Callable[[int, Callable[[], list[Arrival]]], None],
+        ) -> StreamingQuery:
+            def each(rows: DataFrame, batch: int) -> None:
+                on_batch(batch, lambda: arrivals_of(rows.toArrow(), batch, seen))
+
+            writer = frame.writeStream.foreachBatch(each).trigger(**trigger)
+            with _quick_triggers(spark):
+                place = str((folder / "spark").absolute())
+                return writer.option("checkpointLocation", place).start()
+
+        _no_progress_bar(spark)
+        with understood(request.query):
+            handle.start(history, run)
+        after_failure.pop_all()
+    return handle
+
+
+@contextmanager
+def _quick_triggers(spark: SparkSession) -> Iterator[None]:
+    """Let Spark do what it does at each trigger by the shorter way, where files are local.
+
+    It would start a process for each of the two files in which it notes its progress, and list the
+    files of a batch by a job with a task for each. A query keeps the settings it was started with.
+    """
+    jvm = spark.sparkContext._jvm
+    assert jvm is not None
+    settings = {}
+    if (spark.sparkContext.master or "").startswith("local"):
+        settings["spark.sql.sources.parallelPartitionDiscovery.threshold"] = "1000000"
+        for name in _MANAGERS:
+            try:
+                jvm.java.lang.Class.forName(name)
+                settings[_MANAGER] = name
+                break
+            except Py4JError:
+                continue
+    if spark.conf.get(_MANAGER, None) is not None:
+        settings.pop(_MANAGER, None)  # somebody knows better
+    before = {name: spark.conf.get(name, None) for name in settings}
+    for name, value in settings.items():
+        spark.conf.set(name, value)
+    try:
+        yield
+    finally:
+        for name, old in before.items():
+            if old is None:
+                spark.conf.unset(name)
+            else:
+                spark.conf.set(name, old)
+
+
+def _no_progress_bar(spark: SparkSession) -> None:
+    """Batches come and go; a bar for each would be in the way of what is shown."""
+    bar = spark.sparkContext._jsc.sc().progressBar()
+    if bar.isDefined():
+        bar.get().stop()
+
+
+def _handle(
+    spark: SparkSession,
+    query: Continuous,
+    folder: Path,
+    commit: int,
+    request: StreamRequest,
+    sinks: Sequence[Sink],
+) -> StreamHandle:
+    clock = wall_clock if request.now == "wall" else None
+
+    def triggers(note: Callable[[Figures], None]) -> Triggers:
+        return Triggers(query, folder, sinks, request.max_fragments, clock, note, commit)
+
+    def tell(figures: Figures) -> None:
+        for sink in sinks:
+            if isinstance(sink, LiveDisplay):
+                sink.status(str(figures))
+        if request.tell is not None:
+            request.tell(figures)
+
+    forget = folder if request.checkpoint is None else None
+    return StreamHandle(spark, query, request.query, sinks, triggers, tell, forget)
+
+
+def _warn(warning: Diagnostic, request: StreamRequest) -> None:
+    if request.warn is not None:
+        request.warn(warning)
+    else:
+        warnings.warn(warning.render_concise(), stacklevel=4)
+
+
+def sinks_of(spark: SparkSession, given: SinkLike | Sequence[SinkLike] | None) -> list[Sink]:
+    """The sinks that are meant: a function is called back, a text names a place."""
+    if given is None:
+        return []
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        given = [given]
+    return [_sink(spark, one) for one in given]
+
+
+def _sink(spark: SparkSession, given: SinkLike) -> Sink:
+    if isinstance(given, str):
+        if given == "display":
+            return LiveDisplay(Console())
+        if given in ("lines", "jsonl"):
+            return Lines(sys.stdout, given == "jsonl")
+        if given.startswith("parquet:"):
+            return ParquetLog(given.removeprefix("parquet:"))
+        if given.startswith("kafka://"):
+            address = parse_address(given)
+            assert isinstance(address, KafkaAddress)
+            return KafkaTopic(spark, address)
+        raise error(
+            "XCQL0731",
+            f"'{given}' is no sink",
+            hints=["write parquet:FOLDER, kafka://BROKER:PORT/TOPIC, display, lines or jsonl"],
+        )
+    if callable(given):
+        return Callback(given)
+    return given
+
+
+def _trigger(given: str | None) -> dict[str, Any]:
+    """What Spark calls a trigger."""
+    if given in _ALL_THERE_IS:
+        return {"availableNow": True}
+    text = (given or _OFTEN).strip()
+    if not re.fullmatch(r"\d+\s*(millisecond|second|minute|hour)s?", text):
+        raise error(
+            "XCQL0732",
+            f"'{given}' is no trigger",
+            hints=["write a time, such as '1 second', or 'once' for all that is there now"],
+        )
+    return {"processingTime": text}
+
+
+def _tag_structures(
+    given: Tags | Mapping[str, Tags] | None,
+    sources: Mapping[str, Source],
+    state: State,
+    stored: Sequence[str],
+) -> dict[str, TagStructure]:
+    """The Tag Structure of every stream: the store's, or as given."""
+    tags = {name: state.stream(name).tags for name in stored}
+    named = given if isinstance(given, Mapping) else {}
+    for name in sources:
+        if name in state.streams:
+            tags[name] = state.stream(name).tags
+            continue
+        one = named.get(name) if isinstance(given, Mapping) else given
+        if one is None:
+            raise error(
+                "XCQL0733",
+                f"the stream '{name}' has no tag structure",
+                hints=[f'give one: tags={{"{name}": "tags.xml"}}', f"or --tags {name}=TAGS.xml"],
+            )
+        tags[name] = one if isinstance(one, TagStructure) else read_tags(one)
+    return tags
+
+
+def _contents(state: State, name: str) -> frozenset[str]:
+    return state.streams[name].contents if name in state.streams else frozenset()

@@ -1,0 +1,26 @@
+"""Continuous queries: answers that keep themselves up to date while fragments arrive.
+
+    with open_continuous(query, {"credit": tags}, folder) as continuous:
+        advance = continuous.advance(0, [Arrival("credit", "<filler …>…</filler>")], now)
+        for update in advance.updates: ...
+
+No Spark here: `xcql_runtime.streaming` puts sources and sinks around it.
+"""
+
+from __future__ import annotations
+
+from xcql.continuous.engine import Continuous, open_continuous
+from xcql.continuous.explanation import Explanation
+from xcql.continuous.values import Advance, Arrival, Figures, Operation, Update, applied
+
+__all__ = [
+    "Advance",
+    "Arrival",
+    "Continuous",
+    "Explanation",
+    "Figures",
+    "Operation",
+    "Update",
+    "applied",
+    "open_continuous",
+]

@@ -1,0 +1,144 @@
+"""What a continuous query keeps, how that is bounded, and what it has to compute as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from xcql.analysis.graph import TagGraph
+from xcql.continuous.parts import Access
+from xcql.continuous.plan import Plan, Whole
+from xcql.continuous.state import to_instant
+from xcql.continuous.time_use import Bound, TimeUse
+from xcql.continuous.windowed import looked_at
+from xcql.diagnostics import Diagnostic, warning
+from xcql.model.tags import TagStructure
+from xcql.model.time import format_begin
+from xcql.syntax.prolog import MainModule
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """How a query is kept up to date.
+
+    `unit` names the elements that the answer is kept by, None if it is computed as a whole; `state`
+    says what is kept, `time` when the answer changes though nothing arrives. `whole` has a note
+    with its place in the query for each part that needs the whole of a stream; `warnings` tell of
+    state without bounds.
+    """
+
+    unit: str | None
+    state: tuple[str, ...]
+    time: str
+    whole: tuple[Diagnostic, ...] = ()
+    warnings: tuple[Diagnostic, ...] = ()
+
+    @property
+    def is_incremental(self) -> bool:
+        """Whether the work of a trigger grows with what changes, not with the history."""
+        return self.unit is not None and not self.whole
+
+    def __str__(self) -> str:
+        lines = [f"kept by: {self.unit or 'the whole answer, computed anew when anything changes'}"]
+        lines += [f"state: {line}" for line in self.state]
+        lines.append(f"time: {self.time}")
+        lines += [f"whole: {_told(note)}" for note in self.whole]
+        lines += [f"warning: {_told(note)}" for note in self.warnings]
+        return "\n".join(lines)
+
+
+def _told(note: Diagnostic) -> str:
+    if note.span is None or not note.span.source.text:
+        return note.message
+    return f"{note.message} (line {note.span.line}, column {note.span.column})"
+
+
+def explained(
+    plan: Plan | Whole, module: MainModule, tags: Mapping[str, TagStructure]
+) -> Explanation:
+    """What is to be told of a plan."""
+    graphs = {name: TagGraph(structure) for name, structure in tags.items()}
+    if isinstance(plan, Whole):
+        state = ("every fragment", "the answer")
+        unbounded = _unbounded(looked_at(module, graphs), {}, graphs, module)
+        return Explanation(None, state, _time(plan.time), (plan.reason.diagnostic(),), unbounded)
+    state_lines = [f"what the query gives for each {_paths(plan.main, graphs)}, with its place"]
+    for (stream, tag), windows in sorted(plan.windowed.items()):
+        oldest = min(windows, key=lambda window: window.begin.at(0))
+        path = graphs[stream].structure.path_of(graphs[stream].tag(tag))
+        since = _bound(oldest.begin)
+        state_lines.append(f"events {path} of '{stream}': those before {since} are not read again")
+    for side in plan.sides:
+        state_lines.append(f"the keys that {_paths(side.access, graphs)} are joined by")
+    if plan.group is not None:
+        state_lines.append(
+            "the groups that each is in; a group is computed from all that are in it"
+        )
+    if plan.aggregate is not None:
+        name = plan.aggregate.name.local
+        if name in ("min", "max"):
+            state_lines.append(f"all values that {name}() is over, all compared when one changes")
+        elif name in ("sum", "avg"):
+            state_lines.append(
+                f"all values that {name}() is over, added anew unless they are whole numbers"
+            )
+        else:
+            state_lines.append("how many items there are")
+    return Explanation(
+        _paths(plan.main, graphs),
+        tuple(state_lines),
+        _time(plan.time),
+        (),
+        _unbounded(plan.looked_at, plan.windowed, graphs, module),
+    )
+
+
+def _paths(access: Access, graphs: Mapping[str, TagGraph]) -> str:
+    structure = graphs[access.stream].structure
+    paths = sorted(structure.path_of(graphs[access.stream].tag(tag)) for tag in access.units)
+    return f"{' or '.join(paths)} of '{access.stream}'"
+
+
+def _unbounded(
+    looked: Mapping[str, frozenset[str]],
+    windowed: Mapping[tuple[str, str], object],
+    graphs: Mapping[str, TagGraph],
+    module: MainModule,
+) -> tuple[Diagnostic, ...]:
+    """A warning for all events that the query looks at however old they are."""
+    found = []
+    for stream, tags in sorted(looked.items()):
+        for id in sorted(tags):
+            tag = graphs[stream].tag(id)
+            if tag.kind == "event" and (stream, id) not in windowed:
+                path = graphs[stream].structure.path_of(tag)
+                found.append(
+                    warning(
+                        "XCQL0611",
+                        f"unbounded state: events {path} of '{stream}' count however old they are",
+                        module.body.span,
+                        hints=["look at them through a window such as ?[now-P1D, now]"],
+                    )
+                )
+    return tuple(found)
+
+
+def _time(use: TimeUse) -> str:
+    if use.always is not None:
+        place = f"line {use.always.line}, column {use.always.column}"
+        return f"the answer changes with each instant ({place}), and is computed at each trigger"
+    if use.windows:
+        told = ", ".join(f"[{_bound(w.begin)}, {_bound(w.end)}]" for w in use.windows)
+        return f"parts of the answer change when a lifespan meets an edge of {told}"
+    if use.open_ends:
+        return "what is asked of lifespans that end at `now` changes with each instant"
+    return "the answer changes when fillers arrive, or become valid"
+
+
+def _bound(bound: Bound) -> str:
+    if not bound.moves:
+        return format_begin(to_instant(bound.microseconds))
+    if not bound.microseconds:
+        return "now"
+    sign = "-" if bound.microseconds < 0 else "+"
+    return f"now {sign} {abs(bound.microseconds) / 1_000_000:g} s"

@@ -1,0 +1,196 @@
+"""Reading fillers of a state: only those asked for, by id, and by time where that will do."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections import OrderedDict
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TypeAlias
+
+from xcql.continuous.reception import stored_fragment
+from xcql.continuous.state import to_number
+from xcql.model.fragments import Fragment, content_tree, is_hole
+from xcql.model.history import History, Version, histories
+from xcql.model.tags import TagStructure
+from xcql.xdm.nodes import ElementNode, descendants
+
+# which events of an id are wanted: all (None), those of some instants, or those since one
+Wanted: TypeAlias = frozenset[int] | int | None
+
+_COLUMNS = "seq, stream, id, op, tsid, time, content, namespaces"
+# how many trees are kept parsed; those with many holes, such as the root's, are few and dear
+_SMALL, _LARGE = 30_000, 8
+_MANY_HOLES = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """A fragment's tree, with its holes in document order, and their numbers by the ids."""
+
+    tree: ElementNode
+    holes: tuple[ElementNode, ...]
+    numbers: Mapping[str, tuple[int, ...]]
+
+
+class Fillers:
+    """The fillers in a state, and the trees of those that were asked for lately."""
+
+    def __init__(self, state: sqlite3.Connection, tags: Mapping[str, TagStructure]) -> None:
+        self._state = state
+        self._tags = tags
+        self._small: OrderedDict[int, Parsed] = OrderedDict()
+        self._large: OrderedDict[int, Parsed] = OrderedDict()
+
+    def tsids(self, stream: str, ids: Collection[str]) -> dict[str, str]:
+        """The tag of each of these ids that is known."""
+        if not ids:
+            return {}
+        rows = self._state.execute(
+            "SELECT ids.id, ids.tsid FROM json_each(?) AS wanted CROSS JOIN ids"
+            " WHERE ids.stream = ? AND ids.id = wanted.value",
+            (json.dumps(list(ids)), stream),
+        )
+        return dict(rows)
+
+    def parents(self, stream: str, ids: Collection[str]) -> list[tuple[str, str, int]]:
+        """The fillers that have holes for these: child, parent, and time of the fragment."""
+        if not ids:
+            return []
+        return self._state.execute(
+            "SELECT DISTINCT holes.child, holes.parent, holes.time"
+            " FROM json_each(?) AS wanted CROSS JOIN holes"
+            " WHERE holes.stream = ? AND holes.child = wanted.value",
+            (json.dumps(list(ids)), stream),
+        ).fetchall()
+
+    def children(self, stream: str, ids: Collection[str]) -> set[str]:
+        """The ids that fragments of these have holes for."""
+        if not ids:
+            return set()
+        rows = self._state.execute(
+            "SELECT DISTINCT holes.child FROM json_each(?) AS wanted CROSS JOIN holes"
+            " WHERE holes.stream = ? AND holes.parent = wanted.value",
+            (json.dumps(list(ids)), stream),
+        )
+        return {child for (child,) in rows}
+
+    def histories(
+        self, stream: str, wanted: Mapping[str, Wanted], now: datetime
+    ) -> dict[str, History]:
+        """The histories of some ids at `now`, with no more events than wanted."""
+        whole = [id for id, part in wanted.items() if part is None]
+        parts = [id for id, part in wanted.items() if part is not None]
+        if parts:
+            replaced = self._state.execute(
+                "SELECT ids.id FROM json_each(?) AS wanted CROSS JOIN ids"
+                " WHERE ids.stream = ? AND ids.id = wanted.value AND ids.replaced = 1",
+                (json.dumps(parts), stream),
+            )
+            # a replacement takes away events at any time
+            whole += (id for (id,) in replaced)
+        complete = set(whole)
+        fragments = list(self._fragments(stream, complete))
+        for id in parts:
+            if id not in complete:
+                fragments += self._events(stream, id, wanted[id])
+        found = histories(fragments, self._tags[stream], now).by_id
+        result: dict[str, History] = {}
+        for id, history in found.items():
+            kept = _restricted(history, wanted[id])
+            if kept.versions:
+                result[id] = kept
+        return result
+
+    def _fragments(self, stream: str, ids: Collection[str]) -> Iterable[Fragment]:
+        if not ids:
+            return ()
+        rows = self._state.execute(
+            f"SELECT {_COLUMNS} FROM (SELECT fragments.* FROM json_each(?) AS wanted"
+            " CROSS JOIN fragments WHERE fragments.stream = ? AND fragments.id = wanted.value)"
+            " ORDER BY seq",
+            (json.dumps(list(ids)), stream),
+        )
+        return (stored_fragment(*row) for row in rows)
+
+    def _events(self, stream: str, id: str, part: Wanted) -> Iterable[Fragment]:
+        select = f"SELECT {_COLUMNS} FROM fragments WHERE stream = ? AND id = ? AND time "
+        if isinstance(part, int):
+            rows = self._state.execute(f"{select} >= ? ORDER BY seq", (stream, id, part)).fetchall()
+        else:
+            rows = []
+            for time in part or ():
+                rows += self._state.execute(f"{select} = ? ORDER BY seq", (stream, id, time))
+        return (stored_fragment(*row) for row in rows)
+
+    def parsed(self, fragment: Fragment) -> Parsed:
+        """The tree of a fragment of the state."""
+        for cache in (self._small, self._large):
+            known = cache.get(fragment.offset)
+            if known is not None:
+                cache.move_to_end(fragment.offset)
+                return known
+        tree = content_tree(fragment)
+        holes = tuple(
+            node for node in descendants(tree) if isinstance(node, ElementNode) and is_hole(node)
+        )
+        numbers: dict[str, list[int]] = {}
+        for number, hole in enumerate(holes):
+            numbers.setdefault(hole_id(hole), []).append(number)
+        found = Parsed(tree, holes, {id: tuple(known) for id, known in numbers.items()})
+        is_large = len(holes) >= _MANY_HOLES
+        cache, most = (self._large, _LARGE) if is_large else (self._small, _SMALL)
+        cache[fragment.offset] = found
+        if len(cache) > most:
+            cache.popitem(last=False)
+        return found
+
+
+def hole_id(hole: ElementNode) -> str:
+    return (hole.attribute_value("id") or "").strip()
+
+
+def _restricted(history: History, part: Wanted) -> History:
+    """A history with the events that are wanted."""
+    if part is None or history.tag.kind != "event":
+        return history
+    versions: tuple[Version, ...] = tuple(
+        version
+        for version in history.versions
+        if (
+            to_number(version.begin) >= part
+            if isinstance(part, int)
+            else to_number(version.begin) in part
+        )
+    )
+    return History(history.tag, versions)
+
+
+def pruned(parsed: Parsed, ids: Collection[str]) -> ElementNode:
+    """The tree with nothing in it but the holes for these ids, and what they stand in.
+
+    The holes are the very nodes of the tree.
+    """
+    wanted = sorted(number for id in ids for number in parsed.numbers.get(id, ()))
+    copies: dict[int, ElementNode] = {}
+
+    def copied(node: ElementNode) -> ElementNode:
+        copy = copies.get(id(node))
+        if copy is None:
+            copy = copies[id(node)] = ElementNode(node.name, node.declarations)
+            copy.attributes = node.attributes
+            if node is not parsed.tree:
+                assert isinstance(node.parent, ElementNode)
+                copied(node.parent).children.append(copy)
+        return copy
+
+    top = copied(parsed.tree)
+    for number in wanted:
+        hole = parsed.holes[number]
+        if hole is parsed.tree:
+            continue
+        assert isinstance(hole.parent, ElementNode)
+        copied(hole.parent).children.append(hole)
+    return top

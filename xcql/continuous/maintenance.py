@@ -1,0 +1,499 @@
+"""Keeping an answer by units: which units a trigger can change, and what they are afterwards."""
+
+from __future__ import annotations
+
+import gc
+import json
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import datetime
+from functools import partial
+from itertools import chain
+from typing import Any
+
+from xcql.analysis.graph import TagGraph
+from xcql.continuous.display import Unit
+from xcql.continuous.fillers import Fillers, Parsed, Wanted
+from xcql.continuous.partial import Found, PartialView, partial_view
+from xcql.continuous.parts import Access
+from xcql.continuous.plan import Plan
+from xcql.continuous.reception import Changes, Received
+from xcql.continuous.state import optional_number, to_number
+from xcql.continuous.units import Nodes, UnitQuery
+from xcql.model.fragments import Fragment
+from xcql.model.tags import TagStructure
+from xcql.xdm.nodes import DocumentNode, ElementNode
+
+# the side of the table of keys that has the groups
+_GROUPS = -1
+
+# how many units are evaluated at once
+_CHUNK = 2000
+
+# the places where a filler stands in others: all that its units' places and surroundings depend on
+_Occurrences = dict[str, list[tuple[Any, ...]]]
+
+
+class Affected:
+    """Fillers whose units may have changed, each with the instants of its events, or None."""
+
+    def __init__(self) -> None:
+        self.fillers: dict[str, set[int] | None] = {}
+
+    def add(self, id: str, times: Iterable[int] | None = None) -> None:
+        if times is None:
+            self.fillers[id] = None
+        elif (known := self.fillers.setdefault(id, set())) is not None:
+            known.update(times)
+
+
+class Tracking:
+    """Finds the units of one access that changes of fillers affect."""
+
+    def __init__(self, fillers: Fillers, plan: Plan, access: Access, graph: TagGraph) -> None:
+        self._fillers = fillers
+        self._plan = plan
+        self._access = access
+        self._graph = graph
+        self._inside = plan.looked_at[access.stream] & graph.fragmented_below(*access.units)
+        self._before: dict[str, _Occurrences] = {}
+
+    def foresee(self, received: Iterable[Received], now: datetime) -> None:
+        """Remember what stands in fillers above units that are about to change."""
+        stream = self._access.stream
+        # what comes for the first time stood nowhere
+        self._before = {
+            one.record.id: {}
+            for one in received
+            if one.stream == stream and isinstance(one.record, Fragment)
+        }
+        for id, tsid in self._fillers.tsids(stream, list(self._before)).items():
+            if tsid in self._access.above:
+                self._before[id] = self._occurrences(id, None, now)
+
+    def affected(self, changes: Changes, before: datetime, now: datetime) -> Affected:
+        """The units that changes affect, between two triggers at these instants."""
+        found = Affected()
+        stream = self._access.stream
+        inside: set[str] = set()
+        children: set[str] = set()
+        for (of, id), times in changes.fillers.items():
+            if of != stream:
+                continue
+            tsids = changes.tsids.get((of, id), set())
+            if tsids & self._access.units:
+                found.add(id, times)
+            if tsids & self._inside:
+                inside.add(id)
+            if tsids & self._access.above:
+                old = self._before.get(id)
+                if old is None:
+                    old = self._occurrences(id, None, before)
+                new = self._occurrences(id, None, now)
+                children |= {
+                    child for child in old.keys() | new.keys() if old.get(child) != new.get(child)
+                }
+        self._climb(inside, found)
+        self._descend(children, found)
+        return found
+
+    def _climb(self, ids: set[str], found: Affected) -> None:
+        """From fillers inside units up to these."""
+        seen = set(ids)
+        stream = self._access.stream
+        pending = ids
+        while pending:
+            rows = self._fillers.parents(stream, pending)
+            tsids = self._fillers.tsids(stream, {parent for _, parent, _ in rows})
+            pending = set()
+            for _, parent, time in rows:
+                tsid = tsids.get(parent)
+                if tsid in self._access.units:
+                    is_event = self._graph.tag(tsid).kind == "event"
+                    found.add(parent, [time] if is_event else None)
+                elif tsid in self._inside and parent not in seen:
+                    seen.add(parent)
+                    pending.add(parent)
+
+    def _descend(self, ids: set[str], found: Affected) -> None:
+        """From fillers above units down to these."""
+        seen = set(ids)
+        stream = self._access.stream
+        pending = ids
+        while pending:
+            above: list[str] = []
+            for id, tsid in self._fillers.tsids(stream, pending).items():
+                if tsid in self._access.units:
+                    found.add(id)
+                elif tsid in self._access.above:
+                    above.append(id)
+            pending = self._fillers.children(stream, above) - seen
+            seen |= pending
+
+    def _occurrences(self, id: str, part: Wanted, now: datetime) -> _Occurrences:
+        """What stands where in a filler above units, at an instant."""
+        found: _Occurrences = {}
+        history = self._fillers.histories(self._access.stream, {id: part}, now).get(id)
+        for version in history.versions if history is not None else ():
+            parsed = self._fillers.parsed(version.fragment)
+            is_event = history is not None and history.tag.kind == "event"
+            when = (
+                to_number(version.begin),
+                version.fragment.offset if is_event else 0,
+                optional_number(version.end) if self._plan.looks_up else None,
+            )
+            surroundings = _Surroundings(parsed)
+            for child, numbers in parsed.numbers.items():
+                entry = found.setdefault(child, [])
+                entry += (
+                    (*when, number, surroundings.of(parsed.holes[number])) for number in numbers
+                )
+        return found
+
+
+class _Surroundings:
+    """The elements that the holes of a fragment stand in, without their content."""
+
+    def __init__(self, parsed: Parsed) -> None:
+        self._tree = parsed.tree
+        self._known: dict[int, tuple[Any, ...]] = {}
+
+    def of(self, node: ElementNode) -> tuple[Any, ...]:
+        if node is self._tree or not isinstance(node.parent, ElementNode):
+            return ()
+        parent = node.parent
+        known = self._known.get(id(parent))
+        if known is None:
+            attributes = tuple((at.name.clark, str(at.name), at.value) for at in parent.attributes)
+            own = (
+                parent.name.clark,
+                str(parent.name),
+                attributes,
+                tuple(parent.declarations.items()),
+            )
+            known = self._known[id(parent)] = (own, *self.of(parent))
+        return known
+
+
+class Maintenance:
+    """Keeps the units of a query in a state."""
+
+    def __init__(
+        self,
+        state: sqlite3.Connection,
+        tags: Mapping[str, TagStructure],
+        query: UnitQuery,
+    ) -> None:
+        self._state = state
+        self._query = query
+        self._plan = query.plan
+        self._graphs = {name: TagGraph(structure) for name, structure in tags.items()}
+        self._fillers = Fillers(state, tags)
+        self._main = self._plan.main
+        self._tracking = self._tracked(self._main)
+        self._side_tracking = [self._tracked(side.access) for side in self._plan.sides]
+
+    def _tracked(self, access: Access) -> Tracking:
+        return Tracking(self._fillers, self._plan, access, self._graphs[access.stream])
+
+    @property
+    def kinds(self) -> dict[str, str]:
+        """Which kind of value each sort key has, by its number."""
+        return self._query.kinds
+
+    def foresee(self, received: Iterable[Received], now: datetime) -> None:
+        """Look at what is about to change, before it does."""
+        for tracking in (self._tracking, *self._side_tracking):
+            tracking.foresee(received, now)
+
+    def changed(
+        self, changes: Changes, before: datetime | None, now: datetime
+    ) -> tuple[set[str], Iterator[Unit]]:
+        """The keys of all units that may be gone or other, and those that there are.
+
+        Without a time before, or when time has gone backwards, these are all units.
+        """
+        if before is None or now < before:
+            affected = self._all(self._main)
+            for number, side in enumerate(self._plan.sides):
+                self._find_keys(number, self._all(side.access), now)
+            old = {key for (key,) in self._state.execute("SELECT key FROM units")}
+        else:
+            affected = self._tracking.affected(changes, before, now)
+            for number, tracking in enumerate(self._side_tracking):
+                values = self._find_keys(number, tracking.affected(changes, before, now), now)
+                self._add_asking(number, values, affected)
+            if now != before:
+                self._add_due(affected, to_number(now))
+            old = self._kept(affected)
+        if self._plan.group is not None:
+            return self._changed_groups(affected, old, before, now)
+        for number in range(len(self._plan.sides)):
+            self._forget_keys(2 * number + 1, self._main.stream, affected)
+        return old, self._evaluated(affected, now)
+
+    def _all(self, access: Access) -> Affected:
+        found = Affected()
+        for tsid in access.units:
+            rows = self._state.execute(
+                "SELECT id FROM ids WHERE stream = ? AND tsid = ?", (access.stream, tsid)
+            )
+            for (id,) in rows:
+                found.add(id)
+        return found
+
+    # ------------------------------------------------------------------ joins
+
+    def _find_keys(self, number: int, affected: Affected, now: datetime) -> set[str]:
+        """Know the keys of a side's units again; all values that they had, or have."""
+        side = self._plan.sides[number]
+        access = side.access
+        code = self._query.sides[number]
+        values = self._forget_keys(2 * number, access.stream, affected)
+        for wanted in self._chunks(access, affected):
+            view = self._view(access, wanted, now)
+            nodes = code.nodes(view, now)
+            within = code.evaluation({}, now)
+            for unit in view.units:
+                if side.key is None:
+                    texts = {_as_text(unit.time)}
+                else:
+                    texts = code.texts(0, nodes.get(id_of(unit), ()), within)
+                values |= texts
+                self._add_keys(2 * number, access.stream, unit, texts)
+        return values
+
+    def _forget_keys(self, side: int, stream: str, affected: Affected) -> set[str]:
+        """Drop the keys of some fillers' units; the values that they had."""
+        values: set[str] = set()
+        where = "side = ? AND stream = ? AND filler = ?"
+        for id, times in affected.fillers.items():
+            for time in [None] if times is None else times:
+                at = "" if time is None else " AND time = ?"
+                asked = (side, stream, id, *([] if time is None else [time]))
+                rows = self._state.execute(f"SELECT value FROM keys WHERE {where}{at}", asked)
+                values.update(value for (value,) in rows)
+                self._state.execute(f"DELETE FROM keys WHERE {where}{at}", asked)
+                self._state.execute(f"DELETE FROM ranges WHERE {where}{at}", asked)
+        return values
+
+    def _add_keys(self, side: int, stream: str, unit: Found, values: Iterable[str]) -> None:
+        self._state.executemany(
+            "INSERT OR REPLACE INTO keys VALUES (?, ?, ?, ?, ?, ?)",
+            [(side, value, stream, unit.filler, unit.time, unit.key) for value in values],
+        )
+
+    def _with_keys(self, side: int, values: Iterable[str]) -> list[tuple[str, str, int, str]]:
+        """The units of a side with some of these values: value, filler, time and key of each."""
+        return self._state.execute(
+            "SELECT keys.value, keys.filler, keys.time, keys.unit"
+            " FROM json_each(?) AS wanted CROSS JOIN keys"
+            " WHERE keys.side = ? AND keys.value = wanted.value",
+            (json.dumps(list(values)), side),
+        ).fetchall()
+
+    def _add_asking(self, number: int, values: set[str], affected: Affected) -> None:
+        """Add the units that ask for some values."""
+        rows = self._with_keys(2 * number + 1, values)
+        if self._plan.sides[number].key is None:
+            rows = self._state.execute(
+                "SELECT wanted.value, ranges.filler, ranges.time, ranges.unit"
+                " FROM json_each(?) AS wanted CROSS JOIN ranges WHERE ranges.side = ?"
+                " AND ranges.ends >= wanted.value AND ranges.begins <= wanted.value",
+                (json.dumps(list(values)), 2 * number + 1),
+            ).fetchall()
+        self._add(((filler, time) for _, filler, time, _ in rows), self._main, affected)
+
+    def _add(self, units: Iterable[tuple[str, int]], access: Access, affected: Affected) -> None:
+        """Add fillers by id, and time where they are events."""
+        known = list(units)
+        tsids = self._fillers.tsids(access.stream, {filler for filler, _ in known})
+        graph = self._graphs[access.stream]
+        for filler, time in known:
+            tsid = tsids.get(filler)
+            is_event = tsid is not None and graph.tag(tsid).kind == "event"
+            affected.add(filler, [time] if is_event else None)
+
+    def _joined(
+        self, view: PartialView, nodes: Nodes, now: datetime
+    ) -> dict[str, Callable[[], DocumentNode]]:
+        """What the units of a view see of the streams: what they ask for by key."""
+        views: dict[str, Callable[[], DocumentNode]] = dict.fromkeys(self._graphs, _unread)
+        for number, side in enumerate(self._plan.sides):
+            asked, rows = self._asked(number, view, nodes, now)
+            wanted = Affected()
+            self._add(((filler, time) for _, filler, time, _ in rows), side.access, wanted)
+            parts: dict[str, Wanted] = {
+                id: None if times is None else frozenset(times)
+                for id, times in wanted.fillers.items()
+            }
+            found = self._view(side.access, parts, now)
+            by_key = {unit.key: unit for unit in found.units}
+            # a unit changes when what it is joined with does
+            for value, _, _, key in rows:
+                other = by_key.get(key)
+                if other is not None:
+                    for unit in asked[value]:
+                        unit.spans += other.spans
+                        unit.is_odd = unit.is_odd or other.is_odd
+            views[side.access.stream] = partial(_given, found.document)
+        return views
+
+    def _asked(
+        self, number: int, view: PartialView, nodes: Nodes, now: datetime
+    ) -> tuple[dict[str, list[Found]], list[tuple[str, str, int, str]]]:
+        """What values the units of a view ask a side for, and the side's units that have them."""
+        code, side, stream = self._query.code, 2 * number + 1, self._main.stream
+        within = code.evaluation({}, now)
+        asked: dict[str, list[Found]] = {}
+        if self._plan.sides[number].key is not None:
+            for unit in view.units:
+                texts = code.texts(number + 1, nodes.get(id_of(unit), ()), within)
+                self._add_keys(side, stream, unit, texts)
+                for text in texts:
+                    asked.setdefault(text, []).append(unit)
+            return asked, self._with_keys(side - 1, asked)
+        found: set[tuple[str, str, int, str]] = set()
+        for unit in view.units:
+            for begin, end in code.ranges(number + 1, nodes.get(id_of(unit), ()), within, now):
+                first, last = _as_text(begin), _as_text(end)
+                self._state.execute(
+                    "INSERT OR REPLACE INTO ranges VALUES (?, ?, ?, ?, ?, ?, ?)",
+                    (side, last, first, stream, unit.filler, unit.time, unit.key),
+                )
+                rows = self._state.execute(
+                    "SELECT value, filler, time, unit FROM keys"
+                    " WHERE side = ? AND value BETWEEN ? AND ?",
+                    (side - 1, first, last),
+                )
+                for row in rows:
+                    found.add(row)
+                    asked.setdefault(row[0], []).append(unit)
+        return asked, list(found)
+
+    # ------------------------------------------------------------------ groups
+
+    def _changed_groups(
+        self, affected: Affected, old: set[str], before: datetime | None, now: datetime
+    ) -> tuple[set[str], Iterator[Unit]]:
+        """The groups that units are in, or were in, that may have changed.
+
+        The units are kept, too, without items: which groups they are in may change with time.
+        """
+        groups = self._forget_keys(_GROUPS, self._main.stream, affected)
+        if before is not None and now > before:
+            rows = self._state.execute(
+                "SELECT key FROM units WHERE due <= ? AND filler = ''", (to_number(now),)
+            )
+            groups.update(key for (key,) in rows)
+        members: list[Unit] = []
+        for wanted in self._chunks(self._main, affected):
+            view = self._view(self._main, wanted, now)
+            nodes = self._query.code.nodes(view, now)
+            within = self._query.code.evaluation({}, now)
+            for unit in view.units:
+                names = self._query.groups_of(nodes.get(id_of(unit), ()), within)
+                groups.update(names)
+                self._add_keys(_GROUPS, self._main.stream, unit, names)
+                members.append(self._query.member(unit, now))
+        return old | groups, chain(members, self._evaluated_groups(groups, now))
+
+    def _evaluated_groups(self, groups: set[str], now: datetime) -> Iterator[Unit]:
+        members = Affected()
+        rows = self._with_keys(_GROUPS, groups)
+        self._add(((filler, time) for _, filler, time, _ in rows), self._main, members)
+        parts: dict[str, Wanted] = {
+            id: None if times is None else frozenset(times) for id, times in members.fillers.items()
+        }
+        view = self._view(self._main, parts, now)
+        nodes = self._query.code.nodes(view, now)
+        yield from self._query.evaluated_groups(view, nodes, groups, now)
+
+    # ------------------------------------------------------------------ units
+
+    def _add_due(self, affected: Affected, now: int) -> None:
+        rows = self._state.execute(
+            "SELECT DISTINCT filler, time FROM units WHERE due <= ? AND filler <> ''", (now,)
+        ).fetchall()
+        self._add(rows, self._main, affected)
+
+    def _kept(self, affected: Affected) -> set[str]:
+        """The keys of the units that are kept for some fillers."""
+        found: set[str] = set()
+        stream = self._main.stream
+        select = "SELECT key FROM units WHERE stream = ? AND filler = ?"
+        for id, times in affected.fillers.items():
+            if times is None:
+                found.update(key for (key,) in self._state.execute(select, (stream, id)))
+            else:
+                for time in times:
+                    rows = self._state.execute(f"{select} AND time = ?", (stream, id, time))
+                    found.update(key for (key,) in rows)
+        return found
+
+    def _view(self, access: Access, wanted: Mapping[str, Wanted], now: datetime) -> PartialView:
+        graph = self._graphs[access.stream]
+        return partial_view(self._fillers, self._plan, access, graph, wanted, now)
+
+    def _evaluated(self, affected: Affected, now: datetime) -> Iterator[Unit]:
+        for wanted in self._chunks(self._main, affected):
+            view = self._view(self._main, wanted, now)
+            nodes = self._query.code.nodes(view, now)
+            views = self._joined(view, nodes, now)
+            yield from self._query.evaluated(view, nodes, views, now)
+            del view, nodes, views
+            # the trees of many chunks would be much
+            gc.collect(0)
+
+    def _chunks(self, access: Access, affected: Affected) -> Iterator[dict[str, Wanted]]:
+        """The affected fillers, not too many at once; events of one id may be many, too."""
+        stream = access.stream
+        graph = self._graphs[stream]
+        events = {
+            id
+            for id, tsid in self._fillers.tsids(stream, list(affected.fillers)).items()
+            if graph.tag(tsid).kind == "event"
+        }
+        chunk: dict[str, Wanted] = {}
+        size = 0
+        for id, times in affected.fillers.items():
+            if id in events and times is None:
+                rows = self._state.execute(
+                    "SELECT DISTINCT time FROM fragments WHERE stream = ? AND id = ?", (stream, id)
+                )
+                times = {time for (time,) in rows}
+            if times is None:
+                chunk[id] = None
+                size += 1
+            else:
+                left = sorted(times)
+                while left:
+                    part, left = left[: _CHUNK - size], left[_CHUNK - size :]
+                    chunk[id] = frozenset(part)
+                    size += len(part)
+                    if left:
+                        yield chunk
+                        chunk, size = {}, 0
+            if size >= _CHUNK:
+                yield chunk
+                chunk, size = {}, 0
+        if chunk:
+            yield chunk
+
+
+def id_of(unit: Found) -> int:
+    """What the nodes of a unit are known by."""
+    return id(unit)
+
+
+def _as_text(time: int) -> str:
+    """An instant as a text that sorts as instants do."""
+    return f"{time:020d}"
+
+
+def _unread() -> DocumentNode:
+    raise AssertionError("the plan says that no unit reads this stream")
+
+
+def _given(document: DocumentNode) -> DocumentNode:
+    return document

@@ -1,0 +1,223 @@
+"""Partial views: the temporal view of a stream with some units in it, and nothing else.
+
+Above the units there are only the elements that they stand in; in them, only the fillers that the
+query looks at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from xcql.analysis.graph import TagGraph
+from xcql.continuous.fillers import Fillers, Wanted, pruned
+from xcql.continuous.parts import Access
+from xcql.continuous.plan import Plan
+from xcql.continuous.state import optional_number, to_number
+from xcql.model.fragments import Fragment
+from xcql.model.history import Histories, History, Version
+from xcql.model.time import format_begin
+from xcql.model.view import view_of_histories
+from xcql.xdm.nodes import DocumentNode, ElementNode, Node
+
+
+@dataclass(slots=True)
+class Found:
+    """A unit in a partial view, or an element above units.
+
+    `spans` are the lifespans of all versions in it, `is_odd` says that its data has lifespans of
+    its own making.
+    """
+
+    key: str
+    place: bytes
+    filler: str
+    time: int
+    is_unit: bool
+    element: ElementNode
+    spans: list[tuple[int, int | None]] = field(default_factory=list)
+    is_odd: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PartialView:
+    """A partial view, its units in document order, and which elements belong to which."""
+
+    document: DocumentNode
+    units: tuple[Found, ...]
+    _known: Mapping[int, Found]
+
+    def unit_of(self, node: Node) -> Found | None:
+        """The unit that a node is in."""
+        here: Node | None = node
+        while here is not None:
+            found = self._known.get(id(here))
+            if found is not None:
+                return found if found.is_unit else None
+            here = here.parent
+        return None
+
+
+def partial_view(
+    fillers: Fillers,
+    plan: Plan,
+    access: Access,
+    graph: TagGraph,
+    wanted: Mapping[str, Wanted],
+    now: datetime,
+) -> PartialView:
+    """The view with the units of some fillers, with no more of their events than wanted."""
+    stream = access.stream
+    by_id: dict[str, History] = dict(fillers.histories(stream, wanted, now))
+    by_id.update(_below(fillers, plan, stream, graph, by_id, now))
+    holes, times = _above(fillers, access, list(wanted))
+    asked: dict[str, Wanted] = {}
+    tsids = fillers.tsids(stream, list(holes))
+    for id in holes:
+        is_event = graph.tag(tsids[id]).kind == "event"
+        asked[id] = frozenset(times[id]) if is_event else None
+    above = fillers.histories(stream, asked, now)
+    by_id.update(above)
+    return _Builder(fillers, plan, access, graph, holes).build(by_id)
+
+
+def _above(
+    fillers: Fillers, access: Access, units: list[str]
+) -> tuple[dict[str, set[str]], dict[str, set[int]]]:
+    """The fillers above some others, each with the ids whose holes count in it, and times."""
+    holes: dict[str, set[str]] = {}
+    times: dict[str, set[int]] = {}
+    pending = set(units)
+    while pending:
+        rows = fillers.parents(access.stream, pending)
+        tsids = fillers.tsids(access.stream, {parent for _, parent, _ in rows})
+        pending = set()
+        for child, parent, time in rows:
+            if tsids.get(parent) in access.above:
+                if parent not in holes:
+                    pending.add(parent)
+                holes.setdefault(parent, set()).add(child)
+                times.setdefault(parent, set()).add(time)
+    return holes, times
+
+
+def _below(
+    fillers: Fillers,
+    plan: Plan,
+    stream: str,
+    graph: TagGraph,
+    units: Mapping[str, History],
+    now: datetime,
+) -> dict[str, History]:
+    """The fillers in some units that the query looks at."""
+    looked_at = plan.looked_at[stream]
+    found: dict[str, History] = {}
+    pending: Mapping[str, History] = units
+    while pending:
+        ids: set[str] = set()
+        for history in pending.values():
+            if looked_at.isdisjoint(graph.fragmented_below(history.tag.id)):
+                continue
+            for version in history.versions:
+                ids.update(fillers.parsed(version.fragment).numbers)
+        ids -= found.keys()
+        wanted = {
+            id: _horizon(plan, stream, tsid, now)
+            for id, tsid in fillers.tsids(stream, ids).items()
+            if tsid in looked_at
+        }
+        pending = fillers.histories(stream, wanted, now)
+        found.update(pending)
+    return found
+
+
+def _horizon(plan: Plan, stream: str, tsid: str, now: datetime) -> Wanted:
+    """Since when events are looked at; None where that is at any time."""
+    windows = plan.windowed.get((stream, tsid))
+    if windows is None:
+        return None
+    return max(min(window.begin.at(to_number(now)) for window in windows), 0)
+
+
+class _Builder:
+    """The building of one partial view."""
+
+    def __init__(
+        self,
+        fillers: Fillers,
+        plan: Plan,
+        access: Access,
+        graph: TagGraph,
+        holes: Mapping[str, set[str]],
+    ) -> None:
+        self._fillers = fillers
+        self._plan = plan
+        self._access = access
+        self._graph = graph
+        self._holes = holes
+        # the number of a hole in its fragment, and that among those for the same id
+        self._numbers: dict[int, tuple[int, int]] = {}
+        self._known: dict[int, Found] = {}
+        self._units: list[Found] = []
+
+    def build(self, by_id: Mapping[str, History]) -> PartialView:
+        view = view_of_histories(Histories(by_id), self._graph.structure, self._tree, self._opened)
+        return PartialView(view.document, tuple(self._units), self._known)
+
+    def _tree(self, fragment: Fragment) -> ElementNode:
+        parsed = self._fillers.parsed(fragment)
+        children = self._holes.get(fragment.id)
+        if children is None:
+            return parsed.tree
+        for child in children:
+            for nth, number in enumerate(parsed.numbers.get(child, ())):
+                self._numbers[id(parsed.holes[number])] = number, nth
+        return pruned(parsed, children)
+
+    def _opened(self, element: ElementNode, hole: ElementNode | None, version: Version) -> None:
+        fragment = version.fragment
+        assert fragment.tsid is not None
+        tag = self._graph.tag(fragment.tsid)
+        span = (to_number(version.begin), optional_number(version.end))
+        parent = self._parent(element)
+        if parent is not None and parent.is_unit:
+            if tag.is_fragmented:
+                parent.spans.append(span)
+            parent.is_odd = parent.is_odd or _is_odd(fragment)
+            self._known[id(element)] = parent
+            return
+        place, key = b"", ""
+        if parent is not None and hole is not None:
+            number, nth = self._numbers[id(hole)]
+            place = parent.place + number.to_bytes(4)
+            key = f"{parent.key}/" + (f"{nth}~" if nth else "")
+        place += span[0].to_bytes(8)
+        key += f"{fragment.id}@{format_begin(version.begin)}"
+        if tag.kind == "event":
+            place += fragment.offset.to_bytes(8)
+            key += f".{fragment.offset}"
+        is_unit = tag.id in self._access.units
+        found = Found(key, place, fragment.id, span[0], is_unit, element)
+        if self._plan.looks_up and parent is not None:
+            found.spans += parent.spans
+        if tag.is_fragmented and (is_unit or self._plan.looks_up):
+            found.spans.append(span)
+        self._known[id(element)] = found
+        if is_unit:
+            found.is_odd = _is_odd(fragment)
+            self._units.append(found)
+
+    def _parent(self, element: ElementNode) -> Found | None:
+        here = element.parent
+        while here is not None:
+            found = self._known.get(id(here))
+            if found is not None:
+                return found
+            here = here.parent
+        return None
+
+
+def _is_odd(fragment: Fragment) -> bool:
+    """Whether elements in a fragment may have lifespans that the system did not give them."""
+    return b"vtFrom" in fragment.content

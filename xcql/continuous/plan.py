@@ -1,0 +1,465 @@
+"""How a query's answer is kept up to date: found from its text and the Tag Structures alone.
+
+The answer is kept in units: one for each version, or event, of the fillers that the outermost loop
+of the query goes over, or that hold what it goes over.
+
+    for $a in stream("credit")//account        a unit for each version of an account
+    where sum($a/transaction/amount) > 100
+    return $a/customer
+
+A query that cannot be taken apart so is computed as a whole; the plan says where and why.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from xcql.analysis.graph import TagGraph
+from xcql.analysis.names import Namespaces
+from xcql.analysis.types import DOCUMENT
+from xcql.analysis.typing import TagTypes
+from xcql.analysis.walk_values import is_boolean
+from xcql.analysis.walker import Walker
+from xcql.continuous.joins import Side, SideFinder
+from xcql.continuous.parts import (
+    NODE,
+    NODES,
+    Access,
+    NeedsWhole,
+    hidden,
+    hidden_ref,
+    is_stream_call,
+    stream_calls,
+)
+from xcql.continuous.time_use import TimeUse, Window, time_use
+from xcql.continuous.windowed import DOWNWARD, goes_down, looked_at, windowed_events
+from xcql.model.tags import TagStructure
+from xcql.source import Span
+from xcql.syntax.construct import SquareArray
+from xcql.syntax.flwor import Clause, Flwor, For, GroupBy, Let, OrderBy, OrderKey, Where
+from xcql.syntax.functions import FunctionCall
+from xcql.syntax.literals import StringLiteral, VariableRef
+from xcql.syntax.node import Expr, Node, walk
+from xcql.syntax.operators import Binary, Comparison, SimpleMap
+from xcql.syntax.path import AxisStep, Filter, Path
+from xcql.syntax.prolog import ContextItemDecl, FunctionDecl, MainModule, Setter, VariableDecl
+from xcql.syntax.temporal import IntervalProjection
+from xcql.syntax.types import AnyKindTest
+
+# aggregates that can be put together from those of the units
+AGGREGATES = ("count", "exists", "empty", "sum", "avg", "min", "max")
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A `group by`: the answer is kept by groups, and each unit knows the groups that it is in.
+
+    `keys` gives an array of the key's values for each tuple of a unit, from its `NODES`; the arrays
+    that the plan's body gives begin with `size` such values.
+    """
+
+    keys: Expr
+    size: int
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How the answer is kept by units.
+
+    `body` gives the answer for the nodes of one unit, which `NODES` stands for; with `group` or
+    `order` it gives an array for each tuple, of these keys and then the items. `looked_at` has, for
+    each stream, the tags of all fillers that the query looks at; `windowed` the windows through
+    which alone it looks at events of a tag. With `looks_up` it may ask for elements above a unit's.
+    """
+
+    main: Access
+    body: Expr
+    order: tuple[OrderKey, ...]
+    aggregate: FunctionCall | None
+    sides: tuple[Side, ...]
+    looked_at: Mapping[str, frozenset[str]]
+    windowed: Mapping[tuple[str, str], tuple[Window, ...]]
+    time: TimeUse
+    looks_up: bool
+    group: Group | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """The answer is computed as a whole, for a reason."""
+
+    reason: NeedsWhole
+    time: TimeUse
+
+
+def plan_query(
+    module: MainModule,
+    tags: Mapping[str, TagStructure],
+    level: int = 0,
+    calls_python: bool = False,
+) -> Plan | Whole:
+    """The plan of a query; with a higher level the units are fillers further up.
+
+    With `calls_python` functions that are not in the query may look at what they are given.
+    """
+    graphs = {name: TagGraph(structure) for name, structure in tags.items()}
+    walker = Walker(module, graphs)
+    walker.run()
+    types = TagTypes(module, (), walker.types)
+    uses = time_use(module, types, graphs, calls_python)
+    try:
+        return _Planner(module, graphs, types, uses, level).plan()
+    except NeedsWhole as reason:
+        return Whole(reason, uses)
+
+
+class _Planner:
+    """The making of one plan; holds what all steps of it ask for."""
+
+    def __init__(
+        self,
+        module: MainModule,
+        graphs: dict[str, TagGraph],
+        types: TagTypes,
+        uses: TimeUse,
+        level: int,
+    ) -> None:
+        self.module = module
+        self.graphs = graphs
+        self.types = types
+        self.uses = uses
+        self.level = level
+        self.names = Namespaces.of(module.declarations)
+        self.looks_up = _looks_up(module)
+
+    def plan(self) -> Plan:
+        self._check_prolog()
+        body, aggregate = self._aggregate(self.module.body)
+        flwor = body if isinstance(body, Flwor) else self._as_loop(body)
+        leading, first, rest, order = self._clauses(flwor)
+        main = self.access(first.source)
+        span = first.span
+        loop = For(hidden(NODE, span), hidden_ref(NODES, span), span=span)
+        source = replace(first, source=main.each)
+        clauses = (loop, *leading, source, *rest)
+        group = self._group(clauses)
+        shown = group_names(clauses) + [key.key for key in order]
+        result = flwor.result
+        if shown:
+            result = SquareArray((*shown, result), span=result.span)
+        kept = Flwor(clauses, result, span=flwor.span)
+        sides = self._sides(kept, main)
+        if sides and group is not None:
+            raise NeedsWhole("what is grouped is joined with other streams", group.span)
+        return Plan(
+            main,
+            kept,
+            order,
+            aggregate,
+            sides,
+            looked_at(self.module, self.graphs),
+            windowed_events(self.module, self.types, self.graphs),
+            self.uses,
+            self.looks_up,
+            group,
+        )
+
+    def _group(self, clauses: tuple[Clause, ...]) -> Group | None:
+        """The grouping at the end of some clauses, if there is one."""
+        last = clauses[-1]
+        if not isinstance(last, GroupBy):
+            return None
+        lets = []
+        for key in last.keys:
+            if key.collation is not None or key.type is not None:
+                raise NeedsWhole("a collation or a type decides what is a group", key.span)
+            if key.source is not None:
+                lets.append(Let(key.variable, key.source, span=key.span))
+        for part in self.module.declarations:
+            if isinstance(part, Setter) and part.keyword == "default collation":
+                raise NeedsWhole("a collation decides what is a group", part.span)
+        names = group_names(clauses)
+        tuples = Flwor(
+            (*clauses[:-1], *lets), SquareArray(tuple(names), span=last.span), span=last.span
+        )
+        return Group(tuples, len(names), last.span)
+
+    def _check_prolog(self) -> None:
+        for declaration in self.module.declarations:
+            if isinstance(declaration, ContextItemDecl):
+                raise NeedsWhole("a context item is declared", declaration.span)
+            if isinstance(declaration, (FunctionDecl, VariableDecl)):
+                for call in stream_calls(declaration):
+                    raise NeedsWhole("a declaration reads a stream", call.span)
+
+    def _aggregate(self, body: Expr) -> tuple[Expr, FunctionCall | None]:
+        if isinstance(body, FunctionCall) and len(body.arguments) == 1:
+            uri, local = self.names.function_name(body.name)
+            if uri == Namespaces({}).function and local in AGGREGATES:
+                return body.arguments[0], body
+        return body, None
+
+    def _as_loop(self, body: Expr) -> Flwor:
+        """A path by itself, as a loop that gives what it goes over."""
+        span = body.span
+        item = hidden("item", span)
+        return Flwor((For(item, body, span=span),), VariableRef(item, span=span), span=span)
+
+    def _clauses(
+        self, flwor: Flwor
+    ) -> tuple[tuple[Let, ...], For, tuple[Clause, ...], tuple[OrderKey, ...]]:
+        """What stands before the loop, the loop, what stands after it, and the order."""
+        first, *rest = flwor.clauses
+        leading: list[Let] = []
+        while isinstance(first, Let) and rest and not list(stream_calls(first)):
+            leading.append(first)
+            first, *rest = rest
+        if not isinstance(first, For):
+            raise NeedsWhole("the query does not begin with a loop over a stream", first.span)
+        if leading and any(
+            isinstance(part, VariableRef) and part.name in [let.variable for let in leading]
+            for part in walk(first.source)
+        ):
+            raise NeedsWhole("what the loop goes over depends on a variable", first.span)
+        if first.position is not None:
+            raise NeedsWhole("positions are counted over all that the loop goes over", first.span)
+        if first.allowing_empty:
+            raise NeedsWhole("`allowing empty` asks whether there is anything at all", first.span)
+        order: tuple[OrderKey, ...] = ()
+        if rest and isinstance(rest[-1], OrderBy):
+            last = rest.pop()
+            assert isinstance(last, OrderBy)
+            order = last.keys
+            for key in order:
+                if key.collation is not None:
+                    raise NeedsWhole("a collation decides the order", key.span)
+        for clause in rest[:-1] if rest and isinstance(rest[-1], GroupBy) else rest:
+            if not isinstance(clause, (For, Let, Where)):
+                name = type(clause).__name__
+                raise NeedsWhole(
+                    f"the clause {_CLAUSES.get(name, name)} sees all tuples", clause.span
+                )
+        return tuple(leading), first, tuple(rest), order
+
+    # ------------------------------------------------------------------ ways down from a root
+
+    def access(self, source: Expr) -> Access:
+        """How what a loop goes over is reached; NeedsWhole if it is not by a way down."""
+        head, each = self._split(source)
+        stream, steps = self._steps(head)
+        tags = self._units(stream, steps, head.span)
+        graph = self.graphs[stream]
+        if _goes_on(each) and graph.nest(steps[-1][0] - {DOCUMENT}):
+            # what is found from each of them may not be in the order of the document
+            raise NeedsWhole("a path goes on from elements that may be in each other", source.span)
+        above: set[str] = set()
+        for tag in graph.above(tags):
+            if tag != DOCUMENT and (graph.is_fragmented(tag) or tag == graph.structure.root.id):
+                above.add(tag)
+        return Access(stream, head, each, tags, frozenset(above))
+
+    def _split(self, source: Expr) -> tuple[Expr, Expr]:
+        """A path up to the first projection or the like, and what comes after it for each node."""
+        span = source.span
+        match source:
+            case FunctionCall() if is_stream_call(source):
+                return source, hidden_ref(NODE, span)
+            case IntervalProjection(base=base):
+                head, each = self._split(base)
+                return head, replace(source, base=each)
+            case Filter(base=base, predicate=predicate):
+                if not is_boolean(predicate, self.types[predicate]):
+                    raise NeedsWhole("a position among all is asked for", predicate.span)
+                head, each = self._split(base)
+                return head, replace(source, base=each)
+            case SimpleMap(left=left, right=right) if not _asks_position(right):
+                head, each = self._split(left)
+                return head, replace(source, left=each)
+            case Path(absolute=False, steps=(first, *steps)) if not isinstance(first, AxisStep):
+                head, each = self._split(first)
+                if not isinstance(each, VariableRef):
+                    return head, Path(False, (each, *steps), span=span)
+                taken = 0
+                while taken < len(steps) and self._is_of_head(steps[taken]):
+                    taken += 1
+                # `//x[1]` is not the first of all, but that of each parent
+                if taken < len(steps) and taken and _is_anywhere(steps[taken - 1]):
+                    raise NeedsWhole("a place at any depth is asked for", steps[taken].span)
+                before = head.steps if isinstance(head, Path) else (head,)
+                if taken:
+                    head = Path(False, (*before, *steps[:taken]), span=span)
+                if taken < len(steps):
+                    return head, Path(False, (each, *steps[taken:]), span=span)
+                return head, each
+        raise NeedsWhole("this is not a way down from the root of a stream", span)
+
+    def _is_of_head(self, step: Expr) -> bool:
+        """Whether a step can be made over all units at once, in a view that has no others.
+
+        Its predicates must not look beside the units; what comes later is watched for that.
+        """
+        has_predicates = isinstance(step, AxisStep) and bool(step.predicates)
+        return goes_down(step, self.types) and not (has_predicates and self.looks_up)
+
+    def _steps(self, head: Expr) -> tuple[str, list[tuple[frozenset[str], bool]]]:
+        """The stream of a path, and for each step the tags that it leads to, and whether it
+        looks at them."""
+        steps = head.steps if isinstance(head, Path) else (head,)
+        stream = self._stream_of(steps[0])
+        graph = self.graphs[stream]
+        tags = frozenset({DOCUMENT})
+        found: list[tuple[frozenset[str], bool]] = []
+        for step in steps[1:]:
+            assert isinstance(step, AxisStep)
+            test = self.names.element_test(step.test)
+            reached: set[str] = set()
+            for tag in tags:
+                if step.axis in ("self", "descendant-or-self"):
+                    reached.add(tag)
+                if step.axis == "child":
+                    reached.update(child.id for child in graph.children(tag))
+                elif step.axis != "self":
+                    reached |= graph.below(tag)
+            any_kind = isinstance(step.test, AnyKindTest)
+            tags = frozenset(
+                tag
+                for tag in reached
+                if (any_kind if tag == DOCUMENT else test is not None and test(graph.tag(tag)))
+            )
+            found.append((tags, bool(step.predicates)))
+        return stream, found
+
+    def _stream_of(self, call: Expr) -> str:
+        match call:
+            case FunctionCall(arguments=(StringLiteral(value=name),)) if name in self.graphs:
+                return name
+            case FunctionCall(arguments=()) if len(self.graphs) == 1:
+                return next(iter(self.graphs))
+        raise NeedsWhole("which stream is meant is known only when the query runs", call.span)
+
+    def _units(
+        self, stream: str, steps: list[tuple[frozenset[str], bool]], span: Span
+    ) -> frozenset[str]:
+        """The tags of the fillers that hold all that a path leads to, and looks at."""
+        graph = self.graphs[stream]
+        if not steps or not steps[-1][0]:
+            raise NeedsWhole("the loop goes over nothing that stands in fillers", span)
+        if DOCUMENT in steps[-1][0]:
+            raise NeedsWhole("the loop goes over the document", span)
+        tags = self._holders(stream, steps[-1][0], span)
+        for looked, has_predicates in steps:
+            if has_predicates:
+                outside = looked - tags - frozenset().union(*(graph.below(tag) for tag in tags))
+                if outside:
+                    tags = self._holders(stream, outside | tags, span)
+        for _ in range(self.level):
+            tags = self._holders(
+                stream, frozenset().union(*(graph.parents(tag) for tag in tags)), span
+            )
+        if graph.nest(tags):
+            raise NeedsWhole("elements of the loop may stand inside each other", span)
+        return tags
+
+    def _holders(self, stream: str, tags: frozenset[str], span: Span) -> frozenset[str]:
+        """The tags of the fillers that elements of these tags stand in, the outermost ones."""
+        graph = self.graphs[stream]
+        holders: set[str] = set()
+        pending = list(tags)
+        seen: set[str] = set()
+        while pending:
+            tag = pending.pop()
+            if tag in seen:
+                continue
+            seen.add(tag)
+            if tag in (DOCUMENT, graph.structure.root.id):
+                raise NeedsWhole("the root's own content is looked at", span)
+            if graph.is_fragmented(tag):
+                holders.add(tag)
+            else:
+                pending += graph.parents(tag)
+        return frozenset(
+            tag
+            for tag in holders
+            if not any(tag in graph.below(other) for other in holders - {tag})
+        )
+
+    # ------------------------------------------------------------------ joins
+
+    def _sides(self, kept: Flwor, main: Access) -> tuple[Side, ...]:
+        """What else the query reads; NeedsWhole if it is not found by a key."""
+        finder = SideFinder(self.types, self.graphs, self.access)
+        finder.visit(kept, ())
+        sides = tuple(finder.sides)
+        if not sides:
+            return ()
+        streams = [side.access.stream for side in sides]
+        for stream in streams:
+            if streams.count(stream) > 1:
+                raise NeedsWhole(f"the stream '{stream}' is joined with twice", kept.span)
+        if self.looks_up:
+            raise NeedsWhole("a query that joins looks at what stands above", kept.span)
+        for part in walk(self.module):
+            if isinstance(part, Setter) and part.keyword == "default collation":
+                raise NeedsWhole("a collation decides what joins", part.span)
+            if main.stream in streams and _compares_identity(part):
+                raise NeedsWhole("nodes of a stream are compared with others of it", part.span)
+        return sides
+
+
+_CLAUSES = {"GroupBy": "group by", "Count": "count", "Window": "window", "OrderBy": "order by"}
+
+
+def _compares_identity(part: Node) -> bool:
+    return (isinstance(part, Comparison) and part.op in ("is", "<<", ">>")) or (
+        isinstance(part, Binary) and part.op in ("union", "intersect", "except", "|")
+    )
+
+
+def _looks_up(module: MainModule) -> bool:
+    """Whether a query may ask for what stands above an element."""
+    return any(
+        (isinstance(part, AxisStep) and part.axis not in (*DOWNWARD, "attribute"))
+        or (isinstance(part, Path) and part.absolute)
+        or (isinstance(part, FunctionCall) and part.name.local in ("root", "lang", "path"))
+        for part in walk(module)
+    )
+
+
+def group_names(clauses: tuple[Clause, ...]) -> list[Expr]:
+    """The grouping keys at the end of some clauses, as variables."""
+    last = clauses[-1]
+    if not isinstance(last, GroupBy):
+        return []
+    return [VariableRef(key.variable, span=key.span) for key in last.keys]
+
+
+def _goes_on(each: Expr) -> bool:
+    """Whether a path goes on from the very nodes that another one has led to."""
+    while not isinstance(each, VariableRef):
+        if isinstance(each, Path):
+            if isinstance(each.steps[0], VariableRef):
+                return True
+            each = each.steps[0]
+        elif isinstance(each, SimpleMap):
+            each = each.left
+        else:
+            assert isinstance(each, (IntervalProjection, Filter))
+            each = each.base
+    return False
+
+
+def _is_anywhere(step: Expr) -> bool:
+    return (
+        isinstance(step, AxisStep)
+        and step.axis == "descendant-or-self"
+        and isinstance(step.test, AnyKindTest)
+    )
+
+
+def _asks_position(expr: Expr) -> bool:
+    return any(
+        isinstance(part, FunctionCall) and part.name.local in ("position", "last")
+        for part in walk(expr)
+    )

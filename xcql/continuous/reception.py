@@ -1,0 +1,296 @@
+"""Taking fragments in: checked, put into the state in their order of arrival, or into quarantine.
+
+What an arrival can change is known by the filler's id; for an event, by its instant, too.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from xcql.continuous.state import to_instant, to_number
+from xcql.continuous.values import Arrival
+from xcql.diagnostics import XcqlError
+from xcql.model.check import Checker, fragment_checker
+from xcql.model.fragments import Fragment, Namespaces, Operation, Rejected
+from xcql.model.history import is_repetition, tag_conflict
+from xcql.model.read import fragments_in
+from xcql.model.scan import file_head
+from xcql.model.tags import TagStructure
+from xcql.xdm.parse import utf8_bytes
+
+# a filler of a stream: its stream and id
+Filler = tuple[str, str]
+
+
+@dataclass(slots=True)
+class Changes:
+    """What fillers a trigger changes: each with the instants of its events, None for all of it."""
+
+    fillers: dict[Filler, set[int] | None] = field(default_factory=dict)
+    # the tags that each belongs to, or belonged to
+    tsids: dict[Filler, set[str]] = field(default_factory=dict)
+    fragments: int = 0
+    repeated: int = 0
+    late: int = 0
+    quarantined: int = 0
+
+    def add(self, stream: str, id: str, tsid: str | None, time: int | None) -> None:
+        """Note a change; `time` is that of an event that changes alone."""
+        filler = (stream, id)
+        if tsid is not None:
+            self.tsids.setdefault(filler, set()).add(tsid)
+        if time is None:
+            self.fillers[filler] = None
+        elif (known := self.fillers.setdefault(filler, set())) is not None:
+            known.add(time)
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """An arrival that was read: a good fragment, or why it is none."""
+
+    stream: str
+    number: int
+    record: Fragment | Rejected
+
+
+class Reception:
+    """Puts arrivals into a state; keeps what makes that quick."""
+
+    def __init__(self, state: sqlite3.Connection, tags: Mapping[str, TagStructure]) -> None:
+        self._state = state
+        self._tags = tags
+        self._checkers: dict[str, Checker] = {
+            name: fragment_checker(structure) for name, structure in tags.items()
+        }
+        self.reload()
+
+    def reload(self) -> None:
+        """Know again what the state says, after a trigger that failed."""
+        kept = dict(self._state.execute("SELECT name, value FROM meta"))
+        self._seq: int = kept.get("last seq", 0)
+        # the latest validTime of each stream
+        self.latest: dict[str, int] = {
+            name: kept[f"latest of {name}"] for name in self._tags if f"latest of {name}" in kept
+        }
+
+    def read(self, arrivals: Iterable[Arrival]) -> list[Received]:
+        """The fragments in some arrivals, each checked by itself; nothing is changed."""
+        found: list[Received] = []
+        for number, arrival in enumerate(arrivals):
+            checker = self._checkers.get(arrival.stream)
+            if checker is None:
+                reason = f"the query has no stream '{arrival.stream}'"
+                raw = arrival.text.encode("utf-8", "replace")
+                record = Rejected(arrival.stream, 0, "not a fragment", reason, raw)
+                found.append(Received(arrival.stream, number, record))
+                continue
+            for read in _records(arrival, checker):
+                found.append(Received(arrival.stream, number, read))
+        return found
+
+    def store(self, batch: int, received: Iterable[Received], changes: Changes) -> None:
+        """Put fragments into the state, and note what they change."""
+        before = dict(self.latest)
+        for one in received:
+            record = one.record
+            if isinstance(record, Fragment):
+                changes.fragments += 1
+                record = self._take(one.stream, record, before, changes) or record
+            if isinstance(record, Rejected):
+                changes.quarantined += 1
+                self._state.execute(
+                    "INSERT INTO quarantine VALUES (?, ?, ?, ?, ?, ?, ?)",
+                    (
+                        batch,
+                        one.stream,
+                        one.number,
+                        record.offset,
+                        record.kind,
+                        record.reason,
+                        record.raw.decode("utf-8", "replace"),
+                    ),
+                )
+        self._state.executemany(
+            "INSERT OR REPLACE INTO meta VALUES (?, ?)",
+            [
+                ("last seq", self._seq),
+                *((f"latest of {name}", time) for name, time in self.latest.items()),
+            ],
+        )
+
+    def _take(
+        self, stream: str, fragment: Fragment, before: Mapping[str, int], changes: Changes
+    ) -> Rejected | None:
+        """Put one fragment into the state; what is wrong with it, if its id is another tag's."""
+        execute = self._state.execute
+        id, tsid = fragment.id, fragment.tsid
+        known = execute(
+            "SELECT tsid, replaced FROM ids WHERE stream = ? AND id = ?", (stream, id)
+        ).fetchone()
+        tags = self._tags[stream]
+        if known is not None and tsid is not None and known[0] != tsid:
+            tag, other = tags.by_id(tsid), tags.by_id(known[0])
+            assert tag is not None
+            assert other is not None
+            return tag_conflict(fragment, tag, other)
+        if fragment.valid_time is None:
+            self._forget(stream, id)
+            changes.add(stream, id, None if known is None else known[0], None)
+            return None
+        time = to_number(fragment.valid_time)
+        if time < before.get(stream, 0):
+            changes.late += 1
+        if time > self.latest.get(stream, -1):
+            self.latest[stream] = time
+        tag = tags.by_id(known[0] if tsid is None and known is not None else tsid or "")
+        is_event = tag is not None and tag.kind == "event"
+        if known is not None and self._is_repetition(stream, fragment, time, is_event, known[1]):
+            changes.repeated += 1
+            return None
+        if tag is not None and not is_event:
+            self._drop_dead(stream, id, time)
+        self._seq += 1
+        execute(
+            "INSERT INTO fragments VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                self._seq,
+                stream,
+                id,
+                fragment.op,
+                tsid,
+                time,
+                fragment.content,
+                json.dumps(fragment.namespaces),
+            ),
+        )
+        if fragment.op != "remove":
+            replaced = int(fragment.op == "replace")
+            if known is None:
+                execute("INSERT INTO ids VALUES (?, ?, ?, ?)", (stream, id, tsid, replaced))
+                execute("DELETE FROM waiting WHERE stream = ? AND id = ?", (stream, id))
+            elif replaced and not known[1]:
+                execute("UPDATE ids SET replaced = 1 WHERE stream = ? AND id = ?", (stream, id))
+        if fragment.holes:
+            self._add_holes(stream, fragment, time)
+        alone = is_event and fragment.op != "replace"
+        changes.add(stream, id, None if tag is None else tag.id, time if alone else None)
+        return None
+
+    def _add_holes(self, stream: str, fragment: Fragment, time: int) -> None:
+        self._state.executemany(
+            "INSERT OR IGNORE INTO holes VALUES (?, ?, ?, ?, ?)",
+            [(stream, hole.id, self._seq, fragment.id, time) for hole in fragment.holes],
+        )
+        self._state.executemany(
+            "INSERT OR IGNORE INTO waiting SELECT ?1, ?2"
+            " WHERE NOT EXISTS (SELECT 1 FROM ids WHERE stream = ?1 AND id = ?2)",
+            [(stream, hole.id) for hole in fragment.holes],
+        )
+
+    def _drop_dead(self, stream: str, id: str, time: int) -> None:
+        """Drop the versions of an id at an instant: of those, only the last to arrive counts.
+
+        A <replace> stays, for it takes away what came before it, too.
+        """
+        dead = self._state.execute(
+            "DELETE FROM fragments WHERE stream = ? AND id = ? AND time = ? AND op <> 'replace'"
+            " RETURNING seq",
+            (stream, id, time),
+        ).fetchall()
+        self._state.executemany(
+            "DELETE FROM holes WHERE stream = ? AND parent = ? AND seq = ?",
+            [(stream, id, seq) for (seq,) in dead],
+        )
+
+    def _forget(self, stream: str, id: str) -> None:
+        """Nothing is left of an id, so that it may begin anew, even as another tag."""
+        execute = self._state.execute
+        execute("DELETE FROM holes WHERE stream = ? AND parent = ?", (stream, id))
+        execute("DELETE FROM fragments WHERE stream = ? AND id = ?", (stream, id))
+        execute("DELETE FROM ids WHERE stream = ? AND id = ?", (stream, id))
+        execute(
+            "INSERT OR IGNORE INTO waiting SELECT ?1, ?2"
+            " WHERE EXISTS (SELECT 1 FROM holes WHERE stream = ?1 AND child = ?2)",
+            (stream, id),
+        )
+
+    def _is_repetition(
+        self, stream: str, fragment: Fragment, time: int, is_event: bool, replaced: int
+    ) -> bool:
+        """Whether a fragment says the same as one that still counts, whatever `now` is."""
+        if fragment.op not in ("filler", "repeat"):
+            return False
+        rows = self._state.execute(
+            "SELECT seq, op, content, namespaces FROM fragments"
+            " WHERE stream = ? AND id = ? AND time = ? ORDER BY seq DESC",
+            (stream, fragment.id, time),
+        ).fetchall()
+        if not rows:
+            return False
+        last_replace = 0
+        if replaced:
+            (last_replace,) = self._state.execute(
+                "SELECT max(seq) FROM fragments WHERE stream = ? AND id = ? AND op = 'replace'",
+                (stream, fragment.id),
+            ).fetchone()
+        for seq, op, content, namespaces in rows:
+            if seq < last_replace or op == "remove":
+                return False
+            earlier = stored_fragment(
+                seq, stream, fragment.id, op, fragment.tsid, time, content, namespaces
+            )
+            if is_repetition(fragment, earlier):
+                return True
+            if not is_event:
+                return False
+        return False
+
+
+def stored_fragment(
+    seq: int,
+    stream: str,
+    id: str,
+    op: str,
+    tsid: str | None,
+    time: int,
+    content: bytes,
+    namespaces: str,
+) -> Fragment:
+    """A fragment as it is in the state; its `offset` is its number in the order of arrival."""
+    operation: Operation = op  # type: ignore[assignment]
+    return Fragment(
+        operation,
+        id,
+        tsid,
+        to_instant(time),
+        content,
+        (),
+        _namespaces(namespaces),
+        stream,
+        seq,
+    )
+
+
+@lru_cache(maxsize=1000)
+def _namespaces(text: str) -> Namespaces:
+    return tuple((prefix, uri) for prefix, uri in json.loads(text))
+
+
+def _records(arrival: Arrival, checker: Checker) -> Iterable[Fragment | Rejected]:
+    """What is in the text of an arrival; an `<eos/>` ends that text and no more."""
+    try:
+        data = utf8_bytes(arrival.text, arrival.stream)
+    except XcqlError as problem:
+        raw = arrival.text.encode("utf-8", "replace")
+        yield Rejected(arrival.stream, 0, "malformed", problem.message, raw)
+        return
+    head = file_head(data, arrival.stream)
+    yield from head.rejected
+    for record in fragments_in(data, head, checker, arrival.stream):
+        if isinstance(record, (Fragment, Rejected)):
+            yield record

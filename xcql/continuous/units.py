@@ -1,0 +1,278 @@
+"""Evaluating units: the query's body for each of them, over one partial view for all."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from xcql.continuous.aggregates import COUNTING, as_part
+from xcql.continuous.display import ALWAYS, Row, Unit
+from xcql.continuous.partial import Found, PartialView
+from xcql.continuous.parts import NODES, Access, NeedsWhole, hidden
+from xcql.continuous.plan import Plan
+from xcql.continuous.sort_keys import grouping_key, sort_key
+from xcql.continuous.state import optional_number, to_number
+from xcql.diagnostics import XcqlError
+from xcql.evaluate.api import external_values
+from xcql.evaluate.context import Evaluation
+from xcql.evaluate.prolog import CompiledQuery
+from xcql.evaluate.result import ResultItem
+from xcql.evaluate.scope import compile_expression, plain_name
+from xcql.evaluate.sequences import computed, zero_or_one_atomic
+from xcql.evaluate.times import instant_of, lifespan_columns
+from xcql.evaluate.values import atomize
+from xcql.syntax.node import Expr
+from xcql.xdm.atomic import string_of
+from xcql.xdm.functions import XdmArray
+from xcql.xdm.nodes import ChildNode, DocumentNode, ElementNode
+
+Views = Mapping[str, Callable[[], DocumentNode]]
+Nodes = dict[int, list[Any]]
+
+
+class LeftUnit(Exception):
+    """The query looks at what stands beside a unit: its units have to be larger."""
+
+
+class _Above(ElementNode):
+    """An element above units: what it holds is not all there, so nobody may look at it."""
+
+    __slots__ = ()
+
+    @property
+    def children(self) -> list[ChildNode]:  # type: ignore[override]
+        raise LeftUnit
+
+
+class _Document(DocumentNode):
+    """The document above units."""
+
+    __slots__ = ()
+
+    @property
+    def children(self) -> list[ChildNode]:  # type: ignore[override]
+        raise LeftUnit
+
+
+class UnitCode:
+    """Expressions of a query that are evaluated for the units of a way down from a root."""
+
+    def __init__(
+        self, query: CompiledQuery, access: Access, variables: Mapping[str, Any], *exprs: Expr
+    ) -> None:
+        self._query = query
+        self._stream = access.stream
+        self._variables = external_values(variables)
+        nodes = plain_name(hidden(NODES, access.head.span), query.scope.static)
+        self._head = compile_expression(access.head, query.scope)
+        self._codes = [compile_expression(expr, query.scope.bind(nodes)) for expr in exprs]
+
+    def nodes(self, view: PartialView, now: datetime) -> Nodes:
+        """What the way leads to in each unit of a view, by the identity of the unit.
+
+        After that nobody can look at what stands above the units.
+        """
+        found: Nodes = {}
+        within = self.evaluation({self._stream: lambda: view.document}, now)
+        for node in computed(self._head(None, within.initial)):
+            unit = view.unit_of(node)
+            if unit is not None:
+                found.setdefault(id(unit), []).append(node)
+        _close(view)
+        return found
+
+    def evaluation(self, views: Views, now: datetime) -> Evaluation:
+        """One evaluation of the expressions, with what they see of the streams."""
+        evaluation = Evaluation(now.replace(tzinfo=UTC), views, self._variables)
+        self._query.begin(evaluation)
+        return evaluation
+
+    def value(self, number: int, nodes: Sequence[Any], within: Evaluation) -> Any:
+        """The value of one of the expressions for the nodes of a unit."""
+        return self._codes[number]((nodes, None), within.initial)
+
+    def texts(self, number: int, nodes: Sequence[Any], within: Evaluation) -> set[str]:
+        """The same, as the texts that a join compares."""
+        return {string_of(atom) for atom in atomize(self.value(number, nodes, within))}
+
+    def ranges(
+        self, number: int, nodes: Sequence[Any], within: Evaluation, now: datetime
+    ) -> set[tuple[int, int]]:
+        """The stretches of time that arrays of two bounds stand for.
+
+        Where a bound cannot be told, that is all of time: the body may never ask for it.
+        """
+        found: set[tuple[int, int]] = set()
+        try:
+            for bounds in computed(self.value(number, nodes, within)):
+                assert isinstance(bounds, XdmArray)
+                ends = [zero_or_one_atomic(bounds.get(n), "a bound", None) for n in (1, 2)]
+                if None not in ends:
+                    begin, end = (to_number(instant_of(bound, now, None)) for bound in ends)
+                    if begin <= end:
+                        found.add((begin, end))
+        except XcqlError:
+            return {(0, to_number(datetime.max))}
+        return found
+
+
+class UnitQuery:
+    """A query made ready to be evaluated by units."""
+
+    def __init__(self, query: CompiledQuery, plan: Plan, variables: Mapping[str, Any]) -> None:
+        self._query = query
+        self.plan = plan
+        more = [side.wanted for side in plan.sides]
+        more += [] if plan.group is None else [plan.group.keys]
+        self.code = UnitCode(query, plan.main, variables, plan.body, *more)
+        self.sides = [
+            UnitCode(query, side.access, variables, *([] if side.key is None else [side.key]))
+            for side in plan.sides
+        ]
+        # which kind of value each sort key has
+        self.kinds: dict[str, str] = {}
+
+    def evaluated(self, view: PartialView, nodes: Nodes, views: Views, now: datetime) -> list[Unit]:
+        """All units of a partial view, as they are at `now`.
+
+        `views` are what the body sees of the streams.
+        """
+        within = self.code.evaluation(views, now)
+        return [
+            self._unit(found, self.code.value(0, nodes.get(id(found), ()), within), now)
+            for found in view.units
+        ]
+
+    def _unit(self, found: Found, items: Any, now: datetime) -> Unit:
+        rows: list[Row] = []
+        for item in computed(items):
+            self._add_rows(rows, found.place, item, 0, now)
+        due = self._due(found, rows, to_number(now))
+        return Unit(found.key, self.plan.main.stream, found.filler, found.time, tuple(rows), due)
+
+    def _add_rows(
+        self, rows: list[Row], place: bytes, item: Any, skipped: int, now: datetime
+    ) -> None:
+        """Add what the body gave for one tuple: items, or an array of keys and then the items."""
+        order = self.plan.order
+        keys = b""
+        values: Sequence[Any] = (item,)
+        if order or skipped:
+            assert isinstance(item, XdmArray)
+            keys = b"".join(
+                self._sort_key(number, item.get(skipped + number + 1))
+                for number in range(len(order))
+            )
+            values = item.get(skipped + len(order) + 1)
+        for value in self._shown(values):
+            rows.append(self._row(keys + place + len(rows).to_bytes(4), value, now))
+
+    # ------------------------------------------------------------------ groups
+
+    def groups_of(self, nodes: Sequence[Any], within: Evaluation) -> list[str]:
+        """The groups that a unit is in, in the order in which its tuples come to them."""
+        group = self.plan.group
+        assert group is not None
+        found: dict[str, None] = {}
+        for keys in computed(self.code.value(len(self.plan.sides) + 1, nodes, within)):
+            found[self._group_name(keys)] = None
+        return list(found)
+
+    def member(self, found: Found, now: datetime) -> Unit:
+        """A unit that has no items of its own, and when it may come into other groups."""
+        due = self._due(found, [], to_number(now))
+        return Unit(found.key, self.plan.main.stream, found.filler, found.time, (), due)
+
+    def _group_name(self, keys: Any) -> str:
+        """The same text for keys that are the same."""
+        group = self.plan.group
+        assert group is not None
+        assert isinstance(keys, XdmArray)
+        return json.dumps(
+            [grouping_key(keys.get(number + 1), group.span) for number in range(group.size)]
+        )
+
+    def evaluated_groups(
+        self, view: PartialView, nodes: Nodes, wanted: set[str], now: datetime
+    ) -> list[Unit]:
+        """Some groups as they are at `now`, given a view of all units that are in them."""
+        group = self.plan.group
+        assert group is not None
+        within = self.code.evaluation({}, now)
+        founds: dict[str, Found] = {}
+        together: list[Any] = []
+        for unit in view.units:
+            mine = nodes.get(id(unit), [])
+            together += mine
+            for number, name in enumerate(self.groups_of(mine, within)):
+                if name in wanted:
+                    if name not in founds:
+                        place = unit.place + number.to_bytes(4)
+                        founds[name] = Found(name, place, "", 0, True, unit.element)
+                    founds[name].spans += unit.spans
+                    founds[name].is_odd = founds[name].is_odd or unit.is_odd
+        rows: dict[str, list[Row]] = {name: [] for name in founds}
+        for item in computed(self.code.value(0, together, within)):
+            name = self._group_name(item)
+            if name in founds:
+                self._add_rows(rows[name], founds[name].place, item, group.size, now)
+        stream = self.plan.main.stream
+        return [
+            Unit(
+                name, stream, "", 0, tuple(rows[name]),
+                self._due(found, rows[name], to_number(now)),
+            )
+            for name, found in founds.items()
+        ]  # fmt: skip
+
+    # ------------------------------------------------------------------ rows
+
+    def _shown(self, values: Iterable[Any]) -> Iterable[Any]:
+        aggregate = self.plan.aggregate
+        if aggregate is None or aggregate.name.local in COUNTING:
+            return values
+        return atomize(values)
+
+    def _row(self, place: bytes, item: Any, now: datetime) -> Row:
+        aggregate = self.plan.aggregate
+        if aggregate is None:
+            return Row(place, ResultItem(item).xml, *lifespan_columns(item, now))
+        if aggregate.name.local in COUNTING:
+            return Row(place, "", None, None)
+        return Row(place, as_part(item), None, None)
+
+    def _sort_key(self, number: int, items: Any) -> bytes:
+        key = self.plan.order[number]
+        kind, place = sort_key(items, key, self._query.scope.static)
+        if kind and self.kinds.setdefault(str(number), kind) != kind:
+            raise NeedsWhole("the values of a sort key are of several kinds", key.span)
+        return place
+
+    def _due(self, found: Found, rows: list[Row], now: int) -> int | None:
+        """The next moment at which a unit may change by itself."""
+        time = self.plan.time
+        if time.always is not None:
+            return ALWAYS
+        is_open = any(end is None for _, end in found.spans)
+        if time.open_ends and is_open:
+            return ALWAYS
+        if found.is_odd and (time.windows or time.shows or time.open_ends):
+            return ALWAYS
+        instants, texts = time.traces(now)
+        for row in rows:
+            if any(text in row.text for text in texts):
+                return ALWAYS
+            if not instants.isdisjoint((optional_number(row.begins), optional_number(row.ends))):
+                return ALWAYS
+        return time.due(found.spans, now)
+
+
+def _close(view: PartialView) -> None:
+    """Let nobody look at the content of what stands above units."""
+    for unit in view.units:
+        here = unit.element.parent
+        while here is not None and not isinstance(here, (_Above, _Document)):
+            here.__class__ = _Above if isinstance(here, ElementNode) else _Document
+            here = here.parent

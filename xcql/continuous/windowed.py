@@ -1,0 +1,111 @@
+"""What a query looks at, and what of it through windows only.
+
+Events that a query looks at through windows only need not be read when they have left all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from xcql.analysis.graph import TagGraph
+from xcql.analysis.types import DOCUMENT
+from xcql.analysis.typing import TagTypes
+from xcql.analysis.walk_values import is_boolean
+from xcql.analysis.walker import Walker
+from xcql.continuous.parts import is_stream_call
+from xcql.continuous.time_use import Window, window_of
+from xcql.syntax.functions import FunctionCall
+from xcql.syntax.literals import Sequence, VariableRef
+from xcql.syntax.node import Expr, N, Transformer, walk
+from xcql.syntax.operators import Arrow
+from xcql.syntax.path import AxisStep, Path
+from xcql.syntax.prolog import MainModule
+from xcql.syntax.temporal import IntervalProjection
+
+DOWNWARD = ("child", "descendant", "descendant-or-self", "self")
+
+
+def looked_at(module: MainModule, graphs: Mapping[str, TagGraph]) -> dict[str, frozenset[str]]:
+    """For each stream, the tags of the fillers that a query looks at."""
+    walker = Walker(module, graphs)
+    walker.run()
+    found = {name: frozenset[str]() for name in graphs}
+    for name, origin in walker.origins_of_views.items():
+        found[name] = frozenset(walker.origins[origin])
+    return found
+
+
+def windowed_events(
+    module: MainModule, types: TagTypes, graphs: Mapping[str, TagGraph]
+) -> dict[tuple[str, str], tuple[Window, ...]]:
+    """The events that a query looks at through windows only, by stream and tag, and the windows."""
+    without = _WithoutWindowed(types, graphs)
+    rest = without.transform(module)
+    if not without.found:
+        return {}
+    still = looked_at(rest, graphs)
+    found: dict[tuple[str, str], list[Window]] = {}
+    for stream, tag, window in without.found:
+        if tag not in still[stream]:
+            found.setdefault((stream, tag), []).append(window)
+    return {key: tuple(windows) for key, windows in found.items()}
+
+
+def goes_down(step: Expr, types: TagTypes) -> bool:
+    """Whether a step leads down, whatever the positions of what it finds."""
+    return (
+        isinstance(step, AxisStep)
+        and step.axis in DOWNWARD
+        and all(is_boolean(predicate, types[predicate]) for predicate in step.predicates)
+    )
+
+
+class _WithoutWindowed(Transformer):
+    """A query without the events that it looks at through a window."""
+
+    def __init__(self, types: TagTypes, graphs: Mapping[str, TagGraph]) -> None:
+        self._types = types
+        self._graphs = graphs
+        self.found: list[tuple[str, str, Window]] = []
+
+    def transform(self, target: N) -> N:
+        if isinstance(target, IntervalProjection):
+            window = window_of(target.interval)
+            tags = self._events(target.base)
+            if window is not None and tags:
+                self.found += ((stream, tag, window) for stream, tag in tags)
+                return replace(target, base=Sequence((), span=target.base.span))
+        return super().transform(target)
+
+    def _events(self, base: Expr) -> list[tuple[str, str]]:
+        """The tags of a plain way down to events; none if it is anything else."""
+        type_ = self._types[base]
+        if not isinstance(base, Path) or type_.plain or type_.unknown or type_.leaves:
+            return []
+        first, *steps = base.steps
+        if base.absolute or not all(
+            goes_down(step, self._types) and not _looks_around(step) for step in steps
+        ):
+            return []
+        if isinstance(first, AxisStep):
+            if not goes_down(first, self._types) or _looks_around(first):
+                return []
+        elif not isinstance(first, VariableRef) and not is_stream_call(first):
+            return []
+        found = [(nodes.stream, tag) for nodes in type_.nodes for tag in nodes.tags]
+        if any(
+            tag == DOCUMENT or self._graphs[stream].tag(tag).kind != "event"
+            for stream, tag in found
+        ):
+            return []
+        return found
+
+
+def _looks_around(step: Expr) -> bool:
+    """Whether the predicates of a step look anywhere but below."""
+    return any(
+        (isinstance(part, AxisStep) and part.axis not in (*DOWNWARD, "attribute"))
+        or isinstance(part, (FunctionCall, Arrow))
+        for part in walk(step)
+    )
