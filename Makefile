@@ -10,10 +10,10 @@ demo: $(READY) java  ## Run an XCQL query of the credit-card example
 	@$(BIN)/python samples/demo.py
 
 test: $(READY) java  ## The tests that every commit must pass
-	@$(BIN)/python -m pytest -m "not slow"
+	@$(BIN)/python -m pytest -m "not slow" -n 2
 
 test-full: $(READY) java  ## Everything, the long tests too
-	@XCQL_TEST_FULL=1 $(BIN)/python -m pytest
+	@XCQL_TEST_FULL=1 $(BIN)/python -m pytest -n 2
 
 lint: $(READY)
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy xcql runtime/xcql_runtime

@@ -21,6 +21,20 @@ os.environ["PYTHONPATH"] = os.pathsep.join([str(ROOT), str(ROOT / "runtime")])
 os.environ["PYSPARK_PYTHON"] = sys.executable
 
 
+# tests of these folders need Spark, so they stay together: there is one session for all of them,
+# while a second process runs the others
+_WITH_SPARK = ("runtime", "compile", "samples", "docs", "cli", "packaging", "bench")
+# these start processes of their own
+_APART = ("test_kill.py", "test_kills.py", "test_cancel.py")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        folder = item.path.relative_to(ROOT / "tests").parts[0]
+        if folder in _WITH_SPARK and item.path.name not in _APART:
+            item.add_marker(pytest.mark.xdist_group("spark"))
+
+
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     """A small session; its time zone is one that no answer may depend on.

@@ -20,11 +20,12 @@ from xcql.evaluate.prolog import CompiledQuery
 from xcql.evaluate.result import ResultItem
 from xcql.evaluate.sequences import located
 from xcql.evaluate.stack import with_deep_stack
+from xcql.evaluate.times import lifespan_columns
 from xcql.source import Source, Span
 from xcql.xdm.nodes import DocumentNode
 from xcql_runtime.externals import ExternalFunction
 from xcql_runtime.failures import carried
-from xcql_runtime.items import decoded, encoded, lifespan_columns
+from xcql_runtime.items import decoded, encoded
 from xcql_runtime.views import Copy, parse_rows, parse_view
 
 ANSWER = pa.schema(

@@ -2,39 +2,16 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Any
 
 from elementpath import datatypes as ep
 
-from xcql.diagnostics import XcqlError
 from xcql.evaluate.casting import from_text, make_qname
 from xcql.evaluate.result import ResultItem
-from xcql.evaluate.times import node_lifespan
-from xcql.model.time import START
 from xcql.xdm.atomic import string_of, type_of
 from xcql.xdm.functions import XdmFunction
 from xcql.xdm.nodes import DocumentNode, ElementNode, Node, TextNode
 from xcql.xdm.parse import parse_xml
-
-
-def lifespan_columns(item: Any, now: datetime) -> tuple[datetime | None, datetime | None]:
-    """The columns `vtFrom` and `vtTo` of an item: None for `start`, for `now`, and for what has
-    no lifespan: an atomic value, or attributes of these names that are no times.
-
-    A lifespan that ends at the very instant of evaluation is not one that ends at `now`.
-    """
-    if not isinstance(item, Node):
-        return None, None
-    try:
-        found = node_lifespan(item, now)
-        end: datetime | None = found.end
-        # whether it is the symbol that makes the end shows when `now` is later than all else
-        if end == now and node_lifespan(item, datetime.max).end == datetime.max:
-            end = None
-    except XcqlError:
-        return None, None
-    return None if found.begin == START else found.begin, end
 
 
 def encoded(item: Any) -> dict[str, str]:

@@ -244,6 +244,10 @@ class Session:
             progress,
             warn,
         )
+        if self._spark is None:
+            # batches come and go; a bar for each would be in the way of what is shown
+            quiet = {"spark.ui.showConsoleProgress": "false"}
+            self._spark = local_session(settings=quiet, verbose=self._verbose)
         return start(self.spark, self.store, read_state(self.store), request)
 
     def publish(

@@ -23,10 +23,12 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 FULL = bool(os.environ.get("XCQL_TEST_FULL"))
-WORLDS, QUERIES = (64, 8) if FULL else (5, 8)
+# at each commit, worlds with few tags: what is asked of many takes long to plan
+WORLDS = range(64) if FULL else (8, 9, 12, 14, 17)
+QUERIES = 8
 
 
-@pytest.mark.parametrize("world", range(WORLDS))
+@pytest.mark.parametrize("world", WORLDS)
 def test_same_answers(world: int, spark: SparkSession, tmp_path: Path) -> None:
     first = case(world, 0)
     session = xcql.Session(world_store(tmp_path, first.world.fragments, first.world.tags), spark)

@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from py4j.protocol import Py4JError
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
+from pyspark.sql.utils import is_remote
 from rich.console import Console
 
 from xcql.analysis.streams import streams_named
@@ -45,10 +45,9 @@ MAX_FRAGMENTS = 10_000
 _OFTEN = "100 milliseconds"
 _NOW = ("wall", "event")
 _MANAGER = "spark.sql.streaming.checkpointFileManagerClass"
-_MANAGERS = [
-    f"org.apache.spark.sql.execution.streaming.{where}FileSystemBasedCheckpointFileManager"
-    for where in ("checkpointing.", "")
-]
+_MANAGER_CLASS = (
+    "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
+)
 _ALL_THERE_IS = ("once", "available-now")
 
 
@@ -75,7 +74,7 @@ def start(spark: SparkSession, store: Path, state: State, request: StreamRequest
     if request.now not in _NOW:
         raise error("XCQL0501", f"there is no now '{request.now}'", hints=["use wall or event"])
     trigger = _trigger(request.trigger)
-    if not hasattr(spark, "sparkContext"):
+    if is_remote():
         raise error(
             "XCQL0722",
             "a continuous query needs a Spark session of this process",
@@ -131,7 +130,6 @@ def start(spark: SparkSession, store: Path, state: State, request: StreamRequest
                 place = str((folder / "spark").absolute())
                 return writer.option("checkpointLocation", place).start()
 
-        _no_progress_bar(spark)
         with understood(request.query):
             handle.start(history, run)
         after_failure.pop_all()
@@ -145,20 +143,12 @@ def _quick_triggers(spark: SparkSession) -> Iterator[None]:
     It would start a process for each of the two files in which it notes its progress, and list the
     files of a batch by a job with a task for each. A query keeps the settings it was started with.
     """
-    jvm = spark.sparkContext._jvm
-    assert jvm is not None
     settings = {}
-    if (spark.sparkContext.master or "").startswith("local"):
+    if (spark.conf.get("spark.master", None) or "").startswith("local["):
         settings["spark.sql.sources.parallelPartitionDiscovery.threshold"] = "1000000"
-        for name in _MANAGERS:
-            try:
-                jvm.java.lang.Class.forName(name)
-                settings[_MANAGER] = name
-                break
-            except Py4JError:
-                continue
-    if spark.conf.get(_MANAGER, None) is not None:
-        settings.pop(_MANAGER, None)  # somebody knows better
+        # before 4.1 the class stood elsewhere; and whoever has set one knows better
+        if not spark.version.startswith("4.0") and spark.conf.get(_MANAGER, None) is None:
+            settings[_MANAGER] = _MANAGER_CLASS
     before = {name: spark.conf.get(name, None) for name in settings}
     for name, value in settings.items():
         spark.conf.set(name, value)
@@ -170,13 +160,6 @@ def _quick_triggers(spark: SparkSession) -> Iterator[None]:
                 spark.conf.unset(name)
             else:
                 spark.conf.set(name, old)
-
-
-def _no_progress_bar(spark: SparkSession) -> None:
-    """Batches come and go; a bar for each would be in the way of what is shown."""
-    bar = spark.sparkContext._jsc.sc().progressBar()
-    if bar.isDefined():
-        bar.get().stop()
 
 
 def _handle(
