@@ -47,6 +47,8 @@ def test_answers(query: str, expected: str) -> None:
 @pytest.mark.parametrize(
     ("query", "code"),
     [
+        ("<a b='{1}`'>{2}`</a>", '<a b="1`">2`</a>'),
+        ("``[`{<a>{1}`</a>}`]``", "1`"),
         ("<a b='1' b='2'/>", "XQST0040"),
         ("<a b='1'>{attribute b {2}}</a>", "XQDY0025"),
         ("<a>x{attribute b {1}}</a>", "XQTY0024"),

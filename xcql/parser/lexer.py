@@ -157,6 +157,10 @@ class _Lexer(XcqlLexer):  # type: ignore[misc]
             token = self._interval_literal()
         if token is None:
             token = super().nextToken()
+        if token.type == self.INTERPOLATION_CLOSE and self._mode != self.STRING_CONSTRUCTOR:
+            # a brace that closes something else, before a backtick that is text: <a>{1}`</a>
+            token.type, token.stop = self.RBRACE, token.stop - 1
+            self._input.seek(token.stop + 1)
         kind = token.type
         if kind == self.NAME:
             token.type = KEYWORDS.get(token.text, kind)
