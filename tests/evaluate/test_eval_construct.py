@@ -9,6 +9,8 @@ from tests.evaluate.answers import answer, failure
 CASES = [
     ("<a b='{1, 2}x' c=''>x{1, 2}y{'z'}<d/></a>", '<a b="1 2x" c="">x1 2yz<d/></a>'),
     ("<a>{1}{2}</a>", "<a>12</a>"),
+    ("<a b='{1}`'>{2}`</a>", '<a b="1`">2`</a>'),
+    ("``[`{<a>{1}`</a>}`]``", "1`"),
     ("<a> {1} </a>, <a> x </a>", "<a>1</a> <a> x </a>"),
     ("declare boundary-space preserve; <a> {1} </a>", "<a> 1 </a>"),
     ("<a>&lt;{{}}&#65;<![CDATA[<]]></a>", "<a>&lt;{}A&lt;</a>"),
@@ -47,8 +49,6 @@ def test_answers(query: str, expected: str) -> None:
 @pytest.mark.parametrize(
     ("query", "code"),
     [
-        ("<a b='{1}`'>{2}`</a>", '<a b="1`">2`</a>'),
-        ("``[`{<a>{1}`</a>}`]``", "1`"),
         ("<a b='1' b='2'/>", "XQST0040"),
         ("<a b='1'>{attribute b {2}}</a>", "XQDY0025"),
         ("<a>x{attribute b {1}}</a>", "XQTY0024"),
