@@ -28,6 +28,7 @@ _WITH_SPARK = ("runtime", "compile", "samples", "docs", "cli", "packaging", "ben
 _APART = ("test_kill.py", "test_kills.py", "test_cancel.py")
 
 
+@pytest.hookimpl(tryfirst=True)  # before xdist looks at the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         folder = item.path.relative_to(ROOT / "tests").parts[0]
