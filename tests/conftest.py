@@ -1,4 +1,4 @@
-"""What many tests share: one Spark session for the whole run, in an odd time zone."""
+"""What many tests share: one Spark session for each process, in an odd time zone."""
 
 from __future__ import annotations
 
@@ -19,21 +19,6 @@ XMARK = ROOT.parent / "shared" / "xmark"
 # Spark's Python workers don't see pytest's own search path
 os.environ["PYTHONPATH"] = os.pathsep.join([str(ROOT), str(ROOT / "runtime")])
 os.environ["PYSPARK_PYTHON"] = sys.executable
-
-
-# tests of these folders need Spark, so they stay together: there is one session for all of them,
-# while a second process runs the others
-_WITH_SPARK = ("runtime", "compile", "samples", "docs", "cli", "packaging", "bench")
-# these start processes of their own
-_APART = ("test_kill.py", "test_kills.py", "test_cancel.py")
-
-
-@pytest.hookimpl(tryfirst=True)  # before xdist looks at the groups
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    for item in items:
-        folder = item.path.relative_to(ROOT / "tests").parts[0]
-        if folder in _WITH_SPARK and item.path.name not in _APART:
-            item.add_marker(pytest.mark.xdist_group("spark"))
 
 
 @pytest.fixture(scope="session")
