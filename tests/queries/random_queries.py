@@ -29,7 +29,6 @@ from tests.queries.random_histories import (
 
 STREAMS = ("s", "t")
 LEAVES = ("n", "w")
-_MOST_TAGS = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,17 +78,9 @@ def case(world_seed: int, number: int) -> Case:
 
 def world(seed: int) -> World:
     random = Random(f"world {seed}")
-    roots = {name: _few_tags(random) for name in STREAMS}
+    roots = {name: random_tags(random) for name in STREAMS}
     fragments = {name: random_fragments(random, root) for name, root in roots.items()}
     return World(seed, roots, fragments)
-
-
-def _few_tags(random: Random) -> Tag:
-    """Tags for a stream: so few that queries about all of them can be planned in a second."""
-    while True:
-        root = random_tags(random)
-        if len(list(root.all())) <= _MOST_TAGS:
-            return root
 
 
 def _case(there: World, number: int) -> Case:
