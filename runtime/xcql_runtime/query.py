@@ -10,6 +10,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args
 
+import pyarrow as pa
+import pyarrow.compute as pc
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
@@ -102,6 +104,11 @@ class Answer:
 
     def to_xml(self) -> list[str]:
         """All items as XML, each by itself."""
+        if self._compiled is not None and self._compiled.items is not None:
+            with self._understood():
+                # who holds all of them can sort them sooner than Spark divides that work
+                frame = self._frame(self._compiled.items)
+                return interruptible(self._spark(), lambda: _in_order(frame.toArrow()))
         items: list[str] = self._run(lambda df: df.select("item").toArrow()["item"].to_pylist())
         return items
 
@@ -202,7 +209,8 @@ class Answer:
                 lines.append(f"evaluated in workers{where}: {evaluation.reason}")
         return lines
 
-    def _frame(self) -> DataFrame:
+    def _frame(self, text: str | None = None) -> DataFrame:
+        """The DataFrame of a SQL text of the compiled query: by default of all it says."""
         spark, request, compiled = self._spark(), self._request, self._compiled
         if compiled is None:
             return caq_frame(
@@ -218,7 +226,8 @@ class Answer:
         }
         arguments = {"now": instant(request.around.now), **dict(compiled.arguments)}
         # braces are doubled for Spark to fill in tables, which it does only if there are any
-        text = compiled.sql if tables else compiled.sql.format()
+        text = text or compiled.sql
+        text = text if tables else text.format()
         try:
             with registered(spark, text, compiled.evaluations, request.around) as sql:
                 return spark.sql(sql, args=arguments, **tables)
@@ -243,6 +252,15 @@ class Answer:
     def _understood(self) -> AbstractContextManager[None]:
         sites = self._compiled.sites if self._compiled else ()
         return understood(self._request.around.query, sites)
+
+
+def _in_order(table: pa.Table) -> list[str]:
+    """The items of a table, by its keys; what is NULL comes first, as in Spark."""
+    keys = [(name, "ascending") for name in table.column_names if name.startswith("key_")]
+    order = pc.sort_indices(table, sort_keys=keys, null_placement="at_start") if keys else None
+    items = table["item"] if order is None else table["item"].take(order)
+    found: list[str] = items.to_pylist()
+    return found
 
 
 class Text(str):

@@ -316,6 +316,24 @@ class TestTallies:
     def test_other_pairs_stay(self, nest: Nest) -> None:
         assert tallies(nest, fresh()) == nest
 
+    def test_tuples_and_their_own_tallies_are_not_joined(self) -> None:
+        there = call("is_not_null", LIMIT)
+        pairs = Join(Select(A, there), P, (), call(">", LIMIT, SUM))
+        nest = Nest(pairs, (("key", Column("a_key")),), (("n", Aggregate("count", TRUE)),))
+        joined = Join(A, nest, ((Column("a_key"), Column("key")),), TRUE, "left")
+        value = "case(is_not_null($a_element.limit), $a_element.limit, None)"
+        check(
+            tallies(joined, fresh()),
+            f"""
+            project n := $tally1
+              tally tally1 of {value} > $p_element.sum
+                extract a: fillers of s with tag 2
+                  unit
+                extract p: fillers of s with tag 3
+                  unit
+            """,
+        )
+
 
 class TestSidesApart:
     def test_what_is_compared_is_computed_before(self) -> None:

@@ -199,7 +199,8 @@ class Tally(Plan):
     """The left tuples, each with the number of right ones that stand in a relation to it.
 
     `keys` have to be equal, and the first of `values` less than the second, or whatever
-    `comparison` says; NULL stands in no relation. There is no pair of tuples anywhere.
+    `comparison` says; NULL stands in no relation, so its number is 0. There is no pair of tuples
+    anywhere.
     """
 
     left: Plan

@@ -74,14 +74,14 @@ def _compiled(
         raise NotNative("parts of the query depend on each other too much", module.span) from None
     stages.append(("rules", plan_text(plan)))
     answer = replace(answer, plan=plan)
-    text, columns = lowered(answer, graphs, compilation.demands, picked, _rows(compilation))
+    made = lowered(answer, graphs, compilation.demands, picked, _rows(compilation))
     tables = tuple(
         TableUse(name, stream, tags, tuple(sorted(used)))
-        for (stream, tags), (name, used) in columns.items()
+        for (stream, tags), (name, used) in made.tables.items()
     )
-    used_evaluations = tuple(one for one in compilation.evaluations if f"{one.name}(" in text)
+    used_evaluations = tuple(one for one in compilation.evaluations if f"{one.name}(" in made.text)
     return Compiled(
-        text,
+        made.text,
         picked,
         tables,
         used_evaluations,
@@ -91,6 +91,7 @@ def _compiled(
         tuple(stages),
         tuple(steps),
         tuple(leaf_types(value).items()),
+        made.items,
     )
 
 

@@ -67,7 +67,8 @@ class Compiled:
     Braces that are no `{name}` of a table are doubled. `:now` and `arguments` are its named
     arguments. `reasons` say why the strategy was chosen; `algebra` are the stages on the way, each
     with its text. `steps` are the plan before the rules, under no name, and after each of them.
-    `leaf_types` are the types of the texts in the answer, see `xcql.compile.leaf_types`.
+    `leaf_types` are the types of the texts in the answer, see `xcql.compile.leaf_types`. `items`
+    is a text that gives `item` alone, not sorted, with `key_0`, … to sort by, if there is one.
     """
 
     sql: str
@@ -80,6 +81,7 @@ class Compiled:
     algebra: tuple[tuple[str, str], ...] = ()
     steps: tuple[tuple[str, Plan], ...] = ()
     leaf_types: tuple[tuple[tuple[str, ...], str], ...] = ()
+    items: str | None = None
 
 
 class NotNative(Exception):

@@ -126,32 +126,55 @@ _FEW = 10_000_000
 _PARTS = "xcql_parts_"
 
 
+@dataclass(frozen=True, slots=True)
+class Lowered:
+    """The SQL text of an answer, and the tables that it reads.
+
+    `items` is a text that gives the items without order, each with the keys `key_0`, `key_1`, … of
+    its place: for who has all of them in hand anyway. It is None where keys are no bytes.
+    """
+
+    text: str
+    items: str | None
+    tables: Tables
+
+
 def lowered(
     answer: Answer,
     graphs: dict[str, TagGraph],
     demands: dict[tuple[str, tuple[str, ...]], set[tuple[str, ...]]],
     strategy: str,
     rows: int = 0,
-) -> tuple[str, Tables]:
-    """The SQL text of an answer, and the tables that it reads, which have so many rows."""
+) -> Lowered:
+    """An answer from tables that have so many rows, as SQL."""
     lowering = _Lowering(answer.plan, graphs, demands, strategy)
     relation = lowering.lower(answer.plan, answer.columns)
     relation = lowering.wrapped(relation, answer.columns, "answer")
-    query = exp.Select(
-        expressions=[
-            exp.Alias(this=cast(relation.columns[name], type_), alias=identifier(alias))
-            for name, alias, type_ in (
-                (answer.item, "item", "STRING"),
-                (answer.begin, "vtFrom", "TIMESTAMP_NTZ"),
-                (answer.end, "vtTo", "TIMESTAMP_NTZ"),
-            )
-        ]
-    )
-    query.set("from_", exp.From(this=relation.source))
-    keys = [_sorted(key, relation.columns) for key in answer.order if not _is_constant(key.scalar)]
+
+    def query(*chosen: tuple[str, str, str]) -> exp.Select:
+        return exp.Select(
+            expressions=[
+                exp.Alias(this=cast(relation.columns[name], type_), alias=identifier(alias))
+                for name, alias, type_ in chosen
+            ],
+            from_=exp.From(this=relation.source.copy() if relation.source else None),
+        )
+
+    item = (answer.item, "item", "STRING")
+    times = [(answer.begin, "vtFrom", "TIMESTAMP_NTZ"), (answer.end, "vtTo", "TIMESTAMP_NTZ")]
+    keys = [key for key in answer.order if not _is_constant(key.scalar)]
+    whole = query(item, *times)
     if keys:
-        query.set("order", exp.Order(expressions=keys))
-    return lowering.text(query, bool(keys) and rows <= _FEW), lowering.tables
+        whole.set("order", exp.Order(expressions=[_sorted(key, relation.columns) for key in keys]))
+    items = None
+    if keys and all(key.kind == "key" and not key.descending for key in keys):
+        places = query(item)
+        for index, key in enumerate(keys):
+            value = sql(key.scalar, relation.columns)
+            places.append("expressions", exp.Alias(this=value, alias=identifier(f"key_{index}")))
+        items = lowering.text(places, False)
+    text = lowering.text(whole, bool(keys) and rows <= _FEW)
+    return Lowered(text, items, lowering.tables)
 
 
 def _condition(scalar: Scalar, known: dict[str, Sql]) -> Sql:
@@ -598,6 +621,10 @@ class _Lowering:
                 name: sql(one, side.columns)
                 for name, one in zip([*keys, value], compared, strict=True)
             }
+            if index == 1:
+                side.where += [
+                    exp.Not(this=dialect.is_null(made[name].copy())) for name in (*keys, value)
+                ]
             side.columns = {**made, is_right: dialect.constant(index == 1)}
             sides.append(
                 self.wrapped(side, frozenset(side.columns), side.hint).query(
@@ -616,8 +643,9 @@ class _Lowering:
         counted.set("spec", _SO_FAR.copy())
         relation = Relation(exp.Table(this=identifier(name)), hint=plan.name)
         relation.columns = {one: column(one) for one in (*kept, is_right)}
-        relation.columns[plan.name] = counted
-        relation.where = [exp.Not(this=dialect.is_null(column(one))) for one in (*keys, value)]
+        relation.columns[plan.name] = dialect.case_(
+            dialect.is_null(column(value)), dialect.constant(0), counted
+        )
         relation = self.wrapped(relation, frozenset(relation.columns), plan.name)
         relation.where.append(exp.Not(this=column(is_right)))
         del relation.columns[is_right]

@@ -6,7 +6,17 @@ nest by (key := $a.id): count := count(True)        nest by (key := $a.id): coun
     b                                                     a
                                                           b
 
-There may be very many pairs; to count them, it is enough to sort both sides together.
+There may be very many pairs; to count them, it is enough to sort both sides together. Where the
+counts are joined to the very tuples that they are of, these are counted for at once:
+
+left join on $a.key = $key                          project count := $tally
+  a                                                   tally tally of case($a.x, $a.y) > $b.price
+  nest by (key := $a.key): count := sum($tally) =>      a
+    select $tally > 0                                   b
+      tally tally of $a.y > $b.price
+        select $a.x
+          a
+        b
 """
 
 from __future__ import annotations
@@ -22,13 +32,25 @@ from xcql.algebra.operators import (
     Nest,
     Order,
     Plan,
+    Project,
     Select,
     Tally,
     columns,
+    identity,
     used,
 )
 from xcql.algebra.rules.everywhere import everywhere
-from xcql.algebra.scalars import Call, Column, Constant, Scalar, call, walk_scalar
+from xcql.algebra.scalars import (
+    TRUE,
+    Call,
+    Column,
+    Constant,
+    Scalar,
+    call,
+    case,
+    conjunction,
+    walk_scalar,
+)
 
 _TURNED: dict[str, Literal["<", "<=", ">", ">="]] = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
@@ -39,6 +61,8 @@ def tallies(plan: Plan, fresh: Callable[[str], str]) -> Plan:
 
 
 def _changed(plan: Plan, fresh: Callable[[str], str]) -> Plan:
+    if isinstance(plan, Join):
+        return _counted_for(plan) or plan
     if not isinstance(plan, Nest) or any(one.reduction != "count" for _, one in plan.fields):
         return plan
     join = plan.input.input if isinstance(plan.input, Order) else plan.input
@@ -68,3 +92,29 @@ def _changed(plan: Plan, fresh: Callable[[str], str]) -> Plan:
 
 def _may_fail(scalar: Scalar) -> bool:
     return any(isinstance(one, Call) and one.function == "fail" for one in walk_scalar(scalar))
+
+
+def _counted_for(join: Join) -> Plan | None:
+    """A join of tuples with their own tallies, without the join."""
+    match join:
+        case Join(
+            left=base,
+            right=Nest(input=Select(input=Tally() as tally), keys=((key, own),), fields=fields),
+            keys=((outer, Column(name=joined)),),
+            kind="left",
+        ) if joined == key and outer == own and join.condition == TRUE:
+            pass
+        case _:
+            return None
+    condition: Scalar = TRUE
+    left = tally.left
+    while isinstance(left, Select):
+        condition = conjunction(left.condition, condition)
+        left = left.input
+    if left != base or identity(base) != (own,):
+        return None
+    value = case((condition, tally.values[0]))
+    counted: Plan = replace(tally, left=base, values=(value, tally.values[1]))
+    for name, _ in fields:
+        counted = Project(counted, name, Column(tally.name))
+    return counted
