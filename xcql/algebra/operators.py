@@ -37,6 +37,7 @@ ROW_COLUMNS = (
     "pathFrom",  # the part of time in which all fillers above it are valid
     "pathTo",
     "holes",
+    "around",  # the ids of the fillers that it stands inside, and its own (QaC)
     "namespaces",
     "raw",
     "element",
@@ -427,7 +428,7 @@ def free(plan: Plan) -> frozenset[str]:
         found |= used(scalar) - known
     match plan:
         case Follow(parent=row):
-            found |= {f"{row}_{column}" for column in ("key", "holes")} - known
+            found |= {f"{row}_{column}" for column in ("key", "holes", "around")} - known
         case Rise(child=row):
             found |= {f"{row}_{column}" for column in ("parent", "offset")} - known
     return frozenset(found)

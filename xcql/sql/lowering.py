@@ -386,6 +386,7 @@ class _Lowering:
             "key": lambda: four_bytes(column("number")),
             "parent": lambda: dialect.constant(b""),
             "offset": lambda: exp.Var(this="0"),
+            "around": lambda: call("array", column("filler")),
         }
         wanted = needed & own_columns(plan)
         relation = self.rows(plan.stream, plan.tags, plan.row, wanted, above, "filler")
@@ -432,7 +433,12 @@ class _Lowering:
         """From the ids in holes to the fillers with these ids."""
         own = own_columns(plan)
         looks = {used(one) for one in plan.within or ()}
-        below = (needed - own).union({f"{plan.parent}_key", f"{plan.parent}_holes"}, *looks)
+        graph = self.graphs[plan.stream]
+        around = f"{plan.parent}_around"
+        # no filler stands inside itself: where it could, the ids on the way tell
+        is_recursive = any(tag in graph.below(tag) for tag in plan.tags)
+        ids = {around} if is_recursive or f"{plan.row}_around" in needed else set()
+        below = (needed - own).union({f"{plan.parent}_key", f"{plan.parent}_holes"}, ids, *looks)
         parent = self.open(plan.input, frozenset(below))
         hole = f"{plan.row}_hole"
         parent.laterals.append(_explode(parent.columns[f"{plan.parent}_holes"], f"{hole}s", hole))
@@ -440,7 +446,9 @@ class _Lowering:
         def of(name: str) -> Sql:
             return exp.Dot(this=column(hole), expression=identifier(name))
 
-        graph = self.graphs[plan.stream]
+        if is_recursive:
+            passed = call("array_contains", parent.columns[around].copy(), of("filler"))
+            parent.where.append(exp.Not(this=passed))
         fits = sorted({above for tag in plan.tags for above in graph.parents(tag)})
         parent.where.append(
             exp.In(this=of("tag"), expressions=[dialect.constant(one) for one in fits])
@@ -456,11 +464,11 @@ class _Lowering:
             f"{hole}_id": of("filler"),
             f"{hole}_start": of("start"),
         }
-        known = (needed - own) | {f"{plan.parent}_key", f"{hole}_id", f"{hole}_start"}
+        known = (needed - own) | ids | {f"{plan.parent}_key", f"{hole}_id", f"{hole}_start"}
         left = self.wrapped(parent, frozenset(known), parent.hint)
         above: dict[str, Callable[[], Sql]] = {}
         inner_needed = {f"{plan.row}_{part}" for part in ("filler", "number")} | (needed & own)
-        inner_needed -= {f"{plan.row}_{part}" for part in ("key", "parent", "offset")}
+        inner_needed -= {f"{plan.row}_{part}" for part in ("key", "parent", "offset", "around")}
         right = self.rows(plan.stream, plan.tags, plan.row, frozenset(inner_needed), above)
         right = self.wrapped(right, frozenset(inner_needed), f"{plan.row}_fillers")
         on = dialect.binary("=", column(f"{hole}_id"), column(f"{plan.row}_filler"))
@@ -477,6 +485,9 @@ class _Lowering:
             f"{plan.row}_parent": parent_key.copy(),
             f"{plan.row}_offset": column(f"{hole}_start"),
         }
+        if ids:
+            one = call("array", column(f"{hole}_id"))
+            left.columns[f"{plan.row}_around"] = call("concat", column(around), one)
         left.hint = plan.row
         return self.wrapped(left, needed, plan.row)
 
