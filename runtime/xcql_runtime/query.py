@@ -256,11 +256,15 @@ class Answer:
 
 def _in_order(table: pa.Table) -> list[str]:
     """The items of a table, by its keys; what is NULL comes first, as in Spark."""
-    keys = [(name, "ascending") for name in table.column_names if name.startswith("key_")]
-    order = pc.sort_indices(table, sort_keys=keys, null_placement="at_start") if keys else None
-    items = table["item"] if order is None else table["item"].take(order)
-    found: list[str] = items.to_pylist()
-    return found
+    keys: dict[str, pa.ChunkedArray] = {}
+    for name in table.column_names:
+        if name.startswith("key_"):
+            if table[name].null_count:
+                keys[f"has_{name}"] = table[name].is_valid()
+            keys[name] = table[name]
+    order = pc.sort_indices(pa.table(keys), sort_keys=[(name, "ascending") for name in keys])
+    items: list[str] = table["item"].take(order).to_pylist()
+    return items
 
 
 class Text(str):
