@@ -82,6 +82,7 @@ def _settings(arguments: argparse.Namespace, folder: Path) -> Settings:
             cold_queries=tuple(xmark_queries()),
             cold_factor="1",
             loading_runs=3,
+            histories=(100_000, 1_000_000),
             largest={},
         )
     if arguments.factors:
@@ -93,6 +94,8 @@ def _settings(arguments: argparse.Namespace, folder: Path) -> Settings:
             cold_factor=factors[0],
             history_factor=factors[0],
         )
+    if arguments.histories:
+        settings = replace(settings, histories=tuple(arguments.histories))
     if arguments.versions:
         settings = replace(settings, versions=tuple(arguments.versions))
     return settings
@@ -124,6 +127,9 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--full", action="store_true", help="factor 10, all cold starts")
     parser.add_argument("--factors", nargs="+", metavar="F", help="these sizes instead: 0.01 0.1")
     parser.add_argument("--versions", nargs="+", type=int, metavar="N", help="so many versions")
+    parser.add_argument(
+        "--histories", nargs="+", type=int, metavar="N", help="so many transactions before triggers"
+    )
     parser.add_argument("--runs", type=int, default=3, help="the best of so many (%(default)s)")
     parser.add_argument(
         "--patience", type=float, default=60.0, help="seconds for a query (%(default)s)"

@@ -25,6 +25,8 @@ class Settings:
     history_factor: str = "0.01"
     # peers that take too long at more than a factor; all of them are asked in a full run
     largest: Mapping[str, float] = field(default_factory=lambda: {"RumbleDB": 0.1})
+    # how many transactions continuous queries have behind them
+    histories: tuple[int, ...] = (20_000, 100_000)
     cold_queries: tuple[str, ...] = ("q01", "q05", "q08")
     cold_factor: str = "0.1"
     runs: int = 3
