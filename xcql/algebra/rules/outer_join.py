@@ -16,6 +16,8 @@ from dataclasses import replace
 
 from xcql.algebra.operators import (
     Aggregate,
+    Extract,
+    Follow,
     Join,
     Merge,
     Nest,
@@ -28,6 +30,7 @@ from xcql.algebra.operators import (
     graft,
     identity,
     inputs,
+    row_column,
     scalars,
     used,
     walk_plan,
@@ -39,6 +42,7 @@ from xcql.algebra.rules.join_keys import join_keys
 from xcql.algebra.rules.semi_join import semi_join
 from xcql.algebra.scalars import (
     FALSE,
+    NULL,
     TRUE,
     Call,
     Column,
@@ -246,13 +250,39 @@ def _with_nest(
     apart = identity(base)
     named = [(fresh("key"), one) for one in apart]
     nest = Nest(graft(plan, base), tuple(named), fields)
-    # what a group is nested by may be NULL, and is equal to itself even so
-    unsure = {
-        Column(name) for one in walk_plan(base) if isinstance(one, Nest) for name, _ in one.keys
-    }
+    unsure = _unsure(base)
     pairs = tuple((one, Column(name)) for name, one in named if one not in unsure)
     same = (call("<=>", one, Column(name)) for name, one in named if one in unsure)
     return Join(joined, outer_join(join_keys(nest), fresh), pairs, conjunction(*same), "left")
+
+
+def _unsure(plan: Plan) -> set[Scalar]:
+    """The columns that tell tuples apart and may be NULL, which is equal to itself even so.
+
+    That is what groups are nested by, and what orders merged tuples: not all kinds of them have
+    all keys.
+    """
+    sure: set[Scalar] = set()
+    unsure: set[Scalar] = set()
+    for one in walk_plan(plan):
+        match one:
+            case Extract(row=row) | Follow(row=row):
+                sure.add(row_column(row, "key"))
+            case Nest(keys=keys):
+                unsure.update(Column(name) for name, _ in keys)
+            case _:
+                continue
+    for one in walk_plan(plan):
+        if isinstance(one, Merge):
+            unsure.update(
+                Column(name)
+                for name, several in one.columns
+                if any(
+                    scalar not in sure and (scalar == NULL or not isinstance(scalar, Constant))
+                    for scalar in several
+                )
+            )
+    return unsure
 
 
 def _or_nothing(column: Scalar, nested: Nested) -> Scalar:
