@@ -39,6 +39,6 @@ def _shape(stream: Stream) -> StreamShape:
         {tsid: table.shape for tsid, table in tables.items()},
         {tsid: table.rows for tsid, table in tables.items()},
         {tsid: table.depths for tsid, table in tables.items()},
-        {tsid: table.max_places for tsid, table in tables.items()},
+        {tsid: table.standing for tsid, table in tables.items()},
         stream.placed,
     )

@@ -26,10 +26,10 @@ from xcql_runtime.caq import caq_frame, streams_of
 from xcql_runtime.evaluations import registered
 from xcql_runtime.externals import as_externals
 from xcql_runtime.failures import interruptible, understood
+from xcql_runtime.memory import Memory
 from xcql_runtime.records import record_frame
 from xcql_runtime.store.frames import instant
 from xcql_runtime.store.state import State
-from xcql_runtime.tables import OpenTables
 
 Strategy = Literal["auto", "caq", "qac", "qac+"]
 Mode = Literal["plan", "algebra", "sql", "spark"]
@@ -43,7 +43,7 @@ class Request:
     module: MainModule
     strategy: Strategy
     store: Path
-    tables: OpenTables
+    memory: Memory
     state: State
     catalog: Catalog
     around: Surroundings
@@ -90,7 +90,7 @@ class Answer:
         `start`, for `now`, and for atomic values.
         """
         with self._understood():
-            return self._frame()
+            return self._frame(self._rows)
 
     def table(self) -> DataFrame:
         """One row an item, with a column for each attribute and each child of the elements.
@@ -104,13 +104,12 @@ class Answer:
 
     def to_xml(self) -> list[str]:
         """All items as XML, each by itself."""
-        if self._compiled is not None and self._compiled.items is not None:
-            with self._understood():
-                # who holds all of them can sort them sooner than Spark divides that work
-                frame = self._frame(self._compiled.items)
-                return interruptible(self._spark(), lambda: _in_order(frame.toArrow()))
-        items: list[str] = self._run(lambda df: df.select("item").toArrow()["item"].to_pylist())
-        return items
+        if self._compiled is None:
+            return _in_order(self._run(lambda df: df.select("item").toArrow()))
+        with self._understood():
+            # who holds all of them can sort them sooner than Spark divides that work
+            frame = self._frame(self._items)
+            return interruptible(self._spark(), lambda: _in_order(frame.toArrow()))
 
     def items(self) -> Iterator[str]:
         """The items as XML, one after the other, without holding all of them."""
@@ -209,24 +208,49 @@ class Answer:
                 lines.append(f"evaluated in workers{where}: {evaluation.reason}")
         return lines
 
-    def _frame(self, text: str | None = None) -> DataFrame:
-        """The DataFrame of a SQL text of the compiled query: by default of all it says."""
-        spark, request, compiled = self._spark(), self._request, self._compiled
-        if compiled is None:
-            return caq_frame(
-                spark,
-                request.store,
-                request.state,
-                request.module,
-                request.around,
-                request.frames,
-            )
+    def _frame(self, analysed: Callable[[Compiled], DataFrame]) -> DataFrame:
+        """What Spark makes of the compiled query, or what the evaluator answers."""
+        if self._compiled is not None:
+            try:
+                return analysed(self._compiled)
+            except _TooDeep:
+                # a session of the user's, with Spark's own limit: the evaluator has none
+                self._compiled = None
+                self._reasons = ("the plan is deeper than spark.sql.analyzer.maxIterations allows",)
+        request = self._request
+        return caq_frame(
+            self._spark(),
+            request.store,
+            request.state,
+            request.module,
+            request.around,
+            request.frames,
+        )
+
+    def _items(self, compiled: Compiled) -> DataFrame:
+        """The items alone, as Spark has analysed them, at an earlier time if that is the same."""
+        text = compiled.items or compiled.sql
+        request = self._request
+        if compiled.arguments or compiled.evaluations or request.frames:
+            return self._analysed(compiled, text)
+        of = id(self._spark()), request.state.number
+        key = text, request.around.now if ":now" in text else None
+        frame = request.memory.frames.get(of, key, lambda: self._analysed(compiled, text))
+        # a new plan, which does not hold what others have computed
+        return frame.select("*")
+
+    def _rows(self, compiled: Compiled) -> DataFrame:
+        """Items with lifespans, and columns that no other DataFrame has: a user may join them."""
+        return self._analysed(compiled, compiled.sql)
+
+    def _analysed(self, compiled: Compiled, text: str) -> DataFrame:
+        spark, request = self._spark(), self._request
         tables = {
-            use.name: request.tables.frame(spark, request.state, use) for use in compiled.tables
+            use.name: request.memory.tables.frame(spark, request.state, use)
+            for use in compiled.tables
         }
         arguments = {"now": instant(request.around.now), **dict(compiled.arguments)}
         # braces are doubled for Spark to fill in tables, which it does only if there are any
-        text = text or compiled.sql
         text = text if tables else text.format()
         try:
             with registered(spark, text, compiled.evaluations, request.around) as sql:
@@ -234,10 +258,7 @@ class Answer:
         except (PySparkException, Py4JError) as problem:
             if "spark.sql.analyzer.maxIterations" not in str(problem):
                 raise
-            # a session of the user's, with Spark's own limit: the evaluator has none
-            self._compiled = None
-            self._reasons = ("the plan is deeper than spark.sql.analyzer.maxIterations allows",)
-            return self._frame()
+            raise _TooDeep from None
 
     def _records(self, answers: DataFrame) -> DataFrame:
         # the types belong to the query: they are the same if the evaluator was asked for
@@ -262,9 +283,16 @@ def _in_order(table: pa.Table) -> list[str]:
             if table[name].null_count:
                 keys[f"has_{name}"] = table[name].is_valid()
             keys[name] = table[name]
-    order = pc.sort_indices(pa.table(keys), sort_keys=[(name, "ascending") for name in keys])
-    items: list[str] = table["item"].take(order).to_pylist()
-    return items
+    items = table["item"]
+    if keys:
+        order = pc.sort_indices(pa.table(keys), sort_keys=[(name, "ascending") for name in keys])
+        items = items.take(order)
+    found: list[str] = items.to_pylist()
+    return found
+
+
+class _TooDeep(Exception):
+    """Spark's analyzer has given up."""
 
 
 class Text(str):
@@ -281,12 +309,29 @@ def _compiled(request: Request) -> tuple[Compiled | None, tuple[str, ...]]:
     around = request.around
     if request.strategy == "caq":
         return None, ("it was asked for",)
+    settled = request.catalog.settled(around.now)
+    if around.values or request.frames or around.functions:
+        return _compiled_anew(request, settled)
+    query = request.module.span.source
+    return request.memory.compiled.get(
+        request.state.number,
+        (query.text, query.name, request.strategy, around.context, settled),
+        lambda: _compiled_anew(request, settled),
+    )
+
+
+def _compiled_anew(
+    request: Request, settled: frozenset[str]
+) -> tuple[Compiled | None, tuple[str, ...]]:
+    around = request.around
+    assert request.strategy != "caq"
     try:
         compiled = compile_query(
             request.module,
             request.catalog,
             request.strategy,
             as_externals(around.values, request.frames, around.functions, around.context),
+            settled,
         )
     except NotNative as problem:
         place = f" (line {problem.span.line})" if problem.span else ""

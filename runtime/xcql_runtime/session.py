@@ -30,6 +30,7 @@ from xcql.syntax.prolog import MainModule
 from xcql_runtime.answering import Surroundings
 from xcql_runtime.catalog import StoreReader
 from xcql_runtime.externals import ExternalFunction, external_function, split_variables
+from xcql_runtime.memory import Memory
 from xcql_runtime.query import Answer, Request, Strategy, unknown_choice
 from xcql_runtime.spark import local_session
 from xcql_runtime.store.commit import read_state
@@ -42,7 +43,6 @@ from xcql_runtime.streaming.handle import StreamHandle
 from xcql_runtime.streaming.kafka import publish
 from xcql_runtime.streaming.sources import Source as StreamSource
 from xcql_runtime.streaming.start import MAX_FRAGMENTS, SinkLike, StreamRequest, Tags, start
-from xcql_runtime.tables import OpenTables
 from xcql_runtime.workers import on_workers, run_here
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class Session:
         self._verbose = verbose
         self._spark = spark
         self._reader = StoreReader(self.store)
-        self._tables = OpenTables(self.store)
+        self._memory = Memory(self.store)
         self._functions: dict[str, ExternalFunction] = {}
 
     @property
@@ -169,10 +169,11 @@ class Session:
             raise unknown_choice("strategy", strategy, get_args(Strategy))
         source = text if isinstance(text, Source) else Source(text)
         functions = dict(self._functions)
-        module = parse(source)
-        if not isinstance(module, MainModule):
-            raise error("XPST0003", "a library module has nothing to evaluate", module.span)
-        prepare(module, functions)
+        known = source.text, source.name
+        # a query that was right is so again, but not if its functions have changed
+        module = self._memory.modules.get(
+            tuple(functions.items()), known, lambda: _checked(source, functions)
+        )
         values, frames = split_variables(variables or {})
         state, catalog = self._reader.read()
         if context is not None:
@@ -180,7 +181,7 @@ class Session:
         around = Surroundings(source, _instant_or_now(now), values, functions, os.getcwd(), context)
         return Answer(
             lambda: self.spark,
-            Request(module, strategy, self.store, self._tables, state, catalog, around, frames),
+            Request(module, strategy, self.store, self._memory, state, catalog, around, frames),
         )
 
     def stream(
@@ -314,6 +315,15 @@ class Session:
     def tags(self, stream: str) -> TagStructure:
         """The Tag Structure of a stream."""
         return read_state(self.store).stream(stream).tags
+
+
+def _checked(source: Source, functions: Mapping[str, ExternalFunction]) -> MainModule:
+    """The query, without errors that need no data to be seen."""
+    module = parse(source)
+    if not isinstance(module, MainModule):
+        raise error("XPST0003", "a library module has nothing to evaluate", module.span)
+    prepare(module, functions)
+    return module
 
 
 def _instant(time: str | datetime | None) -> datetime | None:

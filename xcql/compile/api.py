@@ -41,15 +41,26 @@ for _topic in (
 
 
 def compile_query(
-    module: MainModule, catalog: Catalog, strategy: Native, externals: Externals
+    module: MainModule,
+    catalog: Catalog,
+    strategy: Native,
+    externals: Externals,
+    settled: frozenset[str] = frozenset(),
 ) -> Compiled:
-    """The query as SQL text by a strategy; `NotNative` where it has no such form as a whole."""
+    """The query as SQL text by a strategy; `NotNative` where it has no such form as a whole.
+
+    The text is right for every `now` at which the `settled` streams are (see `Catalog.settled`).
+    """
     with deep_recursion():
-        return _compiled(module, catalog, strategy, externals)
+        return _compiled(module, catalog, strategy, externals, settled)
 
 
 def _compiled(
-    module: MainModule, catalog: Catalog, strategy: Native, externals: Externals
+    module: MainModule,
+    catalog: Catalog,
+    strategy: Native,
+    externals: Externals,
+    settled: frozenset[str],
 ) -> Compiled:
     compilation = Compilation(
         module,
@@ -74,7 +85,8 @@ def _compiled(
         raise NotNative("parts of the query depend on each other too much", module.span) from None
     stages.append(("rules", plan_text(plan)))
     answer = replace(answer, plan=plan)
-    made = lowered(answer, graphs, compilation.demands, picked, _rows(compilation))
+    standings = {name: catalog.streams[name].standings for name in settled}
+    made = lowered(answer, graphs, compilation.demands, picked, standings, _rows(compilation))
     tables = tuple(
         TableUse(name, stream, tags, tuple(sorted(used)))
         for (stream, tags), (name, used) in made.tables.items()

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 
 from xcql.analysis.graph import TagGraph
 from xcql.model.tags import TagStructure
+from xcql.shred.arrivals import microseconds
 from xcql.shred.shape import Slot
+from xcql.shred.standing import Standing, joint
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,9 +19,9 @@ class StreamShape:
 
     The mappings are by tsid; a tag without fillers is in none of them. `slots` are the shapes of
     the elements, `rows` the numbers of rows, `depths` the numbers of fillers that a tag's fillers
-    stand inside, `max_places` the largest number of places that one of them has. `placed` is
-    false where rows have no places, and only hole ids lead to fillers. `graph` is the tags' graph,
-    made once for all queries.
+    stand inside, `standings` how their rows stand to `now`. `placed` is false where rows have no
+    places, and only hole ids lead to fillers. `graph` is the tags' graph, made once for all
+    queries.
     """
 
     name: str
@@ -27,7 +30,7 @@ class StreamShape:
     slots: Mapping[str, Slot]
     rows: Mapping[str, int]
     depths: Mapping[str, tuple[int, ...]]
-    max_places: Mapping[str, int]
+    standings: Mapping[str, Standing]
     placed: bool = True
 
 
@@ -36,6 +39,14 @@ class Catalog:
     """The streams of a store at one commit."""
 
     streams: Mapping[str, StreamShape]
+
+    def settled(self, now: datetime) -> frozenset[str]:
+        """The streams to which it is all one whether `now` is this or later."""
+        return frozenset(
+            name
+            for name, stream in self.streams.items()
+            if joint(stream.standings.values()).settled <= microseconds(now)
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ common table expression, named after what the plan calls it.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
@@ -39,6 +39,7 @@ from xcql.algebra.operators import (
 )
 from xcql.algebra.scalars import TRUE, Call, Constant, Scalar, conjuncts, walk_scalar
 from xcql.analysis.graph import TagGraph
+from xcql.shred.standing import Standing, joint
 from xcql.sql import dialect, window_forms
 from xcql.sql.array_forms import array_sum_doubles, join_texts, tuple_
 from xcql.sql.dialect import Sql, call, cast, column, identifier, sql
@@ -131,7 +132,8 @@ class Lowered:
     """The SQL text of an answer, and the tables that it reads.
 
     `items` is a text that gives the items without order, each with the keys `key_0`, `key_1`, … of
-    its place: for who has all of them in hand anyway. It is None where keys are no bytes.
+    its place, if it has one: for who has all of them in hand anyway. It is None where keys are no
+    bytes.
     """
 
     text: str
@@ -144,10 +146,14 @@ def lowered(
     graphs: dict[str, TagGraph],
     demands: dict[tuple[str, tuple[str, ...]], set[tuple[str, ...]]],
     strategy: str,
+    standings: Mapping[str, Mapping[str, Standing]],
     rows: int = 0,
 ) -> Lowered:
-    """An answer from tables that have so many rows, as SQL."""
-    lowering = _Lowering(answer.plan, graphs, demands, strategy)
+    """An answer from tables that have so many rows, as SQL.
+
+    `standings` are those of the streams that are settled at `now`, by tsid.
+    """
+    lowering = _Lowering(answer.plan, graphs, demands, strategy, standings)
     relation = lowering.lower(answer.plan, answer.columns)
     relation = lowering.wrapped(relation, answer.columns, "answer")
 
@@ -167,7 +173,7 @@ def lowered(
     if keys:
         whole.set("order", exp.Order(expressions=[_sorted(key, relation.columns) for key in keys]))
     items = None
-    if keys and all(key.kind == "key" and not key.descending for key in keys):
+    if all(key.kind == "key" and not key.descending for key in keys):
         places = query(item)
         for index, key in enumerate(keys):
             value = sql(key.scalar, relation.columns)
@@ -202,7 +208,9 @@ class _Lowering:
         graphs: dict[str, TagGraph],
         demands: dict[tuple[str, tuple[str, ...]], set[tuple[str, ...]]],
         strategy: str,
+        standings: Mapping[str, Mapping[str, Standing]],
     ) -> None:
+        self.standings = standings
         self.graphs = graphs
         self.demands = demands
         self.strategy = strategy
@@ -339,9 +347,14 @@ class _Lowering:
         if self.strategy == "qac":
             return self.root(plan, needed)
         wanted = needed & own_columns(plan)
+        standing = self.standing(plan.stream, plan.tags)
+        # a place of which there is no more than one is looked at where it is
+        at_once = standing is not None and standing.max_places <= 1
+        looked_at: set[str] = set()
 
         def of(name: str) -> Sql:
-            return column(f"place_{name}")
+            looked_at.add(name)
+            return _first(column("places"), name) if at_once else column(f"place_{name}")
 
         def key() -> Sql:
             return of("key")
@@ -363,11 +376,16 @@ class _Lowering:
                 )
             ),
             "pathFrom": lambda: of("vtFrom"),
-            "pathTo": lambda: _until_now(of("vtTo")),
+            "pathTo": lambda: _end(of("vtTo"), standing),
         }
-        relation = self.rows(
-            plan.stream, plan.tags, plan.row, wanted, above, *(("places", one) for one in _PLACE)
-        )
+        relation = self.rows(plan.stream, plan.tags, plan.row, wanted, above)
+        if standing is not None and standing.min_places < 1 and at_once:
+            relation.where.append(exp.Not(this=dialect.is_null(key())))
+        relation.where += _counts(of, standing)
+        fields = looked_at if at_once else _PLACE
+        self.table(plan.stream, plan.tags, *(("places", one) for one in fields))
+        if at_once:
+            return relation
         relation.laterals.append(
             exp.Lateral(
                 this=call("inline", column("places")),
@@ -377,7 +395,6 @@ class _Lowering:
                 ),
             )
         )
-        relation.where += _counts(of)
         return relation
 
     def root(self, plan: Extract, needed: frozenset[str]) -> Relation:
@@ -400,25 +417,27 @@ class _Lowering:
         row: str,
         wanted: frozenset[str],
         above: dict[str, Callable[[], Sql]],
-        *read: str | tuple[str, ...],
+        *read: str,
     ) -> Relation:
         """The versions in a table that count, with the columns of a row."""
-        columns_: list[tuple[str, ...]] = [
-            ("since",),
-            ("until",),
-            *((one,) if isinstance(one, str) else one for one in read),
-        ]
+        standing = self.standing(stream, tags)
+        # there is always something to read, be it to count it
+        columns_: list[tuple[str, ...]] = [("number",), *((one,) for one in read)]
+
+        def own(name: str) -> Sql:
+            columns_.append((name,))
+            return column(name)
+
+        where = _counts(own, standing)
         made: dict[str, Sql] = {}
         event = all(self.graphs[stream].tag(tag).kind == "event" for tag in tags)
         for name in sorted(wanted):
             part = name[len(row) + 1 :]
             if part in above:
                 made[name] = above[part]()
-                if part == "key":
-                    columns_.append(("number",))
             elif part == "vtTo":
                 columns_ += [("vtTo",)] if not event else [("vtFrom",)]
-                made[name] = column("vtFrom") if event else _until_now(column("vtTo"))
+                made[name] = column("vtFrom") if event else _end(column("vtTo"), standing)
             elif part == "element":
                 found = self.demands.get((stream, tags), set())
                 columns_ += sorted(found) or [("element", "_start")]
@@ -427,7 +446,12 @@ class _Lowering:
                 columns_.append((part,))
                 made[name] = column(part)
         source = self.table(stream, tags, *columns_)
-        return Relation(source, where=_counts(column), columns=made, hint=row)
+        return Relation(source, where=where, columns=made, hint=row)
+
+    def standing(self, stream: str, tags: tuple[str, ...]) -> Standing | None:
+        """How the rows of some tags stand to `now`, if that is settled."""
+        known = self.standings.get(stream)
+        return None if known is None else joint(known[tag] for tag in tags if tag in known)
 
     def follow(self, plan: Follow, needed: frozenset[str]) -> Relation:
         """From the ids in holes to the fillers with these ids."""
@@ -799,14 +823,23 @@ def _explode(array: Sql, view: str, name: str) -> exp.Lateral:
     )
 
 
-def _until_now(value: Sql) -> Sql:
+def _first(array: Sql, name: str) -> Sql:
+    """A field of an array's first struct; NULL if there is none."""
+    return exp.Dot(this=call("get", array, exp.Var(this="0")), expression=identifier(name))
+
+
+def _end(value: Sql, standing: Standing | None) -> Sql:
     """An end that lies after `now` reads as `now`."""
+    if standing is not None:
+        return value
     now = exp.Placeholder(this="now")
     return dialect.case_(dialect.binary("<=", value, now), value.copy(), exp.Null())
 
 
-def _counts(of: Callable[[str], Sql]) -> list[Sql]:
+def _counts(of: Callable[[str], Sql], standing: Standing | None) -> list[Sql]:
     """The conditions that a row, or a place, counts at `now`."""
+    if standing is not None:
+        return [] if standing.is_lasting else [dialect.is_null(of("until"))]
     now = exp.Placeholder(this="now")
     return [
         dialect.either(dialect.is_null(of("since")), dialect.binary("<=", of("since"), now)),

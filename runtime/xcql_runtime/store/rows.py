@@ -139,7 +139,7 @@ class DerivedRows:
 
     def __init__(self, rows: StreamRows, derived: Derived) -> None:
         self.rows = rows
-        self._versions = versions = derived.versions
+        self.versions = versions = derived.versions
         self._order = np.lexsort([versions.since, versions.rows])
         self._borders = np.searchsorted(
             versions.rows[self._order], np.arange(len(rows.arrivals) + 1)
@@ -164,9 +164,9 @@ class DerivedRows:
         arrivals = self.rows.arrivals
         order = np.lexsort(
             [
-                self._of(versions, self._versions.since, BEGINNING),
+                self._of(versions, self.versions.since, BEGINNING),
                 arrivals.seqs[repeated],
-                self._of(versions, self._versions.numbers, 0),
+                self._of(versions, self.versions.numbers, 0),
                 self._ranks[arrivals.fillers[repeated]],
             ]
         )
@@ -174,7 +174,7 @@ class DerivedRows:
 
     def columns(self, rows: Ints, versions: Ints) -> dict[str, pa.Array]:
         """The derived columns of entries; one without a version counts for no `now`."""
-        known, arrivals = self._versions, self.rows.arrivals
+        known, arrivals = self.versions, self.rows.arrivals
         numbers = self._of(versions, known.numbers, 0).astype(np.int32)
         fillers = arrivals.fillers[rows]
         begins = self.place_borders[fillers]

@@ -21,6 +21,7 @@ from urllib.parse import quote
 from xcql.diagnostics import error
 from xcql.model.tags import TagStructure, parse_tags, tags_to_xml
 from xcql.shred.shape import Slot, slot_from_json, slot_to_json
+from xcql.shred.standing import Standing
 
 FORMAT = 1
 
@@ -38,13 +39,13 @@ class DataFile:
 class Table:
     """The fillers with one tsid: the shape of their elements, and the files with their rows.
 
-    `max_places` is the largest number of places that a filler of the table has, `depths` are the
-    numbers of fillers that these stand inside.
+    `standing` is how the rows stand to `now`, `depths` are the numbers of fillers that the places
+    of its fillers are inside.
     """
 
     shape: Slot
     files: tuple[DataFile, ...]
-    max_places: int = 0
+    standing: Standing = field(default_factory=Standing)
     depths: tuple[int, ...] = ()
 
     @property
@@ -129,7 +130,7 @@ def _stream_to_json(stream: Stream) -> dict[str, Any]:
             tsid: {
                 "shape": slot_to_json(table.shape),
                 "files": [asdict(file) for file in table.files],
-                "max_places": table.max_places,
+                "standing": asdict(table.standing),
                 "depths": table.depths,
             }
             for tsid, table in stream.tables.items()
@@ -147,7 +148,8 @@ def _stream_from_json(data: dict[str, Any]) -> Stream:
         tsid: Table(
             slot_from_json(table["shape"]),
             _files(table["files"]),
-            table["max_places"],
+            # commits of old say only this much
+            Standing(**table.get("standing", {"max_places": table.get("max_places", 0)})),
             tuple(table["depths"]),
         )
         for tsid, table in data["tables"].items()

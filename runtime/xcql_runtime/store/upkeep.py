@@ -96,7 +96,13 @@ def info(store: Path) -> StoreInfo:
             path = stream.tags.path_of(tag)
             tables.append(
                 TableInfo(
-                    tsid, path, tag.kind, table.rows, len(table.files), size, table.max_places
+                    tsid,
+                    path,
+                    tag.kind,
+                    table.rows,
+                    len(table.files),
+                    size,
+                    table.standing.max_places,
                 )
             )
         quarantined = sum(file.rows for file in stream.quarantine)

@@ -12,8 +12,10 @@ import pyarrow as pa
 
 from xcql.model.tags import TagStructure
 from xcql.shred.arrays import Flags, Ints, column_of, ranges
+from xcql.shred.arrivals import BEGINNING, FOREVER
 from xcql.shred.derive import Derived
 from xcql.shred.shape import Slot, is_layout_kept, widen
+from xcql.shred.standing import Standing
 from xcql.shred.tables import WRITE_PLAN, RowSource, read_staged, write_staged, write_table
 from xcql_runtime.store.rows import DerivedRows, StreamRows
 from xcql_runtime.store.state import DataFile, Stream, Table, folder_name
@@ -100,7 +102,7 @@ def write_tables(
         if plan.parts:
             plans.append(plan)
         those = np.flatnonzero(np.isin(rows.sources, parts) & ~dropped)
-        tables[tsid] = Table(shape, tuple(kept), *_places_of(derived_rows, those))
+        tables[tsid] = Table(shape, tuple(kept), *_standing(derived_rows, those))
 
     # the largest first, so that no core is left with it at the end
     plans.sort(key=lambda plan: -plan.size(rows))
@@ -117,14 +119,32 @@ def write_tables(
     return {tsid: table for tsid, table in tables.items() if table.files}
 
 
-def _places_of(derived_rows: DerivedRows, rows: Ints) -> tuple[int, tuple[int, ...]]:
-    """The largest number of places that one of the rows' fillers has, and all their depths."""
+def _standing(derived_rows: DerivedRows, rows: Ints) -> tuple[Standing, tuple[int, ...]]:
+    """How rows stand to `now`, and the depths of their fillers' places."""
     fillers = np.unique(derived_rows.rows.arrivals.fillers[rows])
     begins = derived_rows.place_borders[fillers]
     ends = derived_rows.place_borders[fillers + 1]
-    places = ranges(begins, ends)[1]
-    depths = np.unique(derived_rows.places.depths[places])
-    return int((ends - begins).max(initial=0)), tuple(depths.tolist())
+    within = ranges(begins, ends)[1]
+    places = derived_rows.places
+    versions = derived_rows.entries(rows)[1]
+    known = derived_rows.versions
+    counting = versions[versions >= 0]
+    times = [
+        getattr(several, name)[chosen]
+        for several, chosen in ((known, counting), (places, within))
+        for name in ("vt_from", "vt_to", "since", "until")
+    ]
+    is_lasting = len(counting) == len(versions) and all(
+        (several.until[chosen] == FOREVER).all()
+        for several, chosen in ((known, counting), (places, within))
+    )
+    standing = Standing(
+        max(int(some[some < FOREVER].max(initial=BEGINNING)) for some in times),
+        bool(is_lasting),
+        int((ends - begins).min(initial=1)),
+        int((ends - begins).max(initial=0)),
+    )
+    return standing, tuple(np.unique(places.depths[within]).tolist())
 
 
 def new_path(stream: Stream, folder: str) -> str:

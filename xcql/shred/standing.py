@@ -1,0 +1,42 @@
+"""How the rows of a table stand to `now`: for late ones, which are the usual ones, it is all one.
+
+A row counts for some `now`s (see `history`). Once the last of these borders has passed, the same
+rows count for ever, and a query need not look at `since` and `until` of each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from xcql.shred.arrivals import BEGINNING, FOREVER
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What is known of all rows of a table, and of all places of its fillers.
+
+    At any `now` that is not before `settled`, in microseconds, the same of them count, and no
+    lifespan ends later. `is_lasting` says that all of them count then. Each filler has at least
+    `min_places` places, and at most `max_places`.
+    """
+
+    settled: int = FOREVER
+    is_lasting: bool = False
+    min_places: int = 0
+    max_places: int = 0
+
+
+def joint(standings: Iterable[Standing]) -> Standing:
+    """What is known of the rows of several tables.
+
+    >>> joint([Standing(5, True, 1, 1), Standing(7, False, 0, 3)])
+    Standing(settled=7, is_lasting=False, min_places=0, max_places=3)
+    """
+    found = list(standings)
+    return Standing(
+        max((one.settled for one in found), default=BEGINNING),
+        all(one.is_lasting for one in found),
+        min((one.min_places for one in found), default=1),
+        max((one.max_places for one in found), default=1),
+    )
