@@ -1,0 +1,94 @@
+"""A late `now` is like any later one; and what is remembered of a query is never of old data."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import xcql
+from xcql_runtime.store.commit import read_state
+from xcql_runtime.store.state import state_from_json, state_to_json
+
+TAGS = """<structure><tag type="snapshot" id="1" name="r">
+  <tag type="temporal" id="2" name="a"/><tag type="event" id="3" name="e"/>
+</tag></structure>"""
+FRAGMENTS = """<f>
+<filler id="0" tsid="1"><r><hole id="1"/><hole id="2"/></r></filler>
+<filler id="1" tsid="2" validTime="2003-01-01"><a>x</a></filler>
+<filler id="1" tsid="2" validTime="2003-03-01"><a>y</a></filler>
+<filler id="2" tsid="3" validTime="2003-02-01"><e>z</e></filler></f>"""
+REPLACED = """<f><replace id="1" tsid="2" validTime="2003-02-01"><a>w</a></replace></f>"""
+LOST = """<f><filler id="9" tsid="2" validTime="2003-02-01"><a>nowhere</a></filler></f>"""
+QUERIES = (
+    'stream("s")//a/string(.)',
+    'for $a in stream("s")//a return <v from="{vtFrom($a)}" to="{vtTo($a)}">{$a}</v>',
+    'count(stream("s")//e)',
+    'stream("s")//a?[2003-01-15, now]',
+)
+EARLY, LATE, LATER = "2003-01-20", "2003-03-01", "2004-05-06T07:08:09"
+
+
+@pytest.fixture
+def small(session: xcql.Session, tmp_path: Path) -> xcql.Session:
+    (tmp_path / "tags.xml").write_text(TAGS)
+    small = xcql.Session(tmp_path / "store", session.spark)
+    add(small, FRAGMENTS)
+    return small
+
+
+def add(session: xcql.Session, fragments: str) -> None:
+    file = session.store.parent / f"{len(list(session.store.parent.iterdir()))}.xml"
+    file.write_text(fragments)
+    session.ingest(file, stream="s", tags=session.store.parent / "tags.xml")
+
+
+def expected(session: xcql.Session, query: str, now: str) -> list[str]:
+    files = sorted(session.store.parent.glob("[0-9]*.xml"))
+    fillers = "".join(file.read_text().removeprefix("<f>").removesuffix("</f>") for file in files)
+    streams = {"s": (f"<f>{fillers}</f>", TAGS)}
+    return [item.xml for item in xcql.evaluate(query, streams=streams, now=now)]
+
+
+def test_no_row_is_asked_whether_it_counts_by_now(small: xcql.Session) -> None:
+    text = QUERIES[0]
+    assert ":now" in small.query(text, "qac+", EARLY).explain("sql")
+    for now in (LATE, LATER):
+        sql = small.query(text, "qac+", now).explain("sql")
+        assert ":now" not in sql and "since" not in sql and "until" not in sql
+
+
+@pytest.mark.parametrize("more", [None, REPLACED, LOST])
+@pytest.mark.parametrize("strategy", ["qac+", "qac"])
+def test_answers_at_every_now(small: xcql.Session, strategy: str, more: str | None) -> None:
+    if more is not None:
+        add(small, more)
+    for query in QUERIES:
+        for now in (EARLY, LATE, LATER):
+            answer = small.query(query, strategy, now).to_xml()  # type: ignore[arg-type]
+            assert answer == expected(small, query, now), (query, now)
+
+
+def test_a_query_sees_what_came_since_it_was_asked(small: xcql.Session) -> None:
+    def values(now: str) -> list[str]:
+        return small.query('stream("s")//a/string(.)', now=now).to_xml()
+
+    assert values(LATE) == values(LATE) == values(LATER) == ["x", "y"]
+    add(small, REPLACED)
+    assert values(LATER) == ["w"]
+
+
+def test_answers_of_one_query_can_be_joined(small: xcql.Session) -> None:
+    first = small.query(QUERIES[0], now=LATE).df
+    second = small.query(QUERIES[0], now=LATER).df
+    assert first.join(second, first["item"] == second["item"]).count() == 2
+
+
+def test_a_commit_of_old_settles_never(small: xcql.Session) -> None:
+    data = state_to_json(read_state(small.store))
+    for table in data["streams"][0]["tables"].values():
+        table["max_places"] = table.pop("standing")["max_places"]
+    standings = [table.standing for table in state_from_json(data).stream("s").tables.values()]
+    assert {one.max_places for one in standings} == {1}
+    assert not any(one.is_lasting for one in standings)
+    assert all(one.settled > 4_000_000_000_000_000 for one in standings)
