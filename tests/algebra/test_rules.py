@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import count
 from textwrap import dedent
+from typing import ClassVar
 
 import pytest
 
@@ -27,6 +28,7 @@ from xcql.algebra.rules.evaluations import evaluations_apart
 from xcql.algebra.rules.fold_holes import fold_holes
 from xcql.algebra.rules.hole_joins import hole_joins
 from xcql.algebra.rules.in_row import in_row
+from xcql.algebra.rules.interval_joins import MANY, interval_joins
 from xcql.algebra.rules.join_keys import join_keys
 from xcql.algebra.rules.nests_together import nests_together
 from xcql.algebra.rules.outer_join import outer_join
@@ -333,6 +335,54 @@ class TestTallies:
                   unit
             """,
         )
+
+
+class TestIntervalJoins:
+    ROWS: ClassVar = {"s": {"2": MANY, "3": 2}}
+    WINDOW = (Column("a_vtFrom"), call("add_microseconds", Column("a_vtFrom"), Constant(9)))
+
+    def test_lifespans_that_meet_an_interval_are_found_by_buckets(self) -> None:
+        meet = call("overlaps", Column("p_vtFrom"), Column("p_vtTo"), *self.WINDOW)
+        window = "$a_vtFrom to add_microseconds($a_vtFrom, 9)"
+        start = "datetime.datetime(1, 1, 1, 0, 0)"
+        condition = "overlaps($p_vtFrom, $p_vtTo, $a_vtFrom, add_microseconds($a_vtFrom, 9))"
+        check(
+            interval_joins(Join(A, P, (), meet), fresh(), self.ROWS),
+            f"""
+            inner join on $near1 = $near2 and ({condition} and ($near1_first or $near2_first))
+              spread near1 over {window}
+                extract a: fillers of s with tag 2
+                  unit
+              spread near2 over coalesce($p_vtFrom, {start}) to coalesce($p_vtTo, :now)
+                extract p: fillers of s with tag 3
+                  unit
+            """,
+        )
+
+    def test_so_are_those_between_the_ends_of_others(self) -> None:
+        during = conjunction(
+            call("<", Column("a_vtFrom"), Column("p_vtFrom")),
+            call("<", Column("p_vtTo"), Column("a_vtTo")),
+        )
+        plan = interval_joins(Join(A, P, (), during), fresh(), self.ROWS)
+        assert "spread near1 over $a_vtFrom to $a_vtTo" in plan_text(plan)
+        assert "spread near2 over $p_vtTo to $p_vtFrom" in plan_text(plan)
+
+    @pytest.mark.parametrize(
+        "join",
+        [
+            Join(A, P, (), call("<", Column("a_vtFrom"), Column("p_vtFrom"))),
+            Join(A, P, ((LIMIT, SUM),), call("overlaps", *WINDOW, Column("p_vtFrom"), NOW)),
+            Join(A, P, (), call("overlaps", *WINDOW, Column("p_vtFrom"), NOW), "semi"),
+            Join(A, P, (), conjunction(call("<", LIMIT, SUM), call("<", SUM, Column("a_vtTo")))),
+        ],
+    )
+    def test_other_joins_stay(self, join: Join) -> None:
+        assert interval_joins(join, fresh(), self.ROWS) == join
+
+    def test_so_do_few_pairs(self) -> None:
+        join = Join(A, P, (), call("overlaps", *self.WINDOW, Column("p_vtFrom"), NOW))
+        assert interval_joins(join, fresh(), {"s": {"2": 1000, "3": 1000}}) == join
 
 
 class TestSidesApart:

@@ -196,6 +196,21 @@ class Join(Plan):
 
 
 @dataclass(frozen=True, slots=True)
+class Spread(Plan):
+    """The tuples, each once for every bucket of time that its interval is in.
+
+    There are buckets of many sizes. Of a left and a right interval that meet, exactly one pair of
+    copies has the same number of a bucket in `name`, with `{name}_first` true of one of the two.
+    """
+
+    input: Plan
+    begin: Scalar
+    end: Scalar
+    name: str
+    is_left: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Tally(Plan):
     """The left tuples, each with the number of right ones that stand in a relation to it.
 
@@ -283,6 +298,8 @@ def scalars(plan: Plan) -> tuple[Scalar, ...]:
             return tuple(key.scalar for key in by)
         case Distinct(key=key, within=within):
             return (key, *within)
+        case Spread(begin=begin, end=end):
+            return (begin, end)
         case Join(keys=keys, condition=condition):
             return (*(one for pair in keys for one in pair), condition)
         case Tally(keys=keys, values=values):
@@ -312,6 +329,8 @@ def with_scalars(plan: Plan, change: Callable[[Scalar], Scalar]) -> Plan:
             return replace(plan, by=tuple(replace(k, scalar=change(k.scalar)) for k in by))
         case Distinct(key=key, within=within):
             return replace(plan, key=change(key), within=tuple(map(change, within)))
+        case Spread(begin=begin, end=end):
+            return replace(plan, begin=change(begin), end=change(end))
         case Join(keys=keys, condition=condition):
             new = tuple((change(a), change(b)) for a, b in keys)
             return replace(plan, keys=new, condition=change(condition))
@@ -354,6 +373,8 @@ def own_columns(plan: Plan) -> frozenset[str]:
             return frozenset({item, position})
         case Project(name=name) | Tally(name=name):
             return frozenset({name})
+        case Spread(name=name):
+            return frozenset({name, f"{name}_first"})
         case Number(name=name, total=total):
             return frozenset({name} if total is None else {name, total})
         case Nest(keys=keys, fields=fields):

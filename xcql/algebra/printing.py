@@ -17,6 +17,7 @@ from xcql.algebra.operators import (
     Rise,
     Select,
     SortKey,
+    Spread,
     Tally,
     Unit,
     Unnest,
@@ -72,6 +73,8 @@ def _operator(plan: Plan) -> str:
             if condition != Constant(True):
                 on.append(scalar_text(condition))
             return f"{kind} join on {' and '.join(on) or 'all'}"
+        case Spread(begin=begin, end=end, name=name):
+            return f"spread {name} over {scalar_text(begin)} to {scalar_text(end)}"
         case Tally(keys=keys, comparison=comparison, values=(value, other), name=name):
             on = [f"{scalar_text(a)} = {scalar_text(b)}" for a, b in keys]
             on.append(f"{scalar_text(value)} {comparison} {scalar_text(other)}")

@@ -76,10 +76,11 @@ def _compiled(
     stages = [("algebra", plan_text(answer.plan))]
     graphs = dict(compilation.graphs)
     depths = {name: stream.depths for name, stream in catalog.streams.items()}
+    rows = {name: stream.rows for name, stream in catalog.streams.items()}
     steps = [("", answer.plan)]
     try:
         plan = rewritten(
-            answer.plan, picked, graphs, compilation.fresh, answer.columns, depths, steps
+            answer.plan, picked, graphs, compilation.fresh, answer.columns, depths, rows, steps
         )
     except PlanTooLarge:
         raise NotNative("parts of the query depend on each other too much", module.span) from None

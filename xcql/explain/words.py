@@ -20,6 +20,7 @@ from xcql.algebra.operators import (
     Project,
     Rise,
     Select,
+    Spread,
     Tally,
     Unit,
     Unnest,
@@ -120,6 +121,8 @@ class Words:
                 return f"each {self.scalar(key)} once"
             case Join():
                 return self.join(plan)
+            case Spread():
+                return "divide by time"
             case Tally(comparison=comparison, values=(value, other)):
                 compared = f"{self.scalar(value)} {comparison} {self.scalar(other)}"
                 return f"count where {compared}, without making pairs"

@@ -27,6 +27,7 @@ from xcql.algebra.operators import (
     Project,
     Select,
     SortKey,
+    Spread,
     Tally,
     Unit,
     Unnest,
@@ -37,7 +38,7 @@ from xcql.algebra.operators import (
     used,
     walk_plan,
 )
-from xcql.algebra.scalars import TRUE, Call, Constant, Scalar, conjuncts, walk_scalar
+from xcql.algebra.scalars import TRUE, Call, Column, Constant, Scalar, conjuncts, walk_scalar
 from xcql.analysis.graph import TagGraph
 from xcql.shred.standing import Standing, joint
 from xcql.sql import dialect, window_forms
@@ -310,6 +311,8 @@ class _Lowering:
                 return self.distinct(plan, needed)
             case Join():
                 return self.join(plan, needed)
+            case Spread():
+                return self.spread(plan, needed)
             case Tally():
                 return self.tally(plan, needed)
             case Nest():
@@ -547,6 +550,34 @@ class _Lowering:
         relation.columns[plan.position] = column(plan.position)
         if relation.hint == "part":
             relation.hint = plan.item
+        return relation
+
+    def spread(self, plan: Spread, needed: frozenset[str]) -> Relation:
+        """Each tuple once for every bucket of its interval."""
+        own = own_columns(plan)
+        relation = self.open(plan.input, (needed - own) | used(plan.begin) | used(plan.end))
+        kept = needed - own
+        ends = {f"{plan.name}_from": "least", f"{plan.name}_to": "greatest"}
+        for name, function in ends.items():
+            moment = Call("seconds_of", (Call(function, (plan.begin, plan.end)),))
+            relation.columns[name] = sql(moment, relation.columns)
+        relation = self.wrapped(relation, kept | ends.keys(), relation.hint)
+        buckets = f"{plan.name}_buckets"
+        made = Call("time_buckets", (*map(Column, ends), Constant(plan.is_left)))
+        relation.columns[buckets] = sql(made, relation.columns)
+        relation = self.wrapped(relation, kept | {buckets}, relation.hint)
+        names = [plan.name, f"{plan.name}_first"]
+        relation.laterals.append(
+            exp.Lateral(
+                this=call("inline", column(buckets)),
+                view=True,
+                alias=exp.TableAlias(
+                    this=identifier(f"{plan.name}_view"), columns=[identifier(one) for one in names]
+                ),
+            )
+        )
+        del relation.columns[buckets]
+        relation.columns |= {one: column(one) for one in names}
         return relation
 
     def number(self, plan: Number, needed: frozenset[str]) -> Relation:

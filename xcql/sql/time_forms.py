@@ -296,6 +296,45 @@ def lifespan_bound(value: Sql, symbol: Sql) -> Sql:
     return case_(binary("=", value, symbol), exp.Null(), parse_validity(value.copy(), exp.Null()))
 
 
+# buckets of time are so many powers of 16 seconds long; the largest holds all times
+_SIZES = 10
+
+
+@form
+def seconds_of(moment: Sql) -> Sql:
+    """An instant as a whole number: of two, the later one has no smaller number."""
+    return said("timestampdiff(SECOND, TIMESTAMP_NTZ'1970-01-01 00:00:00', m)", m=moment)
+
+
+@form
+def time_buckets(first: Sql, last: Sql, is_left: Sql) -> Sql:
+    """The buckets that an interval is in, from its seconds: their numbers, and which are the first.
+
+    The smallest size that is not shorter than the interval is its own. A left one is in buckets of
+    its own size for right ones of no larger size, and in larger ones for right ones that own them.
+    """
+    own = said(
+        f"int(least({_SIZES}, ceil(log(16D, double(greatest(l - f, 1L))))))", f=first, l=last
+    )
+
+    def entries(size: str, role: str) -> str:
+        return (
+            f"transform(sequence(shiftright(f, 4 * {size}), shiftright(l, 4 * {size})), n ->"
+            f" named_struct('bucket', n * 32 + {size} * 2 + {role},"
+            f" 'first', n = shiftright(f, 4 * {size})))"
+        )
+
+    def larger(role: str) -> str:
+        return f"flatten(transform(sequence(o, {_SIZES}), k -> {entries('k', role)}))"
+
+    text = (
+        larger("if(k = o, 1, 0)")
+        if is_left == exp.Boolean(this=True)
+        else f"concat({larger('1')}, {entries('o', '0')})"
+    )
+    return said(text, f=first, l=last, o=own)
+
+
 @form
 def overlaps(begin: Sql, end: Sql, first: Sql, last: Sql) -> Sql:
     """Whether a lifespan, with NULL for `start` and `now`, meets an interval."""

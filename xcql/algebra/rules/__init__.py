@@ -11,6 +11,7 @@
 | `join_keys` | conditions go down to the plans they are of, and become keys of joins |
 | `nests_together` | several counts for the same tuples are counted together |
 | `tallies` | pairs by "less than" that are only counted are never made |
+| `interval_joins` | many intervals that meet are found by buckets of time |
 | `sides_apart` | what a join compares is computed once a tuple, not once a pair |
 | `evaluations_apart` | what workers compute gets a column of its own |
 
@@ -28,6 +29,7 @@ from xcql.algebra.rules.evaluations import evaluations_apart
 from xcql.algebra.rules.fold_holes import fold_holes
 from xcql.algebra.rules.hole_joins import hole_joins
 from xcql.algebra.rules.in_row import in_row
+from xcql.algebra.rules.interval_joins import Rows, interval_joins
 from xcql.algebra.rules.join_keys import join_keys
 from xcql.algebra.rules.nests_together import nests_together
 from xcql.algebra.rules.outer_join import outer_join
@@ -45,12 +47,13 @@ def rewritten(
     fresh: Callable[[str], str],
     wanted: frozenset[str],
     depths: dict[str, Depths] | None = None,
+    rows: Rows | None = None,
     steps: list[tuple[str, Plan]] | None = None,
 ) -> Plan:
     """The plan without nested plans, for a strategy; `wanted` are the columns of its answer.
 
-    `depths` are, for each stream, the levels on which the fillers of a tag stand. `steps` gets
-    the name of each rule that ran, with the plan that it made.
+    `depths` are, for each stream, the levels on which the fillers of a tag stand, `rows` how many
+    there are. `steps` gets the name of each rule that ran, with the plan that it made.
     """
     rules: list[Callable[[Plan], Plan]] = [
         partial(hole_joins, strategy=strategy, graphs=graphs, fresh=fresh, depths=depths),
@@ -60,6 +63,7 @@ def rewritten(
         join_keys,
         partial(nests_together, fresh=fresh),
         partial(tallies, fresh=fresh),
+        partial(interval_joins, fresh=fresh, rows=rows or {}),
         partial(sides_apart, fresh=fresh),
         partial(evaluations_apart, fresh=fresh),
     ]

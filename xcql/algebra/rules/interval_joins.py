@@ -1,0 +1,137 @@
+"""Intervals that meet are found by buckets of time, not by looking at all pairs.
+
+inner join on overlaps($b.vtFrom, $b.vtTo, $x, $y)     inner join on $near = $near_2 and (…)
+  a                                               =>     spread near over $x to $y
+  b                                                        a
+                                                         spread near_2 over $b.vtFrom to $b.vtTo
+                                                           b
+
+`…` is the old condition, and that this is the first bucket that both are in. It is so wherever two
+intervals have to meet: `$a.x < $b.y and $b.z < $a.w` says so, too, whatever it says besides.
+Few pairs are looked at sooner than buckets are made, and pairs with equal keys are few.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from datetime import datetime
+from functools import partial
+
+from xcql.algebra.operators import (
+    Extract,
+    Follow,
+    Join,
+    Plan,
+    Spread,
+    columns,
+    row_column,
+    used,
+    walk_plan,
+)
+from xcql.algebra.rules.everywhere import everywhere
+from xcql.algebra.scalars import (
+    NOW,
+    Call,
+    Column,
+    Constant,
+    Scalar,
+    call,
+    conjunction,
+    conjuncts,
+)
+from xcql.model.time import START
+
+# for each stream, the numbers of rows by tsid
+Rows = Mapping[str, Mapping[str, int]]
+# an interval of a left tuple, and one of a right tuple
+Spans = tuple[tuple[Scalar, Scalar], tuple[Scalar, Scalar]]
+
+# more pairs than this take longer to look at than buckets take to make
+MANY = 5_000_000
+
+_TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
+_TIMES = ("vtFrom", "vtTo", "pathFrom", "pathTo")
+
+
+def interval_joins(plan: Plan, fresh: Callable[[str], str], rows: Rows) -> Plan:
+    """The plan with joins of many intervals that meet by their buckets."""
+    return everywhere(plan, partial(_changed, fresh=fresh, rows=rows))
+
+
+def _changed(plan: Plan, fresh: Callable[[str], str], rows: Rows) -> Plan:
+    if not isinstance(plan, Join) or plan.kind != "inner" or plan.keys:
+        return plan
+    if _size(plan.left, rows) * _size(plan.right, rows) <= MANY:
+        return plan
+    found = next(_spans(plan), None)
+    if found is None:
+        return plan
+    left, right = fresh("near"), fresh("near")
+    is_first = call("or", Column(f"{left}_first"), Column(f"{right}_first"))
+    return replace(
+        plan,
+        left=Spread(plan.left, *found[0], left, is_left=True, span=plan.span),
+        right=Spread(plan.right, *found[1], right, is_left=False, span=plan.span),
+        keys=((Column(left), Column(right)),),
+        condition=conjunction(plan.condition, is_first),
+    )
+
+
+def _size(plan: Plan, rows: Rows) -> int:
+    """About how many tuples there may be: as many as the largest table has rows."""
+    return max(
+        (
+            sum(rows.get(one.stream, {}).get(tag, 0) for tag in one.tags)
+            for one in walk_plan(plan)
+            if isinstance(one, Extract | Follow)
+        ),
+        default=0,
+    )
+
+
+def _spans(join: Join) -> Iterator[Spans]:
+    """The intervals that have to meet, as the condition says."""
+    left, right = columns(join.left), columns(join.right)
+    times = {
+        row_column(one.row, name)
+        for one in walk_plan(join)
+        if isinstance(one, Extract | Follow)
+        for name in _TIMES
+    }
+
+    def is_of(side: frozenset[str], *several: Scalar) -> bool:
+        looks = frozenset().union(*map(used, several))
+        return bool(looks) and looks <= side and all(_is_time(one, times) for one in several)
+
+    before: list[tuple[Scalar, Scalar]] = []
+    after: list[tuple[Scalar, Scalar]] = []
+    for one in conjuncts(join.condition):
+        match one:
+            case Call(function="overlaps", arguments=(begin, end, first, last)):
+                lifespan = call("coalesce", begin, Constant(START)), call("coalesce", end, NOW)
+                if is_of(left, *lifespan) and is_of(right, first, last):
+                    yield lifespan, (first, last)
+                if is_of(right, *lifespan) and is_of(left, first, last):
+                    yield (first, last), lifespan
+            case Call(function=sign, arguments=(a, b)) if sign in _TURNED:
+                if is_of(right, a) and is_of(left, b):
+                    sign, a, b = _TURNED[sign], b, a
+                if is_of(left, a) and is_of(right, b):
+                    (before if sign in ("<", "<=") else after).append((a, b))
+    for (begin, last), (end, first) in zip(before, after, strict=False):
+        yield (begin, end), (first, last)
+
+
+def _is_time(scalar: Scalar, times: set[Column]) -> bool:
+    """Whether a scalar is an instant."""
+    match scalar:
+        case Constant(value=value):
+            return isinstance(value, datetime)
+        case Column():
+            return scalar in times
+        case Call(function="coalesce" | "greatest" | "least", arguments=several):
+            return all(_is_time(one, times) for one in several)
+        case Call(function="add_microseconds" | "add_months", arguments=(moment, _)):
+            return _is_time(moment, times)
+    return scalar == NOW
