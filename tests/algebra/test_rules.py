@@ -34,6 +34,7 @@ from xcql.algebra.rules.nests_together import nests_together
 from xcql.algebra.rules.outer_join import outer_join
 from xcql.algebra.rules.sides_apart import sides_apart
 from xcql.algebra.rules.tallies import tallies
+from xcql.algebra.rules.valid_now import valid_now
 from xcql.algebra.scalars import (
     NOW,
     TRUE,
@@ -335,6 +336,24 @@ class TestTallies:
                   unit
             """,
         )
+
+
+class TestValidNow:
+    def test_what_is_valid_now_has_not_ended(self) -> None:
+        now = call("overlaps", Column("a_vtFrom"), Column("a_vtTo"), NOW, NOW)
+        check(
+            valid_now(Select(A, now), frozenset({"s"})),
+            """
+            select is_null($a_vtTo)
+              extract a: fillers of s with tag 2
+                unit
+            """,
+        )
+        assert valid_now(Select(A, now), frozenset()) == Select(A, now)
+
+    def test_other_intervals_stay(self) -> None:
+        then = call("overlaps", Column("a_vtFrom"), Column("a_vtTo"), Column("a_vtFrom"), NOW)
+        assert valid_now(Select(A, then), frozenset({"s"})) == Select(A, then)
 
 
 class TestIntervalJoins:

@@ -80,7 +80,15 @@ def _compiled(
     steps = [("", answer.plan)]
     try:
         plan = rewritten(
-            answer.plan, picked, graphs, compilation.fresh, answer.columns, depths, rows, steps
+            answer.plan,
+            picked,
+            graphs,
+            compilation.fresh,
+            answer.columns,
+            depths,
+            rows,
+            settled,
+            steps,
         )
     except PlanTooLarge:
         raise NotNative("parts of the query depend on each other too much", module.span) from None

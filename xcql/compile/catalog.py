@@ -41,11 +41,11 @@ class Catalog:
     streams: Mapping[str, StreamShape]
 
     def settled(self, now: datetime) -> frozenset[str]:
-        """The streams to which it is all one whether `now` is this or later."""
+        """The streams in which all has happened before `now`: how late it is, is all one."""
         return frozenset(
             name
             for name, stream in self.streams.items()
-            if joint(stream.standings.values()).settled <= microseconds(now)
+            if joint(stream.standings.values()).settled < microseconds(now)
         )
 
 

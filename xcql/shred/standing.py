@@ -16,9 +16,9 @@ from xcql.shred.arrivals import BEGINNING, FOREVER
 class Standing:
     """What is known of all rows of a table, and of all places of its fillers.
 
-    At any `now` that is not before `settled`, in microseconds, the same of them count, and no
-    lifespan ends later. `is_lasting` says that all of them count then. Each filler has at least
-    `min_places` places, and at most `max_places`.
+    At any `now` after `settled`, in microseconds, the same of them count, and all lifespans have
+    begun, and ended if they do. `is_lasting` says that all of them count then. Each filler has at
+    least `min_places` places, and at most `max_places`.
     """
 
     settled: int = FOREVER

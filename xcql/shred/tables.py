@@ -131,7 +131,10 @@ def write_table(
     plan: pa.Table,
     path: Path,
 ) -> None:
-    """Write one Parquet file of a table: rows of the sources, as the plan lists them."""
+    """Write one Parquet file of a table: rows of the sources, as the plan lists them.
+
+    Those without a `vtTo` come first.
+    """
     parts = [_arrived(structure, tsid, shape, source) for source in sources]
     begins = np.cumsum([0, *(part.num_rows for part in parts)])
     rows = begins[numbers_of(plan.column("source"))] + numbers_of(plan.column("row"))
@@ -143,15 +146,19 @@ def write_table(
     schema = table_schema(shape)
     result = pa.table([columns[name] for name in schema.names], schema=schema)
     path.parent.mkdir(parents=True, exist_ok=True)
-    pq.write_table(
-        result,
+    # what has not ended is in row groups of its own: who asks for that reads nothing else
+    lasting = result.column("vtTo").null_count
+    with pq.ParquetWriter(
         path,
+        schema,
         compression="zstd",
         compression_level=1,
-        row_group_size=1 << 16,
         use_dictionary=True,
         store_schema=False,
-    )
+    ) as writer:
+        for half in (result.slice(0, lasting), result.slice(lasting)):
+            if half.num_rows:
+                writer.write_table(half, row_group_size=1 << 16)
 
 
 def write_rows(rows: pa.Table, path: Path) -> None:

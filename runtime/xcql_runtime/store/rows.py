@@ -158,8 +158,8 @@ class DerivedRows:
         found[has_one] = self._order[version[has_one]]
         return rows[number], found
 
-    def in_document_order(self, rows: Ints) -> tuple[Ints, Ints]:
-        """The entries of rows as the document has them, versions in their order."""
+    def in_file_order(self, rows: Ints) -> tuple[Ints, Ints]:
+        """The entries of rows as the document has them, but those first that have not ended."""
         repeated, versions = self.entries(rows)
         arrivals = self.rows.arrivals
         order = np.lexsort(
@@ -168,6 +168,7 @@ class DerivedRows:
                 arrivals.seqs[repeated],
                 self._of(versions, self.versions.numbers, 0),
                 self._ranks[arrivals.fillers[repeated]],
+                self._of(versions, self.versions.vt_to, FOREVER) < FOREVER,
             ]
         )
         return repeated[order], versions[order]

@@ -165,7 +165,7 @@ def _piece(
     kept = np.flatnonzero(np.isin(rows.sources, plan.parts) & ~dropped)
     if not len(kept):
         return None
-    entries, versions = derived_rows.in_document_order(kept)
+    entries, versions = derived_rows.in_file_order(kept)
     columns = derived_rows.columns(entries, versions)
     place_in_plan = np.zeros(len(rows.parts), np.int32)
     place_in_plan[plan.parts] = np.arange(len(plan.parts))

@@ -25,8 +25,10 @@ QUERIES = (
     'for $a in stream("s")//a return <v from="{vtFrom($a)}" to="{vtTo($a)}">{$a}</v>',
     'count(stream("s")//e)',
     'stream("s")//a?[2003-01-15, now]',
+    'stream("s")//*?[now]',
 )
-EARLY, LATE, LATER = "2003-01-20", "2003-03-01", "2004-05-06T07:08:09"
+EARLY, AT_LAST, LATE = "2003-01-20", "2003-03-01", "2003-03-01T00:00:00.000001"
+LATER = "2004-05-06T07:08:09"
 
 
 @pytest.fixture
@@ -52,7 +54,8 @@ def expected(session: xcql.Session, query: str, now: str) -> list[str]:
 
 def test_no_row_is_asked_whether_it_counts_by_now(small: xcql.Session) -> None:
     text = QUERIES[0]
-    assert ":now" in small.query(text, "qac+", EARLY).explain("sql")
+    for now in (EARLY, AT_LAST):
+        assert ":now" in small.query(text, "qac+", now).explain("sql")
     for now in (LATE, LATER):
         sql = small.query(text, "qac+", now).explain("sql")
         assert not any(word in sql for word in (":now", "since", "until"))
@@ -64,7 +67,7 @@ def test_answers_at_every_now(small: xcql.Session, strategy: str, more: str | No
     if more is not None:
         add(small, more)
     for query in QUERIES:
-        for now in (EARLY, LATE, LATER):
+        for now in (EARLY, AT_LAST, LATE, LATER):
             answer = small.query(query, strategy, now).to_xml()  # type: ignore[arg-type]
             assert answer == expected(small, query, now), (query, now)
 

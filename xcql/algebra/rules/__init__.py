@@ -9,6 +9,7 @@
 | `semi_join` | existential conditions become semi-joins |
 | `outer_join` | other nested plans become outer joins with nests |
 | `join_keys` | conditions go down to the plans they are of, and become keys of joins |
+| `valid_now` | what is valid now in a settled stream is what has not ended |
 | `nests_together` | several counts for the same tuples are counted together |
 | `tallies` | pairs by "less than" that are only counted are never made |
 | `interval_joins` | many intervals that meet are found by buckets of time |
@@ -35,6 +36,7 @@ from xcql.algebra.rules.nests_together import nests_together
 from xcql.algebra.rules.outer_join import outer_join
 from xcql.algebra.rules.sides_apart import sides_apart
 from xcql.algebra.rules.tallies import tallies
+from xcql.algebra.rules.valid_now import valid_now
 from xcql.analysis.graph import TagGraph
 
 __all__ = ["rewritten"]
@@ -48,12 +50,14 @@ def rewritten(
     wanted: frozenset[str],
     depths: dict[str, Depths] | None = None,
     rows: Rows | None = None,
+    settled: frozenset[str] = frozenset(),
     steps: list[tuple[str, Plan]] | None = None,
 ) -> Plan:
     """The plan without nested plans, for a strategy; `wanted` are the columns of its answer.
 
     `depths` are, for each stream, the levels on which the fillers of a tag stand, `rows` how many
-    there are. `steps` gets the name of each rule that ran, with the plan that it made.
+    there are. `settled` are the streams to which `now` is late. `steps` gets the name of each rule
+    that ran, with the plan that it made.
     """
     rules: list[Callable[[Plan], Plan]] = [
         partial(hole_joins, strategy=strategy, graphs=graphs, fresh=fresh, depths=depths),
@@ -61,6 +65,7 @@ def rewritten(
         join_keys,
         partial(outer_join, fresh=fresh),
         join_keys,
+        partial(valid_now, settled=settled),
         partial(nests_together, fresh=fresh),
         partial(tallies, fresh=fresh),
         partial(interval_joins, fresh=fresh, rows=rows or {}),

@@ -1,0 +1,41 @@
+"""In a settled stream, what is valid now is what has not ended.
+
+select overlaps($a.vtFrom, $a.vtTo, :now, :now)        select is_null($a.vtTo)
+  extract a                                       =>     extract a
+
+All that begins or ends there does so before `now`. A store keeps what has not ended apart, so that
+this is found without a look at the past.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+from xcql.algebra.operators import (
+    Extract,
+    Follow,
+    Plan,
+    row_column,
+    walk_plan,
+    with_scalars,
+)
+from xcql.algebra.rules.everywhere import everywhere
+from xcql.algebra.scalars import NOW, Call, Scalar, call, rebuilt
+
+
+def valid_now(plan: Plan, settled: frozenset[str]) -> Plan:
+    """The plan with simpler conditions on the lifespans of settled streams."""
+    lifespans = {
+        (row_column(one.row, "vtFrom"), row_column(one.row, "vtTo"))
+        for one in walk_plan(plan)
+        if isinstance(one, Extract | Follow) and one.stream in settled
+    }
+
+    def simpler(scalar: Scalar) -> Scalar:
+        match scalar:
+            case Call(function="overlaps", arguments=(begin, end, first, last)):
+                if (begin, end) in lifespans and first == last == NOW:
+                    return call("is_null", end)
+        return rebuilt(scalar, simpler)
+
+    return everywhere(plan, partial(with_scalars, change=simpler)) if lifespans else plan
