@@ -35,6 +35,7 @@ from xcql.algebra.rules.outer_join import outer_join
 from xcql.algebra.rules.sides_apart import sides_apart
 from xcql.algebra.rules.tallies import tallies
 from xcql.algebra.rules.valid_now import valid_now
+from xcql.algebra.rules.windowed_counts import windowed_counts
 from xcql.algebra.scalars import (
     NOW,
     TRUE,
@@ -354,6 +355,27 @@ class TestValidNow:
     def test_other_intervals_stay(self) -> None:
         then = call("overlaps", Column("a_vtFrom"), Column("a_vtTo"), Column("a_vtFrom"), NOW)
         assert valid_now(Select(A, then), frozenset({"s"})) == Select(A, then)
+
+
+class TestWindowedCounts:
+    MEET = call("overlaps", Column("p_vtFrom"), Column("p_vtTo"), Column("a_vtFrom"), NOW)
+
+    def test_what_meets_an_interval_of_another_tuple_is_counted(self) -> None:
+        number = Nested(P, "sum", call("case", self.MEET, Constant(1), Constant(0)))
+        check(
+            windowed_counts(Project(A, "n", number)),
+            "project n := count(True for {select overlaps($p_vtFrom, $p_vtTo, $a_vtFrom, :now);"
+            """ extract p: fillers of s with tag 3; unit})
+              extract a: fillers of s with tag 2
+                unit
+            """.replace("            ", ""),
+        )
+
+    def test_other_sums_stay(self) -> None:
+        alone = call("overlaps", Column("p_vtFrom"), Column("p_vtTo"), NOW, NOW)
+        for value in (call("case", alone, Constant(1), Constant(0)), SUM):
+            plan = Project(A, "n", Nested(P, "sum", value))
+            assert windowed_counts(plan) == plan
 
 
 class TestIntervalJoins:

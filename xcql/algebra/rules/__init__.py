@@ -6,6 +6,7 @@
 | `hole_joins` | other look-ups become joins, by place (QaC+), or by hole id (QaC) |
 | `chains` | scans become look-ups from the root along the holes (QaC) |
 | `in_row` | nested plans over arrays of the tuple itself become functions of arrays |
+| `windowed_counts` | counts of what meets an interval become counts of a join |
 | `semi_join` | existential conditions become semi-joins |
 | `outer_join` | other nested plans become outer joins with nests |
 | `join_keys` | conditions go down to the plans they are of, and become keys of joins |
@@ -37,6 +38,7 @@ from xcql.algebra.rules.outer_join import outer_join
 from xcql.algebra.rules.sides_apart import sides_apart
 from xcql.algebra.rules.tallies import tallies
 from xcql.algebra.rules.valid_now import valid_now
+from xcql.algebra.rules.windowed_counts import windowed_counts
 from xcql.analysis.graph import TagGraph
 
 __all__ = ["rewritten"]
@@ -62,6 +64,7 @@ def rewritten(
     rules: list[Callable[[Plan], Plan]] = [
         partial(hole_joins, strategy=strategy, graphs=graphs, fresh=fresh, depths=depths),
         in_row,
+        windowed_counts,
         join_keys,
         partial(outer_join, fresh=fresh),
         join_keys,

@@ -1,0 +1,36 @@
+"""How much meets an interval of another tuple: a count of those that do, which can be joined.
+
+sum(case(overlaps($b.vtFrom, $b.vtTo, $x, $y), 1, 0) for {b})
+  => count(True for {select overlaps($b.vtFrom, $b.vtTo, $x, $y); b})
+
+where $x or $y are of the tuple that it is counted for. Otherwise the sum is the better form: other
+sums over the same tuples can go with it.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+from xcql.algebra.operators import Plan, Select, columns, used, with_scalars
+from xcql.algebra.rules.everywhere import everywhere
+from xcql.algebra.scalars import TRUE, Call, Constant, Nested, Scalar, rebuilt
+
+
+def windowed_counts(plan: Plan) -> Plan:
+    """The plan with such sums as counts."""
+    return everywhere(plan, partial(with_scalars, change=_changed))
+
+
+def _changed(scalar: Scalar) -> Scalar:
+    match rebuilt(scalar, _changed):
+        case Nested(
+            plan=plan,
+            reduction="sum",
+            value=Call(
+                function="case",
+                arguments=(Call(function="overlaps") as meets, Constant(1), Constant(0)),
+            ),
+        ) if used(meets) - columns(plan):
+            return Nested(Select(plan, meets), "count", TRUE)
+        case other:
+            return other
