@@ -42,9 +42,16 @@ class Compilation:
         plain = re.sub(r"\W", "_", hint) or "x"
         if plain[0].isdigit():
             plain = f"_{plain}"
-        number = self.names.get(plain.lower(), 0) + 1
-        self.names[plain.lower()] = number
-        return plain if number == 1 else f"{plain}_{number}"
+        # the second `x` is `x_2`, which may also be a hint
+        while True:
+            number = self.names.get(plain.lower(), 0) + 1
+            self.names[plain.lower()] = number
+            if number == 1:
+                return plain
+            name = f"{plain}_{number}"
+            if name.lower() not in self.names:
+                self.names[name.lower()] = 1
+                return name
 
     def number(self) -> int:
         """A number that nothing else in the query has."""
