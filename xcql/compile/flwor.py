@@ -20,7 +20,7 @@ from xcql.algebra.operators import (
     order,
     renamed_plan,
 )
-from xcql.algebra.scalars import Column, Constant, Scalar, call, case, negation
+from xcql.algebra.scalars import NULL, Column, Constant, Scalar, call, case, negation
 from xcql.compile.casts import INSTANTS, NUMBERS, STRINGS, one_atomic
 from xcql.compile.comparisons import truth
 from xcql.compile.items import Atomic, StreamElement
@@ -215,14 +215,16 @@ def _order_by(clause: OrderBy, stream: Tuples) -> list[Tuples]:
         if key.collation is not None:
             raise NotNative("a collation", key.span)
         item = one_atomic(value_of(key.key, scope), scope, key.key.span)
+        greatest = (key.empty or "least") == "greatest"
         if item is None:
+            # tuples of other kinds may have something to be ordered by, before or after these
+            keys.append(SortKey(NULL, "other", key.descending, greatest))
             continue
         if item.type == "xs:untypedAtomic":
             item = replace(item, type="xs:string")
         column = scope.compilation.fresh("sort")
         scalar, kind = sortable(item, key.span)
         plan = Project(plan, column, scalar)
-        greatest = (key.empty or "least") == "greatest"
         keys.append(SortKey(Column(column), kind, key.descending, greatest))
     plan = Order(plan, (*keys, *order(stream.plan)))
     return [Tuples(plan, scope.within(columns(plan)), stream.bound)]

@@ -398,7 +398,8 @@ class StreamSteps:
             recursive = [one for one in several if one in graph.below(one)]
             return [self._scanned(node, tags) for tags in self.tables(node.stream, recursive)]
         depths = stream.depths
-        top = min(depth for tag in node.table for depth in depths.get(tag, (0,)))
+        tops = (depth for tag in node.table for depth in depths.get(tag, ()))
+        top = min(tops, default=0)
         lowest = max((depth for id in graph.fragmented for depth in depths.get(id, ())), default=0)
         found: dict[tuple[str, ...], list[Leaf]] = {}
         level = [leaf]
