@@ -215,6 +215,9 @@ class Words:
                 if row is None or None in times:
                     return None
                 return f"${row} is valid in [{times[0]}, {times[1]}]"
+            case Call(function="is_null", arguments=(Column(name=name),)):
+                row = self.column(name, "vtTo")
+                return None if row is None else f"${row} is valid now"
             case Call(function="add_microseconds", arguments=(time, amount)):
                 since, by = self._path(time), _microseconds(amount)
                 return None if since is None or by is None else f"{since} {by}"
