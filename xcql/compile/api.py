@@ -26,6 +26,9 @@ from xcql.syntax.prolog import ContextItemDecl, FunctionDecl, MainModule, Variab
 
 Native = Literal["qac", "qac+", "auto"]
 
+# a text of more characters takes Spark minutes, and all its memory, before anything is computed
+MOST_TEXT = 400_000
+
 for _topic in (
     "expressions",
     "comparisons",
@@ -96,6 +99,10 @@ def _compiled(
     answer = replace(answer, plan=plan)
     standings = {name: catalog.streams[name].standings for name in settled}
     made = lowered(answer, graphs, compilation.demands, picked, standings, _rows(compilation))
+    if len(made.text) > MOST_TEXT:
+        raise NotNative(
+            "there are too many ways to what it asks for: its SQL is too long", module.span
+        )
     tables = tuple(
         TableUse(name, stream, tags, tuple(sorted(used)))
         for (stream, tags), (name, used) in made.tables.items()

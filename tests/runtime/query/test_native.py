@@ -205,3 +205,13 @@ def test_other_failures_of_spark_are_one_line(
     assert caught.value.message.startswith("Spark could not run the query: The value 'abc'")
     assert "\n" not in caught.value.message
     assert "org.apache" not in str(caught.value)
+
+
+def test_what_is_too_long_for_spark_is_left_to_the_evaluator(
+    mixed: xcql.Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("xcql.compile.api.MOST_TEXT", 100)
+    answer = mixed.query('stream("s")//a/v', now=NOW)
+    assert answer.strategy == "caq"
+    assert "too long" in answer.reasons[0]
+    assert answer.to_xml() == ["<v>x</v>"]
