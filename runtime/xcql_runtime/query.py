@@ -233,7 +233,7 @@ class Answer:
         request = self._request
         if compiled.arguments or compiled.evaluations or request.frames:
             return self._analysed(compiled, text)
-        of = id(self._spark()), request.state.number
+        of = self._spark(), request.state.number
         key = text, request.around.now if ":now" in text else None
         frame = request.memory.frames.get(of, key, lambda: self._analysed(compiled, text))
         # a new plan, which does not hold what others have computed

@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from xcql.compile.layout import joint_schema, read_schema, widened
 from xcql.compile.result import TableUse
+from xcql_runtime.remembered import Remembered
 from xcql_runtime.store.frames import files_frame
 from xcql_runtime.store.state import DataFile, State, folder_name
 
@@ -21,22 +22,13 @@ class OpenTables:
 
     def __init__(self, store: Path) -> None:
         self._store = store
-        self._open: dict[TableUse, DataFrame] = {}
-        self._of: tuple[SparkSession, int] | None = None
+        # a plan of a scan is small, but queries are without number
+        self._open = Remembered[DataFrame](500)
 
     def frame(self, spark: SparkSession, state: State, use: TableUse) -> DataFrame:
         """The rows of a table; what was open of an earlier commit, or in another session, goes."""
-        if self._of is None or self._of[0] is not spark or self._of[1] != state.number:
-            self._open, self._of = {}, (spark, state.number)
-        if use not in self._open:
-            if len(self._open) >= _MOST_OPEN:
-                self._open.pop(next(iter(self._open)))
-            self._open[use] = table_in_use(spark, self._store, state, use)
-        return self._open[use]
-
-
-# a plan of a scan is small, but queries are without number
-_MOST_OPEN = 500
+        of = spark, state.number
+        return self._open.get(of, use, lambda: table_in_use(spark, self._store, state, use))
 
 
 def table_in_use(spark: SparkSession, store: Path, state: State, use: TableUse) -> DataFrame:
