@@ -17,10 +17,10 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from bench.continuous import TAGS, fillers_of, history_end, traffic
+from bench.continuous import TAGS, fillers_of, time_of, traffic
 from bench.measure import clocked
 from bench.peers.process import LOADING, Worker, serve
-from xcql.continuous import Update
+from xcql.continuous import Arrival, Update
 from xcql.publish.addresses import TcpAddress, parse_address
 from xcql.publish.play import Pace
 from xcql.publish.tcp import broadcast
@@ -29,6 +29,8 @@ QUERY = (
     'for $t in stream("credit")//transaction where $t/amount > 1000'
     ' return <large id="{$t/@id}">{$t/amount/text()}</large>'
 )
+# the same for every server: a checkpoint goes on with the source that it began with
+PORT = 43217
 _ID = re.compile(r'id="(\d+)"')
 _AMOUNT = re.compile(r"<amount>(\d+)<")
 
@@ -52,51 +54,68 @@ class Live:
         seconds: float = self._worker.ask("query", LOADING, text=text, runs=runs)["seconds"]
         return seconds
 
+    def query_after_append(self, text: str, count: int, runs: int) -> float:
+        """The seconds of taking so many more fragments in and asking again, the best of some."""
+        asked = {"text": text, "count": count, "runs": runs}
+        seconds: float = self._worker.ask("query_after_append", LOADING, **asked)["seconds"]
+        return seconds
+
     def watch(self, count: int, rate: float | None) -> dict[str, float]:
         """Milliseconds from publishing to display of so many fragments, at so many a second."""
-        return self._worker.ask("watch", LOADING, count=count, rate=rate)
+        return self._worker.ask("watch", 2 * LOADING, count=count, rate=rate)
 
     def stop(self) -> None:
         self._worker.stop()
 
 
 class _Process:
-    """What runs in the process."""
+    """What runs in the process: the traffic goes on from one request to the next."""
 
     def __init__(self) -> None:
         self._session: Any = None
+        self._folder = Path()
+        self._traffic: Iterator[Arrival] = iter(())
         self._size = 0
 
     def ingest(self, store: str, size: int) -> dict[str, float]:
         from xcql import Session
 
-        self._session, self._size = Session(store), size
-        fragments = Path(store).with_name("fragments.xml")
+        self._session, self._folder = Session(store), Path(store).parent
+        self._traffic, self._size = traffic(size), size
+        return {"seconds": self._taken_in(fillers_of(size))}
+
+    def _taken_in(self, count: int) -> float:
+        fragments = self._folder / "fragments.xml"
         with fragments.open("w", encoding="utf-8") as file:
-            file.writelines(f"{one.text}\n" for one in islice(traffic(size), fillers_of(size)))
-        return {
-            "seconds": clocked(lambda: self._session.ingest(fragments, stream="credit", tags=TAGS))
-        }
+            file.writelines(f"{one.text}\n" for one in islice(self._traffic, count))
+        return clocked(lambda: self._session.ingest(fragments, stream="credit", tags=TAGS))
 
     def query(self, text: str, runs: int) -> dict[str, float]:
-        now = history_end(self._size)
-        times = [clocked(self._session.query(text, now=now).to_xml) for _ in range(runs + 1)]
-        return {"seconds": min(times[1:])}
+        return {"seconds": min([self._asked(text) for _ in range(runs + 1)][1:])}
+
+    def _asked(self, text: str) -> float:
+        now = time_of(self._size - 1)
+        return clocked(lambda: self._session.query(text, now=now).to_xml())
+
+    def query_after_append(self, text: str, count: int, runs: int) -> dict[str, float]:
+        times = []
+        for _ in range(runs):
+            taking_in = self._taken_in(count)
+            self._size += count
+            times.append(taking_in + self._asked(text))
+        return {"seconds": min(times)}
 
     def watch(self, count: int, rate: float | None) -> dict[str, float]:
-        arrivals = islice(traffic(self._size), fillers_of(self._size), None)
-        published = [arrival.text for arrival in islice(arrivals, count)]
-        expected = sum(1 for one in published if int(_AMOUNT.findall(one)[0]) > 1000)
-        return _Watching(self._session, self._size, published, rate).measured(expected)
+        published = [arrival.text for arrival in islice(self._traffic, count)]
+        watching = _Watching(self._size, published, rate)
+        self._size += count
+        return watching.measured(self._session, self._folder / "checkpoint")
 
 
 class _Watching:
     """One server and one client of it."""
 
-    def __init__(
-        self, session: Any, first: int, published: Sequence[str], rate: float | None
-    ) -> None:
-        self._session = session
+    def __init__(self, first: int, published: Sequence[str], rate: float | None) -> None:
         self._first = first
         self._published = published
         self._rate = rate
@@ -104,28 +123,28 @@ class _Watching:
         self._delays: list[float] = []
         self._last = 0.0
 
-    def measured(self, expected: int) -> dict[str, float]:
-        address: list[str] = []
-        is_open = threading.Event()
-
-        def tell(text: str) -> None:
-            address.append(text.removeprefix("listening at "))
-            is_open.set()
-
-        to = parse_address("tcp://localhost:0")
+    def measured(self, session: Any, checkpoint: Path) -> dict[str, float]:
+        """What is seen by a query that goes on from one such measurement to the next."""
+        expected = sum(1 for one in self._published if int(_AMOUNT.findall(one)[0]) > 1000)
+        to = parse_address(f"tcp://localhost:{PORT}")
         assert isinstance(to, TcpAddress)
-        pace = Pace(self._rate)
-        server = threading.Thread(
-            target=lambda: asyncio.run(broadcast(to, self._fragments(), pace, 1, tell)), daemon=True
-        )
+        pace, is_open = Pace(self._rate), threading.Event()
+        serving = broadcast(to, self._fragments(), pace, 1, lambda _: is_open.set())
+        server = threading.Thread(target=lambda: asyncio.run(serving), daemon=True)
         server.start()
         is_open.wait()
-        with self._session.stream(
-            QUERY, source=address[0], tags=TAGS, now="event", sink=self._displayed
+        with session.stream(
+            QUERY,
+            source=str(to),
+            tags=TAGS,
+            now="event",
+            sink=self._displayed,
+            checkpoint=checkpoint,
         ) as running:
             while len(self._delays) < expected:
                 if running.await_termination(0.05):
                     raise RuntimeError("the continuous query ended")
+        server.join()
         percentiles = statistics.quantiles(self._delays, n=100)
         return {
             "p50": percentiles[49] * 1000,
@@ -150,4 +169,9 @@ class _Watching:
 
 if __name__ == "__main__":
     _process = _Process()
-    serve(ingest=_process.ingest, query=_process.query, watch=_process.watch)
+    serve(
+        ingest=_process.ingest,
+        query=_process.query,
+        query_after_append=_process.query_after_append,
+        watch=_process.watch,
+    )
