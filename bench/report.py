@@ -169,8 +169,8 @@ def _table(rows: Sequence[Row], unit: str) -> Iterator[str]:
 
 
 def _size(at: str) -> float:
-    """`0.1`, or the first of `0.1 to 1`."""
-    return float(at.split()[0]) if at else 0.0
+    """`0.1`, or the first of `0.1 to 1`; `100,000` too."""
+    return float(at.split()[0].replace(",", "")) if at else 0.0
 
 
 def _cell(row: Row) -> str:

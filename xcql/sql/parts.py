@@ -1,0 +1,177 @@
+"""SELECTs in the making, and the parts that a query is put together from."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from sqlglot import exp
+
+from xcql.analysis.graph import TagGraph
+from xcql.sql.dialect import Sql, call, column, identifier
+from xcql.sql.easy_text import easy_text
+
+# tables by stream and tags: the name in the text, and the columns that are read
+Tables = dict[tuple[str, tuple[str, ...]], tuple[str, set[tuple[str, ...]]]]
+# stands for the parts of the query until its text is put together
+_PARTS = "xcql_parts_"
+
+
+@dataclass(slots=True)
+class Relation:
+    """A SELECT in the making: where tuples come from, and what each column is there."""
+
+    source: Sql | None = None
+    joins: list[exp.Join] = field(default_factory=list)
+    laterals: list[exp.Lateral] = field(default_factory=list)
+    where: list[Sql] = field(default_factory=list)
+    columns: dict[str, Sql] = field(default_factory=dict)
+    group: list[Sql] | None = None
+    # columns are made of windows or groups, which nothing else in the same SELECT may look at
+    sealed: bool = False
+    hint: str = "part"
+
+    @property
+    def is_bare(self) -> bool:
+        """Whether it is a table, and nothing else."""
+        others = self.joins or self.laterals or self.where or self.group is not None
+        return isinstance(self.source, exp.Table) and not others and not self.sealed
+
+    def query(self, needed: frozenset[str]) -> exp.Select:
+        """The SELECT with the columns that are needed."""
+        chosen = [
+            _named(self.columns[name], name) for name in sorted(needed) if name in self.columns
+        ]
+        query = exp.Select(expressions=chosen or [exp.Var(this="1 AS one")])
+        if self.source is not None:
+            query.set("from_", exp.From(this=self.source))
+        if self.joins:
+            query.set("joins", self.joins)
+        if self.laterals:
+            query.set("laterals", self.laterals)
+        if self.where:
+            query.set("where", exp.Where(this=conjunction(self.where)))
+        if self.group:
+            query.set("group", exp.Group(expressions=self.group))
+        return query
+
+
+def _named(value: Sql, name: str) -> Sql:
+    if isinstance(value, exp.Column) and value.name == name:
+        return value
+    return exp.Alias(this=value, alias=identifier(name))
+
+
+def conjunction(conditions: list[Sql]) -> Sql:
+    result = conditions[0]
+    for one in conditions[1:]:
+        result = exp.And(this=result, expression=one)
+    return result
+
+
+def window(function: Sql, partition: list[Sql], ordered: list[Sql]) -> Sql:
+    return exp.Window(
+        this=function,
+        partition_by=partition,
+        order=exp.Order(expressions=ordered) if ordered else None,
+    )
+
+
+def explode(array: Sql, view: str, name: str) -> exp.Lateral:
+    return exp.Lateral(
+        this=call("explode", array),
+        view=True,
+        alias=exp.TableAlias(this=identifier(view), columns=[identifier(name)]),
+    )
+
+
+def one_row() -> Sql:
+    """What a query without a table reads: one row with nothing in it."""
+    return exp.Subquery(
+        this=exp.Select(expressions=[exp.Var(this="1 AS one")]), alias=identifier("unit")
+    )
+
+
+class Parts:
+    """The common table expressions of a query, and the tables of the store that they read."""
+
+    def __init__(self, graphs: Mapping[str, TagGraph]) -> None:
+        self._graphs = graphs
+        self.tables: Tables = {}
+        # the texts by name, and the names by text
+        self._texts: dict[str, str] = {}
+        self._names: dict[str, str] = {}
+
+    def wrapped(self, relation: Relation, needed: frozenset[str], hint: str) -> Relation:
+        """The relation as a common table expression."""
+        if relation.is_bare and all(
+            isinstance(one, exp.Column) and one.name == name
+            for name, one in relation.columns.items()
+        ):
+            return relation
+        text = easy_text(relation.query(needed))
+        name = self._names.get(text)
+        if name is None:
+            name = self._names[text] = self.add(text, hint)
+        known: dict[str, Sql] = {one: column(one) for one in needed if one in relation.columns}
+        return Relation(exp.Table(this=identifier(name)), columns=known, hint=hint)
+
+    def add(self, text: str, hint: str) -> str:
+        """The name of a new common table expression."""
+        plain = re.sub(r"\W", "_", hint).lower() or "part"
+        name, number = plain, 1
+        while name in self._texts or name in {table for table, _ in self.tables.values()}:
+            number += 1
+            name = f"{plain}_{number}"
+        self._texts[name] = text
+        return name
+
+    def table(self, stream: str, tags: tuple[str, ...], *columns_: tuple[str, ...]) -> Sql:
+        """A table of the store, and the columns that are read of it."""
+        key = stream, tags
+        if key not in self.tables:
+            graph = self._graphs[stream]
+            name = re.sub(r"\W", "_", f"{stream}_{graph.tag(tags[0]).name.local}")
+            taken = {table for table, _ in self.tables.values()}
+            number, free_name = 1, name
+            while free_name in taken:
+                number += 1
+                free_name = f"{name}_{number}"
+            self.tables[key] = (free_name, set())
+        self.tables[key][1].update(columns_)
+        marker = _marker(list(self.tables).index(key))
+        return exp.Table(this=exp.Identifier(this=marker, quoted=False))
+
+    def text(self, query: exp.Select, at_once: bool) -> str:
+        """The whole text; with `at_once` the answer is brought together before it is sorted.
+
+        Otherwise Spark computes all of it twice, the first time to see how to divide the work of
+        sorting.
+        """
+        written = []
+        for name, body in self._texts.items():
+            written.append(f"{identifier(name).sql(dialect='spark')} AS (\n{_indented(body)}\n)")
+        if written:
+            # in parentheses, since text that begins with WITH might also be an INSERT for all that
+            # Spark's parser knows, until it has come to the end of the parts
+            last = query.args["from_"].sql(dialect="spark")
+            hint = "/*+ REPARTITION(1) */ " if at_once else ""
+            inner = _indented(f"WITH {', '.join(written)}\nSELECT {hint}* {last}")
+            query.set("from_", exp.From(this=exp.Table(this=identifier(_PARTS))))
+        text = easy_text(query)
+        if written:
+            text = text.replace(_PARTS, f"(\n{inner}\n)")
+        text = text.replace("{", "{{").replace("}", "}}")
+        for index, (name, _) in enumerate(self.tables.values()):
+            text = text.replace(_marker(index), f"{{{name}}}")
+        return text
+
+
+def _marker(index: int) -> str:
+    """What stands for a table until the text is complete."""
+    return f"xcql_table_{index}_"
+
+
+def _indented(text: str) -> str:
+    return "\n".join(f"  {line}" for line in text.splitlines())

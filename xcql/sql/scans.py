@@ -1,0 +1,242 @@
+"""Reading the store: the rows of tables that count at `now`, and fillers by the ids of holes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from sqlglot import exp
+
+from xcql.algebra.operators import Extract, Follow, Plan, Unit, own_columns, used
+from xcql.analysis.graph import TagGraph
+from xcql.shred.standing import Standing, joint
+from xcql.sql import dialect
+from xcql.sql.dialect import Sql, call, column, identifier, sql
+from xcql.sql.node_forms import four_bytes, number_of_bytes
+from xcql.sql.parts import Parts, Relation, explode
+
+# the columns that elements are asked for, by stream and tags
+Demands = Mapping[tuple[str, tuple[str, ...]], set[tuple[str, ...]]]
+
+# the fields of a place that scans read, in the order of the table
+_PLACE = ("key", "vtFrom", "vtTo", "since", "until")
+
+
+class Scans:
+    """The scans of one query."""
+
+    def __init__(
+        self,
+        parts: Parts,
+        graphs: Mapping[str, TagGraph],
+        demands: Demands,
+        strategy: str,
+        standings: Mapping[str, Mapping[str, Standing]],
+    ) -> None:
+        self._parts = parts
+        self._graphs = graphs
+        self._demands = demands
+        self._strategy = strategy
+        self._standings = standings
+
+    def extract(self, plan: Extract, needed: frozenset[str]) -> Relation:
+        """A scan: a row for each version that counts, at each of its places that count."""
+        assert isinstance(plan.input, Unit), "a scan for each tuple"
+        if self._strategy == "qac":
+            return self._root(plan, needed)
+        wanted = needed & own_columns(plan)
+        standing = self._standing(plan.stream, plan.tags)
+        # a place of which there is no more than one is looked at where it is
+        at_once = standing is not None and standing.max_places <= 1
+        looked_at: set[str] = set()
+
+        def of(name: str) -> Sql:
+            looked_at.add(name)
+            return _first(column("places"), name) if at_once else column(f"place_{name}")
+
+        def key() -> Sql:
+            return of("key")
+
+        above = {
+            "key": lambda: call("concat", key(), four_bytes(column("number"))),
+            "parent": lambda: call(
+                "substring",
+                key(),
+                exp.Var(this="1"),
+                exp.Sub(this=call("length", key()), expression=exp.Var(this="4")),
+            ),
+            "offset": lambda: number_of_bytes(
+                call(
+                    "substring",
+                    key(),
+                    exp.Sub(this=call("length", key()), expression=exp.Var(this="3")),
+                    exp.Var(this="4"),
+                )
+            ),
+            "pathFrom": lambda: of("vtFrom"),
+            "pathTo": lambda: _end(of("vtTo"), standing),
+        }
+        relation = self._rows(plan.stream, plan.tags, plan.row, wanted, above)
+        if standing is not None and standing.min_places < 1 and at_once:
+            relation.where.append(exp.Not(this=dialect.is_null(key())))
+        relation.where += _counts(of, standing)
+        fields = looked_at if at_once else _PLACE
+        self._parts.table(plan.stream, plan.tags, *(("places", one) for one in fields))
+        if at_once:
+            return relation
+        relation.laterals.append(
+            exp.Lateral(
+                this=call("inline", column("places")),
+                view=True,
+                alias=exp.TableAlias(
+                    this=identifier("place"), columns=[identifier(f"place_{one}") for one in _PLACE]
+                ),
+            )
+        )
+        return relation
+
+    def _root(self, plan: Extract, needed: frozenset[str]) -> Relation:
+        """The root filler, where nothing leads to but its id."""
+        above = {
+            "key": lambda: four_bytes(column("number")),
+            "parent": lambda: dialect.constant(b""),
+            "offset": lambda: exp.Var(this="0"),
+            "around": lambda: call("array", column("filler")),
+        }
+        wanted = needed & own_columns(plan)
+        relation = self._rows(plan.stream, plan.tags, plan.row, wanted, above, "filler")
+        relation.where.append(dialect.binary("=", column("filler"), "0"))
+        return relation
+
+    def _rows(
+        self,
+        stream: str,
+        tags: tuple[str, ...],
+        row: str,
+        wanted: frozenset[str],
+        above: dict[str, Callable[[], Sql]],
+        *read: str,
+    ) -> Relation:
+        """The versions in a table that count, with the columns of a row."""
+        standing = self._standing(stream, tags)
+        # there is always something to read, be it to count it
+        columns_: list[tuple[str, ...]] = [("number",), *((one,) for one in read)]
+
+        def own(name: str) -> Sql:
+            columns_.append((name,))
+            return column(name)
+
+        where = _counts(own, standing)
+        made: dict[str, Sql] = {}
+        event = all(self._graphs[stream].tag(tag).kind == "event" for tag in tags)
+        for name in sorted(wanted):
+            part = name[len(row) + 1 :]
+            if part in above:
+                made[name] = above[part]()
+            elif part == "vtTo":
+                columns_ += [("vtTo",)] if not event else [("vtFrom",)]
+                made[name] = column("vtFrom") if event else _end(column("vtTo"), standing)
+            elif part == "element":
+                found = self._demands.get((stream, tags), set())
+                columns_ += sorted(found) or [("element", "_start")]
+                made[name] = column("element")
+            else:
+                columns_.append((part,))
+                made[name] = column(part)
+        source = self._parts.table(stream, tags, *columns_)
+        return Relation(source, where=where, columns=made, hint=row)
+
+    def _standing(self, stream: str, tags: tuple[str, ...]) -> Standing | None:
+        """How the rows of some tags stand to `now`, if that is settled."""
+        known = self._standings.get(stream)
+        return None if known is None else joint(known[tag] for tag in tags if tag in known)
+
+    def follow(
+        self, plan: Follow, needed: frozenset[str], open: Callable[[Plan, frozenset[str]], Relation]
+    ) -> Relation:
+        """From the ids in holes to the fillers with these ids.
+
+        `open` gives what the holes are in, with the columns that are asked for.
+        """
+        own = own_columns(plan)
+        looks = {used(one) for one in plan.within or ()}
+        graph = self._graphs[plan.stream]
+        around = f"{plan.parent}_around"
+        # no filler stands inside itself: where it could, the ids on the way tell
+        is_recursive = any(tag in graph.below(tag) for tag in plan.tags)
+        ids = {around} if is_recursive or f"{plan.row}_around" in needed else set()
+        below = (needed - own).union({f"{plan.parent}_key", f"{plan.parent}_holes"}, ids, *looks)
+        parent = open(plan.input, frozenset(below))
+        hole = f"{plan.row}_hole"
+        parent.laterals.append(explode(parent.columns[f"{plan.parent}_holes"], f"{hole}s", hole))
+
+        def of(name: str) -> Sql:
+            return exp.Dot(this=column(hole), expression=identifier(name))
+
+        if is_recursive:
+            passed = call("array_contains", parent.columns[around].copy(), of("filler"))
+            parent.where.append(exp.Not(this=passed))
+        fits = sorted({above for tag in plan.tags for above in graph.parents(tag)})
+        parent.where.append(
+            exp.In(this=of("tag"), expressions=[dialect.constant(one) for one in fits])
+        )
+        if plan.within is not None:
+            start, length = (sql(one, parent.columns) for one in plan.within)
+            end = exp.Add(this=start.copy(), expression=length)
+            parent.where += [
+                dialect.binary(">=", of("start"), start),
+                dialect.binary("<", of("start"), exp.Paren(this=end)),
+            ]
+        parent.columns |= {
+            f"{hole}_id": of("filler"),
+            f"{hole}_start": of("start"),
+        }
+        known = (needed - own) | ids | {f"{plan.parent}_key", f"{hole}_id", f"{hole}_start"}
+        left = self._parts.wrapped(parent, frozenset(known), parent.hint)
+        above: dict[str, Callable[[], Sql]] = {}
+        inner_needed = {f"{plan.row}_{part}" for part in ("filler", "number")} | (needed & own)
+        inner_needed -= {f"{plan.row}_{part}" for part in ("key", "parent", "offset", "around")}
+        right = self._rows(plan.stream, plan.tags, plan.row, frozenset(inner_needed), above)
+        right = self._parts.wrapped(right, frozenset(inner_needed), f"{plan.row}_fillers")
+        on = dialect.binary("=", column(f"{hole}_id"), column(f"{plan.row}_filler"))
+        left.joins.append(exp.Join(this=right.source, on=on))
+        left.columns |= right.columns
+        parent_key = left.columns[f"{plan.parent}_key"]
+        left.columns |= {
+            f"{plan.row}_key": call(
+                "concat",
+                parent_key.copy(),
+                four_bytes(column(f"{hole}_start")),
+                four_bytes(column(f"{plan.row}_number")),
+            ),
+            f"{plan.row}_parent": parent_key.copy(),
+            f"{plan.row}_offset": column(f"{hole}_start"),
+        }
+        if ids:
+            one = call("array", column(f"{hole}_id"))
+            left.columns[f"{plan.row}_around"] = call("concat", column(around), one)
+        left.hint = plan.row
+        return self._parts.wrapped(left, needed, plan.row)
+
+
+def _first(array: Sql, name: str) -> Sql:
+    """A field of an array's first struct; NULL if there is none."""
+    return exp.Dot(this=call("get", array, exp.Var(this="0")), expression=identifier(name))
+
+
+def _end(value: Sql, standing: Standing | None) -> Sql:
+    """An end that lies after `now` reads as `now`."""
+    if standing is not None:
+        return value
+    now = exp.Placeholder(this="now")
+    return dialect.case_(dialect.binary("<=", value, now), value.copy(), exp.Null())
+
+
+def _counts(of: Callable[[str], Sql], standing: Standing | None) -> list[Sql]:
+    """The conditions that a row, or a place, counts at `now`."""
+    if standing is not None:
+        return [] if standing.is_lasting else [dialect.is_null(of("until"))]
+    now = exp.Placeholder(this="now")
+    return [
+        dialect.either(dialect.is_null(of("since")), dialect.binary("<=", of("since"), now)),
+        dialect.either(dialect.is_null(of("until")), dialect.binary(">", of("until"), now.copy())),
+    ]
