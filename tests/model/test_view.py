@@ -10,12 +10,14 @@ from hypothesis import strategies as st
 
 from xcql.diagnostics import XcqlError
 from xcql.model import view as view_module
+from xcql.model.fragments import content_tree
 from xcql.model.history import histories
 from xcql.model.read import read_all
 from xcql.model.stream import plain_view, stream_view
 from xcql.model.tags import parse_tags
 from xcql.model.time import parse_time
-from xcql.model.view import View, document_at, temporal_view
+from xcql.model.view import View, document_at, temporal_view, view_of_histories
+from xcql.xdm.nodes import AttributeNode, descendants
 from xcql.xdm.serialize import serialize
 
 TAGS = parse_tags(
@@ -604,3 +606,37 @@ def test_an_earlier_now_is_the_view_without_what_came_later(
     past = [f for f in fragments if f.valid_time is not None and f.valid_time <= now]
     assert histories(fragments, TAGS, now).by_id == histories(past, TAGS, now).by_id
     assert serialize(temporal_view(past, TAGS, now).document) == ""
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        '<note by="a" lang="x">one<!-- c --><?p q?> two &lt; <![CDATA[<b>]]>&#65;</note>',
+        '<note vtFrom="1999-01-01" vtTo="mine" by="a"/>',
+        "<note xml:space='preserve' xml:id=' n '> </note>",
+        '<note xmlns:p="urn:p" p:by="a"/>',
+        "<note>a hole</note>",
+        "<note/>",
+    ],
+)
+@pytest.mark.parametrize("around", ["", ' xmlns:q="urn:q"', ' xmlns:stream="urn:s"'])
+def test_content_is_the_same_whether_it_is_copied_or_parsed_in_its_place(
+    content: str, around: str
+) -> None:
+    stream = f"<stream{around}>{root(1)}{filler(1, 2, content)}{filler(1, 3, content)}</stream>"
+    batch = read_all(stream, TAGS)
+    assert not batch.rejected
+    found = histories(batch.fragments, TAGS, datetime(2002, 1, 1))
+    views = [
+        view_of_histories(found, TAGS).document,
+        view_of_histories(found, TAGS, tree_of=content_tree).document,
+    ]
+    assert serialize(views[0]) == serialize(views[1])
+    for view in views:
+        nodes = [
+            node for one in descendants(view) for node in (one, *getattr(one, "attributes", ()))
+        ]
+        assert nodes == sorted(nodes, key=lambda node: node.order)
+        assert {node.declared_type for node in nodes if isinstance(node, AttributeNode)} <= {
+            "CDATA"
+        }

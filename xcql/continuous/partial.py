@@ -15,7 +15,7 @@ from xcql.continuous.fillers import Fillers, Wanted, pruned
 from xcql.continuous.parts import Access
 from xcql.continuous.plan import Plan
 from xcql.continuous.state import optional_number, to_number
-from xcql.model.fragments import Fragment
+from xcql.model.fragments import Fragment, is_plain
 from xcql.model.history import Histories, History, Version
 from xcql.model.time import format_begin
 from xcql.model.view import view_of_histories
@@ -165,9 +165,11 @@ class _Builder:
         view = view_of_histories(Histories(by_id), self._graph.structure, self._tree, self._opened)
         return PartialView(view.document, tuple(self._units), self._known)
 
-    def _tree(self, fragment: Fragment) -> ElementNode:
-        parsed = self._fillers.parsed(fragment)
+    def _tree(self, fragment: Fragment) -> ElementNode | None:
         children = self._holes.get(fragment.id)
+        if children is None and is_plain(fragment):
+            return None
+        parsed = self._fillers.parsed(fragment)
         if children is None:
             return parsed.tree
         for child in children:

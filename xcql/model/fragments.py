@@ -105,6 +105,17 @@ def content_tree(fragment: Fragment) -> ElementNode:
     )
 
 
+def is_plain(fragment: Fragment) -> bool:
+    """Whether the content of a fragment is certainly without holes, and in no namespace."""
+    content = fragment.content
+    return not (
+        b"hole" in content
+        or b"xmlns" in content
+        or b"xml:id" in content
+        or any(prefix != "stream" for prefix, _ in fragment.namespaces)
+    )
+
+
 def is_hole(element: ElementNode) -> bool:
     """Whether an element of a filler's content is a hole."""
     name = element.name

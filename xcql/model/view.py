@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 
 from xcql.diagnostics import Diagnostic, error, warning
-from xcql.model.fragments import ROOT_ID, Fragment, Rejected, content_tree, is_hole
+from xcql.model.fragments import ROOT_ID, Fragment, Rejected, content_tree, is_hole, is_plain
 from xcql.model.history import Histories, History, Version, histories
 from xcql.model.lifespan import FROM, TO
 from xcql.model.tags import Tag, TagStructure
@@ -20,6 +21,7 @@ from xcql.source import Source, Span
 from xcql.xdm.builder import TreeBuilder, copied_declarations, copy_into
 from xcql.xdm.names import QName
 from xcql.xdm.nodes import ChildNode, DocumentNode, ElementNode
+from xcql.xdm.parse import Pairs, parse_into
 
 # Fillers that refer to each other can make a few fragments stand for more elements than any
 # machine holds; XMark's largest sample has two million.
@@ -67,7 +69,7 @@ def document_at(
             return (event for event in history.versions if event.begin <= at)
         return (version for version in history.versions if version.is_valid_at(at))
 
-    return _view(histories(fragments, tags, now), tags, select, attributes=_own_attributes)
+    return _view(histories(fragments, tags, now), tags, select, _own_attributes, _tree_if_needed)
 
 
 # told of each element that a version becomes in the view: the element, the hole that it fills (None
@@ -75,15 +77,20 @@ def document_at(
 Opened = Callable[[ElementNode, ElementNode | None, Version], None]
 
 
+def _tree_if_needed(fragment: Fragment) -> ElementNode | None:
+    return None if is_plain(fragment) else content_tree(fragment)
+
+
 def view_of_histories(
     stream: Histories,
     tags: TagStructure,
-    tree_of: Callable[[Fragment], ElementNode] = content_tree,
+    tree_of: Callable[[Fragment], ElementNode | None] = _tree_if_needed,
     opened: Opened | None = None,
 ) -> View:
     """The temporal view that some histories make, all of a stream's or a part of them.
 
-    `tree_of` gives the tree of a fragment, which may leave out what is not to be in the view.
+    `tree_of` gives the tree of a fragment, which may leave out what is not to be in the view; None
+    stands for all of the content of one that is plain.
     """
     return _view(
         stream,
@@ -95,21 +102,18 @@ def view_of_histories(
     )
 
 
-Attributes = Iterator[tuple[QName, str]]
+def _own_attributes(tag: Tag, version: Version, own: Pairs) -> Pairs:
+    return own
 
 
-def _own_attributes(element: ElementNode, tag: Tag, version: Version) -> Attributes:
-    return ((attribute.name, attribute.value) for attribute in element.attributes)
-
-
-def _lifespan_attributes(element: ElementNode, tag: Tag, version: Version) -> Attributes:
+def _lifespan_attributes(tag: Tag, version: Version, own: Pairs) -> Pairs:
     """The attributes of a filler's element, with its lifespan in place of any in the data."""
     if not tag.is_fragmented:
-        yield from _own_attributes(element, tag, version)
+        yield from own
         return
-    for attribute in element.attributes:
-        if attribute.name not in (_FROM, _TO):
-            yield attribute.name, attribute.value
+    for name, value in own:
+        if name not in (_FROM, _TO):
+            yield name, value
     yield _FROM, format_begin(version.begin)
     yield _TO, format_begin(version.begin) if tag.kind == "event" else format_end(version.end)
 
@@ -131,13 +135,13 @@ def _view(
     stream: Histories,
     tags: TagStructure,
     select: Callable[[History], Iterable[Version]],
-    attributes: Callable[[ElementNode, Tag, Version], Attributes],
-    tree_of: Callable[[Fragment], ElementNode] = content_tree,
+    attributes: Callable[[Tag, Version, Pairs], Pairs],
+    tree_of: Callable[[Fragment], ElementNode | None],
     opened: Opened | None = None,
 ) -> View:
     """The document that the histories make, with the versions of each that are selected."""
     builder = TreeBuilder()
-    trees: dict[int, ElementNode] = {}
+    trees: dict[int, ElementNode | None] = {}
     warnings: dict[tuple[str, str], Diagnostic] = {}
     elements = 0
     # the frames from the document down to where the building is, and the fillers open in them
@@ -162,17 +166,25 @@ def _view(
             else:
                 open_fillers.discard(frame.fills)
         elif isinstance(item, Version):
-            tree = trees.get(id(item.fragment))
+            fragment = item.fragment
+            if id(fragment) not in trees:
+                trees[id(fragment)] = tree_of(fragment)
+            tree = trees[id(fragment)]
+            wanted = partial(attributes, frame.tag, item)
             if tree is None:
-                tree = trees[id(item.fragment)] = tree_of(item.fragment)
-            elements += 1
-            declared = copied_declarations(tree, builder.in_scope())
-            element = builder.start_element(tree.name, declared)
-            for name, value in attributes(tree, frame.tag, item):
-                builder.attribute(name, value)
+                # what is parsed for its place need not be copied there
+                element, count = parse_into(builder, fragment.content, wanted, fragment.file)
+                elements += count
+            else:
+                elements += 1
+                declared = copied_declarations(tree, builder.in_scope())
+                element = builder.start_element(tree.name, declared)
+                own = ((attribute.name, attribute.value) for attribute in tree.attributes)
+                for name, value in wanted(own):
+                    builder.attribute(name, value)
+                frames.append(_Frame(iter(tree.children), frame.tag))
             if opened is not None:
                 opened(element, frame.hole, item)
-            frames.append(_Frame(iter(tree.children), frame.tag))
         elif not isinstance(item, ElementNode):
             copy_into(builder, item)
         elif is_hole(item):

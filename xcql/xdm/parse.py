@@ -6,7 +6,8 @@ one is an error. ID attributes that its DTD declares are remembered, for `fn:id`
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
+from functools import lru_cache
 from xml.parsers import expat
 
 from xcql.diagnostics import XcqlError, error
@@ -16,6 +17,9 @@ from xcql.xdm.encoding import decode_xml, encoding_of
 from xcql.xdm.names import XML_NAMESPACE, QName
 from xcql.xdm.nodes import DocumentNode, ElementNode, descendants
 from xcql.xdm.serialize import escape_attribute
+
+# names of attributes, and their values
+Pairs = Iterable[tuple[QName, str]]
 
 # expat joins namespace, local name and prefix with this; XML allows it nowhere
 NAME_SEPARATOR = "\x1f"
@@ -33,7 +37,7 @@ def parse_xml(
     >>> parse_xml("<a>x<!-- y --></a>").string_value()
     'x'
     """
-    return _Parser(utf8_bytes(text, source_name), source_name).parse(document_uri)
+    return _Parser(utf8_bytes(text, source_name), source_name).document(document_uri)
 
 
 def parse_element(
@@ -60,6 +64,24 @@ def parse_element(
     return element
 
 
+def parse_into(
+    builder: TreeBuilder,
+    data: bytes,
+    attributes: Callable[[Pairs], Pairs],
+    source_name: str = "<xml>",
+) -> tuple[ElementNode, int]:
+    """Put the element that a text in UTF-8 is where a builder stands; and how many elements it has.
+
+    `attributes` gives those that the element is to have, from its own.
+
+    >>> builder = TreeBuilder()
+    >>> element, count = parse_into(builder, b"<a n='1'><b/></a>", lambda own: list(own)[1:])
+    >>> element.attributes, count
+    ([], 2)
+    """
+    return _Parser(data, source_name, builder).element(attributes)
+
+
 def in_context(namespaces: Mapping[str, str]) -> tuple[bytes, bytes]:
     """What to put before and after a stretch of a document, to have its namespaces declared."""
     declarations = "".join(
@@ -81,6 +103,7 @@ def utf8_bytes(text: str | bytes, source_name: str) -> bytes:
     return text.removeprefix("\ufeff").encode("utf-8", "surrogatepass")
 
 
+@lru_cache(maxsize=10_000)
 def expanded_name(name: str) -> QName:
     """The name that expat, asked for namespaces and prefixes, reports as one string."""
     parts = name.split(NAME_SEPARATOR)
@@ -99,11 +122,10 @@ def malformed(data: bytes, source_name: str, byte: int, message: str) -> XcqlErr
 class _Parser:
     """One parse; holds what expat's handlers share."""
 
-    def __init__(self, data: bytes, source_name: str) -> None:
+    def __init__(self, data: bytes, source_name: str, builder: TreeBuilder | None = None) -> None:
         self._data = data
         self._source_name = source_name
-        self._builder = TreeBuilder()
-        self._names: dict[str, QName] = {}
+        self._builder = builder or TreeBuilder()
         self._declarations: dict[str, str] = {}
         # (element, attribute) as the DTD writes them -> the attribute's type, if it is not CDATA
         self._types: dict[tuple[str, str], str] = {}
@@ -128,8 +150,37 @@ class _Parser:
         parser.ExternalEntityRefHandler = self._external_entity
         parser.SkippedEntityHandler = self._skipped_entity
 
-    def parse(self, document_uri: str | None) -> DocumentNode:
+    def document(self, document_uri: str | None) -> DocumentNode:
         self._builder.start_document(document_uri)
+        self._parse()
+        self._builder.end()
+        document = self._builder.document()
+        if self._types or b"xml:id" in self._data:
+            document.ids.update(_ids(document))
+        return document
+
+    def element(self, attributes: Callable[[Pairs], Pairs]) -> tuple[ElementNode, int]:
+        builder, found = self._builder, []
+        elements = 0
+
+        def start_top(raw_name: str, raw_attributes: list[str]) -> None:
+            self._expat.StartElementHandler = start
+            names = map(expanded_name, raw_attributes[::2])
+            declarations, self._declarations = self._declarations, {}
+            found.append(builder.start_element(expanded_name(raw_name), declarations))
+            for name, value in attributes(zip(names, raw_attributes[1::2], strict=True)):
+                builder.attribute(name, value)
+
+        def start(raw_name: str, raw_attributes: list[str]) -> None:
+            nonlocal elements
+            elements += 1
+            self._start_element(raw_name, raw_attributes)
+
+        self._expat.StartElementHandler = start_top
+        self._parse()
+        return found[0], elements + 1
+
+    def _parse(self) -> None:
         try:
             self._expat.Parse(self._data, True)
         except expat.ExpatError as problem:
@@ -139,18 +190,13 @@ class _Parser:
                 self._expat.ErrorByteIndex,
                 f"this is not well-formed XML: {expat.ErrorString(problem.code)}",
             ) from None
-        self._builder.end()
-        document = self._builder.document()
-        if self._types or b"xml:id" in self._data:
-            document.ids.update(_ids(document))
-        return document
 
     def _start_element(self, raw_name: str, raw_attributes: list[str]) -> None:
         declarations, self._declarations = self._declarations, {}
-        name = self._name(raw_name)
+        name = expanded_name(raw_name)
         self._builder.start_element(name, declarations)
         for index in range(0, len(raw_attributes), 2):
-            attribute, value = self._name(raw_attributes[index]), raw_attributes[index + 1]
+            attribute, value = expanded_name(raw_attributes[index]), raw_attributes[index + 1]
             declared = "CDATA"
             if self._types:
                 declared = self._types.get((str(name), str(attribute)), "CDATA")
@@ -214,12 +260,6 @@ class _Parser:
             self._expat.CurrentByteIndex,
             f"this document cannot be read: {message}",
         )
-
-    def _name(self, raw: str) -> QName:
-        name = self._names.get(raw)
-        if name is None:
-            name = self._names[raw] = expanded_name(raw)
-        return name
 
 
 def _ids(document: DocumentNode) -> dict[str, ElementNode]:
