@@ -113,6 +113,7 @@ def check(
     arrived: list[Arrival] = []
     display: list[str] = []
     keys: list[str] = []
+    known: set[str] = set()
     continuous = open_continuous(query, world.tags, folder, choice)
     try:
         for number, trigger in enumerate(world.triggers):
@@ -130,12 +131,13 @@ def check(
             for update in advance.updates:
                 at = update.position - 1
                 if update.op == "insert":
-                    assert update.key not in keys
+                    assert update.key not in known
                     keys.insert(at, update.key)
+                    known.add(update.key)
                 else:
                     assert keys[at] == update.key
                     if update.op == "delete":
-                        del keys[at]
+                        known.remove(keys.pop(at))
             assert continuous.lifespans() == [(begin, end) for _, begin, end in wanted], number
             if restarts:
                 continuous.close()
