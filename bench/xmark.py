@@ -51,6 +51,8 @@ def _warm(settings: Settings, auction: Auction, here: Sequence[Peer]) -> Iterato
     engine = Own(folder)
     settings.tell(f"XMark at {auction.factor}: {NAME}")
     engine.start()
+    # the first that a session takes in waits for Spark to get going
+    engine.load(settings.data.auction("0.0"))
     loads[NAME] = engine.load(auction)
     for name, text in xmark_queries().items():
         answer = folder / f"{name}.xml"
