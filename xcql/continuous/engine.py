@@ -18,6 +18,7 @@ from xcql.continuous.aggregates import Aggregate
 from xcql.continuous.display import Display
 from xcql.continuous.explanation import Explanation, explained
 from xcql.continuous.maintenance import Maintenance
+from xcql.continuous.partial import LeftUnit
 from xcql.continuous.parts import NeedsWhole
 from xcql.continuous.plan import Plan, Whole, plan_query
 from xcql.continuous.reception import Changes, Reception
@@ -29,7 +30,7 @@ from xcql.continuous.state import (
     to_instant,
     to_number,
 )
-from xcql.continuous.units import LeftUnit, UnitQuery
+from xcql.continuous.units import UnitQuery
 from xcql.continuous.values import Advance, Arrival, Figures, Update
 from xcql.continuous.whole import WHOLE, evaluated_whole, whole_views
 from xcql.diagnostics import XcqlError, error

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import json
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -261,6 +260,7 @@ class Maintenance:
                     texts = code.texts(0, nodes.get(id_of(unit), ()), within)
                 values |= texts
                 self._add_keys(2 * number, access.stream, unit, texts)
+            view.dissolve()
         return values
 
     def _forget_keys(self, side: int, stream: str, affected: Affected) -> set[str]:
@@ -396,6 +396,7 @@ class Maintenance:
                 groups.update(names)
                 self._add_keys(_GROUPS, self._main.stream, unit, names)
                 members.append(self._query.member(unit, now))
+            view.dissolve()
         return old | groups, chain(members, self._evaluated_groups(groups, now))
 
     def _evaluated_groups(self, groups: set[str], now: datetime) -> Iterator[Unit]:
@@ -407,7 +408,9 @@ class Maintenance:
         }
         view = self._view(self._main, parts, now)
         nodes = self._query.code.nodes(view, now)
-        yield from self._query.evaluated_groups(view, nodes, groups, now)
+        units = self._query.evaluated_groups(view, nodes, groups, now)
+        view.dissolve()
+        yield from units
 
     # ------------------------------------------------------------------ units
 
@@ -440,10 +443,9 @@ class Maintenance:
             view = self._view(self._main, wanted, now)
             nodes = self._query.code.nodes(view, now)
             views = self._joined(view, nodes, now)
-            yield from self._query.evaluated(view, nodes, views, now)
-            del view, nodes, views
-            # the trees of many chunks would be much
-            gc.collect(0)
+            units = self._query.evaluated(view, nodes, views, now)
+            view.dissolve()
+            yield from units
 
     def _chunks(self, access: Access, affected: Affected) -> Iterator[dict[str, Wanted]]:
         """The affected fillers, not too many at once; events of one id may be many, too."""

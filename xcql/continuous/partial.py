@@ -19,7 +19,31 @@ from xcql.model.fragments import Fragment, is_plain
 from xcql.model.history import Histories, History, Version
 from xcql.model.time import format_begin
 from xcql.model.view import view_of_histories
-from xcql.xdm.nodes import DocumentNode, ElementNode, Node
+from xcql.xdm.nodes import ChildNode, DocumentNode, ElementNode, Node, dissolve
+
+
+class LeftUnit(Exception):
+    """The query looks at what stands beside a unit: its units have to be larger."""
+
+
+class _Above(ElementNode):
+    """An element above units: what it holds is not all there, so nobody may look at it."""
+
+    __slots__ = ()
+
+    @property
+    def children(self) -> list[ChildNode]:  # type: ignore[override]
+        raise LeftUnit
+
+
+class _Document(DocumentNode):
+    """The document above units."""
+
+    __slots__ = ()
+
+    @property
+    def children(self) -> list[ChildNode]:  # type: ignore[override]
+        raise LeftUnit
 
 
 @dataclass(slots=True)
@@ -57,6 +81,23 @@ class PartialView:
                 return found if found.is_unit else None
             here = here.parent
         return None
+
+    def close(self) -> None:
+        """Let nobody look at the content of what stands above units."""
+        for unit in self.units:
+            here = unit.element.parent
+            while here is not None and not isinstance(here, (_Above, _Document)):
+                here.__class__ = _Above if isinstance(here, ElementNode) else _Document
+                here = here.parent
+
+    def dissolve(self) -> None:
+        """Free its memory: nobody looks at it again."""
+        for unit in self.units:
+            here = unit.element.parent
+            while isinstance(here, (_Above, _Document)):
+                here.__class__ = ElementNode if isinstance(here, ElementNode) else DocumentNode
+                here = here.parent
+        dissolve(self.document)
 
 
 def partial_view(

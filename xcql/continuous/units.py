@@ -26,34 +26,10 @@ from xcql.evaluate.values import atomize
 from xcql.syntax.node import Expr
 from xcql.xdm.atomic import string_of
 from xcql.xdm.functions import XdmArray
-from xcql.xdm.nodes import ChildNode, DocumentNode, ElementNode
+from xcql.xdm.nodes import DocumentNode
 
 Views = Mapping[str, Callable[[], DocumentNode]]
 Nodes = dict[int, list[Any]]
-
-
-class LeftUnit(Exception):
-    """The query looks at what stands beside a unit: its units have to be larger."""
-
-
-class _Above(ElementNode):
-    """An element above units: what it holds is not all there, so nobody may look at it."""
-
-    __slots__ = ()
-
-    @property
-    def children(self) -> list[ChildNode]:  # type: ignore[override]
-        raise LeftUnit
-
-
-class _Document(DocumentNode):
-    """The document above units."""
-
-    __slots__ = ()
-
-    @property
-    def children(self) -> list[ChildNode]:  # type: ignore[override]
-        raise LeftUnit
 
 
 class UnitCode:
@@ -80,7 +56,7 @@ class UnitCode:
             unit = view.unit_of(node)
             if unit is not None:
                 found.setdefault(id(unit), []).append(node)
-        _close(view)
+        view.close()
         return found
 
     def evaluation(self, views: Views, now: datetime) -> Evaluation:
@@ -267,12 +243,3 @@ class UnitQuery:
             if not instants.isdisjoint((optional_number(row.begins), optional_number(row.ends))):
                 return ALWAYS
         return time.due(found.spans, now)
-
-
-def _close(view: PartialView) -> None:
-    """Let nobody look at the content of what stands above units."""
-    for unit in view.units:
-        here = unit.element.parent
-        while here is not None and not isinstance(here, (_Above, _Document)):
-            here.__class__ = _Above if isinstance(here, ElementNode) else _Document
-            here = here.parent

@@ -106,11 +106,12 @@ def content_tree(fragment: Fragment) -> ElementNode:
 
 
 def is_plain(fragment: Fragment) -> bool:
-    """Whether the content of a fragment is certainly without holes, and in no namespace."""
+    """Whether the content of a fragment is certainly without holes and namespaces."""
     content = fragment.content
     return not (
         b"hole" in content
         or b"xmlns" in content
+        or b"stream:" in content
         or b"xml:id" in content
         or any(prefix != "stream" for prefix, _ in fragment.namespaces)
     )

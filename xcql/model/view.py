@@ -21,7 +21,7 @@ from xcql.source import Source, Span
 from xcql.xdm.builder import TreeBuilder, copied_declarations, copy_into
 from xcql.xdm.names import QName
 from xcql.xdm.nodes import ChildNode, DocumentNode, ElementNode
-from xcql.xdm.parse import Pairs, parse_into
+from xcql.xdm.plain import Pairs, PlainParser
 
 # Fillers that refer to each other can make a few fragments stand for more elements than any
 # machine holds; XMark's largest sample has two million.
@@ -114,8 +114,9 @@ def _lifespan_attributes(tag: Tag, version: Version, own: Pairs) -> Pairs:
     for name, value in own:
         if name not in (_FROM, _TO):
             yield name, value
-    yield _FROM, format_begin(version.begin)
-    yield _TO, format_begin(version.begin) if tag.kind == "event" else format_end(version.end)
+    begin = format_begin(version.begin)
+    yield _FROM, begin
+    yield _TO, begin if tag.kind == "event" else format_end(version.end)
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +142,7 @@ def _view(
 ) -> View:
     """The document that the histories make, with the versions of each that are selected."""
     builder = TreeBuilder()
+    parser = PlainParser(builder)
     trees: dict[int, ElementNode | None] = {}
     warnings: dict[tuple[str, str], Diagnostic] = {}
     elements = 0
@@ -173,8 +175,7 @@ def _view(
             wanted = partial(attributes, frame.tag, item)
             if tree is None:
                 # what is parsed for its place need not be copied there
-                element, count = parse_into(builder, fragment.content, wanted, fragment.file)
-                elements += count
+                element = parser.put(fragment.content, wanted, fragment.file)
             else:
                 elements += 1
                 declared = copied_declarations(tree, builder.in_scope())
@@ -203,7 +204,7 @@ def _view(
             for attribute in item.attributes:
                 builder.attribute(attribute.name, attribute.value)
             frames.append(_Frame(iter(item.children), tag))
-        if elements > MAX_ELEMENTS:
+        if elements + parser.elements > MAX_ELEMENTS:
             raise error(
                 "XCQL0303",
                 f"the temporal view has more than {MAX_ELEMENTS:,} elements",

@@ -267,6 +267,21 @@ def descendants(node: Node) -> Iterator[ChildNode]:
             pending.pop()
 
 
+def dissolve(top: ParentNode) -> None:
+    """Take a tree apart that nobody looks at again.
+
+    Its nodes refer to each other both ways. Taken apart they are free at once; else Python has to
+    look for them, among all that is new.
+    """
+    pending: list[ParentNode] = [top]
+    while pending:
+        node = pending.pop()
+        pending += [child for child in node.children if isinstance(child, ElementNode)]
+        node.children.clear()
+        if isinstance(node, ElementNode):
+            node.attributes.clear()
+
+
 def _texts_below(node: ParentNode) -> Iterator[str]:
     return (below.value for below in descendants(node) if isinstance(below, TextNode))
 

@@ -6,7 +6,7 @@ one is an error. ID attributes that its DTD declares are remembered, for `fn:id`
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Container, Mapping
 from functools import lru_cache
 from xml.parsers import expat
 
@@ -17,9 +17,6 @@ from xcql.xdm.encoding import decode_xml, encoding_of
 from xcql.xdm.names import XML_NAMESPACE, QName
 from xcql.xdm.nodes import DocumentNode, ElementNode, descendants
 from xcql.xdm.serialize import escape_attribute
-
-# names of attributes, and their values
-Pairs = Iterable[tuple[QName, str]]
 
 # expat joins namespace, local name and prefix with this; XML allows it nowhere
 NAME_SEPARATOR = "\x1f"
@@ -64,24 +61,6 @@ def parse_element(
     return element
 
 
-def parse_into(
-    builder: TreeBuilder,
-    data: bytes,
-    attributes: Callable[[Pairs], Pairs],
-    source_name: str = "<xml>",
-) -> tuple[ElementNode, int]:
-    """Put the element that a text in UTF-8 is where a builder stands; and how many elements it has.
-
-    `attributes` gives those that the element is to have, from its own.
-
-    >>> builder = TreeBuilder()
-    >>> element, count = parse_into(builder, b"<a n='1'><b/></a>", lambda own: list(own)[1:])
-    >>> element.attributes, count
-    ([], 2)
-    """
-    return _Parser(data, source_name, builder).element(attributes)
-
-
 def in_context(namespaces: Mapping[str, str]) -> tuple[bytes, bytes]:
     """What to put before and after a stretch of a document, to have its namespaces declared."""
     declarations = "".join(
@@ -122,10 +101,10 @@ def malformed(data: bytes, source_name: str, byte: int, message: str) -> XcqlErr
 class _Parser:
     """One parse; holds what expat's handlers share."""
 
-    def __init__(self, data: bytes, source_name: str, builder: TreeBuilder | None = None) -> None:
+    def __init__(self, data: bytes, source_name: str) -> None:
         self._data = data
         self._source_name = source_name
-        self._builder = builder or TreeBuilder()
+        self._builder = TreeBuilder()
         self._declarations: dict[str, str] = {}
         # (element, attribute) as the DTD writes them -> the attribute's type, if it is not CDATA
         self._types: dict[tuple[str, str], str] = {}
@@ -158,27 +137,6 @@ class _Parser:
         if self._types or b"xml:id" in self._data:
             document.ids.update(_ids(document))
         return document
-
-    def element(self, attributes: Callable[[Pairs], Pairs]) -> tuple[ElementNode, int]:
-        builder, found = self._builder, []
-        elements = 0
-
-        def start_top(raw_name: str, raw_attributes: list[str]) -> None:
-            self._expat.StartElementHandler = start
-            names = map(expanded_name, raw_attributes[::2])
-            declarations, self._declarations = self._declarations, {}
-            found.append(builder.start_element(expanded_name(raw_name), declarations))
-            for name, value in attributes(zip(names, raw_attributes[1::2], strict=True)):
-                builder.attribute(name, value)
-
-        def start(raw_name: str, raw_attributes: list[str]) -> None:
-            nonlocal elements
-            elements += 1
-            self._start_element(raw_name, raw_attributes)
-
-        self._expat.StartElementHandler = start_top
-        self._parse()
-        return found[0], elements + 1
 
     def _parse(self) -> None:
         try:

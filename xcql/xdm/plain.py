@@ -1,0 +1,87 @@
+"""Plain elements, parsed one after the other straight into a tree that is being built.
+
+One run of expat reads them all: to make a parser takes longer than to parse a small element.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from xml.parsers import expat
+
+from xcql.xdm.builder import TreeBuilder
+from xcql.xdm.names import QName
+from xcql.xdm.nodes import ElementNode
+from xcql.xdm.parse import NAME_SEPARATOR, expanded_name, malformed
+
+# names of attributes, and their values
+Pairs = Iterable[tuple[QName, str]]
+
+_AROUND = b"<plain>"
+
+
+class PlainParser:
+    """Puts elements in UTF-8 where a builder stands.
+
+    They have to be plain: no declarations of namespaces, no `xml:id`.
+
+    >>> builder = TreeBuilder()
+    >>> builder.start_document()
+    >>> parser = PlainParser(builder)
+    >>> parser.put(b"<a n='1'><b/></a>", lambda own: list(own)[1:]).attributes, parser.elements
+    ([], 2)
+    """
+
+    def __init__(self, builder: TreeBuilder) -> None:
+        self._builder = builder
+        # how many elements there have been, those inside of others included
+        self.elements = 0
+        parser = self._expat = expat.ParserCreate("utf-8", NAME_SEPARATOR, {})
+        parser.namespace_prefixes = True
+        parser.ordered_attributes = True
+        parser.buffer_text = True
+        parser.Parse(_AROUND, False)
+        self._fed = len(_AROUND)
+        parser.EndElementHandler = self._end
+        parser.CharacterDataHandler = builder.text
+        parser.CommentHandler = builder.comment
+        parser.ProcessingInstructionHandler = builder.processing_instruction
+
+    def put(
+        self,
+        data: bytes,
+        attributes: Callable[[Pairs], Pairs],
+        source_name: str = "<xml>",
+    ) -> ElementNode:
+        """Put one element there; `attributes` gives those that it is to have, from its own."""
+        self._attributes = attributes
+        self._expat.StartElementHandler = self._start_top
+        try:
+            self._expat.Parse(data, False)
+        except expat.ExpatError as problem:
+            raise malformed(
+                data,
+                source_name,
+                self._expat.ErrorByteIndex - self._fed,
+                f"this is not well-formed XML: {expat.ErrorString(problem.code)}",
+            ) from None
+        self._fed += len(data)
+        return self._top
+
+    def _start_top(self, raw_name: str, raw: list[str]) -> None:
+        self._expat.StartElementHandler = self._start
+        self.elements += 1
+        builder = self._builder
+        self._top = builder.start_element(expanded_name(raw_name))
+        own = zip(map(expanded_name, raw[::2]), raw[1::2], strict=True)
+        for name, value in self._attributes(own):
+            builder.attribute(name, value)
+
+    def _start(self, raw_name: str, raw: list[str]) -> None:
+        self.elements += 1
+        builder = self._builder
+        builder.start_element(expanded_name(raw_name))
+        for index in range(0, len(raw), 2):
+            builder.attribute(expanded_name(raw[index]), raw[index + 1])
+
+    def _end(self, raw_name: str) -> None:
+        self._builder.end()
