@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeAlias
 
-from xcql.continuous.reception import stored_fragment
+from xcql.continuous.reception import COLUMNS, MANY_HOLES, stored_fragment
 from xcql.continuous.state import to_number
 from xcql.model.fragments import Fragment, content_tree, is_hole
 from xcql.model.history import History, Version, histories
@@ -20,10 +20,8 @@ from xcql.xdm.nodes import ElementNode, descendants
 # which events of an id are wanted: all (None), those of some instants, or those since one
 Wanted: TypeAlias = frozenset[int] | int | None
 
-_COLUMNS = "seq, stream, id, op, tsid, time, content, namespaces"
 # how many trees are kept parsed; those with many holes, such as the root's, are few and dear
 _SMALL, _LARGE = 30_000, 8
-_MANY_HOLES = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,9 +91,7 @@ class Fillers:
             whole += (id for (id,) in replaced)
         complete = set(whole)
         fragments = list(self._fragments(stream, complete))
-        for id in parts:
-            if id not in complete:
-                fragments += self._events(stream, id, wanted[id])
+        fragments += self._events(stream, {id: wanted[id] for id in parts if id not in complete})
         found = histories(fragments, self._tags[stream], now).by_id
         result: dict[str, History] = {}
         for id, history in found.items():
@@ -108,22 +104,38 @@ class Fillers:
         if not ids:
             return ()
         rows = self._state.execute(
-            f"SELECT {_COLUMNS} FROM (SELECT fragments.* FROM json_each(?) AS wanted"
+            f"SELECT {COLUMNS} FROM (SELECT fragments.* FROM json_each(?) AS wanted"
             " CROSS JOIN fragments WHERE fragments.stream = ? AND fragments.id = wanted.value)"
             " ORDER BY seq",
             (json.dumps(list(ids)), stream),
         )
         return (stored_fragment(*row) for row in rows)
 
-    def _events(self, stream: str, id: str, part: Wanted) -> Iterable[Fragment]:
-        select = f"SELECT {_COLUMNS} FROM fragments WHERE stream = ? AND id = ? AND time "
-        if isinstance(part, int):
-            rows = self._state.execute(f"{select} >= ? ORDER BY seq", (stream, id, part)).fetchall()
-        else:
-            rows = []
-            for time in part or ():
-                rows += self._state.execute(f"{select} = ? ORDER BY seq", (stream, id, time))
-        return (stored_fragment(*row) for row in rows)
+    def _events(self, stream: str, wanted: Mapping[str, Wanted]) -> Iterable[Fragment]:
+        since: list[tuple[str, int]] = []
+        at: list[tuple[str, int]] = []
+        for id, part in wanted.items():
+            if isinstance(part, int):
+                since.append((id, part))
+            else:
+                at += ((id, time) for time in part or ())
+        for pairs, compared in ((since, ">="), (at, "=")):
+            if pairs:
+                rows = self._state.execute(
+                    f"SELECT {COLUMNS} FROM"
+                    " (SELECT f.* FROM json_each(?) AS wanted CROSS JOIN fragments AS f"
+                    " WHERE f.stream = ? AND f.id = json_extract(wanted.value, '$[0]')"
+                    f" AND f.time {compared} json_extract(wanted.value, '$[1]')) ORDER BY seq",
+                    (json.dumps(pairs), stream),
+                )
+                for row in rows:
+                    yield stored_fragment(*row)
+
+    def children_in(self, fragment: Fragment) -> Collection[str]:
+        """The ids that a fragment of the state has holes for."""
+        if fragment.holes:
+            return [hole.id for hole in fragment.holes]
+        return self.parsed(fragment).numbers if b"hole" in fragment.content else ()
 
     def parsed(self, fragment: Fragment) -> Parsed:
         """The tree of a fragment of the state."""
@@ -140,7 +152,7 @@ class Fillers:
         for number, hole in enumerate(holes):
             numbers.setdefault(hole_id(hole), []).append(number)
         found = Parsed(tree, holes, {id: tuple(known) for id, known in numbers.items()})
-        is_large = len(holes) >= _MANY_HOLES
+        is_large = len(holes) >= MANY_HOLES
         cache, most = (self._large, _LARGE) if is_large else (self._small, _SMALL)
         cache[fragment.offset] = found
         if len(cache) > most:

@@ -1,12 +1,13 @@
-"""Partial views: the temporal view of a stream with some units in it, and nothing else.
+"""Partial views: the temporal view of a stream with some units in it, and no other fillers.
 
-Above the units there are only the elements that they stand in; in them, only the fillers that the
-query looks at.
+Above the units there are only the fillers that they stand in; in them, only those that the query
+looks at.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -15,11 +16,11 @@ from xcql.continuous.fillers import Fillers, Wanted, pruned
 from xcql.continuous.parts import Access
 from xcql.continuous.plan import Plan
 from xcql.continuous.state import optional_number, to_number
-from xcql.model.fragments import Fragment, is_plain
+from xcql.model.fragments import Fragment, Hole, is_plain
 from xcql.model.history import Histories, History, Version
 from xcql.model.time import format_begin
 from xcql.model.view import view_of_histories
-from xcql.xdm.nodes import ChildNode, DocumentNode, ElementNode, Node, dissolve
+from xcql.xdm.nodes import ChildNode, DocumentNode, ElementNode, Node, ParentNode, dissolve
 
 
 class LeftUnit(Exception):
@@ -93,10 +94,11 @@ class PartialView:
     def dissolve(self) -> None:
         """Free its memory: nobody looks at it again."""
         for unit in self.units:
-            here = unit.element.parent
-            while isinstance(here, (_Above, _Document)):
-                here.__class__ = ElementNode if isinstance(here, ElementNode) else DocumentNode
-                here = here.parent
+            here: ParentNode | None = unit.element.parent
+            while here is not None and isinstance(here, (_Above, _Document)):
+                above = here.parent
+                here.__class__ = ElementNode if above is not None else DocumentNode  # type: ignore
+                here = above
         dissolve(self.document)
 
 
@@ -161,7 +163,7 @@ def _below(
             if looked_at.isdisjoint(graph.fragmented_below(history.tag.id)):
                 continue
             for version in history.versions:
-                ids.update(fillers.parsed(version.fragment).numbers)
+                ids.update(fillers.children_in(version.fragment))
         ids -= found.keys()
         wanted = {
             id: _horizon(plan, stream, tsid, now)
@@ -208,7 +210,9 @@ class _Builder:
 
     def _tree(self, fragment: Fragment) -> ElementNode | None:
         children = self._holes.get(fragment.id)
-        if children is None and is_plain(fragment):
+        if is_plain(fragment):
+            if children is not None:
+                self._number(fragment.holes)
             return None
         parsed = self._fillers.parsed(fragment)
         if children is None:
@@ -218,7 +222,15 @@ class _Builder:
                 self._numbers[id(parsed.holes[number])] = number, nth
         return pruned(parsed, children)
 
-    def _opened(self, element: ElementNode, hole: ElementNode | None, version: Version) -> None:
+    def _number(self, holes: Iterable[Hole]) -> None:
+        seen: Counter[str] = Counter()
+        for number, hole in enumerate(holes):
+            self._numbers[id(hole)] = number, seen[hole.id]
+            seen[hole.id] += 1
+
+    def _opened(
+        self, element: ElementNode, hole: ElementNode | Hole | None, version: Version
+    ) -> None:
         fragment = version.fragment
         assert fragment.tsid is not None
         tag = self._graph.tag(fragment.tsid)

@@ -15,7 +15,7 @@ from xcql.continuous.state import to_instant, to_number
 from xcql.continuous.values import Arrival
 from xcql.diagnostics import XcqlError
 from xcql.model.check import Checker, fragment_checker
-from xcql.model.fragments import Fragment, Namespaces, Operation, Rejected
+from xcql.model.fragments import Fragment, Hole, Namespaces, Operation, Rejected
 from xcql.model.history import is_repetition, tag_conflict
 from xcql.model.read import fragments_in
 from xcql.model.scan import file_head
@@ -24,6 +24,12 @@ from xcql.xdm.parse import utf8_bytes
 
 # a filler of a stream: its stream and id
 Filler = tuple[str, str]
+
+# the columns of `stored_fragment`
+COLUMNS = "seq, stream, id, op, tsid, time, content, namespaces, holes"
+
+# with so many holes a fragment is no small one, such as the root's
+MANY_HOLES = 1000
 
 
 @dataclass(slots=True)
@@ -156,7 +162,7 @@ class Reception:
             self._drop_dead(stream, id, time)
         self._seq += 1
         execute(
-            "INSERT INTO fragments VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO fragments VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 self._seq,
                 stream,
@@ -165,7 +171,8 @@ class Reception:
                 tsid,
                 time,
                 fragment.content,
-                json.dumps(fragment.namespaces),
+                _namespaces_as_text(fragment.namespaces),
+                _holes_as_text(fragment.holes),
             ),
         )
         if fragment.op != "remove":
@@ -226,7 +233,7 @@ class Reception:
         if fragment.op not in ("filler", "repeat"):
             return False
         rows = self._state.execute(
-            "SELECT seq, op, content, namespaces FROM fragments"
+            "SELECT seq, op, content, namespaces, holes FROM fragments"
             " WHERE stream = ? AND id = ? AND time = ? ORDER BY seq DESC",
             (stream, fragment.id, time),
         ).fetchall()
@@ -238,11 +245,11 @@ class Reception:
                 "SELECT max(seq) FROM fragments WHERE stream = ? AND id = ? AND op = 'replace'",
                 (stream, fragment.id),
             ).fetchone()
-        for seq, op, content, namespaces in rows:
+        for seq, op, content, namespaces, holes in rows:
             if seq < last_replace or op == "remove":
                 return False
             earlier = stored_fragment(
-                seq, stream, fragment.id, op, fragment.tsid, time, content, namespaces
+                seq, stream, fragment.id, op, fragment.tsid, time, content, namespaces, holes
             )
             if is_repetition(fragment, earlier):
                 return True
@@ -260,8 +267,12 @@ def stored_fragment(
     time: int,
     content: bytes,
     namespaces: str,
+    holes: str | None,
 ) -> Fragment:
-    """A fragment as it is in the state; its `offset` is its number in the order of arrival."""
+    """A fragment as it is in the state; its `offset` is its number in the order of arrival.
+
+    Of one with many holes these are not known.
+    """
     operation: Operation = op  # type: ignore[assignment]
     return Fragment(
         operation,
@@ -269,11 +280,24 @@ def stored_fragment(
         tsid,
         to_instant(time),
         content,
-        (),
+        () if not holes else tuple(Hole(*hole) for hole in json.loads(holes)),
         _namespaces(namespaces),
         stream,
         seq,
     )
+
+
+def _holes_as_text(holes: tuple[Hole, ...]) -> str | None:
+    if not holes:
+        return ""
+    if len(holes) >= MANY_HOLES:
+        return None
+    return json.dumps([(hole.id, hole.start, hole.end, hole.parent) for hole in holes])
+
+
+@lru_cache(maxsize=1000)
+def _namespaces_as_text(namespaces: Namespaces) -> str:
+    return json.dumps(namespaces)
 
 
 @lru_cache(maxsize=1000)

@@ -18,7 +18,7 @@ from xcql.model.time import START
 
 FILE = "continuous.sqlite"
 # of the tables below: a state of another format is refused, not guessed at
-FORMAT = 1
+FORMAT = 2
 
 _MICROSECOND = timedelta(microseconds=1)
 
@@ -26,11 +26,12 @@ _TABLES = """
 CREATE TABLE meta (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
 
 -- every fragment that can still count, numbered in their order of arrival
--- those of one id are read together, and so are kept together
+-- those of one id are read together, and so are kept together. `holes` is where there are holes in
+-- the content, NULL where they are so many that to read them costs more than to find them
 CREATE TABLE fragments (
     seq INTEGER NOT NULL, stream TEXT NOT NULL, id TEXT NOT NULL, op TEXT NOT NULL,
     tsid TEXT, time INTEGER NOT NULL, content BLOB NOT NULL, namespaces TEXT NOT NULL,
-    PRIMARY KEY (stream, id, time, seq)
+    holes TEXT, PRIMARY KEY (stream, id, time, seq)
 ) WITHOUT ROWID;
 CREATE INDEX fragments_at ON fragments (time);
 

@@ -90,23 +90,26 @@ class TimeUse:
 
         Lifespans are given by begin and end, None for an end at `now`.
         """
-        moments: set[int] = set()
+        # intervals are closed: what happens at an instant may also happen right after it
+        later = [at if at > now else at + 1 for at in self._moments(spans) if at >= now]
+        first = min(later, default=None)
+        return None if first is None or first > _LAST else first
+
+    def _moments(self, spans: Iterable[tuple[int, int | None]]) -> Iterator[int]:
+        """When edges of lifespans, or bounds that stand still, meet bounds that move."""
         for window in self.windows:
             bounds = (window.begin, window.end)
             fixed = [bound.microseconds for bound in bounds if not bound.moves]
             moving = [bound.microseconds for bound in bounds if bound.moves]
-            # a bound that stands still and one that moves meet
-            moments.update(at - by for at in fixed for by in moving)
+            for by in moving:
+                yield from (at - by for at in fixed)
             for begin, end in spans:
                 if end is None:
-                    moments.update(fixed)
+                    yield from fixed
                 for by in moving:
-                    moments.add(begin - by)
-                    if end is not None:
-                        moments.add(end - by)
-        # intervals are closed: what happens at an instant may also happen right after it
-        later = [at + after for at in moments for after in (0, 1) if now < at + after <= _LAST]
-        return min(later, default=None)
+                    yield begin - by
+                    if end is not None and end != begin:
+                        yield end - by
 
     @property
     def is_none(self) -> bool:

@@ -9,7 +9,7 @@ from functools import cache, partial
 from typing import Any
 
 from xcql.continuous.display import Row, Unit
-from xcql.continuous.reception import stored_fragment
+from xcql.continuous.reception import COLUMNS, stored_fragment
 from xcql.evaluate.api import evaluate
 from xcql.evaluate.prolog import CompiledQuery
 from xcql.evaluate.times import lifespan_columns
@@ -25,8 +25,7 @@ WHOLE = ""
 def all_fragments(state: sqlite3.Connection, stream: str) -> Iterator[Fragment]:
     """All fragments of a stream that can count, in their order of arrival."""
     rows = state.execute(
-        "SELECT seq, stream, id, op, tsid, time, content, namespaces FROM fragments"
-        " WHERE stream = ? ORDER BY seq",
+        f"SELECT {COLUMNS} FROM fragments WHERE stream = ? ORDER BY seq",
         (stream,),
     )
     return (stored_fragment(*row) for row in rows)

@@ -22,6 +22,7 @@ from xcql.model.time import ALLEN_RELATIONS, START, Interval
 from xcql.source import Span
 from xcql.syntax import temporal as syntax
 from xcql.syntax.node import Node, walk
+from xcql.syntax.operators import Binary
 from xcql.xdm.names import QName
 from xcql.xdm.nodes import Node as XdmNode
 
@@ -100,7 +101,37 @@ def _interval(node: syntax.TimeInterval, scope: Scope) -> _IntervalCode:
             return None
         return Interval(first, last)
 
-    return read
+    return _once_for_each_now(read) if all(map(_is_of_now, walk(node))) else read
+
+
+def _is_of_now(part: Node) -> bool:
+    """Whether a part of an interval depends on nothing but `now`."""
+    return isinstance(part, _OF_NOW) or (isinstance(part, Binary) and part.op in ("+", "-"))
+
+
+_OF_NOW = (
+    syntax.TimeInterval,
+    syntax.DateLiteral,
+    syntax.DateTimeLiteral,
+    syntax.DurationLiteral,
+    syntax.Now,
+    syntax.Start,
+)
+
+
+def _once_for_each_now(read: _IntervalCode) -> _IntervalCode:
+    """The same interval without computing it again, while `now` is the same."""
+    last: tuple[datetime | None, Interval | None] = (None, None)
+
+    def remembered(env: Environment, context: Context) -> Interval | None:
+        nonlocal last
+        now, interval = last
+        if now != context.now:
+            interval = read(env, context)
+            last = (context.now, interval)
+        return interval
+
+    return remembered
 
 
 def _bound(items: Items, now: datetime, span: Span) -> datetime | None:

@@ -12,6 +12,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
@@ -106,15 +107,26 @@ def content_tree(fragment: Fragment) -> ElementNode:
 
 
 def is_plain(fragment: Fragment) -> bool:
-    """Whether the content of a fragment is certainly without holes and namespaces."""
+    """Whether the content is certainly without namespaces, and its holes are known."""
     content = fragment.content
     return not (
-        b"hole" in content
+        (b"hole" in content and not fragment.holes)
         or b"xmlns" in content
         or b"stream:" in content
         or b"xml:id" in content
         or any(prefix != "stream" for prefix, _ in fragment.namespaces)
     )
+
+
+def pieces(fragment: Fragment) -> Iterator[bytes | Hole]:
+    """The content of a fragment, cut at its holes; it begins with bytes."""
+    at = 0
+    for hole in fragment.holes:
+        if at < hole.start:
+            yield fragment.content[at : hole.start]
+        yield hole
+        at = hole.end
+    yield fragment.content[at:]
 
 
 def is_hole(element: ElementNode) -> bool:

@@ -12,7 +12,16 @@ from datetime import datetime
 from functools import partial
 
 from xcql.diagnostics import Diagnostic, error, warning
-from xcql.model.fragments import ROOT_ID, Fragment, Rejected, content_tree, is_hole, is_plain
+from xcql.model.fragments import (
+    ROOT_ID,
+    Fragment,
+    Hole,
+    Rejected,
+    content_tree,
+    is_hole,
+    is_plain,
+    pieces,
+)
 from xcql.model.history import Histories, History, Version, histories
 from xcql.model.lifespan import FROM, TO
 from xcql.model.tags import Tag, TagStructure
@@ -73,8 +82,8 @@ def document_at(
 
 
 # told of each element that a version becomes in the view: the element, the hole that it fills (None
-# for the root), and the version
-Opened = Callable[[ElementNode, ElementNode | None, Version], None]
+# for the root; a node where its fragment is a tree), and the version
+Opened = Callable[[ElementNode, ElementNode | Hole | None, Version], None]
 
 
 def _tree_if_needed(fragment: Fragment) -> ElementNode | None:
@@ -90,7 +99,7 @@ def view_of_histories(
     """The temporal view that some histories make, all of a stream's or a part of them.
 
     `tree_of` gives the tree of a fragment, which may leave out what is not to be in the view; None
-    stands for all of the content of one that is plain.
+    stands for all of the content of one that is plain: it is read where it belongs.
     """
     return _view(
         stream,
@@ -123,13 +132,15 @@ def _lifespan_attributes(tag: Tag, version: Version, own: Pairs) -> Pairs:
 class _Frame:
     """A place in the making of the view: what is still to come there, and what ends after it.
 
-    Content of an element is nodes; what comes to the place of a hole is versions.
+    Content of an element is nodes, or bytes and holes; what comes to the place of a hole is
+    versions. With `ends` an element ends after it that nobody else ends.
     """
 
-    content: Iterator[ChildNode | Version]
+    content: Iterator[ChildNode | Version | bytes | Hole]
     tag: Tag
     fills: str | None = None
-    hole: ElementNode | None = None
+    hole: ElementNode | Hole | None = None
+    ends: bool = False
 
 
 def _view(
@@ -150,9 +161,17 @@ def _view(
     frames: list[_Frame] = []
     open_fillers: set[str] = set()
 
-    def fill(id: str, history: History, hole: ElementNode | None = None) -> None:
+    def fill(id: str, history: History, hole: ElementNode | Hole | None = None) -> None:
         frames.append(_Frame(iter(select(history)), history.tag, id, hole))
         open_fillers.add(id)
+
+    def fill_hole(id: str, parent: Tag, hole: ElementNode | Hole) -> None:
+        history = stream.by_id.get(id)
+        if id in open_fillers:
+            holder = next(f.fills for f in reversed(frames) if f.fills is not None)
+            warnings[id, holder] = _inside_itself(id, holder)
+        elif history is not None and _is_declared(history.tag, parent, tags):
+            fill(id, history, hole)
 
     builder.start_document()
     root = stream.by_id.get(ROOT_ID)
@@ -163,9 +182,9 @@ def _view(
         item = next(frame.content, None)
         if item is None:
             frames.pop()
-            if frame.fills is None:
+            if frame.ends:
                 builder.end()
-            else:
+            if frame.fills is not None:
                 open_fillers.discard(frame.fills)
         elif isinstance(item, Version):
             fragment = item.fragment
@@ -175,7 +194,12 @@ def _view(
             wanted = partial(attributes, frame.tag, item)
             if tree is None:
                 # what is parsed for its place need not be copied there
-                element = parser.put(fragment.content, wanted, fragment.file)
+                content = pieces(fragment)
+                start = next(content)
+                assert isinstance(start, bytes)
+                element = parser.put(start, wanted, fragment.file)
+                if fragment.holes:
+                    frames.append(_Frame(content, frame.tag))
             else:
                 elements += 1
                 declared = copied_declarations(tree, builder.in_scope())
@@ -183,19 +207,19 @@ def _view(
                 own = ((attribute.name, attribute.value) for attribute in tree.attributes)
                 for name, value in wanted(own):
                     builder.attribute(name, value)
-                frames.append(_Frame(iter(tree.children), frame.tag))
+                frames.append(_Frame(iter(tree.children), frame.tag, ends=True))
             if opened is not None:
                 opened(element, frame.hole, item)
+        elif isinstance(item, bytes):
+            parser.go_on(item)
+        elif isinstance(item, Hole):
+            parent = tags.by_id(item.parent)
+            assert parent is not None, "a hole stands in a declared element"
+            fill_hole(item.id, parent, item)
         elif not isinstance(item, ElementNode):
             copy_into(builder, item)
         elif is_hole(item):
-            hole = (item.attribute_value("id") or "").strip()
-            history = stream.by_id.get(hole)
-            if hole in open_fillers:
-                holder = next(f.fills for f in reversed(frames) if f.fills is not None)
-                warnings[hole, holder] = _inside_itself(hole, holder)
-            elif history is not None and _is_declared(history.tag, frame.tag, tags):
-                fill(hole, history, item)
+            fill_hole((item.attribute_value("id") or "").strip(), frame.tag, item)
         else:
             tag = tags.child(frame.tag, item.name.uri, item.name.local)
             assert tag is not None, "a checked fragment has declared elements only"
@@ -203,7 +227,7 @@ def _view(
             builder.start_element(item.name, item.declarations)
             for attribute in item.attributes:
                 builder.attribute(attribute.name, attribute.value)
-            frames.append(_Frame(iter(item.children), tag))
+            frames.append(_Frame(iter(item.children), tag, ends=True))
         if elements + parser.elements > MAX_ELEMENTS:
             raise error(
                 "XCQL0303",

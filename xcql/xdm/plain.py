@@ -20,7 +20,7 @@ _AROUND = b"<plain>"
 
 
 class PlainParser:
-    """Puts elements in UTF-8 where a builder stands.
+    """Puts elements in UTF-8 where a builder stands, others inside of them if need be.
 
     They have to be plain: no declarations of namespaces, no `xml:id`.
 
@@ -52,9 +52,17 @@ class PlainParser:
         attributes: Callable[[Pairs], Pairs],
         source_name: str = "<xml>",
     ) -> ElementNode:
-        """Put one element there; `attributes` gives those that it is to have, from its own."""
+        """Put one element there; `attributes` gives those that it is to have, from its own.
+
+        The data may end before the element does, at the end of some tag in it.
+        """
         self._attributes = attributes
         self._expat.StartElementHandler = self._start_top
+        self.go_on(data, source_name)
+        return self._top
+
+    def go_on(self, data: bytes, source_name: str = "<xml>") -> None:
+        """Go on with the element that is open."""
         try:
             self._expat.Parse(data, False)
         except expat.ExpatError as problem:
@@ -65,7 +73,6 @@ class PlainParser:
                 f"this is not well-formed XML: {expat.ErrorString(problem.code)}",
             ) from None
         self._fed += len(data)
-        return self._top
 
     def _start_top(self, raw_name: str, raw: list[str]) -> None:
         self._expat.StartElementHandler = self._start
