@@ -6,6 +6,7 @@ for one account. Each item of the answer has a *place*, bytes that sort the whol
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -78,18 +79,20 @@ class Display:
         inserted: list[tuple[str, str, int, Row]] = []
         known: list[tuple[str, str, str, int, int | None]] = []
         dropped: list[tuple[str]] = []
-        for key in gone:
-            kept = self._kept(key)
-            deleted += ((place, f"{key}#{number}") for place, number, *_ in kept)
+        changed = list(units)
+        leaving = list(gone)
+        kept = self._kept([*leaving, *(unit.key for unit in changed)])
+        for key in leaving:
+            deleted += ((place, f"{key}#{number}") for place, number, *_ in kept.get(key, ()))
             dropped.append((key,))
-        for unit in units:
+        for unit in changed:
             key = unit.key
             if unit.rows or unit.due is not None:
                 known.append((key, unit.stream, unit.filler, unit.time, unit.due))
             else:
                 # nothing to show, and nothing to wait for
                 dropped.append((key,))
-            before = {place: (number, rest) for place, number, *rest in self._kept(key)}
+            before = {place: (number, rest) for place, number, *rest in kept.get(key, ())}
             for number, row in enumerate(unit.rows, 1):
                 columns = [row.text, optional_number(row.begins), optional_number(row.ends)]
                 old = before.get(row.place)
@@ -131,10 +134,17 @@ class Display:
         )
         return updates
 
-    def _kept(self, unit: str) -> list[_Kept]:
-        return self._state.execute(
-            "SELECT place, number, text, begins, ends FROM items WHERE unit = ?", (unit,)
-        ).fetchall()
+    def _kept(self, units: list[str]) -> dict[str, list[_Kept]]:
+        """The items of some units as they were."""
+        rows = self._state.execute(
+            "SELECT unit, place, number, text, begins, ends"
+            " FROM json_each(?) AS wanted CROSS JOIN items WHERE items.unit = wanted.value",
+            (json.dumps(units),),
+        )
+        found: dict[str, list[_Kept]] = {}
+        for unit, *item in rows:
+            found.setdefault(unit, []).append(tuple(item))
+        return found
 
     def _updates(
         self,

@@ -423,15 +423,18 @@ class Maintenance:
     def _kept(self, affected: Affected) -> set[str]:
         """The keys of the units that are kept for some fillers."""
         found: set[str] = set()
-        stream = self._main.stream
-        select = "SELECT key FROM units WHERE stream = ? AND filler = ?"
-        for id, times in affected.fillers.items():
-            if times is None:
-                found.update(key for (key,) in self._state.execute(select, (stream, id)))
-            else:
-                for time in times:
-                    rows = self._state.execute(f"{select} AND time = ?", (stream, id, time))
-                    found.update(key for (key,) in rows)
+        whole = [(id, None) for id, times in affected.fillers.items() if times is None]
+        parts = [(id, time) for id, times in affected.fillers.items() for time in times or ()]
+        for pairs, at in (
+            (whole, ""),
+            (parts, " AND units.time = json_extract(wanted.value, '$[1]')"),
+        ):
+            rows = self._state.execute(
+                "SELECT units.key FROM json_each(?) AS wanted CROSS JOIN units"
+                f" WHERE units.stream = ? AND units.filler = json_extract(wanted.value, '$[0]'){at}",
+                (json.dumps(pairs), self._main.stream),
+            )
+            found.update(key for (key,) in rows)
         return found
 
     def _view(self, access: Access, wanted: Mapping[str, Wanted], now: datetime) -> PartialView:

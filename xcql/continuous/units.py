@@ -109,6 +109,8 @@ class UnitQuery:
         ]
         # which kind of value each sort key has
         self.kinds: dict[str, str] = {}
+        # an instant, and what the plan's `traces` are at it
+        self._traces: tuple[int, set[int], tuple[str, ...]] = (-1, set(), ())
 
     def evaluated(self, view: PartialView, nodes: Nodes, views: Views, now: datetime) -> list[Unit]:
         """All units of a partial view, as they are at `now`.
@@ -236,7 +238,9 @@ class UnitQuery:
             return ALWAYS
         if found.is_odd and (time.windows or time.shows or time.open_ends):
             return ALWAYS
-        instants, texts = time.traces(now)
+        if self._traces[0] != now:
+            self._traces = (now, *time.traces(now))
+        _, instants, texts = self._traces
         for row in rows:
             if any(text in row.text for text in texts):
                 return ALWAYS

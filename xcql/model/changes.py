@@ -18,7 +18,6 @@ from __future__ import annotations
 import tempfile
 from collections import deque
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from datetime import datetime
 from itertools import pairwise
 from typing import IO, BinaryIO, cast
@@ -252,7 +251,7 @@ class _Changes:
             return
         found = self._read(new)
         content = self._renumbered(found, known)
-        shape = self._shape_of(replace(found, content=content))
+        shape = self._shape_of(found._replace(content=content))
         if tag.kind == "event":
             self._compare_event(id, known, shape, content)
         elif not (self._state.is_alive(id) and shape.says_the_same_as(known.shape)):

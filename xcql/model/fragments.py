@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from xcql.xdm.nodes import ElementNode
 from xcql.xdm.parse import parse_element
@@ -39,8 +39,7 @@ Namespaces = tuple[tuple[str, str], ...]
 ROOT_ID = "0"
 
 
-@dataclass(frozen=True, slots=True)
-class Hole:
+class Hole(NamedTuple):
     """A hole in a filler's element: the id of the filler that belongs there.
 
     `start` and `end` are its place in the content's bytes, `parent` the id of the tag of the
@@ -53,8 +52,7 @@ class Hole:
     parent: str
 
 
-@dataclass(frozen=True, slots=True)
-class Fragment:
+class Fragment(NamedTuple):
     """One good fragment.
 
     `tsid` is the id of its tag (None for a remove that does not say); `valid_time` is None for a

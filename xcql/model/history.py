@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import zip_longest
+from typing import NamedTuple
 
 from xcql.model.fragments import Fragment, Rejected, content_tree
 from xcql.model.tags import Tag, TagStructure
@@ -18,8 +19,7 @@ from xcql.model.time import START, to_utc
 from xcql.xdm.serialize import canonical
 
 
-@dataclass(frozen=True, slots=True)
-class Version:
+class Version(NamedTuple):
     """A filler's element for a stretch of time; with `end` None it is still valid.
 
     For an event `begin` and `end` are the same.
