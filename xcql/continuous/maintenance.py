@@ -425,13 +425,10 @@ class Maintenance:
         found: set[str] = set()
         whole = [(id, None) for id, times in affected.fillers.items() if times is None]
         parts = [(id, time) for id, times in affected.fillers.items() for time in times or ()]
-        for pairs, at in (
-            (whole, ""),
-            (parts, " AND units.time = json_extract(wanted.value, '$[1]')"),
-        ):
+        for pairs, at in ((whole, ""), (parts, "AND u.time = json_extract(wanted.value, '$[1]')")):
             rows = self._state.execute(
-                "SELECT units.key FROM json_each(?) AS wanted CROSS JOIN units"
-                f" WHERE units.stream = ? AND units.filler = json_extract(wanted.value, '$[0]'){at}",
+                "SELECT u.key FROM json_each(?) AS wanted CROSS JOIN units AS u"
+                f" WHERE u.stream = ? AND u.filler = json_extract(wanted.value, '$[0]') {at}",
                 (json.dumps(pairs), self._main.stream),
             )
             found.update(key for (key,) in rows)
