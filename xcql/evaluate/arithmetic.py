@@ -41,6 +41,8 @@ def calculate(sign: Operator, left: Atomic, right: Atomic) -> Atomic:
         if sign == "*":
             return left * right
         return _INTEGERS[sign](left, right)
+    if type(left) is float and type(right) is float:
+        return _FLOATS[sign](left, right)
     if type(left) is ep.UntypedAtomic:
         left = cast(left, "double")
     if type(right) is ep.UntypedAtomic:

@@ -61,6 +61,8 @@ def _summand(value: Any, name: str) -> Any:
 
 
 def _added(total: Any, value: Any, name: str) -> Any:
+    if type(total) is float and type(value) is float:
+        return total + value
     if is_numeric(total) != is_numeric(value) or (
         not is_numeric(total) and type(total) is not type(value)
     ):
