@@ -640,3 +640,32 @@ def test_content_is_the_same_whether_it_is_copied_or_parsed_in_its_place(
         assert {node.declared_type for node in nodes if isinstance(node, AttributeNode)} <= {
             "CDATA"
         }
+
+
+_TEXTS = ("x", " ", "\r", "]]", "<name>n</name>", "<!--c-->", "<![CDATA[<hole/>]]>", "&lt;")
+_HOLES = ('<{}hole id="2"/>', '<{}hole id="3"></{}hole>', '<{}hole id="4"/>', '<{}hole id="1"/>')
+_PIECES = st.lists(st.sampled_from((*_TEXTS, *_HOLES)), max_size=6).map("".join)
+
+
+@given(_PIECES, _PIECES, st.sampled_from(["", ' stream:n="1"']))
+def test_fragments_are_read_in_place_as_trees_of_them_are_copied(
+    first: str, second: str, attribute: str
+) -> None:
+    def shown(prefix: str) -> str:
+        item = f"<item{attribute}>{first}</item>".replace("{}", prefix)
+        later = f"<item>{second}</item>".replace("{}", prefix)
+        parts = [
+            filler(0, None, f"<list>{hole(1)}</list>"),
+            filler(1, 1, item),
+            filler(1, 5, later),
+            filler(2, 2, "<price>20</price>"),
+            filler(3, 3, f'<sale>s<{prefix}hole id="5"/>t</sale>'),
+            filler(3, 4, "<sale/>"),
+            filler(5, 4, "<state>sold</state>"),
+        ]
+        text = f'<fragments xmlns:stream="urn:s">{"".join(parts)}</fragments>'
+        batch = read_all(text, TAGS)
+        assert not batch.rejected
+        return serialize(temporal_view(batch.fragments, TAGS, datetime(2001, 2, 1)).document)
+
+    assert shown("") == shown("stream:")
