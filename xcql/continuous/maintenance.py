@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from datetime import datetime
 from functools import partial
 from itertools import chain
@@ -60,14 +60,17 @@ class Tracking:
     def foresee(self, received: Iterable[Received], now: datetime) -> None:
         """Remember what stands in fillers above units that are about to change."""
         stream = self._access.stream
-        # what comes for the first time stood nowhere
+        above = self._access.above
+        # what comes for the first time stood nowhere; a remove may not say what it removes
         self._before = {
             one.record.id: {}
             for one in received
-            if one.stream == stream and isinstance(one.record, Fragment)
+            if one.stream == stream
+            and isinstance(one.record, Fragment)
+            and (one.record.tsid is None or one.record.tsid in above)
         }
         for id, tsid in self._fillers.tsids(stream, list(self._before)).items():
-            if tsid in self._access.above:
+            if tsid in above:
                 self._before[id] = self._occurrences(id, None, now)
 
     def affected(self, changes: Changes, before: datetime, now: datetime) -> Affected:
@@ -307,12 +310,20 @@ class Maintenance:
     def _add(self, units: Iterable[tuple[str, int]], access: Access, affected: Affected) -> None:
         """Add fillers by id, and time where they are events."""
         known = list(units)
-        tsids = self._fillers.tsids(access.stream, {filler for filler, _ in known})
-        graph = self._graphs[access.stream]
+        events = self._events(access, {filler for filler, _ in known})
         for filler, time in known:
-            tsid = tsids.get(filler)
-            is_event = tsid is not None and graph.tag(tsid).kind == "event"
-            affected.add(filler, [time] if is_event else None)
+            affected.add(filler, [time] if filler in events else None)
+
+    def _events(self, access: Access, ids: Collection[str]) -> Collection[str]:
+        """Those of some units' fillers that are events."""
+        graph = self._graphs[access.stream]
+        kinds = {tag: graph.tag(tag).kind for tag in access.units}
+        if "event" not in kinds.values():
+            return ()
+        if set(kinds.values()) == {"event"}:
+            return ids
+        tsids = self._fillers.tsids(access.stream, ids)
+        return {id for id, tsid in tsids.items() if kinds.get(tsid) == "event"}
 
     def _joined(
         self, view: PartialView, nodes: Nodes, now: datetime
@@ -450,12 +461,7 @@ class Maintenance:
     def _chunks(self, access: Access, affected: Affected) -> Iterator[dict[str, Wanted]]:
         """The affected fillers, not too many at once; events of one id may be many, too."""
         stream = access.stream
-        graph = self._graphs[stream]
-        events = {
-            id
-            for id, tsid in self._fillers.tsids(stream, list(affected.fillers)).items()
-            if graph.tag(tsid).kind == "event"
-        }
+        events = self._events(access, affected.fillers.keys())
         chunk: dict[str, Wanted] = {}
         size = 0
         for id, times in affected.fillers.items():

@@ -128,7 +128,7 @@ def open_state(folder: Path, identity: Mapping[str, str]) -> sqlite3.Connection:
         state.execute("PRAGMA synchronous = FULL")
         # pages that change at each trigger go into the file itself once in a while (64 MB)
         state.execute("PRAGMA wal_autocheckpoint = 16384")
-        state.execute("PRAGMA cache_size = -131072")
+        state.execute("PRAGMA cache_size = -262144")
         state.execute("PRAGMA temp_store = MEMORY")
         state.execute("BEGIN EXCLUSIVE")
         if not state.execute("SELECT 1 FROM sqlite_master WHERE name = 'meta'").fetchone():
