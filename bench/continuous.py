@@ -3,7 +3,8 @@
 Credit-card traffic: accounts with ten transactions each, a history of so many transactions, then
 triggers of a thousand, in the engine by itself. Anew is the same answer over all fragments: by the
 engine, after the longest history that fits into memory; and by Spark, after the longest of all,
-whose store takes the thousand in before it is asked. Through Spark, `bench.live` measures what a user sees.
+whose store takes the thousand in before it is asked. Through Spark, `bench.live` measures what a
+user sees.
 """
 
 from __future__ import annotations
