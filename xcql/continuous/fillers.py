@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections import OrderedDict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeAlias
@@ -28,6 +28,7 @@ _SMALL, _LARGE = 30_000, 8
 class Parsed:
     """A fragment's tree, with its holes in document order, and their numbers by the ids."""
 
+    fragment: Fragment
     tree: ElementNode
     holes: tuple[ElementNode, ...]
     numbers: Mapping[str, tuple[int, ...]]
@@ -90,8 +91,21 @@ class Fillers:
             # a replacement takes away events at any time
             whole += (id for (id,) in replaced)
         complete = set(whole)
-        fragments = list(self._fragments(stream, complete))
-        fragments += self._events(stream, {id: wanted[id] for id in parts if id not in complete})
+        since: list[tuple[str, int]] = []
+        at: list[tuple[str, int]] = []
+        for id in parts:
+            part = wanted[id]
+            if id in complete:
+                continue
+            if isinstance(part, int):
+                since.append((id, part))
+            else:
+                at += ((id, time) for time in part or ())
+        fragments = [
+            *self._fragments(stream, [(id, 0) for id in complete], ">="),
+            *self._fragments(stream, since, ">="),
+            *self._fragments(stream, at, "="),
+        ]
         found = histories(fragments, self._tags[stream], now).by_id
         result: dict[str, History] = {}
         for id, history in found.items():
@@ -100,36 +114,23 @@ class Fillers:
                 result[id] = kept
         return result
 
-    def _fragments(self, stream: str, ids: Collection[str]) -> Iterable[Fragment]:
-        if not ids:
-            return ()
+    def _fragments(
+        self, stream: str, wanted: Sequence[tuple[str, int]], compared: str
+    ) -> Iterable[Fragment]:
+        """The fragments of some ids, each with a time to compare, in their order of arrival."""
+        if not wanted:
+            return
+        # what is large, and known, is not read again
+        known = ", ".join(map(str, self._large))
         rows = self._state.execute(
-            f"SELECT {COLUMNS} FROM (SELECT fragments.* FROM json_each(?) AS wanted"
-            " CROSS JOIN fragments WHERE fragments.stream = ? AND fragments.id = wanted.value)"
-            " ORDER BY seq",
-            (json.dumps(list(ids)), stream),
+            f"SELECT {COLUMNS}, CASE WHEN f.seq IN ({known}) THEN NULL ELSE f.content END"
+            " FROM json_each(?) AS wanted CROSS JOIN fragments AS f"
+            " WHERE f.stream = ? AND f.id = json_extract(wanted.value, '$[0]')"
+            f" AND f.time {compared} json_extract(wanted.value, '$[1]')",
+            (json.dumps(wanted), stream),
         )
-        return (stored_fragment(*row) for row in rows)
-
-    def _events(self, stream: str, wanted: Mapping[str, Wanted]) -> Iterable[Fragment]:
-        since: list[tuple[str, int]] = []
-        at: list[tuple[str, int]] = []
-        for id, part in wanted.items():
-            if isinstance(part, int):
-                since.append((id, part))
-            else:
-                at += ((id, time) for time in part or ())
-        for pairs, compared in ((since, ">="), (at, "=")):
-            if pairs:
-                rows = self._state.execute(
-                    f"SELECT {COLUMNS} FROM"
-                    " (SELECT f.* FROM json_each(?) AS wanted CROSS JOIN fragments AS f"
-                    " WHERE f.stream = ? AND f.id = json_extract(wanted.value, '$[0]')"
-                    f" AND f.time {compared} json_extract(wanted.value, '$[1]')) ORDER BY seq",
-                    (json.dumps(pairs), stream),
-                )
-                for row in rows:
-                    yield stored_fragment(*row)
+        for row in sorted(rows):
+            yield self._large[row[0]].fragment if row[-1] is None else stored_fragment(*row)
 
     def children_in(self, fragment: Fragment) -> Collection[str]:
         """The ids that a fragment of the state has holes for."""
@@ -151,7 +152,7 @@ class Fillers:
         numbers: dict[str, list[int]] = {}
         for number, hole in enumerate(holes):
             numbers.setdefault(hole_id(hole), []).append(number)
-        found = Parsed(tree, holes, {id: tuple(known) for id, known in numbers.items()})
+        found = Parsed(fragment, tree, holes, {id: tuple(known) for id, known in numbers.items()})
         is_large = len(holes) >= MANY_HOLES
         cache, most = (self._large, _LARGE) if is_large else (self._small, _SMALL)
         cache[fragment.offset] = found

@@ -25,8 +25,8 @@ from xcql.xdm.parse import utf8_bytes
 # a filler of a stream: its stream and id
 Filler = tuple[str, str]
 
-# the columns of `stored_fragment`
-COLUMNS = "seq, stream, id, op, tsid, time, content, namespaces, holes"
+# the columns of `stored_fragment`, of the table `fragments` as `f`, before the content
+COLUMNS = "f.seq, f.stream, f.id, f.op, f.tsid, f.time, f.namespaces, f.holes"
 
 # with so many holes a fragment is no small one, such as the root's
 MANY_HOLES = 1000
@@ -170,9 +170,9 @@ class Reception:
                 fragment.op,
                 tsid,
                 time,
-                fragment.content,
                 _namespaces_as_text(fragment.namespaces),
                 _holes_as_text(fragment.holes),
+                fragment.content,
             ),
         )
         if fragment.op != "remove":
@@ -233,8 +233,8 @@ class Reception:
         if fragment.op not in ("filler", "repeat"):
             return False
         rows = self._state.execute(
-            "SELECT seq, op, content, namespaces, holes FROM fragments"
-            " WHERE stream = ? AND id = ? AND time = ? ORDER BY seq DESC",
+            f"SELECT {COLUMNS}, f.content FROM fragments AS f"
+            " WHERE f.stream = ? AND f.id = ? AND f.time = ? ORDER BY f.seq DESC",
             (stream, fragment.id, time),
         ).fetchall()
         if not rows:
@@ -245,12 +245,10 @@ class Reception:
                 "SELECT max(seq) FROM fragments WHERE stream = ? AND id = ? AND op = 'replace'",
                 (stream, fragment.id),
             ).fetchone()
-        for seq, op, content, namespaces, holes in rows:
-            if seq < last_replace or op == "remove":
+        for row in rows:
+            earlier = stored_fragment(*row)
+            if earlier.offset < last_replace or earlier.op == "remove":
                 return False
-            earlier = stored_fragment(
-                seq, stream, fragment.id, op, fragment.tsid, time, content, namespaces, holes
-            )
             if is_repetition(fragment, earlier):
                 return True
             if not is_event:
@@ -265,9 +263,9 @@ def stored_fragment(
     op: str,
     tsid: str | None,
     time: int,
-    content: bytes,
     namespaces: str,
     holes: str | None,
+    content: bytes,
 ) -> Fragment:
     """A fragment as it is in the state; its `offset` is its number in the order of arrival.
 

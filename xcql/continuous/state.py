@@ -30,8 +30,8 @@ CREATE TABLE meta (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
 -- the content, NULL where they are so many that to read them costs more than to find them
 CREATE TABLE fragments (
     seq INTEGER NOT NULL, stream TEXT NOT NULL, id TEXT NOT NULL, op TEXT NOT NULL,
-    tsid TEXT, time INTEGER NOT NULL, content BLOB NOT NULL, namespaces TEXT NOT NULL,
-    holes TEXT, PRIMARY KEY (stream, id, time, seq)
+    tsid TEXT, time INTEGER NOT NULL, namespaces TEXT NOT NULL, holes TEXT,
+    content BLOB NOT NULL, PRIMARY KEY (stream, id, time, seq)
 ) WITHOUT ROWID;
 CREATE INDEX fragments_at ON fragments (time);
 

@@ -25,7 +25,7 @@ WHOLE = ""
 def all_fragments(state: sqlite3.Connection, stream: str) -> Iterator[Fragment]:
     """All fragments of a stream that can count, in their order of arrival."""
     rows = state.execute(
-        f"SELECT {COLUMNS} FROM fragments WHERE stream = ? ORDER BY seq",
+        f"SELECT {COLUMNS}, f.content FROM fragments AS f WHERE f.stream = ? ORDER BY f.seq",
         (stream,),
     )
     return (stored_fragment(*row) for row in rows)
