@@ -16,6 +16,17 @@ SHAPES = {
     "versions": 'for $a in stream("s")//a return $a/n#[last]',
     "first version": 'for $a in stream("s")//a return <v>{$a/*#[1]}</v>',
     "nested aggregate": 'for $a in stream("s")//a return <s>{sum($a//n), count($a//w)}</s>',
+    "tallies": (
+        'for $a in stream("s")//a where count($a/b) > 0 return <s>{count($a/b), sum($a/b/@k),'
+        " avg($a/b/@k), exists($a/b[w]), empty($a/b/w), count($a/b/@*)}</s>"
+    ),
+    "tallies of what may be no number": (
+        'for $a in stream("s")//a return <s>{try {sum($a/b/w)} catch * {"none"}}</s>'
+    ),
+    "tallies with more": (
+        'for $a in stream("s")//a order by count($a/b), $a/@k return <s>{count($a/b), $a/b/w}</s>'
+    ),
+    "a count of tallies": 'count(for $a in stream("s")//a where sum($a/b/n) > 2 return $a)',
     "nested loop": (
         'for $a in stream("s")//a return <s>{for $n in $a//n where $n > 1 return <n>{$n}</n>}</s>'
     ),

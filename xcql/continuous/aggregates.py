@@ -141,13 +141,15 @@ class Aggregate:
 _DOUBLES = ("xs:untypedAtomic", "xs:double")
 
 
-def _whole_number(text: str) -> int | None:
-    """The whole number that a value is when it is added as a double; None if it is none."""
-    kind, value = json.loads(text)
-    if kind not in _DOUBLES:
-        return None
+def _whole_number(part: str) -> int | None:
+    kind, value = json.loads(part)
+    return whole_number(value) if kind in _DOUBLES else None
+
+
+def whole_number(text: str) -> int | None:
+    """The whole number that a text is when it is added as a double; None if it is none."""
     try:
-        number = float(value)
+        number = float(text)
     except ValueError:
         return None
     if not math.isfinite(number) or not number.is_integer():

@@ -68,6 +68,12 @@ def explained(
         path = graphs[stream].structure.path_of(graphs[stream].tag(tag))
         since = _bound(oldest.begin)
         state_lines.append(f"events {path} of '{stream}': those before {since} are not read again")
+    if plan.tallied is not None:
+        stream = plan.main.stream
+        events = frozenset().union(*(tally.events for tally in plan.tallied.tallies))
+        graph = graphs[stream]
+        told = " or ".join(sorted(graph.structure.path_of(graph.tag(tag)) for tag in events))
+        state_lines.append(f"what events {told} add to counts and sums: they are not read again")
     for side in plan.sides:
         state_lines.append(f"the keys that {_paths(side.access, graphs)} are joined by")
     if plan.group is not None:

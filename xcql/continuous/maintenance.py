@@ -18,6 +18,7 @@ from xcql.continuous.parts import Access
 from xcql.continuous.plan import Plan
 from xcql.continuous.reception import Changes, Received
 from xcql.continuous.state import optional_number, to_number
+from xcql.continuous.tallies import Tallies
 from xcql.continuous.units import Nodes, UnitQuery
 from xcql.model.fragments import Fragment
 from xcql.model.tags import TagStructure
@@ -194,6 +195,17 @@ class Maintenance:
         self._main = self._plan.main
         self._tracking = self._tracked(self._main)
         self._side_tracking = [self._tracked(side.access) for side in self._plan.sides]
+        self._tallies: Tallies | None = None
+        if self._plan.tallied is not None and query.tallies is not None:
+            stream = self._main.stream
+            self._tallies = Tallies(
+                state,
+                stream,
+                self._plan.tallied.tallies,
+                query.tallies,
+                self._fillers,
+                self._graphs[stream],
+            )
 
     def _tracked(self, access: Access) -> Tracking:
         return Tracking(self._fillers, self._plan, access, self._graphs[access.stream])
@@ -207,6 +219,8 @@ class Maintenance:
         """Look at what is about to change, before it does."""
         for tracking in (self._tracking, *self._side_tracking):
             tracking.foresee(received, now)
+        if self._tallies is not None:
+            self._tallies.foresee(received, now)
 
     def changed(
         self, changes: Changes, before: datetime | None, now: datetime
@@ -216,11 +230,15 @@ class Maintenance:
         Without a time before, or when time has gone backwards, these are all units.
         """
         if before is None or now < before:
+            if self._tallies is not None:
+                self._tallies.forget()
             affected = self._all(self._main)
             for number, side in enumerate(self._plan.sides):
                 self._find_keys(number, self._all(side.access), now)
             old = {key for (key,) in self._state.execute("SELECT key FROM units")}
         else:
+            if self._tallies is not None:
+                self._tallies.change(changes, now)
             affected = self._tracking.affected(changes, before, now)
             for number, tracking in enumerate(self._side_tracking):
                 values = self._find_keys(number, tracking.affected(changes, before, now), now)
@@ -445,18 +463,50 @@ class Maintenance:
             found.update(key for (key,) in rows)
         return found
 
-    def _view(self, access: Access, wanted: Mapping[str, Wanted], now: datetime) -> PartialView:
-        graph = self._graphs[access.stream]
-        return partial_view(self._fillers, self._plan, access, graph, wanted, now)
+    def _view(
+        self,
+        access: Access,
+        wanted: Mapping[str, Wanted],
+        now: datetime,
+        looked_at: Mapping[str, frozenset[str]] | None = None,
+    ) -> PartialView:
+        stream = access.stream
+        tags = (looked_at or self._plan.looked_at)[stream]
+        return partial_view(
+            self._fillers, self._plan, access, self._graphs[stream], tags, wanted, now
+        )
 
     def _evaluated(self, affected: Affected, now: datetime) -> Iterator[Unit]:
         for wanted in self._chunks(self._main, affected):
-            view = self._view(self._main, wanted, now)
-            nodes = self._query.code.nodes(view, now)
-            views = self._joined(view, nodes, now)
-            units = self._query.evaluated(view, nodes, views, now)
-            view.dissolve()
-            yield from units
+            if self._tallies is None:
+                yield from self._evaluated_in_full(wanted, now)
+            else:
+                yield from self._evaluated_with_tallies(self._tallies, wanted, now)
+
+    def _evaluated_in_full(self, wanted: Mapping[str, Wanted], now: datetime) -> Iterator[Unit]:
+        view = self._view(self._main, wanted, now)
+        nodes = self._query.code.nodes(view, now)
+        views = self._joined(view, nodes, now)
+        units = self._query.evaluated(view, nodes, views, now)
+        view.dissolve()
+        yield from units
+
+    def _evaluated_with_tallies(
+        self, tallies: Tallies, wanted: Mapping[str, Wanted], now: datetime
+    ) -> Iterator[Unit]:
+        """Units from what is kept of the events in them, as far as that tells."""
+        assert self._plan.tallied is not None
+        view = self._view(self._main, wanted, now, self._plan.tallied.looked_at)
+        nodes = self._query.code.nodes(view, now)
+        values = tallies.values(view.units, now)
+        in_full = {unit.filler for unit in view.units if id_of(unit) not in values}
+        known = [unit for unit in view.units if unit.filler not in in_full]
+        views = self._joined(view, nodes, now)
+        units = self._query.evaluated_with_tallies(known, nodes, values, views, now)
+        view.dissolve()
+        yield from units
+        if in_full:
+            yield from self._evaluated_in_full({id: wanted[id] for id in in_full}, now)
 
     def _chunks(self, access: Access, affected: Affected) -> Iterator[dict[str, Wanted]]:
         """The affected fillers, not too many at once; events of one id may be many, too."""

@@ -52,7 +52,7 @@ class Found:
     """A unit in a partial view, or an element above units.
 
     `spans` are the lifespans of all versions in it, `is_odd` says that its data has lifespans of
-    its own making.
+    its own making. `holes` are those of a unit's own fragment, None where they are not known.
     """
 
     key: str
@@ -63,6 +63,7 @@ class Found:
     element: ElementNode
     spans: list[tuple[int, int | None]] = field(default_factory=list)
     is_odd: bool = False
+    holes: tuple[Hole, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,13 +108,17 @@ def partial_view(
     plan: Plan,
     access: Access,
     graph: TagGraph,
+    looked_at: frozenset[str],
     wanted: Mapping[str, Wanted],
     now: datetime,
 ) -> PartialView:
-    """The view with the units of some fillers, with no more of their events than wanted."""
+    """The view with the units of some fillers, with no more of their events than wanted.
+
+    In the units are only fillers of the tags that are looked at.
+    """
     stream = access.stream
     by_id: dict[str, History] = dict(fillers.histories(stream, wanted, now))
-    by_id.update(_below(fillers, plan, stream, graph, by_id, now))
+    by_id.update(_below(fillers, plan, stream, graph, looked_at, by_id, now))
     holes, times = _above(fillers, access, list(wanted))
     asked: dict[str, Wanted] = {}
     tsids = fillers.tsids(stream, list(holes))
@@ -150,11 +155,11 @@ def _below(
     plan: Plan,
     stream: str,
     graph: TagGraph,
+    looked_at: frozenset[str],
     units: Mapping[str, History],
     now: datetime,
 ) -> dict[str, History]:
     """The fillers in some units that the query looks at."""
-    looked_at = plan.looked_at[stream]
     found: dict[str, History] = {}
     pending: Mapping[str, History] = units
     while pending:
@@ -261,6 +266,8 @@ class _Builder:
         self._known[id(element)] = found
         if is_unit:
             found.is_odd = _is_odd(fragment)
+            if fragment.holes or b"hole" not in fragment.content:
+                found.holes = fragment.holes
             self._units.append(found)
 
     def _parent(self, element: ElementNode) -> Found | None:

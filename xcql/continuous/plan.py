@@ -32,6 +32,7 @@ from xcql.continuous.parts import (
     is_stream_call,
     stream_calls,
 )
+from xcql.continuous.tally_plan import Tallied, tallied
 from xcql.continuous.time_use import TimeUse, Window, time_use
 from xcql.continuous.windowed import DOWNWARD, goes_down, looked_at, windowed_events
 from xcql.model.tags import TagStructure
@@ -72,6 +73,7 @@ class Plan:
     `order` it gives an array for each tuple, of these keys and then the items. `looked_at` has, for
     each stream, the tags of all fillers that the query looks at; `windowed` the windows through
     which alone it looks at events of a tag. With `looks_up` it may ask for elements above a unit's.
+    `tallied` is the body without the counts and sums that are kept by fillers.
     """
 
     main: Access
@@ -84,6 +86,7 @@ class Plan:
     time: TimeUse
     looks_up: bool
     group: Group | None = None
+    tallied: Tallied | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +167,17 @@ class _Planner:
             self.uses,
             self.looks_up,
             group,
+            self._tallied(kept, first, main) if not sides and group is None else None,
         )
+
+    def _tallied(self, kept: Flwor, first: For, main: Access) -> Tallied | None:
+        """The tallies of a query; where time alone changes what they are of, there are none."""
+        is_each_unit = isinstance(main.each, VariableRef) and (
+            self._steps(main.head)[1][-1][0] == main.units
+        )
+        if self.looks_up or not self.uses.is_none or not is_each_unit:
+            return None
+        return tallied(self.module, kept, first.variable, main, self.types, self.graphs)
 
     def _group(self, clauses: tuple[Clause, ...]) -> Group | None:
         """The grouping at the end of some clauses, if there is one."""

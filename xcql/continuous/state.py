@@ -74,6 +74,13 @@ CREATE TABLE parts (
 ) WITHOUT ROWID;
 CREATE INDEX parts_of ON parts (unit);
 
+-- what the events of a filler add to the tallies of a query
+CREATE TABLE totals (
+    stream TEXT NOT NULL, id TEXT NOT NULL, number INTEGER NOT NULL, count INTEGER NOT NULL,
+    sum INTEGER NOT NULL, size INTEGER NOT NULL, odd INTEGER NOT NULL,
+    PRIMARY KEY (stream, id, number)
+) WITHOUT ROWID;
+
 -- values that one side of a join is found by
 CREATE TABLE keys (
     side INTEGER NOT NULL, value TEXT NOT NULL, stream TEXT NOT NULL, filler TEXT NOT NULL,

@@ -10,10 +10,11 @@ from typing import Any
 from xcql.continuous.aggregates import COUNTING, as_part
 from xcql.continuous.display import ALWAYS, Row, Unit
 from xcql.continuous.partial import Found, PartialView
-from xcql.continuous.parts import NODES, Access, NeedsWhole, hidden
+from xcql.continuous.parts import NODE, NODES, Access, NeedsWhole, hidden
 from xcql.continuous.plan import Plan
 from xcql.continuous.sort_keys import grouping_key, sort_key
 from xcql.continuous.state import optional_number, to_number
+from xcql.continuous.tally_plan import tally_name
 from xcql.diagnostics import XcqlError
 from xcql.evaluate.api import external_values
 from xcql.evaluate.context import Evaluation
@@ -23,7 +24,7 @@ from xcql.evaluate.scope import compile_expression, plain_name
 from xcql.evaluate.sequences import computed, zero_or_one_atomic
 from xcql.evaluate.times import instant_of, lifespan_columns
 from xcql.evaluate.values import atomize
-from xcql.syntax.node import Expr
+from xcql.syntax.node import Expr, Name
 from xcql.xdm.atomic import string_of
 from xcql.xdm.functions import XdmArray
 from xcql.xdm.nodes import DocumentNode
@@ -36,14 +37,21 @@ class UnitCode:
     """Expressions of a query that are evaluated for the units of a way down from a root."""
 
     def __init__(
-        self, query: CompiledQuery, access: Access, variables: Mapping[str, Any], *exprs: Expr
+        self,
+        query: CompiledQuery,
+        access: Access,
+        variables: Mapping[str, Any],
+        *exprs: Expr,
+        bound: Sequence[Name] = (),
     ) -> None:
+        """`bound` are variables of the expressions, the nodes of a unit as a rule."""
         self._query = query
         self._stream = access.stream
         self._variables = external_values(variables)
-        nodes = plain_name(hidden(NODES, access.head.span), query.scope.static)
+        names = bound or (hidden(NODES, access.head.span),)
+        scope = query.scope.bind(*(plain_name(name, query.scope.static) for name in names))
         self._head = compile_expression(access.head, query.scope)
-        self._codes = [compile_expression(expr, query.scope.bind(nodes)) for expr in exprs]
+        self._codes = [compile_expression(expr, scope) for expr in exprs]
 
     def nodes(self, view: PartialView, now: datetime) -> Nodes:
         """What the way leads to in each unit of a view, by the identity of the unit.
@@ -65,13 +73,16 @@ class UnitCode:
         self._query.begin(evaluation)
         return evaluation
 
-    def value(self, number: int, nodes: Sequence[Any], within: Evaluation) -> Any:
-        """The value of one of the expressions for the nodes of a unit."""
-        return self._codes[number]((nodes, None), within.initial)
+    def value(self, number: int, *bound: Sequence[Any], within: Evaluation) -> Any:
+        """The value of one of the expressions for the nodes of a unit, or what else is bound."""
+        environment: Any = None
+        for value in bound:
+            environment = (value, environment)
+        return self._codes[number](environment, within.initial)
 
     def texts(self, number: int, nodes: Sequence[Any], within: Evaluation) -> set[str]:
         """The same, as the texts that a join compares."""
-        return {string_of(atom) for atom in atomize(self.value(number, nodes, within))}
+        return {string_of(atom) for atom in atomize(self.value(number, nodes, within=within))}
 
     def ranges(
         self, number: int, nodes: Sequence[Any], within: Evaluation, now: datetime
@@ -82,7 +93,7 @@ class UnitCode:
         """
         found: set[tuple[int, int]] = set()
         try:
-            for bounds in computed(self.value(number, nodes, within)):
+            for bounds in computed(self.value(number, nodes, within=within)):
                 assert isinstance(bounds, XdmArray)
                 ends = [zero_or_one_atomic(bounds.get(n), "a bound", None) for n in (1, 2)]
                 if None not in ends:
@@ -107,6 +118,18 @@ class UnitQuery:
             UnitCode(query, side.access, variables, *([] if side.key is None else [side.key]))
             for side in plan.sides
         ]
+        self.tallied: UnitCode | None = None
+        self.tallies: UnitCode | None = None
+        if plan.tallied is not None:
+            span, found = plan.main.head.span, plan.tallied.tallies
+            names = [tally_name(number, plan.main.head) for number in range(len(found))]
+            self.tallied = UnitCode(
+                query, plan.main, variables, plan.tallied.body, bound=(hidden(NODES, span), *names)
+            )
+            counted = [tally.values for tally in found]
+            self.tallies = UnitCode(
+                query, plan.main, variables, *counted, bound=(hidden(NODE, span),)
+            )
         # which kind of value each sort key has
         self.kinds: dict[str, str] = {}
         # an instant, and what the plan's `traces` are at it
@@ -119,8 +142,29 @@ class UnitQuery:
         """
         within = self.code.evaluation(views, now)
         return [
-            self._unit(found, self.code.value(0, nodes.get(id(found), ()), within), now)
+            self._unit(found, self.code.value(0, nodes.get(id(found), ()), within=within), now)
             for found in view.units
+        ]
+
+    def evaluated_with_tallies(
+        self,
+        units: Iterable[Found],
+        nodes: Nodes,
+        values: Mapping[int, list[tuple[Any, ...]]],
+        views: Views,
+        now: datetime,
+    ) -> list[Unit]:
+        """Some units as they are at `now`, given the values of the tallies for each."""
+        code = self.tallied
+        assert code is not None
+        within = code.evaluation(views, now)
+        return [
+            self._unit(
+                found,
+                code.value(0, nodes.get(id(found), ()), *values[id(found)], within=within),
+                now,
+            )
+            for found in units
         ]
 
     def _unit(self, found: Found, items: Any, now: datetime) -> Unit:
@@ -154,7 +198,7 @@ class UnitQuery:
         group = self.plan.group
         assert group is not None
         found: dict[str, None] = {}
-        for keys in computed(self.code.value(len(self.plan.sides) + 1, nodes, within)):
+        for keys in computed(self.code.value(len(self.plan.sides) + 1, nodes, within=within)):
             found[self._group_name(keys)] = None
         return list(found)
 
@@ -192,7 +236,7 @@ class UnitQuery:
                     founds[name].spans += unit.spans
                     founds[name].is_odd = founds[name].is_odd or unit.is_odd
         rows: dict[str, list[Row]] = {name: [] for name in founds}
-        for item in computed(self.code.value(0, together, within)):
+        for item in computed(self.code.value(0, together, within=within)):
             name = self._group_name(item)
             if name in founds:
                 self._add_rows(rows[name], founds[name].place, item, group.size, now)

@@ -85,11 +85,11 @@ class _WithoutWindowed(Transformer):
             return []
         first, *steps = base.steps
         if base.absolute or not all(
-            goes_down(step, self._types) and not _looks_around(step) for step in steps
+            goes_down(step, self._types) and not looks_around(step) for step in steps
         ):
             return []
         if isinstance(first, AxisStep):
-            if not goes_down(first, self._types) or _looks_around(first):
+            if not goes_down(first, self._types) or looks_around(first):
                 return []
         elif not isinstance(first, VariableRef) and not is_stream_call(first):
             return []
@@ -102,7 +102,7 @@ class _WithoutWindowed(Transformer):
         return found
 
 
-def _looks_around(step: Expr) -> bool:
+def looks_around(step: Expr) -> bool:
     """Whether the predicates of a step look anywhere but below."""
     return any(
         (isinstance(part, AxisStep) and part.axis not in (*DOWNWARD, "attribute"))
