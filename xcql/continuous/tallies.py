@@ -33,6 +33,8 @@ from xcql.xdm.nodes import dissolve
 # up to here whole numbers are exact as doubles, and so many of them fit into a sum that is kept
 _EXACT = 1 << 53
 _LARGE = 1 << 31
+# so many events are looked at together; the trees of all those of a filler may be too much
+_AT_ONCE = 10_000
 
 
 @dataclass(slots=True)
@@ -190,7 +192,8 @@ class Tallies:
                 versions.setdefault(history.tag.id, []).extend(history.versions)
         found: _Added = {}
         for tag, events in versions.items():
-            self._add(found, tag, events, now)
+            for start in range(0, len(events), _AT_ONCE):
+                self._add(found, tag, events[start : start + _AT_ONCE], now)
         return found
 
     def _add(self, found: _Added, tag: str, events: list[Version], now: datetime) -> None:
