@@ -12,6 +12,7 @@ from tests.continuous.credit import TAGS
 from xcql.continuous import Arrival, open_continuous
 from xcql.continuous.fillers import Fillers
 from xcql.continuous.plan import Plan, plan_query
+from xcql.diagnostics import XcqlError
 from xcql.model.history import History
 from xcql.model.tags import parse_tags
 from xcql.syntax.prolog import MainModule
@@ -130,3 +131,11 @@ def test_what_changes_a_sum(tmp_path: Path, arrivals: list[Arrival], answer: str
         for now in (datetime(2001, 4, 1), datetime(2001, 1, 1), _NOW):
             continuous.advance(continuous.last_batch + 1, [], now)  # type: ignore[operator]
             assert continuous.answer() == continuous.computed_anew()
+
+
+@pytest.mark.parametrize("query", [_SUM, 'sum(stream("s")//e)'])
+def test_what_only_python_reads_as_a_number_is_none(tmp_path: Path, query: str) -> None:
+    with open_continuous(query, {"s": _EVENTS}, tmp_path) as continuous:
+        with pytest.raises(XcqlError) as raised:
+            continuous.advance(0, [*_BEGIN, _event("1_000", 1)], _NOW)
+        assert raised.value.code == "FORG0001"

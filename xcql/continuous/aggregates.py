@@ -20,6 +20,7 @@ from elementpath.datatypes import UntypedAtomic
 from xcql.continuous.display import Row, Unit
 from xcql.continuous.parts import hidden, hidden_ref
 from xcql.continuous.whole import WHOLE
+from xcql.diagnostics import XcqlError
 from xcql.evaluate.arithmetic import calculate
 from xcql.evaluate.casting import from_text
 from xcql.evaluate.context import Evaluation
@@ -147,10 +148,14 @@ def _whole_number(part: str) -> int | None:
 
 
 def whole_number(text: str) -> int | None:
-    """The whole number that a text is when it is added as a double; None if it is none."""
+    """The whole number that a text is when it is added as a double; None if it is none.
+
+    >>> whole_number(" 1e3 "), whole_number("1_000")
+    (1000, None)
+    """
     try:
-        number = float(text)
-    except ValueError:
+        number = from_text(text, "double")
+    except XcqlError:
         return None
     if not math.isfinite(number) or not number.is_integer():
         return None
