@@ -20,10 +20,11 @@ from bench.machine import ROOT, commit, facts
 from bench.peers import peers
 from bench.report import write_report
 from bench.rows import Results, Row, write_results
-from bench.settings import Settings
+from bench.settings import Limit, Settings
 
 BENCHMARKS = ("stages", "figure4", "xmark", "loading", "versions", "continuous")
 RESULTS = ROOT / "bench" / "results"
+_IN_MEMORY = "it holds the document as a tree in memory"
 
 
 def main() -> None:
@@ -53,9 +54,10 @@ def _run(names: Sequence[str], settings: Settings, path: Path) -> Results:
         else:
             results = results.without(f"{peer.name} is left out: {reason}")
             settings.tell(results.left_out[-1])
-        if reason is None and peer.name in settings.largest:
-            where = f"at more than factor {settings.largest[peer.name]:g}"
-            results = results.without(f"{peer.name} is left out {where}: make bench-full asks it")
+        limit = settings.limits.get(peer.name)
+        if reason is None and limit is not None:
+            where = f"at more than factor {limit.factor:g}"
+            results = results.without(f"{peer.name} is left out {where}: {limit.reason}")
     for name in names:
         settings.tell(name)
         try:
@@ -83,7 +85,7 @@ def _settings(arguments: argparse.Namespace, folder: Path) -> Settings:
             cold_factor="1",
             loading_runs=3,
             histories=(100_000, 1_000_000),
-            largest={},
+            limits={name: Limit(1, _IN_MEMORY) for name in ("SaxonC-HE", "RumbleDB")},
         )
     if arguments.factors:
         factors = tuple(arguments.factors)

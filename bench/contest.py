@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
@@ -15,6 +15,11 @@ from bench.rows import Goal, Row
 
 # XQuery leaves their order open: of distinct values, and of items with equal keys
 ANY_ORDER = frozenset({"q10", "q19"})
+# a first run of so many seconds is not much longer than the next one
+_SLOW = 1.0
+
+# asked with its patience, it gives the seconds that an answer took
+Ask = Callable[[float], float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,19 +32,62 @@ class Outcome:
     failure: str = ""
 
 
-def asked(query: Callable[[float], float], answer: Path, runs: int, patience: float) -> Outcome:
-    """Ask until the best time is known; `query` takes the patience and gives the seconds."""
-    try:
+def asked(query: Ask, answer: Path, runs: int, patience: float) -> Outcome:
+    """Ask until the best time is known; the answer goes into a file."""
+
+    def ask() -> Outcome:
         first = query(patience)
         said = digest(answer)
-        timing = best_of(lambda: query(patience), runs, first)
+        return Outcome(best_of(lambda: query(patience), runs, first), said)
+
+    return _told(ask, answer, patience)
+
+
+def all_asked(
+    queries: Mapping[str, Ask],
+    folder: Path,
+    runs: int,
+    patience: float,
+    hopeless: Collection[str] = (),
+) -> dict[str, Outcome]:
+    """Ask one engine all of its queries, each once before any of them is measured.
+
+    So what is measured is an engine that has got going. Those that are `hopeless` are not asked:
+    they took too long for less.
+    """
+    outcomes: dict[str, Outcome] = {}
+    for name, query in queries.items():
+        if name in hopeless:
+            outcomes[name] = Outcome(stopped=patience)
+        else:
+            outcomes[name] = asked(query, folder / f"{name}.xml", 0, patience)
+    for name, found in outcomes.items():
+        if found.timing is not None:
+            outcomes[name] = _measured(found, queries[name], folder / f"{name}.xml", runs, patience)
+    return outcomes
+
+
+def _measured(found: Outcome, query: Ask, answer: Path, runs: int, patience: float) -> Outcome:
+    """What was asked once before, with the best time of some runs."""
+    assert found.timing is not None
+    seconds = found.timing.seconds
+    first = seconds if seconds >= _SLOW else None
+
+    def ask() -> Outcome:
+        return replace(found, timing=best_of(lambda: query(patience), runs, first))
+
+    return _told(ask, answer, patience)
+
+
+def _told(ask: Callable[[], Outcome], answer: Path, patience: float) -> Outcome:
+    try:
+        return ask()
     except TooLong:
         return Outcome(stopped=patience)
     except (Failed, ExpatError) as problem:
         return Outcome(failure=_first_line(str(problem)))
     finally:
         answer.unlink(missing_ok=True)
-    return Outcome(timing, said)
 
 
 def rows_of(

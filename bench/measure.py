@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 # runs that take so many seconds together say enough
-_ENOUGH = 10.0
+_ENOUGH = 5.0
 
 
 @dataclass(frozen=True, slots=True)

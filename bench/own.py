@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from bench.data import NOW, Auction
+from bench.data import NOW, VALID, Auction
 from bench.measure import clocked
 from bench.peers.process import LOADING, Ended, TooLong, Worker, run_command, serve
 
@@ -50,6 +50,17 @@ class Own:
             tags=str(auction.tags_file),
         )
         seconds: float = reply["seconds"]
+        return seconds
+
+    def cut(self, auction: Auction) -> float:
+        """Cut a document into fragments, of which nothing else is made."""
+        seconds: float = self._asked(
+            "cut",
+            LOADING,
+            document=str(auction.document),
+            tags=str(auction.tags_file),
+            fragments=str(self._folder / "fragments.xml"),
+        )["seconds"]
         return seconds
 
     def query(self, text: str, answer: Path, patience: float, strategy: str = "auto") -> float:
@@ -114,6 +125,17 @@ class _Process:
         ingest = self._session.ingest
         return {"seconds": clocked(lambda: ingest(fragments, stream="auction", tags=tags))}
 
+    def cut(self, document: str, tags: str, fragments: str) -> dict[str, float]:
+        from xcql.model.documents import read_document
+        from xcql.model.fragmenter import fragment
+        from xcql.model.tags import read_tags
+
+        def write() -> None:
+            with open(document, "rb") as source, open(fragments, "wb", 1 << 20) as target:
+                fragment(read_document(source, document), read_tags(tags), VALID, target)
+
+        return {"seconds": clocked(write)}
+
     def query(self, text: str, answer: str, strategy: str) -> dict[str, float]:
         items: list[str] = []
         seconds = clocked(lambda: items.extend(self._session.query(text, strategy, NOW).to_xml()))
@@ -156,6 +178,7 @@ if __name__ == "__main__":
     serve(
         open=_process.open,
         load=_process.load,
+        cut=_process.cut,
         query=_process.query,
         by_hand=_process.by_hand,
         stages=_process.stages,

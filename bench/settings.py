@@ -12,6 +12,14 @@ from bench.data import Data
 
 
 @dataclass(frozen=True, slots=True)
+class Limit:
+    """The largest factor at which a peer is asked, and why it is not asked at more."""
+
+    factor: float
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """One run of the benchmarks."""
 
@@ -23,8 +31,10 @@ class Settings:
     versions: tuple[int, ...] = (1, 10, 100, 1000)
     # how many auctions the history has, as a factor
     history_factor: str = "0.01"
-    # peers that take too long at more than a factor; all of them are asked in a full run
-    largest: Mapping[str, float] = field(default_factory=lambda: {"RumbleDB": 0.1})
+    # peers that are not asked at all sizes
+    limits: Mapping[str, Limit] = field(
+        default_factory=lambda: {"RumbleDB": Limit(0.1, "make bench-full asks it")}
+    )
     # how many transactions continuous queries have behind them
     histories: tuple[int, ...] = (20_000, 100_000)
     cold_queries: tuple[str, ...] = ("q01", "q05", "q08")
@@ -35,6 +45,10 @@ class Settings:
     # the time after which a query is stopped
     patience: float = 60.0
     began: float = field(default_factory=time.monotonic)
+
+    def asks(self, peer: str, factor: str) -> bool:
+        """Whether a peer is asked at a factor."""
+        return peer not in self.limits or float(factor) <= self.limits[peer].factor
 
     def scratch(self, name: str) -> Path:
         """A folder for what an engine writes."""

@@ -23,8 +23,8 @@ TABLE = "d"
 JUDGE = "the evaluator"
 # what does not depend on how many versions there were
 PRESENT = ("now", "last")
-# the evaluator is not measured: it may take its time
-_JUDGING = 120.0
+# the evaluator is not measured: it may take so many times as long as others
+_JUDGING = 3
 
 
 def run(settings: Settings) -> Iterator[Row]:
@@ -64,12 +64,13 @@ def _outcomes(settings: Settings, auction: Auction, versions: int) -> dict[str, 
     engine.stop()
     settings.tell(f"history with {versions} versions: {JUDGE}")
     judge = Worker("bench.versions", folder / "evaluator.log")
+    patience = _JUDGING * settings.patience
     try:
         judge.ask("load", LOADING, fragments=str(auction.fragments), tags=str(auction.tags_file))
         # the one that may take longest at last
         for name, text in reversed(history_queries().items()):
             answer = folder / f"{name}.xml"
-            outcome = asked(partial(_judged, judge, text, answer), answer, 0, _JUDGING)
+            outcome = asked(partial(_judged, judge, text, answer), answer, 0, patience)
             if outcome.digest is None:  # it was stopped, and answers no more
                 break
             outcomes[name][JUDGE] = outcome

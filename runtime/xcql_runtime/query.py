@@ -249,12 +249,15 @@ class Answer:
             use.name: request.memory.tables.frame(spark, request.state, use)
             for use in compiled.tables
         }
-        arguments = {"now": instant(request.around.now), **dict(compiled.arguments)}
+        arguments = dict(compiled.arguments)
+        if ":now" in text:
+            arguments["now"] = instant(request.around.now)
         # braces are doubled for Spark to fill in tables, which it does only if there are any
         text = text if tables else text.format()
         try:
             with registered(spark, text, compiled.evaluations, request.around) as sql:
-                return spark.sql(sql, args=arguments, **tables)
+                # Spark reads a text twice to find places for arguments
+                return spark.sql(sql, args=arguments or None, **tables)
         except (PySparkException, Py4JError) as problem:
             if "spark.sql.analyzer.maxIterations" not in str(problem):
                 raise

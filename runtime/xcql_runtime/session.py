@@ -31,8 +31,9 @@ from xcql_runtime.answering import Surroundings
 from xcql_runtime.catalog import StoreReader
 from xcql_runtime.externals import ExternalFunction, external_function, split_variables
 from xcql_runtime.memory import Memory
+from xcql_runtime.processes import on_cores
 from xcql_runtime.query import Answer, Request, Strategy, unknown_choice
-from xcql_runtime.spark import local_session
+from xcql_runtime.spark import is_here, local_session
 from xcql_runtime.store.commit import read_state
 from xcql_runtime.store.frames import files_frame
 from xcql_runtime.store.ingest import IngestSummary, ingest
@@ -43,13 +44,10 @@ from xcql_runtime.streaming.handle import StreamHandle
 from xcql_runtime.streaming.kafka import publish
 from xcql_runtime.streaming.sources import Source as StreamSource
 from xcql_runtime.streaming.start import MAX_FRAGMENTS, SinkLike, StreamRequest, Tags, start
-from xcql_runtime.workers import on_workers, run_here
+from xcql_runtime.workers import Run, on_workers
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-
-# so many bytes of fragments are ingested without Spark
-_SMALL = 1 << 22
 
 
 class Session:
@@ -90,11 +88,8 @@ class Session:
         """
         if isinstance(tags, str | Path):
             tags = read_tags(tags)
-        files = find_files(path)
-        # little is done sooner than a session is started
-        small = self._spark is None and sum(file.stat().st_size for file in files) < _SMALL
-        run = run_here if small else self._run
-        return ingest(self.store, files, stream, tags, run, self._cores, strict)
+        with self._running() as run:
+            return ingest(self.store, find_files(path), stream, tags, run, self._cores, strict)
 
     @classmethod
     @contextmanager
@@ -120,9 +115,17 @@ class Session:
                 session.ingest(fragments, stream=name, tags=tags, strict=True)
             yield session
 
-    def _run(self, function: Callable[[Any], Any], pieces: Sequence[Any]) -> list[Any]:
-        """Run pieces of work on Spark, which is started when there is some."""
-        return on_workers(self.spark)(function, pieces)
+    @contextmanager
+    def _running(self) -> Iterator[Run]:
+        """What runs pieces of work: this machine's cores, or those of the Spark that is elsewhere.
+
+        That is started when there is something to do.
+        """
+        if is_here(self._spark):
+            with on_cores(self._cores) as run:
+                yield run
+        else:
+            yield lambda function, pieces: on_workers(self.spark)(function, pieces)
 
     @property
     def _cores(self) -> int:
@@ -302,7 +305,8 @@ class Session:
 
     def compact(self) -> int:
         """Put the rows of every table into few files; how many files went."""
-        return compact(self.store, self._run, self._cores)
+        with self._running() as run:
+            return compact(self.store, run, self._cores)
 
     def vacuum(self) -> int:
         """Remove what no longer belongs to the store; how many files went."""

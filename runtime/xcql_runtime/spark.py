@@ -72,6 +72,16 @@ def local_session(
         return builder.getOrCreate()
 
 
+def is_here(spark: SparkSession | None) -> bool:
+    """Whether a session, or the one that `local_session` would make, runs on this machine alone."""
+    known = spark or SparkSession.getActiveSession()
+    if known is None:
+        return (os.environ.get("XCQL_SPARK") or "local").startswith("local")
+    # that of a Spark Connect server is of another class, and may be anywhere
+    master = known.conf.get("spark.master") if isinstance(known, SparkSession) else None
+    return master is not None and master.startswith("local")
+
+
 @contextmanager
 def _noise_removed() -> Iterator[None]:
     """Keep the noise of Java's start from standard error, and pass on everything else.

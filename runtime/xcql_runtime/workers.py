@@ -1,5 +1,7 @@
 """Running independent pieces of Python work: on Spark's workers, or right here.
 
+On the cores of one machine, see `processes`.
+
 The pieces are values that can be pickled, and so are their results. An error of a piece is
 raised here as it was raised there, without Spark's wrapping.
 """
@@ -31,21 +33,19 @@ def on_workers(spark: SparkSession) -> Run:
         if not pieces:
             return []
         # a plain function: those over Arrow batches would need pandas, for nothing
-        work = udf(lambda number: _outcome(function, pieces[number]), "binary", useArrow=False)
+        work = udf(lambda number: outcome(function, pieces[number]), "binary", useArrow=False)
         numbers = spark.range(0, len(pieces), 1, len(pieces))
         rows = numbers.select("id", work("id").alias("outcome")).collect()
         results: list[Any] = [None] * len(pieces)
         for row in rows:
-            result, problem = pickle.loads(bytes(row["outcome"]))
-            if problem is not None:
-                raise problem
-            results[row["id"]] = result
+            results[row["id"]] = result_of(bytes(row["outcome"]))
         return results
 
     return run
 
 
-def _outcome(function: Callable[[Any], Any], piece: Any) -> bytes:
+def outcome(function: Callable[[Any], Any], piece: Any) -> bytes:
+    """What comes of a piece, a result or an error, on its way to who asked for it."""
     # the pieces build big lists of plain values, which the collector would walk again and again
     gc.disable()
     try:
@@ -54,3 +54,11 @@ def _outcome(function: Callable[[Any], Any], piece: Any) -> bytes:
         return pickle.dumps((None, problem))
     finally:
         gc.enable()
+
+
+def result_of(outcome: bytes) -> Any:
+    """The result that has come, or else the error is raised."""
+    result, problem = pickle.loads(outcome)
+    if problem is not None:
+        raise problem
+    return result

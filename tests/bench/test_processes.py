@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from bench.contest import asked, ratio, rows_of
+from bench.contest import all_asked, asked, ratio, rows_of
+from bench.measure import Timing
 from bench.peers.process import Ended, Failed, Program, TooLong, Worker, run_command, serve
 from bench.rows import Goal, Row
 
@@ -93,6 +95,27 @@ def test_a_wrong_answer_voids_its_row(tmp_path: Path) -> None:
     against_slow = ratio(rows["ours"], rows["slow"], "ours / slow", Goal(1))
     assert against_slow is not None
     assert (against_slow.bound, against_slow.verdict) == ("less", "met")
+
+
+def test_every_query_is_asked_once_before_any_is_measured(tmp_path: Path) -> None:
+    times = {"one": [0.9, 0.3, 0.2, 0.4], "two": [2.0, 1.5, 1.6], "three": [90.0], "four": []}
+    calls: list[str] = []
+
+    def engine(name: str, patience: float) -> float:
+        calls.append(name)
+        seconds = times[name].pop(0)
+        if seconds > patience:
+            raise TooLong
+        (tmp_path / f"{name}.xml").write_text("<a/>")
+        return seconds
+
+    queries = {name: partial(engine, name) for name in times}
+    found = all_asked(queries, tmp_path, 2, 60, hopeless={"four"})
+    assert calls == ["one", "two", "three", "one", "one", "one", "two", "two"]
+    assert found["one"].timing == Timing.of([0.2, 0.4])
+    assert found["two"].timing == Timing.of([1.5, 1.6])
+    assert found["three"].stopped == found["four"].stopped == 60
+    assert not list(tmp_path.iterdir())
 
 
 def test_an_answer_that_nobody_else_has_is_marked(tmp_path: Path) -> None:

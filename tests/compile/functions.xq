@@ -248,3 +248,5 @@ for $x in (1,2,3), $y allowing empty in (1 to 3)[. > $x] return $x || ":" || $y
 for $x in (1,2,3) for $y allowing empty at $p in (1 to 3)[. > $x] return $x || ":" || $y || "@" || $p
 for $y allowing empty in () return "none" || count($y)
 format-dateTime(xs:dateTime("2003-02-08T01:02:03"), "[D] [MNn]")
+for $x in (1e0,0e0,xs:double("NaN"),xs:double("INF"),xs:double("-INF")) return string-join(($x > 0,$x >= 0,$x < 0,$x <= 0,$x = 0,$x != 0,0 > $x,0 >= $x,0 < $x,0 <= $x,0 = $x,0 != $x,$x > -1e308) ! string(.)," ")
+for $x in (1e0,xs:double("NaN"),xs:double("INF")) for $y in (1e0,xs:double("NaN"),xs:double("-INF")) return string-join(($x > $y,$x >= $y,$x < $y,$x <= $y,$x = $y,$x != $y) ! string(.)," ")

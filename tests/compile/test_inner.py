@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,7 @@ from tests.compile.conftest import world_store
 from tests.compile.same_form import same_form
 from tests.queries import corpus
 from xcql.algebra.scalars import Constant, call
+from xcql.compile.inner import tags_in_order
 from xcql.model.tags import parse_tags
 from xcql.sql import dialect
 
@@ -143,3 +145,35 @@ def test_forms(form: str, names: list[str], expected: list[object], spark: Spark
     text = dialect.sql(scalar, {}).sql("spark")
     (row,) = spark.sql(f"SELECT {text} AS found").collect()
     assert [tuple(one) for one in row.found] == expected
+
+
+@pytest.mark.parametrize(
+    ("xml", "expected"),
+    [
+        ("<a>one<b c='>' d=\"/>\"> two</b>\n<c/>three</a>", "one two\nthree"),
+        ("<a/>", ""),
+        ("<a>x &amp; y&#65;</a>", "x & yA"),
+        ("<a>x<![CDATA[<b>]]><!-- no --><?no no?></a>", "x<b>"),
+        ("<a>x\r\ny</a>", "x\ny"),
+    ],
+)
+def test_string_values(xml: str, expected: str, spark: SparkSession) -> None:
+    text = dialect.sql(call("string_of_xml", Constant(xml)), {}).sql("spark")
+    (row,) = spark.sql(f"SELECT {text} AS found").collect()
+    assert row.found == expected
+
+
+@pytest.mark.parametrize(
+    ("xml", "is_possible"),
+    [
+        ("<a><b><x.y>z</x.y></b></a>", True),
+        ("<a>t<b/>u<b k='1'>v<x.y/></b></a>", True),
+        ("<a><c/><x.y/><b/></a>", False),
+        ("<a><b/><xzy/></a>", False),
+        ("<a>b x.y</a>", False),
+        # it may look so: then a parser has to tell
+        ("<a><bold/><x.y/></a>", True),
+    ],
+)
+def test_xml_is_parsed_only_if_its_tags_are_there(xml: str, is_possible: bool) -> None:
+    assert bool(re.search(tags_in_order(["b", "x.y"]), xml)) == is_possible

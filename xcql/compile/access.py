@@ -136,7 +136,7 @@ def string_value(item: Item, scope: Scope) -> Scalar:
         case StreamElement():
             if item.shape.has_text and not has_holes(item, scope):
                 return element_text(item, scope)
-            return call("xpath_string", serialised(item, scope), Constant("string(/)"))
+            return call("string_of_xml", serialised(item, scope))
         case StreamDocument():
             raise NotNative("the text of a whole stream")
         case Attribute(scalar=scalar) | Text(scalar=scalar):
@@ -148,7 +148,7 @@ def string_value(item: Item, scope: Scope) -> Scalar:
         case Markup(value=value):
             return value
         case Inner():
-            return call("xpath_string", inner_xml(item, scope), Constant("string(/)"))
+            return call("string_of_xml", inner_xml(item, scope))
         case Dynamic(reason=reason):
             raise NotNative(reason)
     raise NotNative("a function as text")

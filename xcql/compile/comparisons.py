@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
+from xcql.algebra.nulls import is_null_with
 from xcql.algebra.operators import Select, columns
 from xcql.algebra.scalars import (
     FALSE,
@@ -14,6 +16,7 @@ from xcql.algebra.scalars import (
     call,
     case,
     conjunction,
+    conjuncts,
     disjunction,
 )
 from xcql.compile.access import atomized, is_node, node_key
@@ -157,9 +160,6 @@ def _some(sign: str, a: Leaf, b: Leaf, scope: Scope, span: Span) -> Scalar:
 
 def _beside(condition: Scalar, *guards: Scalar) -> tuple[Scalar, ...]:
     """The condition and its guards, without those that it implies, since NULL is not true."""
-    from xcql.algebra.scalars import conjuncts, walk_scalar
-
-    inside = set(walk_scalar(condition))
     kept = [
         guard
         for one in guards
@@ -167,15 +167,10 @@ def _beside(condition: Scalar, *guards: Scalar) -> tuple[Scalar, ...]:
         if not (
             isinstance(guard, Call)
             and guard.function in ("is_not_null", "present")
-            and guard.arguments[0] in inside
-            and _is_strict(condition)
+            and is_null_with(condition, guard.arguments[0])
         )
     ]
     return (*kept, condition)
-
-
-def _is_strict(condition: Scalar) -> bool:
-    return isinstance(condition, Call) and condition.function in ("=", "<", "<=", ">", ">=", "<>")
 
 
 def _optional(leaf: Leaf):  # type: ignore[no-untyped-def]
@@ -215,15 +210,19 @@ def compared(sign: str, a: Atomic, b: Atomic, scope: Scope, span: Span) -> Scala
         if type_ != "xs:double":
             return plain
         # in SQL NaN equals itself, and is more than any number
-        doubtful = {"=": x, "<>": x, ">": x, ">=": x, "<": y, "<=": y}[sign]
-        if isinstance(doubtful, Constant):
-            doubtful = y if doubtful is x and sign in ("=", "<>") else doubtful
-        if _is_number(doubtful):
+        if sign in ("=", "<>"):
+            if _is_number(x) or _is_number(y):
+                return plain
+            nan = call("is_nan", x)
+            return Call("or", (plain, nan)) if sign == "<>" else _and_not(plain, nan)
+        small, large = (x, y) if sign in ("<", "<=") else (y, x)
+        if _is_number(large):
             return plain
-        nan = call("is_nan", doubtful)
-        if sign == "<>":
-            return Call("or", (plain, nan))
-        return Call("and", (plain, call("not", nan)))
+        if _is_number(small):
+            # said once: it may be long
+            least = call("least_if_nan", large)
+            return call(sign, *((small, least) if sign in ("<", "<=") else (least, small)))
+        return _and_not(plain, call("is_nan", large))
     classes = [_CLASSES.get(one.type) for one in (a, b)]
     if None not in classes and classes[0] != classes[1]:
         found = [call("is_not_null", one.scalar) for one in (a, b)]
@@ -243,11 +242,17 @@ def compared(sign: str, a: Atomic, b: Atomic, scope: Scope, span: Span) -> Scala
     return call(sign, a.scalar, b.scalar)
 
 
+def _and_not(condition: Scalar, excluded: Scalar) -> Scalar:
+    return Call("and", (condition, call("not", excluded)))
+
+
 def _is_number(scalar: Scalar) -> bool:
-    """Whether it is a number for certain, not NaN."""
+    """Whether it is a number for certain, neither NaN nor infinite."""
     match scalar:
-        case Constant(value=value):
-            return value is None or value == value
+        case Constant(value=None):
+            return True
+        case Constant(value=int() | float() as value):
+            return math.isfinite(value)
         case Call(function="to_double", arguments=(inner,)):
             return isinstance(inner, Constant) or (
                 isinstance(inner, Nested) and inner.reduction == "count"

@@ -2,13 +2,15 @@
 
 text/emph          unnest(inner_children(XML of text, 'emph'))
 text/emph/@id      the same, and an XPath in the XML of each emph
-text/emph/text()   XPath '/*/emph/text()' in the XML of text, as no node is asked for on the way
+text/emph/text()   XPath '/*/emph/text()' in the XML of text, as no node is asked for on the way;
+                   no XML is parsed that does not have the tags in it
 
 Which tags a step can lead to is told by the Tag Structure, as everywhere.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
@@ -196,9 +198,11 @@ def _way(leaf: Leaf, after: Plan, is_child: bool, test: Node | None, scope: Scop
         return None
     sign = "/" if is_child else "//"
     if isinstance(holder, StreamElement):
-        return Way(leaf.plan, after, f"/*{sign}{name}")
+        return Way(leaf.plan, after, f"/*{sign}{name}", (name,))
     before = _known_way(leaf)
-    return None if before is None else Way(before.before, after, f"{before.xpath}{sign}{name}")
+    if before is None:
+        return None
+    return Way(before.before, after, f"{before.xpath}{sign}{name}", (*before.names, name))
 
 
 def _known_way(leaf: Leaf) -> Way | None:
@@ -225,6 +229,15 @@ def _by_xpath(
 ) -> list[Leaf]:
     assert isinstance(leaf.item, Inner)
     item, position = scope.compilation.fresh("text"), scope.compilation.fresh("position")
-    text = call("without_cdata", inner_xml(leaf.item.owner, scope))
-    array = call("xpath", text, Constant(f"{way.xpath}/{step}"))
+    text, tags = inner_xml(leaf.item.owner, scope), Constant(tags_in_order(way.names))
+    array = call("inner_values", text, tags, Constant(f"{way.xpath}/{step}"))
     return [Leaf(Unnest(way.before, array, item, position), make(Column(item)))]
+
+
+def tags_in_order(names: Iterable[str]) -> str:
+    """A pattern of texts in which elements with these names start one after the other.
+
+    It goes on to the next of the tags, and never back: no text is too long for it.
+    """
+    tags = [f"<{re.escape(name)}" for name in names]
+    return "^" + "".join(f"(?:[^<]++|(?!{tag})<)*+{tag}" for tag in tags)

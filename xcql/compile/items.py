@@ -215,12 +215,14 @@ class Inner(Item):
 class Way:
     """How inner elements were come to by names alone: an XPath from the owner says the same.
 
-    The plan `after` has a tuple for each of them, `before` one for each owner.
+    The plan `after` has a tuple for each of them, `before` one for each owner. `names` are those
+    of the elements on the way, in which each stands inside of the one before.
     """
 
     before: Plan
     after: Plan
     xpath: str
+    names: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,7 +45,16 @@ _LONGEST = 72
 
 # what only makes values fit for SQL, and says nothing to one who reads the query
 _SILENT = frozenset(
-    {"is_true", "coalesce", "parse_double", "to_double", "to_string", "only", "or_empty"}
+    {
+        "is_true",
+        "coalesce",
+        "least_if_nan",
+        "parse_double",
+        "to_double",
+        "to_string",
+        "only",
+        "or_empty",
+    }
 )
 
 

@@ -342,6 +342,12 @@ def is_nan(value: Sql) -> Sql:
 
 
 @form
+def least_if_nan(value: Sql) -> Sql:
+    """The number, or what is less than any number."""
+    return call("nanvl", value, constant(-math.inf))
+
+
+@form
 def idiv(x: Sql, y: Sql) -> Sql:
     return exp.Paren(this=exp.IntDiv(this=x, expression=y))
 

@@ -11,10 +11,8 @@ from xcql.sql.templates import said
 
 # comments, CDATA sections, processing instructions, tags, text; what repeats gives nothing back,
 # so that no text is too long for it
-_TOKEN = (
-    r"(?s)<!--.*?-->|<!\[CDATA\[.*?\]\]>|<\?.*?\?>"
-    r"""|<(?:[^>"']++|"[^"]*+"|'[^']*+')*+>|[^<]++"""
-)
+_TAG = r"""<(?:[^>"']++|"[^"]*+"|'[^']*+')*+>"""
+_TOKEN = rf"(?s)<!--.*?-->|<!\[CDATA\[.*?\]\]>|<\?.*?\?>|{_TAG}|[^<]++"
 _NAME = r"^<([^\s/>]+)"
 _IS_START = "substr(inner_token, 1, 1) = '<' AND substr(inner_token, 2, 1) NOT IN ('/', '!', '?')"
 _IS_END = "startswith(inner_token, '</')"
@@ -81,6 +79,20 @@ def _elements(text: Sql, depth: str, names: tuple[Sql, ...]) -> Sql:
 
 
 @form
+def string_of_xml(text: Sql) -> Sql:
+    """The string value of an element; only what is more than tags and text has to be parsed."""
+    string = said(
+        """CASE WHEN contains(inner_text, '&') OR contains(inner_text, '<!')
+            OR contains(inner_text, '<?') OR contains(inner_text, end_of_line)
+          THEN xpath_string(inner_text, 'string(/)')
+          ELSE regexp_replace(inner_text, tag, '') END""",
+        end_of_line=text_literal("\r"),
+        tag=text_literal(_TAG),
+    )
+    return _with_text(text, string)
+
+
+@form
 def local_part(name: Sql) -> Sql:
     """A name without its prefix."""
     return said("substring_index(name, ':', -1)", name=name)
@@ -127,12 +139,27 @@ def inner_texts(text: Sql) -> Sql:
 
 
 @form
-def without_cdata(text: Sql) -> Sql:
+def inner_values(text: Sql, tags: Sql, xpath: Sql) -> Sql:
+    """What an XPath finds, if the tags that a pattern looks for are there.
+
+    To look takes a small part of the time that parsing takes.
+    """
+    values = said(
+        "CASE WHEN regexp_like(inner_text, tags) THEN xpath(plain, path)"
+        " ELSE slice(array(''), 1, 0) END",
+        tags=tags,
+        plain=_without_cdata(),
+        path=xpath,
+    )
+    return _with_text(text, values)
+
+
+def _without_cdata() -> Sql:
     """The text with CDATA sections written as other text is: XPath takes them for nodes apart."""
     content = "substr(inner_token, 10, length(inner_token) - 12)"
     for sign, written in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;")):
         content = f"replace({content}, '{sign}', '{written}')"
-    plain = said(
+    return said(
         f"""CASE WHEN contains(inner_text, '<![CDATA[')
           THEN array_join(transform(regexp_extract_all(inner_text, tokens, 0), inner_token ->
             CASE WHEN startswith(inner_token, '<![CDATA[') THEN {content}
@@ -140,7 +167,6 @@ def without_cdata(text: Sql) -> Sql:
           ELSE inner_text END""",
         tokens=text_literal(_TOKEN),
     )
-    return _with_text(text, plain)
 
 
 def _with_text(text: Sql, body: Sql) -> Sql:

@@ -383,9 +383,7 @@ class _Lowering:
                 for name, one in zip([*keys, value], compared, strict=True)
             }
             if index == 1:
-                side.where += [
-                    exp.Not(this=dialect.is_null(made[name].copy())) for name in (*keys, value)
-                ]
+                side.where += [dialect.is_not_null(made[name].copy()) for name in (*keys, value)]
             side.columns = {**made, is_right: dialect.constant(index == 1)}
             sides.append(
                 self.parts.wrapped(side, frozenset(side.columns), side.hint).query(

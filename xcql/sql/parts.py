@@ -51,7 +51,8 @@ class Relation:
         if self.laterals:
             query.set("laterals", self.laterals)
         if self.where:
-            query.set("where", exp.Where(this=conjunction(self.where)))
+            # several operators may ask for the same
+            query.set("where", exp.Where(this=conjunction(list(dict.fromkeys(self.where)))))
         if self.group:
             query.set("group", exp.Group(expressions=self.group))
         return query

@@ -277,8 +277,9 @@ def test_upkeep(tmp_path: Path) -> None:
     assert "missing" in session.verify()[0]
 
 
-def test_spark_reads_in_parallel_what_one_process_reads(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("on_spark", [False, True])
+def test_what_one_process_reads_is_read_in_parallel(
+    on_spark: bool, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("xcql_runtime.store.ingest._SMALLEST_CHUNK", 2000)
     monkeypatch.setattr("xcql_runtime.store.ingest._LARGEST_CHUNK", 2000)
@@ -291,6 +292,7 @@ def test_spark_reads_in_parallel_what_one_process_reads(
         one for n, some in enumerate(fragments) for one in (some, tricky)[: 1 + (n % 9 == 0)]
     ]
     (tmp_path / "f.xml").write_text(as_file(fragments))
+    monkeypatch.setattr("xcql_runtime.session.is_here", lambda _: not on_spark)
     summary = Session(tmp_path / "store", spark).ingest(tmp_path / "f.xml", stream="s", tags=TAGS)
     assert summary.quarantined == {"malformed": 1}
     check_view(tmp_path, fragments)

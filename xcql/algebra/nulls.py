@@ -1,0 +1,58 @@
+"""What is NULL for certain where something inside of it is.
+
+$c.price.text = "3"            is NULL where $c.price is: asked for beside it, that says no more
+coalesce($c.price.text, "")    is not
+"""
+
+from __future__ import annotations
+
+from xcql.algebra.scalars import NULL, Call, Scalar
+
+# NULL if any of the arguments is
+_STRICT = frozenset(
+    {
+        "=",
+        "<>",
+        "<",
+        "<=",
+        ">",
+        ">=",
+        "+",
+        "-",
+        "*",
+        "field",
+        "is_decimal_text",
+        "is_double_text",
+        "is_integer_text",
+        "least_if_nan",
+        "negative",
+        "to_decimal",
+        "to_double",
+        "to_integer",
+    }
+)
+
+
+def is_null_with(scalar: Scalar, value: Scalar) -> bool:
+    """Whether a scalar is NULL wherever the value is; False if that is not known."""
+    if scalar in (value, NULL):
+        return True
+    match scalar:
+        case Call(function="case", arguments=(*branches, otherwise)):
+            pairs = zip(branches[::2], branches[1::2], strict=True)
+            return is_null_with(otherwise, value) and all(
+                _is_untrue_with(condition, value) or is_null_with(result, value)
+                for condition, result in pairs
+            )
+        case Call(function=function, arguments=arguments) if function in _STRICT:
+            return any(is_null_with(one, value) for one in arguments)
+    return False
+
+
+def _is_untrue_with(condition: Scalar, value: Scalar) -> bool:
+    match condition:
+        case Call(function="is_not_null" | "present", arguments=(inner,)):
+            return is_null_with(inner, value)
+        case Call(function="and", arguments=several):
+            return any(_is_untrue_with(one, value) for one in several)
+    return is_null_with(condition, value)
