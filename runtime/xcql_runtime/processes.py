@@ -2,7 +2,8 @@
 
 They are there in a fraction of the time in which Spark has its first job and its workers going, and
 need no Java. A process is this module, run by the same Python. It gets a pickle of a function and a
-piece, and says what came of it, until nobody asks any more.
+piece, and says what came of it, until nobody asks any more. (Those of `multiprocessing` would first
+run the user's own program again, unless it is written for that.)
 """
 
 from __future__ import annotations
