@@ -75,8 +75,8 @@ class Lowered:
     """The SQL text of an answer, and the tables that it reads.
 
     `items` is a text that gives the items without order, each with the keys `key_0`, `key_1`, … of
-    its place, if it has one: for who has all of them in hand anyway. It is None where keys are no
-    bytes.
+    its place, if it has one: for who has all of them in hand anyway. It is None where keys are not
+    simply the least first.
     """
 
     text: str
@@ -116,7 +116,7 @@ def lowered(
     if keys:
         whole.set("order", exp.Order(expressions=[_sorted(key, relation.columns) for key in keys]))
     items = None
-    if all(key.kind == "key" and not key.descending for key in keys):
+    if all(map(_sorts_anywhere, keys)):
         places = query(item)
         for index, key in enumerate(keys):
             value = sql(key.scalar, relation.columns)
@@ -124,6 +124,11 @@ def lowered(
         items = lowering.parts.text(places, False)
     text = lowering.parts.text(whole, bool(keys) and rows <= _FEW)
     return Lowered(text, items, lowering.parts.tables)
+
+
+def _sorts_anywhere(key: SortKey) -> bool:
+    """Whether who holds the items can sort them by the key: least first, and NULL before all."""
+    return key.kind != "other" and not key.descending and not key.empty_greatest
 
 
 def _condition(scalar: Scalar, known: dict[str, Sql]) -> Sql:
