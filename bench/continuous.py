@@ -10,6 +10,7 @@ user sees.
 from __future__ import annotations
 
 import itertools
+import os
 import random
 import shutil
 import statistics
@@ -124,6 +125,8 @@ def load(query: str, size: int, folder: Path) -> float:
 def measure(query: str, size: int, folder: Path, anew: bool) -> dict[str, float]:
     """Milliseconds of triggers over a history of so many transactions, which is loaded."""
     arrivals = islice(traffic(size), fillers_of(size), None)
+    # the disk is to be done with the history
+    os.sync()
     with _opened(query, folder) as continuous:
         times = []
         assert continuous.last_batch is not None

@@ -295,12 +295,13 @@ def _holes_as_text(holes: tuple[Hole, ...]) -> str | None:
 
 @lru_cache(maxsize=1000)
 def _namespaces_as_text(namespaces: Namespaces) -> str:
-    return json.dumps(namespaces)
+    """The namespaces of a fragment, few bytes for those of nearly all."""
+    return "" if namespaces == UNDECLARED else json.dumps(namespaces)
 
 
 @lru_cache(maxsize=1000)
 def _namespaces(text: str) -> Namespaces:
-    return tuple((prefix, uri) for prefix, uri in json.loads(text))
+    return tuple((prefix, uri) for prefix, uri in json.loads(text)) if text else UNDECLARED
 
 
 def _records(arrival: Arrival, checker: Checker) -> Iterable[Fragment | Rejected]:
