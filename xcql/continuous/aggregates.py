@@ -17,7 +17,7 @@ from typing import Any
 
 from elementpath.datatypes import UntypedAtomic
 
-from xcql.continuous.display import Row, Unit
+from xcql.continuous.display import KEEP_UNIT, Row, Unit
 from xcql.continuous.parts import hidden, hidden_ref
 from xcql.continuous.whole import WHOLE
 from xcql.diagnostics import XcqlError
@@ -90,7 +90,7 @@ class Aggregate:
             else:
                 dropped.append((unit.key,))
         write("DELETE FROM units WHERE key = ?", dropped)
-        write("INSERT OR REPLACE INTO units VALUES (?, ?, ?, ?, ?)", kept)
+        write(KEEP_UNIT, kept)
         totals = json.dumps(self._totals)
         self._state.execute("INSERT OR REPLACE INTO meta VALUES ('totals', ?)", (totals,))
         rows = tuple(

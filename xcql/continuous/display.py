@@ -19,6 +19,12 @@ from xcql.continuous.values import Operation, Update
 # `due` of a unit that each instant changes, or may change
 ALWAYS = 0
 
+# a unit that is known, and due when it was, need not be written
+KEEP_UNIT = (
+    "INSERT INTO units VALUES (?, ?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET due = excluded.due"
+    " WHERE due IS NOT excluded.due"
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Row:
@@ -106,7 +112,7 @@ class Display:
         updates = self._updates(batch, deleted, replaced, inserted)
         write = self._state.executemany
         write("DELETE FROM units WHERE key = ?", dropped)
-        write("INSERT OR REPLACE INTO units VALUES (?, ?, ?, ?, ?)", known)
+        write(KEEP_UNIT, known)
         write("DELETE FROM items WHERE place = ?", [(place,) for place, _ in deleted])
         write(
             "UPDATE items SET text = ?, begins = ?, ends = ? WHERE place = ?",
