@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import chdir, contextmanager
@@ -21,6 +20,7 @@ from xcql.evaluate.result import ResultItem
 from xcql.evaluate.sequences import located
 from xcql.evaluate.stack import with_deep_stack
 from xcql.evaluate.times import lifespan_columns
+from xcql.garbage import uncollected
 from xcql.source import Source, Span
 from xcql.xdm.nodes import DocumentNode
 from xcql_runtime.externals import ExternalFunction
@@ -77,7 +77,7 @@ def answer(task: Task, copies: dict[int, list[Copy]]) -> Iterator[pa.RecordBatch
     def view(name: str) -> DocumentNode:
         return parse_view(copies.pop(task.streams.index(name), ()), around.now, task.prefix)
 
-    with _errors_of(around.query), _no_collector():
+    with _errors_of(around.query), uncollected():
         with _in_folder(around.folder):
             rows = {
                 name: parse_rows(copies.pop(number, ()))
@@ -169,13 +169,3 @@ def _in_folder(folder: str) -> Iterator[None]:
         return
     with chdir(folder):
         yield
-
-
-@contextmanager
-def _no_collector() -> Iterator[None]:
-    """Build large trees without the collector's walking them again and again."""
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.enable()

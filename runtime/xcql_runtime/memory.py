@@ -6,6 +6,7 @@ the tables that it reads, are there. All of it is forgotten with the next commit
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 from pyspark.sql import DataFrame
@@ -23,5 +24,5 @@ class Memory:
         self.modules = Remembered[MainModule](200)
         self.compiled = Remembered[tuple[Compiled | None, tuple[str, ...]]](200)
         # plans of Spark are large, and hold its driver's memory
-        self.frames = Remembered[DataFrame](50)
+        self.frames = Remembered[Callable[[], DataFrame]](50)
         self.tables = OpenTables(store)

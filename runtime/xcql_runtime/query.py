@@ -27,9 +27,11 @@ from xcql_runtime.evaluations import registered
 from xcql_runtime.externals import as_externals
 from xcql_runtime.failures import interruptible, understood
 from xcql_runtime.memory import Memory
+from xcql_runtime.plans import repeatable
 from xcql_runtime.records import record_frame
 from xcql_runtime.store.frames import instant
 from xcql_runtime.store.state import State
+from xcql_runtime.tables import is_little
 
 Strategy = Literal["auto", "caq", "qac", "qac+"]
 Mode = Literal["plan", "algebra", "sql", "spark"]
@@ -231,24 +233,37 @@ class Answer:
         """The items alone, as Spark has analysed them, at an earlier time if that is the same."""
         text = compiled.items or compiled.sql
         request = self._request
+        # what Python evaluates takes long for each row
+        in_one_task = not compiled.evaluations and is_little(request.state, compiled.tables)
+
+        def analysed() -> DataFrame:
+            tables = self._tables(compiled)
+            if in_one_task:
+                tables = {name: table.coalesce(1) for name, table in tables.items()}
+            return self._analysed(compiled, text, tables)
+
         if compiled.arguments or compiled.evaluations or request.frames:
-            return self._analysed(compiled, text)
+            return analysed()
         of = self._spark(), request.state.number
         key = text, request.around.now if ":now" in text else None
-        frame = request.memory.frames.get(of, key, lambda: self._analysed(compiled, text))
-        # a new plan, which does not hold what others have computed
-        return frame.select("*")
+        run = request.memory.frames.get(
+            of, key, lambda: repeatable(analysed(), compiled, in_one_task)
+        )
+        return run()
 
     def _rows(self, compiled: Compiled) -> DataFrame:
         """Items with lifespans, and columns that no other DataFrame has: a user may join them."""
-        return self._analysed(compiled, compiled.sql)
+        return self._analysed(compiled, compiled.sql, self._tables(compiled))
 
-    def _analysed(self, compiled: Compiled, text: str) -> DataFrame:
+    def _tables(self, compiled: Compiled) -> dict[str, DataFrame]:
         spark, request = self._spark(), self._request
-        tables = {
+        return {
             use.name: request.memory.tables.frame(spark, request.state, use)
             for use in compiled.tables
         }
+
+    def _analysed(self, compiled: Compiled, text: str, tables: dict[str, DataFrame]) -> DataFrame:
+        spark, request = self._spark(), self._request
         arguments = dict(compiled.arguments)
         if ":now" in text:
             arguments["now"] = instant(request.around.now)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import reduce
 from pathlib import Path
 from urllib.parse import quote
@@ -12,9 +12,13 @@ from pyspark.sql import DataFrame, SparkSession
 
 from xcql.compile.layout import joint_schema, read_schema, widened
 from xcql.compile.result import TableUse
+from xcql.shred.shape import TEXT, Slot
 from xcql_runtime.remembered import Remembered
 from xcql_runtime.store.frames import files_frame
 from xcql_runtime.store.state import DataFile, State, folder_name
+
+# more rows than that are worth a second task
+_FEW_ROWS = 1 << 16
 
 
 class OpenTables:
@@ -29,6 +33,29 @@ class OpenTables:
         """The rows of a table; what was open of an earlier commit, or in another session, goes."""
         of = spark, state.number
         return self._open.get(of, use, lambda: table_in_use(spark, self._store, state, use))
+
+
+def is_little(state: State, uses: Iterable[TableUse]) -> bool:
+    """Whether all that is read of some tables is soonest read in one task.
+
+    That takes no exchange of rows between tasks, each of which costs more than a few rows do. It
+    is not so for bytes and long texts, of which much may be made.
+    """
+    rows = 0
+    for use in uses:
+        tables = state.stream(use.stream).tables
+        for table in (tables[tsid] for tsid in use.tags if tsid in tables):
+            if ("raw",) in use.columns or _reads_long_text(table.shape, ("element",), use.columns):
+                return False
+            rows += table.rows
+    return rows <= _FEW_ROWS
+
+
+def _reads_long_text(slot: Slot, path: tuple[str, ...], columns: Sequence[tuple[str, ...]]) -> bool:
+    if slot.opaque:
+        text = (*path, TEXT)
+        return any(column == text[: len(column)] for column in columns)
+    return any(_reads_long_text(child, (*path, child.column), columns) for child in slot.children)
 
 
 def table_in_use(spark: SparkSession, store: Path, state: State, use: TableUse) -> DataFrame:

@@ -8,13 +8,14 @@ raised here as it was raised there, without Spark's wrapping.
 
 from __future__ import annotations
 
-import gc
 import pickle
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from pyspark.sql import SparkSession
 from pyspark.sql.functions import udf
+
+from xcql.garbage import uncollected
 
 Piece = TypeVar("Piece")
 Result = TypeVar("Result")
@@ -47,13 +48,11 @@ def on_workers(spark: SparkSession) -> Run:
 def outcome(function: Callable[[Any], Any], piece: Any) -> bytes:
     """What comes of a piece, a result or an error, on its way to who asked for it."""
     # the pieces build big lists of plain values, which the collector would walk again and again
-    gc.disable()
-    try:
-        return pickle.dumps((function(piece), None))
-    except Exception as problem:
-        return pickle.dumps((None, problem))
-    finally:
-        gc.enable()
+    with uncollected():
+        try:
+            return pickle.dumps((function(piece), None))
+        except Exception as problem:
+            return pickle.dumps((None, problem))
 
 
 def result_of(outcome: bytes) -> Any:

@@ -40,7 +40,8 @@ def test_same_answers(world: int, spark: SparkSession, tmp_path: Path) -> None:
         for strategy in ("qac+", "qac", "caq"):
             if strategy == "qac+" or FULL or number % 4 == 0 or (strategy, number) == ("caq", 1):
                 answer = session.query(query.text, strategy=strategy, now=query.now)
-                assert same_form(answer.to_xml()) == expected, _told(query, strategy)
+                items = answer.to_xml() if strategy == "qac+" else answer.first(1_000_000)
+                assert same_form(items) == expected, _told(query, strategy)
         assert same_form(_by_saxon(query, tmp_path)) == expected, _told(query, "SaxonC")
 
 

@@ -38,6 +38,7 @@ from xcql.evaluate.api import prepare
 from xcql.evaluate.prolog import CompiledQuery
 from xcql.evaluate.sequences import located
 from xcql.evaluate.stack import too_nested, with_deep_stack
+from xcql.garbage import uncollected
 from xcql.model.tags import TagStructure
 from xcql.model.time import to_utc
 from xcql.parser import parse
@@ -379,11 +380,8 @@ def _young_garbage_only() -> Iterator[None]:
 
     A trigger makes many trees, which are garbage at its end, beside much that stays.
     """
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.collect(0)
-        if was_enabled:
-            gc.enable()
+    with uncollected():
+        try:
+            yield
+        finally:
+            gc.collect(0)

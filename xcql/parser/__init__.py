@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 from xcql.diagnostics import XcqlError
+from xcql.garbage import uncollected
 from xcql.parser import (  # noqa: F401  (the builder functions register themselves)
     build_construct,
     build_flwor,
@@ -37,13 +38,14 @@ def parse(text: str | Source, source: str | None = None) -> Module:
     stream("credit")//account?[now]
     """
     where = text if isinstance(text, Source) else Source(text, source or "<query>")
-    tokens = tokenize(where)
-    try:
-        with deep_recursion():
-            try:
-                tree = parse_tree(tokens)
-            except Unexpected as failure:
-                raise complaint(where, tokens, failure.token.tokenIndex) from None
-            return Builder(where).build(tree)  # type: ignore[no-any-return]
-    except RecursionError:
-        raise too_deep(Span(where, 0, 1)) from None
+    with uncollected():
+        tokens = tokenize(where)
+        try:
+            with deep_recursion():
+                try:
+                    tree = parse_tree(tokens)
+                except Unexpected as failure:
+                    raise complaint(where, tokens, failure.token.tokenIndex) from None
+                return Builder(where).build(tree)  # type: ignore[no-any-return]
+        except RecursionError:
+            raise too_deep(Span(where, 0, 1)) from None

@@ -14,6 +14,7 @@ One row is one version of a filler (a row more where its lifespan depends on `no
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -52,6 +53,9 @@ ARRIVED = [
     pa.field("namespaces", pa.string()),
     pa.field("raw", pa.binary()),
 ]
+# a row group has about as much, of one or the other
+_GROUP_BYTES, _GROUP_ROWS = 1 << 23, 1 << 16
+
 OFFSET = pa.field("offset", pa.int64())
 # what only all fragments together say
 DERIVED = [
@@ -158,7 +162,14 @@ def write_table(
     ) as writer:
         for half in (result.slice(0, lasting), result.slice(lasting)):
             if half.num_rows:
-                writer.write_table(half, row_group_size=1 << 16)
+                writer.write_table(half, row_group_size=_rows_of_group(half))
+
+
+def _rows_of_group(table: pa.Table) -> int:
+    """How many rows a row group has: a task reads whole ones, and every core is to have some."""
+    rows: int = table.num_rows
+    size: int = table.column("raw").nbytes
+    return math.ceil(rows / (1 + max(size // _GROUP_BYTES, rows // _GROUP_ROWS)))
 
 
 def write_rows(rows: pa.Table, path: Path) -> None:

@@ -1,0 +1,80 @@
+"""Queries that are asked again: planned once, computed each time; and in one task, if little."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import xcql
+from xcql.compile.result import TableUse
+from xcql_runtime.store.commit import read_state
+from xcql_runtime.tables import is_little
+
+TAGS = """<structure><tag type="snapshot" id="1" name="r">
+  <tag type="temporal" id="2" name="a">
+    <tag type="snapshot" id="3" name="n"/>
+    <tag type="snapshot" id="4" name="p"><tag type="snapshot" id="5" name="b"/></tag>
+  </tag>
+</tag></structure>"""
+FRAGMENTS = """<f>
+<filler id="0" tsid="1"><r><hole id="1"/><hole id="2"/></r></filler>
+<filler id="1" tsid="2" validTime="2003-01-01"><a><n>7</n><p>mixed <b>text</b></p></a></filler>
+<filler id="2" tsid="2" validTime="2003-02-01"><a><n>8</n></a></filler></f>"""
+NOW = "2004-01-01"
+
+
+@pytest.fixture
+def small(session: xcql.Session, tmp_path: Path) -> xcql.Session:
+    (tmp_path / "tags.xml").write_text(TAGS)
+    (tmp_path / "fragments.xml").write_text(FRAGMENTS)
+    small = xcql.Session(tmp_path / "store", session.spark)
+    small.ingest(tmp_path / "fragments.xml", stream="s", tags=tmp_path / "tags.xml")
+    return small
+
+
+@pytest.mark.parametrize(
+    ("query", "answer"),
+    [
+        ('stream("s")//a/n/string()', ["7", "8"]),
+        ('sum(stream("s")//a/n)', ["15"]),
+        ('for $a in stream("s")//a order by $a/n descending return $a/n/string()', ["8", "7"]),
+        ('for $a in stream("s")//a, $b in stream("s")//a where $a/n = $b/n return 1', ["1", "1"]),
+    ],
+)
+def test_nothing_that_was_computed_is_kept(
+    small: xcql.Session, query: str, answer: list[str]
+) -> None:
+    for _ in range(3):
+        assert small.query(query, now=NOW).to_xml() == answer
+    state = read_state(small.store)
+    for file in state.stream("s").tables["2"].files:
+        (small.store / file.path).unlink()
+    # who read the files again must miss them
+    with pytest.raises(xcql.XcqlError):
+        small.query(query, now=NOW).to_xml()
+
+
+@pytest.mark.parametrize(
+    ("columns", "expected"),
+    [
+        ([("number",), ("element", "n", "_text")], True),
+        ([("element", "p", "_start")], True),
+        ([("element", "p", "_text")], False),
+        ([("element", "p")], False),
+        ([("raw",)], False),
+    ],
+)
+def test_long_texts_are_not_little(
+    small: xcql.Session, columns: list[tuple[str, ...]], expected: bool
+) -> None:
+    use = TableUse("s_a", "s", ("2",), tuple(columns))
+    assert is_little(read_state(small.store), [use]) is expected
+
+
+def test_many_rows_are_not_little(small: xcql.Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("xcql_runtime.tables._FEW_ROWS", 3)
+    uses = [TableUse("s_a", "s", ("2",), (("number",),)), TableUse("s_r", "s", ("1",), ())]
+    assert is_little(read_state(small.store), uses)
+    assert not is_little(read_state(small.store), [*uses, uses[1]])
+    assert small.query('count(stream("s")//a)', now=NOW).to_xml() == ["2"]
