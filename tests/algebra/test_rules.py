@@ -32,6 +32,7 @@ from xcql.algebra.rules.interval_joins import MANY, interval_joins
 from xcql.algebra.rules.join_keys import join_keys
 from xcql.algebra.rules.nests_together import nests_together
 from xcql.algebra.rules.outer_join import outer_join
+from xcql.algebra.rules.presence import presence
 from xcql.algebra.rules.sides_apart import sides_apart
 from xcql.algebra.rules.tallies import tallies
 from xcql.algebra.rules.valid_now import valid_now
@@ -355,6 +356,34 @@ class TestValidNow:
     def test_other_intervals_stay(self) -> None:
         then = call("overlaps", Column("a_vtFrom"), Column("a_vtTo"), Column("a_vtFrom"), NOW)
         assert valid_now(Select(A, then), frozenset({"s"})) == Select(A, then)
+
+
+class TestPresence:
+    def test_a_product_is_there_if_its_factors_are(self) -> None:
+        text = field(Column("a_element"), "limit")
+        number = Call(
+            "case",
+            (
+                call("is_decimal_text", text),
+                call("parse_decimal", text, call("fail", Constant(1))),
+                call("is_not_null", text),
+                call("fail", Constant(0)),
+                Constant(None),
+            ),
+        )
+        product = call("decimal_multiply", Constant(2), number, call("fail", Constant(3)))
+        check(
+            presence(Select(A, call("is_not_null", product))),
+            """
+            select case(is_decimal_text($a_element.limit), is_not_null($a_element.limit), is_not_null($a_element.limit), fail(0), False)
+              extract a: fillers of s with tag 2
+                unit
+            """,  # noqa: E501
+        )
+
+    def test_what_may_be_null_by_itself_is_asked(self) -> None:
+        there = Select(A, call("is_not_null", call("nullif", Column("a_key"), Constant(1))))
+        assert presence(there) == there
 
 
 class TestWindowedCounts:

@@ -14,6 +14,7 @@
 | `nests_together` | several counts for the same tuples are counted together |
 | `tallies` | pairs by "less than" that are only counted are never made |
 | `interval_joins` | many intervals that meet are found by buckets of time |
+| `presence` | whether there is a number is asked of what it is computed from |
 | `sides_apart` | what a join compares is computed once a tuple, not once a pair |
 | `evaluations_apart` | what workers compute gets a column of its own |
 
@@ -35,6 +36,7 @@ from xcql.algebra.rules.interval_joins import Rows, interval_joins
 from xcql.algebra.rules.join_keys import join_keys
 from xcql.algebra.rules.nests_together import nests_together
 from xcql.algebra.rules.outer_join import outer_join
+from xcql.algebra.rules.presence import presence
 from xcql.algebra.rules.sides_apart import sides_apart
 from xcql.algebra.rules.tallies import tallies
 from xcql.algebra.rules.valid_now import valid_now
@@ -72,6 +74,7 @@ def rewritten(
         partial(nests_together, fresh=fresh),
         partial(tallies, fresh=fresh),
         partial(interval_joins, fresh=fresh, rows=rows or {}),
+        presence,
         partial(sides_apart, fresh=fresh),
         partial(evaluations_apart, fresh=fresh),
     ]
