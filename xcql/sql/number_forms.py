@@ -203,10 +203,8 @@ def to_decimal(value: Sql) -> Sql:
 
 @form
 def decimal_text(value: Sql) -> Sql:
-    return said(
-        "regexp_replace(regexp_replace(CAST(x AS STRING), '([.][0-9]*?)0+$', '$1'), '[.]$', '')",
-        x=value,
-    )
+    # as a decimal of ours it has a point, so that no zero before it goes
+    return said(f"rtrim('.', rtrim('0', CAST(CAST(x AS {DECIMAL}) AS STRING)))", x=value)
 
 
 @form
