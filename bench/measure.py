@@ -35,9 +35,11 @@ class Timing:
 def best_of(action: Callable[[], float], runs: int, first: float | None = None) -> Timing:
     """The best of so many runs, or fewer if they are long, after a first one that does not count.
 
-    `action` tells its own time in seconds; `first` is that of a first run that has been made. With
-    no further runs, it is the one that counts.
+    `action` tells its own time in seconds; `first` is that of a first run that has been made, and
+    the one that counts if it was long enough by itself. So it is with no further runs.
     """
+    if first is not None and first >= _ENOUGH:
+        return Timing(first)
     first = action() if first is None else first
     if runs < 1:
         return Timing(first)
