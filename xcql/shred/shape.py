@@ -16,7 +16,11 @@ from typing import Any
 
 # fields that every element's struct begins with; the underscore keeps them apart from most
 # element names, and `_free_name` from the others
-START, LENGTH, TEXT = "_start", "_length", "_text"
+START, LENGTH, TEXT, WAYS = "_start", "_length", "_text", "_ways"
+
+# Each way is a column. Documents have a few dozen of them; hostile ones, as many as elements
+MAX_WAYS = 64
+MAX_WAY_LENGTH = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +28,18 @@ class Attribute:
     """An attribute that elements of a slot have: its expanded name and its column."""
 
     name: str
+    column: str
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """Where texts stand inside an opaque element: the names on the way to them, and their column.
+
+    `path` has the local names of the elements, none of them in a namespace, from below the opaque
+    element down to the one that the texts stand right in, with `/` between them.
+    """
+
+    path: str
     column: str
 
 
@@ -36,6 +52,10 @@ class Slot:
     `is_leaf`: its tag has no child tags; the string value is a column.
     `spaced`: white space stands between child elements.
     `commented`: comments or processing instructions stand inside.
+    `indexed`: of all texts inside, it is known on which ways they stand: those of an opaque
+    element are in the columns of `ways`, and no others; those of any other can be told from the
+    slots below. That is not so where a hole or an element in a namespace is inside, where there
+    are too many ways, and for elements that were stored before there were ways.
     """
 
     tag: str
@@ -45,8 +65,10 @@ class Slot:
     repeats: bool = False
     spaced: bool = False
     commented: bool = False
+    indexed: bool = False
     attributes: tuple[Attribute, ...] = ()
     children: tuple[Slot, ...] = ()
+    ways: tuple[Way, ...] = ()
 
     @property
     def has_text(self) -> bool:
@@ -70,9 +92,9 @@ def widen(known: Slot | None, seen: Slot) -> Slot:
     True
     """
     if known is None:
-        known = replace(seen, attributes=(), children=())
+        known = replace(seen, attributes=(), children=(), ways=())
     opaque = known.opaque or seen.opaque
-    taken = {name.lower() for name in (START, LENGTH, TEXT)}
+    taken = {name.lower() for name in (START, LENGTH, TEXT, WAYS)}
     taken |= {attribute.column.lower() for attribute in known.attributes}
     taken |= {child.column.lower() for child in known.children}
     attributes = list(known.attributes)
@@ -81,24 +103,60 @@ def widen(known: Slot | None, seen: Slot) -> Slot:
             column = _free_name(attribute.column, taken)
             attributes.append(replace(attribute, column=column))
     children: list[Slot] = []
-    if not opaque:
+    ways: tuple[Way, ...] = ()
+    indexed = known.indexed and seen.indexed
+    if opaque:
+        paths = _paths_inside(known) | _paths_inside(seen)
+        indexed = indexed and len(paths) <= MAX_WAYS and all(map(_is_short, paths))
+        if indexed:
+            ways = _with_columns(known.ways, paths)
+    else:
         merged = {
             child.tag: widen(child, seen.child(child.tag) or child) for child in known.children
         }
         for child in seen.children:
             if child.tag not in merged:
                 column = _free_name(child.column, taken)
+                # a way is told by the columns' names
+                indexed = indexed and column == child.column
                 merged[child.tag] = widen(None, replace(child, column=column))
         children = list(merged.values())
+        indexed = indexed and all(child.indexed for child in children)
     return replace(
         known,
         opaque=opaque,
         repeats=known.repeats or seen.repeats,
         spaced=known.spaced or seen.spaced,
         commented=known.commented or seen.commented,
+        indexed=indexed,
         attributes=tuple(attributes),
         children=tuple(children),
+        ways=ways,
     )
+
+
+def _paths_inside(slot: Slot) -> frozenset[str]:
+    """The paths of all ways on which texts may stand inside elements of an indexed slot."""
+    paths = {way.path for way in slot.ways}
+    for child in slot.children:
+        if child.has_text or child.spaced:
+            paths.add(child.column)
+        paths |= {f"{child.column}/{path}" for path in _paths_inside(child)}
+    return frozenset(paths)
+
+
+def _is_short(path: str) -> bool:
+    return path.count("/") < MAX_WAY_LENGTH
+
+
+def _with_columns(known: Iterable[Way], paths: Iterable[str]) -> tuple[Way, ...]:
+    """Ways with these paths: columns that are known stay, new ones are called as their paths."""
+    columns = {way.path: way.column for way in known}
+    taken = {column.lower() for column in columns.values()}
+    for path in sorted(paths):
+        if path not in columns:
+            columns[path] = _free_name(path, taken)
+    return tuple(Way(path, columns[path]) for path in sorted(columns))
 
 
 def is_layout_kept(old: Slot, new: Slot) -> bool:
@@ -118,7 +176,7 @@ def is_layout_kept(old: Slot, new: Slot) -> bool:
 def slot_to_json(slot: Slot) -> dict[str, Any]:
     flags = [
         name
-        for name in ("is_leaf", "opaque", "repeats", "spaced", "commented")
+        for name in ("is_leaf", "opaque", "repeats", "spaced", "commented", "indexed")
         if getattr(slot, name)
     ]
     return {
@@ -127,6 +185,7 @@ def slot_to_json(slot: Slot) -> dict[str, Any]:
         "flags": flags,
         "attributes": {one.name: one.column for one in slot.attributes},
         "children": [slot_to_json(child) for child in slot.children],
+        "ways": {way.path: way.column for way in slot.ways},
     }
 
 
@@ -136,6 +195,8 @@ def slot_from_json(data: dict[str, Any]) -> Slot:
         data["column"],
         attributes=tuple(Attribute(*one) for one in data["attributes"].items()),
         children=tuple(slot_from_json(child) for child in data["children"]),
+        # commits of old have none
+        ways=tuple(Way(*one) for one in data.get("ways", {}).items()),
         **dict.fromkeys(data["flags"], True),
     )
 
