@@ -230,6 +230,13 @@ def test_what_is_common_is_read_at_once() -> None:
     assert not plain.odd.any()
 
 
+@pytest.mark.parametrize(
+    "content", ["x<![CDATA[&e;]]>", "<!-- &e; -->", "<![CDATA[&#x110000;]]>", "<?p &#xD800;?>"]
+)
+def test_what_is_no_reference(content: str) -> None:
+    check_alike(f'<filler id="1" tsid="1"><r>{content}</r></filler>', "f", 1 << 20)
+
+
 @pytest.mark.parametrize("depth", [2, 150, 5000])
 def test_deep_nesting(depth: int) -> None:
     content = "<list><item>" * depth + "x" + "</item></list>" * depth
