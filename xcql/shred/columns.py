@@ -7,9 +7,9 @@ element; inside, every child slot is a struct, or an array of structs where it r
                    name struct<_start int, _length int, _text string>,
                    bidder array<struct<…>>,
                    text struct<_start int, _length int, _text string,
-                               _ways struct<`bold/emph` array<string>>>>
+                               `/ways` struct<`bold/emph` array<string>>>>
 
-`_start` and `_length` are the element's byte span in `raw`, `_text` is its string value. `_ways`
+`_start` and `_length` are the element's byte span in `raw`, `_text` is its string value. `/ways`
 has the texts inside of an opaque element: one column for each way on which there are any.
 """
 
@@ -81,7 +81,7 @@ def element_type(slot: Slot) -> pa.StructType:
     fields = [pa.field(START, pa.int32()), pa.field(LENGTH, pa.int32())]
     if slot.has_text:
         fields.append(pa.field(TEXT, pa.string()))
-    if slot.ways:
+    if slot.way_columns:
         fields.append(pa.field(WAYS, _ways_type(slot)))
     fields += [pa.field(attribute.column, pa.string()) for attribute in slot.attributes]
     for child in slot.children:
@@ -91,7 +91,7 @@ def element_type(slot: Slot) -> pa.StructType:
 
 
 def _ways_type(slot: Slot) -> pa.StructType:
-    return pa.struct([pa.field(way.column, TEXTS) for way in slot.ways])
+    return pa.struct([pa.field(column, TEXTS) for column in slot.way_columns])
 
 
 class Bodies(Protocol):
@@ -111,8 +111,8 @@ def nest(slot: Slot, flat: FlatSlot, raw: Bodies) -> pa.StructArray:
     if slot.has_text:
         flat = _with_texts(slot, flat, raw)
         arrays.append(flat.texts)
-    if slot.ways:
-        columns = [_listed(flat.ways.get(way.path), size) for way in slot.ways]
+    if slot.way_columns:
+        columns = [_listed(flat.ways.get(path), size) for path in slot.way_columns]
         arrays.append(pa.StructArray.from_arrays(columns, fields=list(_ways_type(slot))))
     for attribute in slot.attributes:
         arrays.append(_scattered(flat.attributes.get(attribute.name), size))
@@ -142,7 +142,7 @@ def conform(array: pa.StructArray, old: Slot, new: Slot) -> pa.StructArray:
     columns: list[pa.Array] = [array.field(START), array.field(LENGTH)]
     if new.has_text:
         columns.append(array.field(TEXT))
-    if new.ways:
+    if new.way_columns:
         columns.append(_conform_ways(array, old, new))
     for attribute in new.attributes:
         known = old.attribute(attribute.name)
@@ -161,13 +161,10 @@ def conform(array: pa.StructArray, old: Slot, new: Slot) -> pa.StructArray:
 
 
 def _conform_ways(array: pa.StructArray, old: Slot, new: Slot) -> pa.StructArray:
-    known = {way.path: way.column for way in old.ways}
-    ways = array.field(WAYS) if old.ways else None
+    known = old.way_columns
     columns = [
-        none_of(TEXTS, len(array))
-        if ways is None or way.path not in known
-        else ways.field(known[way.path])
-        for way in new.ways
+        array.field(WAYS).field(path) if path in known else none_of(TEXTS, len(array))
+        for path in new.way_columns
     ]
     return pa.StructArray.from_arrays(columns, fields=list(_ways_type(new)))
 
@@ -216,7 +213,7 @@ def _with_texts(slot: Slot, flat: FlatSlot, raw: Bodies) -> FlatSlot:
     if flat.texts is not None and not flat.texts.null_count:
         return flat
     values = [None] * len(flat) if flat.texts is None else flat.texts.to_pylist()
-    late: dict[str, tuple[list[int], list[str]]] = {way.path: ([], []) for way in slot.ways}
+    late: dict[str, tuple[list[int], list[str]]] = {path: ([], []) for path in slot.way_columns}
     for number, value in enumerate(values):
         if value is None:
             begin = int(flat.starts[number])
@@ -224,9 +221,9 @@ def _with_texts(slot: Slot, flat: FlatSlot, raw: Bodies) -> FlatSlot:
             element = _element(body[begin : begin + int(flat.lengths[number])], declarations)
             values[number] = element.string_value()
             for path, text in _texts_below(element, "", MAX_WAY_LENGTH if late else 0):
-                numbers, texts = late[path]
-                numbers.append(number)
-                texts.append(text)
+                if path in late:
+                    late[path][0].append(number)
+                    late[path][1].append(text)
     ways = {
         path: _in_order(
             [(np.array(numbers, np.int32), pa.array(texts, pa.string())), flat.ways.get(path)]

@@ -230,8 +230,14 @@ def _shape(text: PlainText, node: _Node) -> Slot:
         indexed=node.indexed and all(child.indexed for child in children),
         attributes=tuple(Attribute(name, f"@{name}") for name in node.attributes),
         children=children,
-        ways=tuple(Way(path, path) for path in node.ways),
+        ways=tuple(_way(text, path, texts) for path, texts in node.ways.items()),
     )
+
+
+def _way(text: PlainText, path: str, texts: Ints) -> Way:
+    borders = text.tokens.texts.buffers()[1]
+    ends = np.frombuffer(borders, np.int32)
+    return Way.of_texts(path, len(texts), int((ends[texts + 1] - ends[texts]).sum(dtype=np.int64)))
 
 
 def _flat(text: PlainText, node: _Node, bases: Ints, parent: _Node | None) -> FlatSlot:

@@ -10,17 +10,24 @@ A slot that the data never filled does not exist: a path through it is empty.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 # fields that every element's struct begins with; the underscore keeps them apart from most
 # element names, and `_free_name` from the others
-START, LENGTH, TEXT, WAYS = "_start", "_length", "_text", "_ways"
+START, LENGTH, TEXT = "_start", "_length", "_text"
+# the field of an opaque element for what is inside; no element is called so, in no store
+WAYS = "/ways"
 
 # Each way is a column. Documents have a few dozen of them; hostile ones, as many as elements
 MAX_WAYS = 64
 MAX_WAY_LENGTH = 12
+
+# Texts of more bytes than this, on average, are as well read where they stand; but a few long ones
+# are no reason to give up a column
+_LONG_TEXT = 128
+_MANY_BYTES = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,14 +40,21 @@ class Attribute:
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """Where texts stand inside an opaque element: the names on the way to them, and their column.
+    """Where texts stand inside an opaque element: the names of the elements on the way to them.
 
     `path` has the local names of the elements, none of them in a namespace, from below the opaque
-    element down to the one that the texts stand right in, with `/` between them.
+    element down to the one that the texts stand right in, with `/` between them. `kept` says that
+    the texts have a column, which is called as the path. Long ones have none: it would be no
+    smaller than the elements themselves.
     """
 
     path: str
-    column: str
+    kept: bool
+
+    @classmethod
+    def of_texts(cls, path: str, count: int, size: int) -> Way:
+        """The way to so many texts, of so many bytes together."""
+        return cls(path, size <= max(_MANY_BYTES, count * _LONG_TEXT))
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +67,9 @@ class Slot:
     `spaced`: white space stands between child elements.
     `commented`: comments or processing instructions stand inside.
     `indexed`: of all texts inside, it is known on which ways they stand: those of an opaque
-    element are in the columns of `ways`, and no others; those of any other can be told from the
-    slots below. That is not so where a hole or an element in a namespace is inside, where there
-    are too many ways, and for elements that were stored before there were ways.
+    element are `ways`, and no others; those of any other element can be told from the slots below.
+    That is not so where a hole or an element in a namespace is inside, where there are too many
+    ways, or some that SQL cannot tell apart, and for what was stored before there were ways.
     """
 
     tag: str
@@ -74,6 +88,11 @@ class Slot:
     def has_text(self) -> bool:
         """Whether the string value is a column."""
         return self.is_leaf or self.opaque
+
+    @property
+    def way_columns(self) -> list[str]:
+        """The ways that have columns."""
+        return [way.path for way in self.ways if way.kept]
 
     def child(self, tag: str) -> Slot | None:
         return next((child for child in self.children if child.tag == tag), None)
@@ -94,7 +113,7 @@ def widen(known: Slot | None, seen: Slot) -> Slot:
     if known is None:
         known = replace(seen, attributes=(), children=(), ways=())
     opaque = known.opaque or seen.opaque
-    taken = {name.lower() for name in (START, LENGTH, TEXT, WAYS)}
+    taken = {name.lower() for name in (START, LENGTH, TEXT)}
     taken |= {attribute.column.lower() for attribute in known.attributes}
     taken |= {child.column.lower() for child in known.children}
     attributes = list(known.attributes)
@@ -106,10 +125,9 @@ def widen(known: Slot | None, seen: Slot) -> Slot:
     ways: tuple[Way, ...] = ()
     indexed = known.indexed and seen.indexed
     if opaque:
-        paths = _paths_inside(known) | _paths_inside(seen)
-        indexed = indexed and len(paths) <= MAX_WAYS and all(map(_is_short, paths))
-        if indexed:
-            ways = _with_columns(known.ways, paths)
+        ways = _joined([*_ways_inside(known), *_ways_inside(seen)]) if indexed else ()
+        indexed = indexed and _are_columns(ways)
+        ways = ways if indexed else ()
     else:
         merged = {
             child.tag: widen(child, seen.child(child.tag) or child) for child in known.children
@@ -135,28 +153,31 @@ def widen(known: Slot | None, seen: Slot) -> Slot:
     )
 
 
-def _paths_inside(slot: Slot) -> frozenset[str]:
-    """The paths of all ways on which texts may stand inside elements of an indexed slot."""
-    paths = {way.path for way in slot.ways}
+def _ways_inside(slot: Slot) -> Iterable[Way]:
+    """All ways on which texts may stand inside elements of an indexed slot."""
+    yield from slot.ways
     for child in slot.children:
         if child.has_text or child.spaced:
-            paths.add(child.column)
-        paths |= {f"{child.column}/{path}" for path in _paths_inside(child)}
-    return frozenset(paths)
+            yield Way(child.column, kept=True)
+        for way in _ways_inside(child):
+            yield Way(f"{child.column}/{way.path}", way.kept)
 
 
-def _is_short(path: str) -> bool:
-    return path.count("/") < MAX_WAY_LENGTH
+def _joined(ways: Iterable[Way]) -> tuple[Way, ...]:
+    """Each way once; it has no column if it has none somewhere."""
+    kept: dict[str, bool] = {}
+    for way in ways:
+        kept[way.path] = way.kept and kept.get(way.path, True)
+    return tuple(Way(path, kept[path]) for path in sorted(kept))
 
 
-def _with_columns(known: Iterable[Way], paths: Iterable[str]) -> tuple[Way, ...]:
-    """Ways with these paths: columns that are known stay, new ones are called as their paths."""
-    columns = {way.path: way.column for way in known}
-    taken = {column.lower() for column in columns.values()}
-    for path in sorted(paths):
-        if path not in columns:
-            columns[path] = _free_name(path, taken)
-    return tuple(Way(path, columns[path]) for path in sorted(columns))
+def _are_columns(ways: Sequence[Way]) -> bool:
+    """Whether there can be a column for each of the ways: few, and SQL does not tell A from a."""
+    return (
+        len(ways) <= MAX_WAYS
+        and len({way.path.lower() for way in ways}) == len(ways)
+        and all(way.path.count("/") < MAX_WAY_LENGTH for way in ways)
+    )
 
 
 def is_layout_kept(old: Slot, new: Slot) -> bool:
@@ -185,7 +206,7 @@ def slot_to_json(slot: Slot) -> dict[str, Any]:
         "flags": flags,
         "attributes": {one.name: one.column for one in slot.attributes},
         "children": [slot_to_json(child) for child in slot.children],
-        "ways": {way.path: way.column for way in slot.ways},
+        "ways": {way.path: way.kept for way in slot.ways},
     }
 
 

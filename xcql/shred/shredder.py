@@ -147,7 +147,10 @@ class SlotColumns:
                 if self.attributes[name][0]
             ),
             children=children,
-            ways=tuple(Way(way.path, way.path) for way in self.inside.with_texts()),
+            ways=tuple(
+                Way.of_texts(way.path, len(way.values), sum(map(len, way.values)))
+                for way in self.inside.with_texts()
+            ),
         )
 
 
