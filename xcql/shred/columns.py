@@ -22,7 +22,7 @@ from typing import Any, Protocol
 import numpy as np
 import pyarrow as pa
 
-from xcql.shred.arrays import Numbers, borders_of, column_of, flags_of, taken
+from xcql.shred.arrays import Numbers, borders_of, column_of, flags_of, spread, taken
 from xcql.shred.namespaces import context
 from xcql.shred.shape import LENGTH, MAX_WAY_LENGTH, START, TEXT, WAYS, Slot
 from xcql.shred.shredder import SlotColumns
@@ -283,9 +283,9 @@ def _placed(values: pa.Array, places: Numbers, size: int) -> pa.Array:
     """The values at the given places (each given once, in order), and NULL elsewhere."""
     if len(values) == size:
         return values
-    indices = np.full(size, -1, np.int32)
-    indices[places] = np.arange(len(places), dtype=np.int32)
-    return taken(values, indices, indices >= 0)
+    is_there = np.zeros(size, np.bool_)
+    is_there[places] = True
+    return spread(values, is_there)
 
 
 def _numbers(values: Any) -> Numbers:

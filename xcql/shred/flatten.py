@@ -32,8 +32,8 @@ class PlainTable:
 class _Node:
     """A slot: the numbers of its elements, of their attributes by name, and the slots below.
 
-    `ways` has the numbers of the texts inside by the ways to them, and `places` says how many ways
-    there are, with or without texts.
+    `ways` has the numbers of the texts inside, and `places` says how many ways there are, with or
+    without texts.
     """
 
     tag: Tag
@@ -43,7 +43,7 @@ class _Node:
     attributes: dict[str, Ints] = field(default_factory=dict)
     children: list[_Node] = field(default_factory=list)
     indexed: bool = True
-    ways: dict[str, Ints] = field(default_factory=dict)
+    ways: dict[Way, Ints] = field(default_factory=dict)
     places: int = 0
 
 
@@ -150,13 +150,34 @@ def _give_attributes(text: PlainText, nodes: list[_Node], slot_of: Ints) -> None
 
 
 def _give_ways(text: PlainText, nodes: list[_Node]) -> None:
-    """Sort the texts inside of opaque elements by the ways to them, for all slots at once.
+    """Sort the texts inside of opaque elements by the ways to them, for all slots at once."""
+    elements = text.elements
+    places, place_of = _places(text, nodes)
+    has_hole = np.zeros(len(elements.names), np.bool_)
+    has_hole[elements.parents[text.holes]] = True
+    for node in nodes:
+        node.indexed &= not has_hole[node.elements].any()
+    for number in np.unique(place_of[has_hole]).tolist():
+        if number >= 0:
+            places[number].node.indexed = False
+    borders = offsets_of(text.tokens.texts)
+    texts = np.flatnonzero((borders[1:] > borders[:-1]) & (elements.owners >= 0))
+    text_places = place_of[elements.owners[texts]]
+    texts, text_places = texts[text_places >= 0], text_places[text_places >= 0]
+    for number, numbers in _grouped(text_places, len(places)):
+        place, those = places[number], texts[numbers]
+        if place.names and place.node.indexed:
+            size = int((borders[those + 1] - borders[those]).sum())
+            place.node.ways[Way.of_texts("/".join(place.names), len(those), size)] = those
 
-    The way to an element follows from the way to its parent and its own tag.
+
+def _places(text: PlainText, nodes: list[_Node]) -> tuple[list[_Place], Ints]:
+    """The ways inside of opaque elements, and for each element which of them leads to it, or -1.
+
+    It follows from the way to its parent and from its own tag.
     """
     elements, tags = text.elements, text.tags
     places = [_Place(node, ()) for node in nodes if node.opaque]
-    tops = len(places)
     place_of = np.full(len(elements.names), -1)
     for number, place in enumerate(places):
         place_of[place.node.elements] = number
@@ -173,21 +194,7 @@ def _give_ways(text: PlainText, nodes: list[_Node]) -> None:
                 below[at] = len(places)
                 places.append(further)
         place_of[level] = below[numbers]
-    has_hole = np.zeros(len(elements.names), np.bool_)
-    has_hole[elements.parents[text.holes]] = True
-    for node in nodes:
-        node.indexed &= not has_hole[node.elements].any()
-    for number in np.unique(place_of[has_hole]).tolist():
-        if number >= 0:
-            places[number].node.indexed = False
-    borders = offsets_of(text.tokens.texts)
-    texts = np.flatnonzero((borders[1:] > borders[:-1]) & (elements.owners >= 0))
-    text_places = place_of[elements.owners[texts]]
-    texts, text_places = texts[text_places >= tops], text_places[text_places >= tops]
-    for number, those in _grouped(text_places, len(places)):
-        place = places[number]
-        if place.node.indexed:
-            place.node.ways["/".join(place.names)] = texts[those]
+    return places, place_of
 
 
 def _further(place: _Place, tag: Tag) -> _Place | None:
@@ -230,14 +237,8 @@ def _shape(text: PlainText, node: _Node) -> Slot:
         indexed=node.indexed and all(child.indexed for child in children),
         attributes=tuple(Attribute(name, f"@{name}") for name in node.attributes),
         children=children,
-        ways=tuple(_way(text, path, texts) for path, texts in node.ways.items()),
+        ways=tuple(node.ways),
     )
-
-
-def _way(text: PlainText, path: str, texts: Ints) -> Way:
-    borders = text.tokens.texts.buffers()[1]
-    ends = np.frombuffer(borders, np.int32)
-    return Way.of_texts(path, len(texts), int((ends[texts + 1] - ends[texts]).sum(dtype=np.int64)))
 
 
 def _flat(text: PlainText, node: _Node, bases: Ints, parent: _Node | None) -> FlatSlot:
@@ -261,7 +262,11 @@ def _flat(text: PlainText, node: _Node, bases: Ints, parent: _Node | None) -> Fl
         _string_values(text, node.elements) if node.is_leaf or node.opaque else None,
         attributes,
         {child.tag.id: _flat(text, child, bases, node) for child in node.children},
-        {path: _texts_inside(text, node, numbers) for path, numbers in node.ways.items()},
+        {
+            way.path: _texts_inside(text, node, texts)
+            for way, texts in node.ways.items()
+            if way.kept
+        },
     )
 
 
