@@ -108,7 +108,6 @@ class SlotColumns:
         """The way on to elements of a name; None if it is in a namespace, or there are too many."""
         is_plain = NAME_SEPARATOR not in raw_name
         if not is_plain or way.length == MAX_WAY_LENGTH or self.places == MAX_PLACES_INSIDE:
-            self.indexed = False
             return None
         path = f"{way.path}/{raw_name}" if way.path else raw_name
         further = way.below[raw_name] = WayColumns(path, way.length + 1)
@@ -244,6 +243,7 @@ class Shredder:
         opaque_depth = 0  # how deep the open opaque element is nested; 0: none is open
         ways: list[WayColumns | None] = []  # to the open elements in it, and first to itself
         read = 0  # how much of `text` belongs to text nodes that have ended
+        unknown: list[SlotColumns] = []  # slots in which not all ways can be known
 
         def start_outside(raw_name: str, attributes: list[str]) -> None:
             nonlocal opaque_depth
@@ -323,7 +323,10 @@ class Shredder:
             stack.append(slot)
             way = ways[-1]
             if way is not None:
-                way = way.below.get(raw_name) or stack[opaque_depth - 1].step(way, raw_name)
+                top = stack[opaque_depth - 1]
+                way = way.below.get(raw_name) or top.step(way, raw_name)
+                if way is None:
+                    unknown.append(top)
             ways.append(way)
 
         def end_text() -> None:
@@ -356,8 +359,7 @@ class Shredder:
 
         def start_hole(at: int, attributes: list[str]) -> None:
             text_before = len(text)
-            for slot in stack:
-                slot.indexed = False
+            unknown.extend(stack)
 
             def start_inside_hole(raw_name: str, attributes: list[str]) -> None:
                 raise NotShreddable("a hole has content")
@@ -414,6 +416,9 @@ class Shredder:
             if stack or text or len(root.starts) == size or root.lengths[-1] != len(element):
                 raise NotShreddable("a filler holds one element")
             shift += len(element)
+            for slot in unknown:
+                slot.indexed = False
+            unknown.clear()
             return holes
 
         parser.Parse(lead, False)
