@@ -234,7 +234,8 @@ class Answer:
         if compiled.arguments or compiled.evaluations or request.frames:
             return self._analysed(compiled, text)
         of = self._spark(), request.state.number
-        key = text, request.around.now if ":now" in text else None
+        # the same text may be of other tables: it has only their names
+        key = text, compiled.tables, request.around.now if ":now" in text else None
         frame = request.memory.frames.get(of, key, lambda: self._analysed(compiled, text))
         # a new plan, which does not hold what others have computed
         return frame.select("*")
