@@ -245,7 +245,8 @@ class Answer:
         if compiled.arguments or compiled.evaluations or request.frames:
             return analysed()
         of = self._spark(), request.state.number
-        key = text, request.around.now if ":now" in text else None
+        # the same text may be of other tables: it has only their names
+        key = text, compiled.tables, request.around.now if ":now" in text else None
         run = request.memory.frames.get(
             of, key, lambda: repeatable(analysed(), compiled, in_one_task)
         )

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from xcql.model.tags import parse_tags
 from xcql.shred.columns import flat, nest
-from xcql.shred.shape import Slot, slot_from_json, slot_to_json, widen
+from xcql.shred.shape import MAX_WAYS, Slot, slot_from_json, slot_to_json, widen
 from xcql.shred.shredder import NotShreddable, Shredder
-from xcql.xdm.nodes import ElementNode
+from xcql.xdm.nodes import ElementNode, TextNode
 from xcql.xdm.parse import parse_xml
 
 TAGS = parse_tags("""<structure xmlns:p="urn:p">
@@ -92,6 +92,83 @@ def test_recursive_elements_are_opaque() -> None:
     assert rows.to_pylist()[0]["list"] == {"_start": 3, "_length": 33, "_text": ""}
 
 
+def test_texts_inside_are_kept_by_the_ways_to_them() -> None:
+    shape, rows = shred(
+        "<r><list><item>1<list><item> </item><item>2</item></list></item></list></r>",
+        "<r><list>x<item>3<!-- c -->4<?p?>5<![CDATA[&]]>6&lt;\r\n</item>y</list></r>",
+        "<r><list/></r>",
+    )
+    slot = shape.child("5")
+    assert slot is not None
+    assert slot.indexed
+    assert slot.way_columns == ["item", "item/list/item"]
+    assert [row["list"]["/ways"] for row in rows.to_pylist()] == [
+        {"item": ["1"], "item/list/item": [" ", "2"]},
+        {"item": ["3", "4", "5&6<\n"], "item/list/item": []},
+        {"item": [], "item/list/item": []},
+    ]
+
+
+def test_texts_inside_are_kept_of_elements_before_mixed_content_was_seen() -> None:
+    shape, rows = shred(
+        "<r><a><b>1</b><b/>\n</a></r>",
+        "<r><a/></r>",
+        "<r><a><b>2</b></a><a><b>3</b>x<b>4</b></a><a><b>5</b></a></r>",
+    )
+    slot = shape.child("2")
+    assert slot is not None
+    assert slot.indexed
+    assert [[a["/ways"] for a in row["a"]] for row in rows.to_pylist()] == [
+        [{"b": ["1"]}],
+        [{"b": []}],
+        [{"b": ["2"]}, {"b": ["3", "4"]}, {"b": ["5"]}],
+    ]
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        '<r><list><item>1<hole id="7"/>2</item></list></r>',
+        '<r><list>x<hole id="7"/>y</list></r>',
+        f"<r>{'<list><item>' * 7}x{'</item></list>' * 7}</r>",
+    ],
+)
+def test_ways_that_are_not_known(odd: str) -> None:
+    plain = "<r><list><item>1</item></list></r>"
+    shape, rows = shred(plain, odd, plain)
+    slot = shape.child("5")
+    assert slot is not None
+    assert not slot.indexed
+    assert not slot.ways
+    assert "/ways" not in rows.to_pylist()[0]["list"]
+
+
+def test_elements_in_namespaces_have_no_ways() -> None:
+    shape, _ = shred('<r>x<p:c xmlns:p="urn:p">y</p:c></r>')
+    assert shape.opaque
+    assert not shape.indexed
+    before, _ = shred('<r><p:c xmlns:p="urn:p">y</p:c></r>')
+    assert not widen(before, shred("<r>x<a/></r>")[0]).indexed
+
+
+def test_too_many_ways() -> None:
+    names = [f"n{number}" for number in range(MAX_WAYS + 1)]
+    declared = "".join(
+        f'<tag type="snapshot" id="{2 + number}" name="{name}"/>'
+        for number, name in enumerate(names)
+    )
+    tags = parse_tags(
+        f'<structure><tag type="snapshot" id="1" name="r">{declared}</tag></structure>'
+    )
+    for size in (MAX_WAYS, MAX_WAYS + 1):
+        shredder = Shredder(tags, tags.root)
+        for name in names[:size]:
+            shredder.add(f"<r>x<{name}>y</{name}></r>".encode())
+        shape = widen(None, shredder.root.shape())
+        assert shape.indexed == (size == MAX_WAYS)
+        assert len(shape.ways) == (MAX_WAYS if shape.indexed else 0)
+
+
 def test_names_that_sql_cannot_tell_apart_get_columns_of_their_own() -> None:
     shape, rows = shred("<r X='1' x='2'><a/></r>", '<r xmlns:q="urn:q" q:x="3" A="4"/>')
     columns = {attribute.name: attribute.column for attribute in shape.attributes}
@@ -157,11 +234,19 @@ INNER = st.builds(
     ATTRIBUTES,
 )
 ITEMS = st.recursive(
-    st.just("<list/>"), lambda inner: st.builds(lambda i: f"<list><item>{i}</item></list>", inner)
+    st.one_of(st.just("<list/>"), TEXTS),
+    lambda inner: st.builds(
+        lambda items, t: f"<list>{''.join(f'<item>{i}</item>{t}' for i in items)}</list>",
+        st.lists(inner, max_size=3),
+        TEXTS,
+    ),
 )
 ROOT = st.builds(
     lambda parts, a: f"<r{a}>{''.join(parts)}</r>",
-    st.lists(st.one_of(INNER, ITEMS, TEXTS, st.just('<c xmlns="urn:p"/>')), max_size=5),
+    st.lists(
+        st.one_of(INNER, ITEMS, TEXTS, st.sampled_from(['<c xmlns="urn:p"/>', "<a>x</a>"])),
+        max_size=5,
+    ),
     ATTRIBUTES,
 )
 
@@ -177,6 +262,18 @@ def test_every_column_says_what_the_tree_says(elements: list[str]) -> None:
         assert_says(shape, row, root, element.encode())
 
 
+def texts_inside(node: ElementNode, way: str = "") -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for child in node.children:
+        if isinstance(child, TextNode) and way:
+            found.setdefault(way, []).append(child.value)
+        if isinstance(child, ElementNode):
+            path = f"{way}/{child.name.local}" if way else child.name.local
+            for below, texts in texts_inside(child, path).items():
+                found.setdefault(below, []).extend(texts)
+    return found
+
+
 def assert_says(slot: Slot, value: dict[str, Any], node: ElementNode, raw: bytes) -> None:
     tag = TAGS.by_id(slot.tag)
     assert tag is not None
@@ -187,6 +284,13 @@ def assert_says(slot: Slot, value: dict[str, Any], node: ElementNode, raw: bytes
     assert again.string_value() == node.string_value()
     if slot.has_text:
         assert value["_text"] == node.string_value()
+    if slot.opaque:
+        inside = texts_inside(node)
+        assert not slot.indexed or set(inside) <= {way.path for way in slot.ways}
+        ways = value.get("/ways", {})
+        assert {path: found for path, found in ways.items() if found} == {
+            path: texts for path, texts in inside.items() if path in slot.way_columns
+        }
     for attribute in slot.attributes:
         assert value[attribute.column] == node.attribute_value(attribute.name)
     children = [child for child in node.children if isinstance(child, ElementNode)]

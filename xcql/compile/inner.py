@@ -2,7 +2,8 @@
 
 text/emph          unnest(inner_children(XML of text, 'emph'))
 text/emph/@id      the same, and an XPath in the XML of each emph
-text/emph/text()   XPath '/*/emph/text()' in the XML of text, as no node is asked for on the way;
+text/emph/text()   unnest(the column that has the texts on the way `emph` inside of text)
+text//emph/text()  XPath '/*//emph/text()' in the XML of text, as no node is asked for on the way;
                    no XML is parsed that does not have the tags in it
 
 Which tags a step can lead to is told by the Tag Structure, as everywhere.
@@ -23,6 +24,7 @@ from xcql.compile.items import Attribute, Inner, Item, StreamElement, Text, Way
 from xcql.compile.result import NotNative
 from xcql.compile.scope import Scope
 from xcql.compile.values import Leaf
+from xcql.shred.shape import WAYS
 from xcql.source import Span
 from xcql.syntax.node import Node
 from xcql.syntax.path import NameTest
@@ -117,7 +119,7 @@ def texts_inside(leaf: Leaf, scope: Scope, span: Span) -> list[Leaf]:
         raise NotNative("text around holes", span)
     way = _known_way(leaf)
     if way is not None:
-        return _by_xpath(leaf, way, "text()", scope, Text)
+        return _texts_on_way(leaf, way, scope)
     item, position = scope.compilation.fresh("text"), scope.compilation.fresh("text_at")
     array = call("inner_texts", _xml(holder, scope))
     plan = Unnest(leaf.plan, array, item, position, span=span)
@@ -232,6 +234,21 @@ def _by_xpath(
     text, tags = inner_xml(leaf.item.owner, scope), Constant(tags_in_order(way.names))
     array = call("inner_values", text, tags, Constant(f"{way.xpath}/{step}"))
     return [Leaf(Unnest(way.before, array, item, position), make(Column(item)))]
+
+
+def _texts_on_way(leaf: Leaf, way: Way, scope: Scope) -> list[Leaf]:
+    """The texts right in the elements at the end of a way, from a column if they have one."""
+    assert isinstance(leaf.item, Inner)
+    owner = leaf.item.owner
+    ways = owner.shape.ways
+    if ways is None or way.path is None or ways.get(way.path) is False:
+        return _by_xpath(leaf, way, "text()", scope, Text)
+    if way.path not in ways:
+        return []
+    scope.compilation.demand(owner, WAYS, way.path)
+    item, position = scope.compilation.fresh("text"), scope.compilation.fresh("position")
+    array = field(field(owner.struct, WAYS), way.path)
+    return [Leaf(Unnest(way.before, array, item, position), Text(Column(item)))]
 
 
 def tags_in_order(names: Iterable[str]) -> str:

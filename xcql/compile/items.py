@@ -7,7 +7,8 @@ is made that the query does not ask for.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
@@ -26,7 +27,8 @@ if TYPE_CHECKING:
 class Shape:
     """What is known of elements at one place of a row: `Slot`s of several tags, as one.
 
-    `column` is the field that holds them; attributes map expanded names to fields.
+    `column` is the field that holds them; attributes map expanded names to fields. `ways` maps the
+    paths of the texts inside to whether they have fields, if all paths are known.
     """
 
     tags: tuple[str, ...]
@@ -37,6 +39,7 @@ class Shape:
     repeats: bool
     commented: bool
     attributes: Mapping[str, str] = field(hash=False)
+    ways: Mapping[str, bool] | None = field(hash=False)
     children: tuple[Shape, ...]
 
     @property
@@ -80,8 +83,24 @@ def shape_of(slots: Mapping[str, Slot]) -> Shape | None:
         first.repeats,
         any(slot.commented for slot in found),
         attributes,
+        _ways_of(found) if first.opaque else None,
         tuple(child for child in children if child is not None),
     )
+
+
+def _ways_of(slots: Iterable[Slot]) -> Mapping[str, bool] | None:
+    """Whether texts inside opaque elements have fields, by their paths; None if not all are known.
+
+    They have one if they have it in all tables, and SQL can tell it from the others.
+    """
+    ways: dict[str, bool] = {}
+    for slot in slots:
+        if not slot.indexed:
+            return None
+        for way in slot.ways:
+            ways[way.path] = way.kept and ways.get(way.path, True)
+    alike = Counter(map(str.lower, ways))
+    return {path: kept and alike[path.lower()] == 1 for path, kept in ways.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,6 +242,12 @@ class Way:
     after: Plan
     xpath: str
     names: tuple[str, ...]
+
+    @property
+    def path(self) -> str | None:
+        """The names with `/` between them, if each element is a child of the one before."""
+        path = "/".join(self.names)
+        return path if self.xpath == f"/*/{path}" else None
 
 
 @dataclass(frozen=True, slots=True)

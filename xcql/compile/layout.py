@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 
 import pyarrow as pa
 
-from xcql.shred.shape import LENGTH, START, Slot
+from xcql.shred.columns import TEXTS
+from xcql.shred.shape import LENGTH, START, WAYS, Slot
 from xcql.shred.tables import COMMON, table_schema
 
 Path = tuple[str, ...]
@@ -15,7 +16,8 @@ Path = tuple[str, ...]
 def read_schema(shape: Slot | None, columns: Sequence[Path]) -> pa.Schema:
     """The fields of one tag's table that are asked for, as its files have them.
 
-    What no file has is text, inside of structs. Without a shape there are no files at all.
+    What no file has is text, inside of structs, or the texts on a way. Without a shape there are no
+    files at all.
     """
     whole = COMMON if shape is None else table_schema(shape)
     asked = [path for path in columns if path != ("tag",)]
@@ -64,12 +66,13 @@ def widened(own: pa.DataType, joint: pa.DataType) -> pa.DataType:
     return joint
 
 
-def _pruned(type: pa.DataType, paths: Iterable[Path]) -> pa.DataType:
+def _pruned(type: pa.DataType, paths: Iterable[Path], inside: str = "") -> pa.DataType:
+    """The fields of a type that paths lead to; `inside` names the field that has the type."""
     paths = list(paths)
     if () in paths:
         return type
     if pa.types.is_list(type):
-        return pa.list_(_pruned(type.value_type, paths))
+        return pa.list_(_pruned(type.value_type, paths, inside))
     below: dict[str, list[Path]] = {}
     for path in paths:
         below.setdefault(path[0], []).append(path[1:])
@@ -79,17 +82,19 @@ def _pruned(type: pa.DataType, paths: Iterable[Path]) -> pa.DataType:
     for name in sorted(below, key=lambda name: known.index(name) if name in known else len(known)):
         rest = below[name]
         if pa.types.is_struct(type) and type.get_field_index(name) >= 0:
-            fields.append(pa.field(name, _pruned(type.field(name).type, rest)))
+            fields.append(pa.field(name, _pruned(type.field(name).type, rest, name)))
         else:
-            fields.append(pa.field(name, _unknown(name, rest)))
+            fields.append(pa.field(name, _unknown(name, rest, inside)))
     return pa.struct(fields)
 
 
-def _unknown(name: str, paths: Sequence[Path]) -> pa.DataType:
+def _unknown(name: str, paths: Sequence[Path], inside: str) -> pa.DataType:
     """The type of a field that no data has."""
-    if () in paths:
-        return pa.int32() if name in (START, LENGTH) else pa.string()
-    return _pruned(pa.struct([]), paths)
+    if () not in paths:
+        return _pruned(pa.struct([]), paths, name)
+    if inside == WAYS:
+        return TEXTS
+    return pa.int32() if name in (START, LENGTH) else pa.string()
 
 
 def _joined(one: pa.DataType, other: pa.DataType) -> pa.DataType:

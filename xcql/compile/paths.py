@@ -39,7 +39,7 @@ from xcql.compile.items import (
     Text,
 )
 from xcql.compile.node_tests import is_any_node, is_text_test
-from xcql.compile.predicates import filtered, mentions_position
+from xcql.compile.predicates import filtered, is_never_positional, mentions_position
 from xcql.compile.result import NotNative
 from xcql.compile.scope import Scope, compiles, native, value_of
 from xcql.compile.stream_steps import StreamSteps
@@ -197,6 +197,9 @@ def _no_last(step: Expr) -> Callable[[], Scalar]:
 
 
 def _step_from(leaf: Leaf, step: AxisStep, scope: Scope) -> list[Leaf]:
+    if not all(map(is_never_positional, step.predicates)):
+        # positions are counted from each node, so that it has to be there
+        leaf = replace(leaf, item=without_way(leaf.item))
     found = axis_from(leaf, step.axis, step.test, scope, step.span)
     for predicate in step.predicates:
         found = filtered(

@@ -36,6 +36,33 @@ def taken(values: pa.Array, places: Ints | Numbers, is_there: Flags | None = Non
     return values.take(column_of(places, is_there))
 
 
+def spread(values: pa.Array, is_there: Flags) -> pa.Array:
+    """The values where they are said to be there, one after the other, and NULL elsewhere.
+
+    Texts, and what is in lists, are not copied: it is enough to say anew where each begins.
+
+    >>> spread(pa.array([["x"], None, []]), np.array([True, False, True, True])).to_pylist()
+    [['x'], None, None, []]
+    """
+    size, type = len(is_there), values.type
+    is_valid = is_there
+    if values.null_count:
+        is_valid = is_there.copy()
+        is_valid[is_there] = flags_of(values.is_valid())
+    bits = pa.py_buffer(np.packbits(is_valid, bitorder="little"))
+    if pa.types.is_struct(type):
+        fields = [spread(values.field(number), is_there) for number in range(type.num_fields)]
+        return pa.Array.from_buffers(type, size, [bits], children=fields)
+    if len(values) and pa.types.is_list(type):
+        borders = np.asarray(values.offsets)[borders_of(is_there)]
+        buffers = [bits, pa.py_buffer(borders)]
+        return pa.Array.from_buffers(type, size, buffers, children=[values.values])
+    if len(values) and pa.types.is_string(type) and not values.offset:
+        borders = np.frombuffer(values.buffers()[1], np.int32)[borders_of(is_there)]
+        return pa.Array.from_buffers(type, size, [bits, pa.py_buffer(borders), values.buffers()[2]])
+    return taken(values, np.cumsum(is_there) - 1, is_there)
+
+
 def ranges(begins: Ints, ends: Ints) -> tuple[Ints, Ints]:
     """All numbers of some ranges, each with the number of its range.
 

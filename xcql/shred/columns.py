@@ -5,24 +5,32 @@ element; inside, every child slot is a struct, or an array of structs where it r
 
     element struct<_start int, _length int, `@id` string,
                    name struct<_start int, _length int, _text string>,
-                   bidder array<struct<…>>>
+                   bidder array<struct<…>>,
+                   text struct<_start int, _length int, _text string,
+                               `/ways` struct<`bold/emph` array<string>>>>
 
-`_start` and `_length` are the element's byte span in `raw`, `_text` is its string value.
+`_start` and `_length` are the element's byte span in `raw`, `_text` is its string value. `/ways`
+has the texts inside of an opaque element: one column for each way on which there are any.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
 
-from xcql.shred.arrays import Numbers, borders_of, column_of, flags_of, taken
+from xcql.shred.arrays import Numbers, borders_of, column_of, flags_of, spread, taken
 from xcql.shred.namespaces import context
-from xcql.shred.shape import LENGTH, START, TEXT, Slot
+from xcql.shred.shape import LENGTH, MAX_WAY_LENGTH, START, TEXT, WAYS, Slot
 from xcql.shred.shredder import SlotColumns
+from xcql.xdm.nodes import ElementNode, TextNode
 from xcql.xdm.parse import expanded_name, parse_xml
+
+# the texts on one way inside of an element
+TEXTS = pa.list_(pa.string())
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +38,8 @@ class FlatSlot:
     """The elements of one slot as columns, and the slots below by their tags.
 
     `texts` is None where the elements have children instead. Attributes, by their expanded names,
-    have the numbers of the elements that have them, and their values.
+    have the numbers of the elements that have them, and their values; ways, by their paths, the
+    numbers of the elements that have texts there, one for each text, and the texts.
     """
 
     parents: Numbers
@@ -39,6 +48,7 @@ class FlatSlot:
     texts: pa.StringArray | None
     attributes: dict[str, tuple[Numbers, pa.StringArray]]
     children: dict[str, FlatSlot]
+    ways: dict[str, tuple[Numbers, pa.StringArray]]
 
     def __len__(self) -> int:
         return len(self.starts)
@@ -59,6 +69,10 @@ def flat(slot: SlotColumns) -> FlatSlot:
         pa.array(slot.texts, pa.string()) if slot.is_leaf or slot.opaque else None,
         attributes,
         {tag: flat(child) for tag, child in slot.children.items() if len(child.starts)},
+        {
+            way.path: (_numbers(way.numbers), pa.array(way.values, pa.string()))
+            for way in slot.inside.with_texts()
+        },
     )
 
 
@@ -67,11 +81,17 @@ def element_type(slot: Slot) -> pa.StructType:
     fields = [pa.field(START, pa.int32()), pa.field(LENGTH, pa.int32())]
     if slot.has_text:
         fields.append(pa.field(TEXT, pa.string()))
+    if slot.way_columns:
+        fields.append(pa.field(WAYS, _ways_type(slot)))
     fields += [pa.field(attribute.column, pa.string()) for attribute in slot.attributes]
     for child in slot.children:
         type = element_type(child)
         fields.append(pa.field(child.column, pa.list_(type) if child.repeats else type))
     return pa.struct(fields)
+
+
+def _ways_type(slot: Slot) -> pa.StructType:
+    return pa.struct([pa.field(column, TEXTS) for column in slot.way_columns])
 
 
 class Bodies(Protocol):
@@ -83,13 +103,17 @@ class Bodies(Protocol):
 def nest(slot: Slot, flat: FlatSlot, raw: Bodies) -> pa.StructArray:
     """One struct an element of the slot, with all that is below it.
 
-    `raw` has the bytes of the filler of each element and the namespaces around it, for string
-    values that are not known yet.
+    `raw` has the bytes of the filler of each element and the namespaces around it, for texts that
+    are not known yet.
     """
     size = len(flat)
     arrays: list[pa.Array] = [column_of(flat.starts), column_of(flat.lengths)]
     if slot.has_text:
-        arrays.append(_string_values(flat, raw))
+        flat = _with_texts(slot, flat, raw)
+        arrays.append(flat.texts)
+    if slot.way_columns:
+        columns = [_listed(flat.ways.get(path), size) for path in slot.way_columns]
+        arrays.append(pa.StructArray.from_arrays(columns, fields=list(_ways_type(slot))))
     for attribute in slot.attributes:
         arrays.append(_scattered(flat.attributes.get(attribute.name), size))
     type = element_type(slot)
@@ -118,6 +142,8 @@ def conform(array: pa.StructArray, old: Slot, new: Slot) -> pa.StructArray:
     columns: list[pa.Array] = [array.field(START), array.field(LENGTH)]
     if new.has_text:
         columns.append(array.field(TEXT))
+    if new.way_columns:
+        columns.append(_conform_ways(array, old, new))
     for attribute in new.attributes:
         known = old.attribute(attribute.name)
         columns.append(array.field(known.column) if known else pa.nulls(len(array), pa.string()))
@@ -132,6 +158,15 @@ def conform(array: pa.StructArray, old: Slot, new: Slot) -> pa.StructArray:
         )
     mask = array.is_null() if array.null_count else None
     return pa.StructArray.from_arrays(columns, fields=list(type), mask=mask)
+
+
+def _conform_ways(array: pa.StructArray, old: Slot, new: Slot) -> pa.StructArray:
+    known = old.way_columns
+    columns = [
+        array.field(WAYS).field(path) if path in known else none_of(TEXTS, len(array))
+        for path in new.way_columns
+    ]
+    return pa.StructArray.from_arrays(columns, fields=list(_ways_type(new)))
 
 
 def _conform_child(array: pa.Array, old: Slot, new: Slot, type: pa.DataType) -> pa.Array:
@@ -162,12 +197,6 @@ def none_of(type: pa.DataType, size: int) -> pa.Array:
     return pa.nulls(size, type)
 
 
-def string_value(element: bytes, declarations: str) -> str:
-    """The string value of an element given by its bytes and the namespaces around it."""
-    lead, trail = context(declarations)
-    return parse_xml(lead + element + trail).string_value()
-
-
 @dataclass(frozen=True, slots=True)
 class _Through:
     """What the elements of a child slot find at the parents' places."""
@@ -179,18 +208,67 @@ class _Through:
         return self.values[int(self.parents[number])]
 
 
-def _string_values(flat: FlatSlot, raw: Bodies) -> pa.Array:
-    """The string values; those that came before the slot was known to be opaque, made now."""
+def _with_texts(slot: Slot, flat: FlatSlot, raw: Bodies) -> FlatSlot:
+    """The elements with the texts of those that came before the slot was known to be opaque."""
     if flat.texts is not None and not flat.texts.null_count:
-        return flat.texts
+        return flat
     values = [None] * len(flat) if flat.texts is None else flat.texts.to_pylist()
+    late: dict[str, tuple[list[int], list[str]]] = {path: ([], []) for path in slot.way_columns}
     for number, value in enumerate(values):
         if value is None:
             begin = int(flat.starts[number])
-            element, declarations = raw[number]
-            end = begin + int(flat.lengths[number])
-            values[number] = string_value(element[begin:end], declarations)
-    return pa.array(values, pa.string())
+            body, declarations = raw[number]
+            element = _element(body[begin : begin + int(flat.lengths[number])], declarations)
+            values[number] = element.string_value()
+            for path, text in _texts_below(element, "", MAX_WAY_LENGTH if late else 0):
+                if path in late:
+                    late[path][0].append(number)
+                    late[path][1].append(text)
+    ways = {
+        path: _in_order(
+            [(np.array(numbers, np.int32), pa.array(texts, pa.string())), flat.ways.get(path)]
+        )
+        for path, (numbers, texts) in late.items()
+    }
+    return replace(flat, texts=pa.array(values, pa.string()), ways=ways)
+
+
+def _element(data: bytes, declarations: str) -> ElementNode:
+    """An element given by its bytes and the namespaces around it."""
+    lead, trail = context(declarations)
+    around = parse_xml(lead + data + trail).document_element
+    assert around is not None
+    return next(child for child in around.children if isinstance(child, ElementNode))
+
+
+def _texts_below(element: ElementNode, way: str, levels: int) -> Iterator[tuple[str, str]]:
+    """The texts right in the elements below one, some levels deep, with the ways to them."""
+    for child in element.children if levels else ():
+        if isinstance(child, ElementNode):
+            path = f"{way}{child.name.local}"
+            for inner in child.children:
+                if isinstance(inner, TextNode):
+                    yield path, inner.value
+            yield from _texts_below(child, f"{path}/", levels - 1)
+
+
+def _in_order(
+    parts: list[tuple[Numbers, pa.StringArray] | None],
+) -> tuple[Numbers, pa.StringArray]:
+    """Texts of several elements as one, in the order of the elements."""
+    there = [part for part in parts if part is not None]
+    numbers = np.concatenate([part[0] for part in there])
+    order = np.argsort(numbers, kind="stable")
+    return numbers[order], taken(pa.concat_arrays([part[1] for part in there]), order)
+
+
+def _listed(texts: tuple[Numbers, pa.StringArray] | None, size: int) -> pa.ListArray:
+    """A column with the texts of each element as an array."""
+    if texts is None:
+        return none_of(TEXTS, size)
+    numbers, values = texts
+    borders = column_of(borders_of(np.bincount(numbers, minlength=size)))
+    return pa.ListArray.from_arrays(borders, values, type=TEXTS)
 
 
 def _scattered(attribute: tuple[Numbers, pa.StringArray] | None, size: int) -> pa.Array:
@@ -205,9 +283,9 @@ def _placed(values: pa.Array, places: Numbers, size: int) -> pa.Array:
     """The values at the given places (each given once, in order), and NULL elsewhere."""
     if len(values) == size:
         return values
-    indices = np.full(size, -1, np.int32)
-    indices[places] = np.arange(len(places), dtype=np.int32)
-    return taken(values, indices, indices >= 0)
+    is_there = np.zeros(size, np.bool_)
+    is_there[places] = True
+    return spread(values, is_there)
 
 
 def _numbers(values: Any) -> Numbers:

@@ -10,12 +10,12 @@ import numpy as np
 import pyarrow as pa
 
 from xcql.model.tags import Tag, TagStructure
-from xcql.shred.arrays import Ints, borders_of, column_of, offsets_of, slices, taken
+from xcql.shred.arrays import Ints, Numbers, borders_of, column_of, offsets_of, slices, taken
 from xcql.shred.arrivals import HOLES
 from xcql.shred.columns import FlatSlot, nest
 from xcql.shred.plain import PlainText, distinct
-from xcql.shred.shape import Attribute, Slot, widen
-from xcql.shred.shredder import is_opaque_by_tag
+from xcql.shred.shape import MAX_WAY_LENGTH, Attribute, Slot, Way, widen
+from xcql.shred.shredder import MAX_PLACES_INSIDE, is_opaque_by_tag
 from xcql.shred.tables import staged_rows
 
 
@@ -30,7 +30,11 @@ class PlainTable:
 
 @dataclass(slots=True)
 class _Node:
-    """A slot: the numbers of its elements, of their attributes by name, and the slots below."""
+    """A slot: the numbers of its elements, of their attributes by name, and the slots below.
+
+    `ways` has the numbers of the texts inside, and `places` says how many ways there are, with or
+    without texts.
+    """
 
     tag: Tag
     is_leaf: bool
@@ -38,6 +42,17 @@ class _Node:
     elements: Ints
     attributes: dict[str, Ints] = field(default_factory=dict)
     children: list[_Node] = field(default_factory=list)
+    indexed: bool = True
+    ways: dict[Way, Ints] = field(default_factory=dict)
+    places: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """A way inside of the elements of an opaque slot."""
+
+    node: _Node
+    names: tuple[str, ...]
 
 
 def plain_tables(
@@ -114,6 +129,7 @@ def _slots(text: PlainText, structure: TagStructure) -> list[_Node]:
         level = level[kept]
         keys = above[kept] * len(tags) + text.element_tags[level]
     _give_attributes(text, nodes, slot_of)
+    _give_ways(text, nodes)
     # in the order in which a reader meets them
     for node in nodes:
         node.children.sort(key=lambda child: int(child.elements[0]))
@@ -131,6 +147,65 @@ def _give_attributes(text: PlainText, nodes: list[_Node], slot_of: Ints) -> None
     ]
     for numbers, node, name in sorted(found, key=lambda one: int(one[0][0])):
         node.attributes[name] = numbers
+
+
+def _give_ways(text: PlainText, nodes: list[_Node]) -> None:
+    """Sort the texts inside of opaque elements by the ways to them, for all slots at once."""
+    elements = text.elements
+    places, place_of = _places(text, nodes)
+    has_hole = np.zeros(len(elements.names), np.bool_)
+    has_hole[elements.parents[text.holes]] = True
+    for node in nodes:
+        node.indexed &= not has_hole[node.elements].any()
+    for number in np.unique(place_of[has_hole]).tolist():
+        if number >= 0:
+            places[number].node.indexed = False
+    borders = offsets_of(text.tokens.texts)
+    texts = np.flatnonzero((borders[1:] > borders[:-1]) & (elements.owners >= 0))
+    text_places = place_of[elements.owners[texts]]
+    texts, text_places = texts[text_places >= 0], text_places[text_places >= 0]
+    for number, numbers in _grouped(text_places, len(places)):
+        place, those = places[number], texts[numbers]
+        if place.names and place.node.indexed:
+            size = int((borders[those + 1] - borders[those]).sum())
+            place.node.ways[Way.of_texts("/".join(place.names), len(those), size)] = those
+
+
+def _places(text: PlainText, nodes: list[_Node]) -> tuple[list[_Place], Ints]:
+    """The ways inside of opaque elements, and for each element which of them leads to it, or -1.
+
+    It follows from the way to its parent and from its own tag.
+    """
+    elements, tags = text.elements, text.tags
+    places = [_Place(node, ()) for node in nodes if node.opaque]
+    place_of = np.full(len(elements.names), -1)
+    for number, place in enumerate(places):
+        place_of[place.node.elements] = number
+    for level in elements.levels[2:]:
+        above = place_of[elements.parents[level]]
+        kept = (above >= 0) & (text.element_tags[level] >= 0)
+        level = level[kept]
+        pairs = above[kept] * len(tags) + text.element_tags[level]
+        different, numbers = np.unique(pairs, return_inverse=True)
+        below = np.full(len(different), -1)
+        for at, pair in enumerate(different.tolist()):
+            further = _further(places[pair // len(tags)], tags[pair % len(tags)])
+            if further is not None:
+                below[at] = len(places)
+                places.append(further)
+        place_of[level] = below[numbers]
+    return places, place_of
+
+
+def _further(place: _Place, tag: Tag) -> _Place | None:
+    """The way on to elements of a tag; None where there are too many ways to keep them."""
+    node = place.node
+    if len(place.names) == MAX_WAY_LENGTH or node.places == MAX_PLACES_INSIDE:
+        node.indexed = False
+    if not node.indexed:
+        return None
+    node.places += 1
+    return _Place(node, (*place.names, tag.name.local))
 
 
 def _grouped(keys: Ints, bound: int) -> Iterator[tuple[int, Ints]]:
@@ -151,6 +226,7 @@ def _grouped(keys: Ints, bound: int) -> Iterator[tuple[int, Ints]]:
 
 def _shape(text: PlainText, node: _Node) -> Slot:
     parents = text.elements.parents[node.elements]
+    children = tuple(_shape(text, child) for child in node.children)
     return Slot(
         node.tag.id,
         node.tag.name.local,
@@ -158,8 +234,10 @@ def _shape(text: PlainText, node: _Node) -> Slot:
         opaque=node.opaque,
         repeats=bool((parents[1:] == parents[:-1]).any()),
         spaced=bool(text.is_spaced[node.elements].any()),
+        indexed=node.indexed and all(child.indexed for child in children),
         attributes=tuple(Attribute(name, f"@{name}") for name in node.attributes),
-        children=tuple(_shape(text, child) for child in node.children),
+        children=children,
+        ways=tuple(node.ways),
     )
 
 
@@ -184,6 +262,11 @@ def _flat(text: PlainText, node: _Node, bases: Ints, parent: _Node | None) -> Fl
         _string_values(text, node.elements) if node.is_leaf or node.opaque else None,
         attributes,
         {child.tag.id: _flat(text, child, bases, node) for child in node.children},
+        {
+            way.path: _texts_inside(text, node, texts)
+            for way, texts in node.ways.items()
+            if way.kept
+        },
     )
 
 
@@ -201,6 +284,13 @@ def _string_values(text: PlainText, elements: Ints) -> pa.StringArray:
     begins = borders[text.elements.first_tags[elements]]
     ends = borders[text.elements.last_tags[elements]]
     return _as_text(slices(texts.buffers()[2], begins, ends))
+
+
+def _texts_inside(text: PlainText, node: _Node, texts: Ints) -> tuple[Numbers, pa.StringArray]:
+    """Texts that stand inside of a slot's elements, with the numbers of these."""
+    owners = text.elements.owners[texts]
+    numbers = np.searchsorted(node.elements, owners, "right") - 1
+    return numbers.astype(np.int32), _as_text(taken(text.tokens.texts, texts))
 
 
 def _holes(text: PlainText, fillers: Ints, bases: Ints) -> pa.ListArray:

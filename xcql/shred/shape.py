@@ -10,13 +10,24 @@ A slot that the data never filled does not exist: a path through it is empty.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 # fields that every element's struct begins with; the underscore keeps them apart from most
 # element names, and `_free_name` from the others
 START, LENGTH, TEXT = "_start", "_length", "_text"
+# the field of an opaque element for what is inside; no element is called so, in no store
+WAYS = "/ways"
+
+# Each way is a column. Documents have a few dozen of them; hostile ones, as many as elements
+MAX_WAYS = 64
+MAX_WAY_LENGTH = 12
+
+# Texts of more bytes than this, on average, are as well read where they stand; but a few long ones
+# are no reason to give up a column
+_LONG_TEXT = 128
+_MANY_BYTES = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +39,25 @@ class Attribute:
 
 
 @dataclass(frozen=True, slots=True)
+class Way:
+    """Where texts stand inside an opaque element: the names of the elements on the way to them.
+
+    `path` has the local names of the elements, none of them in a namespace, from below the opaque
+    element down to the one that the texts stand right in, with `/` between them. `kept` says that
+    the texts have a column, which is called as the path. Long ones have none: it would be no
+    smaller than the elements themselves.
+    """
+
+    path: str
+    kept: bool
+
+    @classmethod
+    def of_texts(cls, path: str, count: int, size: int) -> Way:
+        """The way to so many texts, of so many bytes together."""
+        return cls(path, size <= max(_MANY_BYTES, count * _LONG_TEXT))
+
+
+@dataclass(frozen=True, slots=True)
 class Slot:
     """The elements with one tag at one place of a filler.
 
@@ -36,6 +66,10 @@ class Slot:
     `is_leaf`: its tag has no child tags; the string value is a column.
     `spaced`: white space stands between child elements.
     `commented`: comments or processing instructions stand inside.
+    `indexed`: of all texts inside, it is known on which ways they stand: those of an opaque
+    element are `ways`, and no others; those of any other element can be told from the slots below.
+    That is not so where a hole or an element in a namespace is inside, where there are too many
+    ways, or some that SQL cannot tell apart, and for what was stored before there were ways.
     """
 
     tag: str
@@ -45,13 +79,20 @@ class Slot:
     repeats: bool = False
     spaced: bool = False
     commented: bool = False
+    indexed: bool = False
     attributes: tuple[Attribute, ...] = ()
     children: tuple[Slot, ...] = ()
+    ways: tuple[Way, ...] = ()
 
     @property
     def has_text(self) -> bool:
         """Whether the string value is a column."""
         return self.is_leaf or self.opaque
+
+    @property
+    def way_columns(self) -> list[str]:
+        """The ways that have columns."""
+        return [way.path for way in self.ways if way.kept]
 
     def child(self, tag: str) -> Slot | None:
         return next((child for child in self.children if child.tag == tag), None)
@@ -70,7 +111,7 @@ def widen(known: Slot | None, seen: Slot) -> Slot:
     True
     """
     if known is None:
-        known = replace(seen, attributes=(), children=())
+        known = replace(seen, attributes=(), children=(), ways=())
     opaque = known.opaque or seen.opaque
     taken = {name.lower() for name in (START, LENGTH, TEXT)}
     taken |= {attribute.column.lower() for attribute in known.attributes}
@@ -81,23 +122,61 @@ def widen(known: Slot | None, seen: Slot) -> Slot:
             column = _free_name(attribute.column, taken)
             attributes.append(replace(attribute, column=column))
     children: list[Slot] = []
-    if not opaque:
+    ways: tuple[Way, ...] = ()
+    indexed = known.indexed and seen.indexed
+    if opaque:
+        ways = _joined([*_ways_inside(known), *_ways_inside(seen)]) if indexed else ()
+        indexed = indexed and _are_columns(ways)
+        ways = ways if indexed else ()
+    else:
         merged = {
             child.tag: widen(child, seen.child(child.tag) or child) for child in known.children
         }
         for child in seen.children:
             if child.tag not in merged:
                 column = _free_name(child.column, taken)
+                # a way is told by the columns' names
+                indexed = indexed and column == child.column
                 merged[child.tag] = widen(None, replace(child, column=column))
         children = list(merged.values())
+        indexed = indexed and all(child.indexed for child in children)
     return replace(
         known,
         opaque=opaque,
         repeats=known.repeats or seen.repeats,
         spaced=known.spaced or seen.spaced,
         commented=known.commented or seen.commented,
+        indexed=indexed,
         attributes=tuple(attributes),
         children=tuple(children),
+        ways=ways,
+    )
+
+
+def _ways_inside(slot: Slot) -> Iterable[Way]:
+    """All ways on which texts may stand inside elements of an indexed slot."""
+    yield from slot.ways
+    for child in slot.children:
+        if child.has_text or child.spaced:
+            yield Way(child.column, kept=True)
+        for way in _ways_inside(child):
+            yield Way(f"{child.column}/{way.path}", way.kept)
+
+
+def _joined(ways: Iterable[Way]) -> tuple[Way, ...]:
+    """Each way once; it has no column if it has none somewhere."""
+    kept: dict[str, bool] = {}
+    for way in ways:
+        kept[way.path] = way.kept and kept.get(way.path, True)
+    return tuple(Way(path, kept[path]) for path in sorted(kept))
+
+
+def _are_columns(ways: Sequence[Way]) -> bool:
+    """Whether there can be a column for each of the ways: few, and SQL does not tell A from a."""
+    return (
+        len(ways) <= MAX_WAYS
+        and len({way.path.lower() for way in ways}) == len(ways)
+        and all(way.path.count("/") < MAX_WAY_LENGTH for way in ways)
     )
 
 
@@ -118,7 +197,7 @@ def is_layout_kept(old: Slot, new: Slot) -> bool:
 def slot_to_json(slot: Slot) -> dict[str, Any]:
     flags = [
         name
-        for name in ("is_leaf", "opaque", "repeats", "spaced", "commented")
+        for name in ("is_leaf", "opaque", "repeats", "spaced", "commented", "indexed")
         if getattr(slot, name)
     ]
     return {
@@ -127,6 +206,7 @@ def slot_to_json(slot: Slot) -> dict[str, Any]:
         "flags": flags,
         "attributes": {one.name: one.column for one in slot.attributes},
         "children": [slot_to_json(child) for child in slot.children],
+        "ways": {way.path: way.kept for way in slot.ways},
     }
 
 
@@ -136,6 +216,8 @@ def slot_from_json(data: dict[str, Any]) -> Slot:
         data["column"],
         attributes=tuple(Attribute(*one) for one in data["attributes"].items()),
         children=tuple(slot_from_json(child) for child in data["children"]),
+        # commits of old have none
+        ways=tuple(Way(*one) for one in data.get("ways", {}).items()),
         **dict.fromkeys(data["flags"], True),
     )
 

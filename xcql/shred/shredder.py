@@ -2,8 +2,8 @@
 
 The elements of one tag at one place (a `Slot`) go into flat columns: the number of the parent
 element, the byte span inside the filler's element, attributes, and the string value where the
-element is a leaf or opaque. `columns.py` nests them. Nothing is copied but values: a span and
-the filler's bytes give every node back, byte for byte.
+element is a leaf or opaque; of what is inside an opaque one, only texts. `columns.py` nests them.
+Nothing is copied but values: a span and the filler's bytes give every node back, byte for byte.
 """
 
 from __future__ import annotations
@@ -11,18 +11,21 @@ from __future__ import annotations
 import re
 from array import array
 from bisect import bisect_left
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from xml.parsers import expat
 
 from xcql.model.fragments import Hole
 from xcql.model.tags import Tag, TagStructure
 from xcql.shred.namespaces import context
-from xcql.shred.shape import Attribute, Slot
+from xcql.shred.shape import MAX_WAY_LENGTH, MAX_WAYS, Attribute, Slot, Way
 from xcql.xdm.parse import NAME_SEPARATOR, expanded_name
 
 # Deeper elements are kept as they are, like recursive ones: nested columns cost more with depth
 MAX_SHREDDED_DEPTH = 12
+
+# Elements on a way may have no texts; hostile ones stand on ways without number
+MAX_PLACES_INSIDE = 4 * MAX_WAYS
 
 # Real streams have a handful of sets of namespaces; hostile ones, one for each filler
 _MAX_PARSERS = 16
@@ -46,6 +49,37 @@ class NotShreddable(Exception):
     """What was given is not one good element of the tag; `model.check` can say why."""
 
 
+class _TurnsOpaque(Exception):
+    """An element that was taken for one without texts of its own has one: read it once more."""
+
+
+@dataclass(slots=True)
+class WayColumns:
+    """The texts on one way inside opaque elements, with the numbers of these elements.
+
+    `below` are the ways that go on, by names as expat gives them.
+    """
+
+    path: str = ""
+    length: int = 0
+    numbers: array[int] = field(default_factory=lambda: array("i"))
+    values: list[str] = field(default_factory=list)
+    below: dict[str, WayColumns] = field(default_factory=dict)
+
+    def with_texts(self) -> Iterator[WayColumns]:
+        """The ways that have texts, of this one and those below."""
+        if self.values:
+            yield self
+        for way in self.below.values():
+            yield from way.with_texts()
+
+    def truncate(self, size: int) -> None:
+        kept = bisect_left(self.numbers, size)
+        del self.numbers[kept:], self.values[kept:]
+        for way in self.below.values():
+            way.truncate(size)
+
+
 @dataclass(slots=True)
 class SlotColumns:
     """The elements of one slot, in document order of their fillers, as flat columns."""
@@ -65,6 +99,20 @@ class SlotColumns:
     by_name: dict[str, SlotColumns | None] = field(default_factory=dict)
     spaced: bool = False
     commented: bool = False
+    indexed: bool = True
+    # of an opaque slot: the ways inside, and their number
+    inside: WayColumns = field(default_factory=WayColumns)
+    places: int = 0
+
+    def step(self, way: WayColumns, raw_name: str) -> WayColumns | None:
+        """The way on to elements of a name; None if it is in a namespace, or there are too many."""
+        is_plain = NAME_SEPARATOR not in raw_name
+        if not is_plain or way.length == MAX_WAY_LENGTH or self.places == MAX_PLACES_INSIDE:
+            return None
+        path = f"{way.path}/{raw_name}" if way.path else raw_name
+        further = way.below[raw_name] = WayColumns(path, way.length + 1)
+        self.places += 1
+        return further
 
     def truncate(self, size: int) -> None:
         """Forget every element from the given number on, and all below them."""
@@ -72,12 +120,15 @@ class SlotColumns:
         for numbers, values in self.attributes.values():
             kept = bisect_left(numbers, size)
             del numbers[kept:], values[kept:]
+        self.inside.truncate(size)
         for child in self.children.values():
             child.truncate(bisect_left(child.parents, size))
 
     def shape(self) -> Slot:
         """What these elements show of their slot."""
         names = [(name, expanded_name(name)) for name in self.attributes]
+        below = [child for child in self.children.values() if len(child.starts)]
+        children = tuple(child.shape() for child in below)
         return Slot(
             self.tag.id,
             self.tag.name.local,
@@ -86,12 +137,19 @@ class SlotColumns:
             repeats=self.depth > 0 and any(map(int.__eq__, self.parents, self.parents[1:])),
             spaced=self.spaced,
             commented=self.commented,
+            indexed=self.indexed
+            and all(child.indexed for child in children)
+            and not any(child.tag.name.uri for child in below),
             attributes=tuple(
                 Attribute(expanded.clark if expanded.uri else expanded.local, f"@{expanded.local}")
                 for name, expanded in names
                 if self.attributes[name][0]
             ),
-            children=tuple(child.shape() for child in self.children.values() if len(child.starts)),
+            children=children,
+            ways=tuple(
+                Way.of_texts(way.path, len(way.values), sum(map(len, way.values)))
+                for way in self.inside.with_texts()
+            ),
         )
 
 
@@ -124,12 +182,16 @@ class Shredder:
         tag leaves no trace, and raises `NotShreddable`.
         """
         size = len(self.root.starts)
-        feed = self._parsers.pop(declarations, None) or self._parser(declarations)
-        try:
-            holes = feed(element)
-        except (NotShreddable, expat.ExpatError) as problem:
-            self.root.truncate(size)
-            raise NotShreddable(*problem.args) from None
+        while True:
+            feed = self._parsers.pop(declarations, None) or self._parser(declarations)
+            try:
+                holes = feed(element)
+                break
+            except _TurnsOpaque:  # once for each slot
+                self.root.truncate(size)
+            except (NotShreddable, expat.ExpatError) as problem:
+                self.root.truncate(size)
+                raise NotShreddable(*problem.args) from None
         # a parser that has met a fault is no longer of use, any other is
         if len(self._parsers) >= _MAX_PARSERS:
             self._parsers.clear()
@@ -179,6 +241,9 @@ class Shredder:
         stack: list[SlotColumns] = []  # of the open elements
         text: list[str] = []  # since the last tag, or since the opaque element's begin
         opaque_depth = 0  # how deep the open opaque element is nested; 0: none is open
+        ways: list[WayColumns | None] = []  # to the open elements in it, and first to itself
+        read = 0  # how much of `text` belongs to text nodes that have ended
+        unknown: list[SlotColumns] = []  # slots in which not all ways can be known
 
         def start_outside(raw_name: str, attributes: list[str]) -> None:
             nonlocal opaque_depth
@@ -219,6 +284,7 @@ class Shredder:
             starts.append(at)
             if slot.opaque:
                 opaque_depth = len(stack)
+                ways.append(slot.inside if slot.indexed else None)
                 parser.StartElementHandler = start_inside_opaque
                 parser.EndElementHandler = end_inside_opaque
 
@@ -244,6 +310,8 @@ class Shredder:
             raise NotShreddable("a filler holds one element")
 
         def start_inside_opaque(raw_name: str, attributes: list[str]) -> None:
+            if len(text) > read:
+                end_text()
             above = stack[-1]
             try:
                 slot = above.by_name[raw_name]
@@ -253,9 +321,27 @@ class Shredder:
                 start_hole(parser.CurrentByteIndex - shift, attributes)
                 return
             stack.append(slot)
+            way = ways[-1]
+            if way is not None:
+                top = stack[opaque_depth - 1]
+                way = way.below.get(raw_name) or top.step(way, raw_name)
+                if way is None:
+                    unknown.append(top)
+            ways.append(way)
+
+        def end_text() -> None:
+            nonlocal read
+            way = ways[-1]
+            if way is not None and way.path:
+                way.numbers.append(len(stack[opaque_depth - 1].starts) - 1)
+                way.values.append("".join(text[read:]))
+            read = len(text)
 
         def end_inside_opaque(raw_name: str) -> None:
-            nonlocal opaque_depth
+            nonlocal opaque_depth, read
+            if len(text) > read:
+                end_text()
+            ways.pop()
             if len(stack) > opaque_depth:
                 stack.pop()
                 return
@@ -264,7 +350,7 @@ class Shredder:
             slot.lengths.append(end_of(begin) - begin)
             slot.texts.append("".join(text))
             text.clear()
-            opaque_depth = 0
+            opaque_depth = read = 0
             if stack:
                 parser.StartElementHandler = start
                 parser.EndElementHandler = end_element
@@ -273,6 +359,7 @@ class Shredder:
 
         def start_hole(at: int, attributes: list[str]) -> None:
             text_before = len(text)
+            unknown.extend(stack)
 
             def start_inside_hole(raw_name: str, attributes: list[str]) -> None:
                 raise NotShreddable("a hole has content")
@@ -306,15 +393,17 @@ class Shredder:
         def note_text(slot: SlotColumns) -> None:
             if slot.is_leaf:
                 return
-            if slot.opaque or not "".join(text).strip(" \t\r\n"):
-                slot.spaced = True
-            else:
-                # from now on; `columns.py` fills in the string values of those before
+            if "".join(text).strip(" \t\r\n"):
+                # from now on; `columns.py` fills in the texts of those before
                 slot.opaque = True
                 slot.by_name.clear()
+                raise _TurnsOpaque
+            slot.spaced = True
             text.clear()
 
         def comment(*_: str) -> None:
+            if opaque_depth and len(text) > read:
+                end_text()
             for slot in stack:
                 slot.commented = True
 
@@ -327,6 +416,9 @@ class Shredder:
             if stack or text or len(root.starts) == size or root.lengths[-1] != len(element):
                 raise NotShreddable("a filler holds one element")
             shift += len(element)
+            for slot in unknown:
+                slot.indexed = False
+            unknown.clear()
             return holes
 
         parser.Parse(lead, False)

@@ -253,6 +253,8 @@ def _read(array: pa.BinaryArray, octets: bytes, read: Callable[[str], str]) -> p
 
 
 def _text(text: str) -> str:
+    if "<" in text:  # something was passed over, in which `&` may stand for itself
+        return text
     return _REFERENCE.sub(_character, _LINE_END.sub("\n", text))
 
 

@@ -81,6 +81,26 @@ def test_a_query_sees_what_came_since_it_was_asked(small: xcql.Session) -> None:
     assert values(LATER) == ["w"]
 
 
+def test_queries_that_read_alike_are_of_different_tables(
+    session: xcql.Session, tmp_path: Path
+) -> None:
+    """Their SQL is the same but for what its tables stand for."""
+    (tmp_path / "tags.xml").write_text("""<structure><tag type="snapshot" id="1" name="r">
+      <tag type="snapshot" id="2" name="b"><tag type="temporal" id="3" name="a"/></tag>
+      <tag type="snapshot" id="4" name="c"><tag type="temporal" id="5" name="a"/></tag>
+    </tag></structure>""")
+    both = xcql.Session(tmp_path / "store", session.spark)
+    add(
+        both,
+        """<f><filler id="0" tsid="1"><r><b><hole id="1"/></b><c><hole id="2"/></c></r></filler>
+        <filler id="1" tsid="3" validTime="2003-01-01"><a>x</a></filler>
+        <filler id="2" tsid="5" validTime="2003-01-01"><a>y</a></filler></f>""",
+    )
+    for steps, answer in (("/a", "xy"), ("r/c/a", "y"), ("r/b/a", "x")):
+        query = f'stream("s")/{steps}/string(.)'
+        assert both.query(query, now=LATE).to_xml() == list(answer)
+
+
 def test_answers_of_one_query_can_be_joined(small: xcql.Session) -> None:
     first = small.query(QUERIES[0], now=LATE).df
     second = small.query(QUERIES[0], now=LATER).df
