@@ -1,4 +1,4 @@
-"""Plans of Spark that are run more than once."""
+"""How a compiled query runs on Spark: in how many tasks, and what of its plan can be kept."""
 
 from __future__ import annotations
 
@@ -6,8 +6,26 @@ from collections.abc import Callable
 
 from pyspark.sql import DataFrame
 
-from xcql.algebra.operators import Extract, Nest, Project, Select, Unit, Unnest, walk_plan
+from xcql.algebra.operators import Extract, Nest, Plan, Project, Select, Unit, Unnest, walk_plan
 from xcql.compile import Compiled
+from xcql_runtime.store.state import State
+from xcql_runtime.tables import is_little
+
+# what makes of each row some others, whatever the rest are
+_ROW_BY_ROW: tuple[type[Plan], ...] = (Unit, Extract, Unnest, Select, Project)
+
+
+def runs_in_one_task(compiled: Compiled, state: State) -> bool:
+    """Whether rows are to be brought together in one task from the beginning.
+
+    That is so if they have to come together anyway, and there is little to do before that. What
+    Python evaluates takes long for each row.
+    """
+    return (
+        not compiled.evaluations
+        and not _is_made_of(compiled, _ROW_BY_ROW)
+        and is_little(state, compiled.tables)
+    )
 
 
 def repeatable(frame: DataFrame, compiled: Compiled, in_one_task: bool) -> Callable[[], DataFrame]:
@@ -17,15 +35,14 @@ def repeatable(frame: DataFrame, compiled: Compiled, in_one_task: bool) -> Calla
     What rows are exchanged between tasks a plan of Spark holds for ever: who ran it again would get
     what it held. So others have a plan of their own each time.
     """
-    if _goes_through(compiled, in_one_task):
+    # of one task, rows need not be exchanged to be counted
+    allowed = (*_ROW_BY_ROW, Nest) if in_one_task else _ROW_BY_ROW
+    if _is_made_of(compiled, allowed):
         return lambda: frame
     return lambda: frame.select("*")
 
 
-def _goes_through(compiled: Compiled, in_one_task: bool) -> bool:
-    row_by_row = (Unit, Extract, Unnest, Select, Project)
-    # of one task, rows need not be exchanged to be counted
-    allowed = (*row_by_row, Nest) if in_one_task else row_by_row
+def _is_made_of(compiled: Compiled, operators: tuple[type[Plan], ...]) -> bool:
     return bool(compiled.steps) and all(
-        isinstance(operator, allowed) for operator in walk_plan(compiled.steps[-1][1])
+        isinstance(one, operators) for one in walk_plan(compiled.steps[-1][1])
     )

@@ -27,11 +27,10 @@ from xcql_runtime.evaluations import registered
 from xcql_runtime.externals import as_externals
 from xcql_runtime.failures import interruptible, understood
 from xcql_runtime.memory import Memory
-from xcql_runtime.plans import repeatable
+from xcql_runtime.plans import repeatable, runs_in_one_task
 from xcql_runtime.records import record_frame
 from xcql_runtime.store.frames import instant
 from xcql_runtime.store.state import State
-from xcql_runtime.tables import is_little
 
 Strategy = Literal["auto", "caq", "qac", "qac+"]
 Mode = Literal["plan", "algebra", "sql", "spark"]
@@ -233,8 +232,7 @@ class Answer:
         """The items alone, as Spark has analysed them, at an earlier time if that is the same."""
         text = compiled.items or compiled.sql
         request = self._request
-        # what Python evaluates takes long for each row
-        in_one_task = not compiled.evaluations and is_little(request.state, compiled.tables)
+        in_one_task = runs_in_one_task(compiled, request.state)
 
         def analysed() -> DataFrame:
             tables = self._tables(compiled)

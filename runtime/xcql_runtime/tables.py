@@ -18,7 +18,7 @@ from xcql_runtime.store.frames import files_frame
 from xcql_runtime.store.state import DataFile, State, folder_name
 
 # more rows than that are worth a second task
-_FEW_ROWS = 1 << 16
+_FEW_ROWS = 1 << 17
 
 
 class OpenTables:
