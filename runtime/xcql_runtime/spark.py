@@ -61,6 +61,8 @@ def local_session(
             "spark.driver.host": "localhost",
             "spark.driver.bindAddress": "127.0.0.1",
             "spark.driver.memory": "2g",
+            # what a task found is handed over in the process, not through the block manager
+            "spark.task.maxDirectResultSize": "64m",
             "spark.executorEnv.PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
         }
     builder = SparkSession.builder.master(master).appName("xcql")
