@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 # runs that take so many seconds together say enough
-_ENOUGH = 5.0
+ENOUGH = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,16 +35,14 @@ class Timing:
 def best_of(action: Callable[[], float], runs: int, first: float | None = None) -> Timing:
     """The best of so many runs, or fewer if they are long, after a first one that does not count.
 
-    `action` tells its own time in seconds; `first` is that of a first run that has been made, and
-    the one that counts if it was long enough by itself. So it is with no further runs.
+    `action` tells its own time in seconds; `first` is that of a first run that has been made. With
+    no further runs, it is the one that counts.
     """
-    if first is not None and first >= _ENOUGH:
-        return Timing(first)
     first = action() if first is None else first
     if runs < 1:
         return Timing(first)
     times: list[float] = []
-    while len(times) < runs and sum(times) < _ENOUGH:
+    while len(times) < runs and sum(times) < ENOUGH:
         times.append(action())
     return Timing.of(times)
 

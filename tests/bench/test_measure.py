@@ -16,7 +16,6 @@ def test_the_first_run_does_not_count_unless_it_is_the_only_one() -> None:
 def test_what_is_long_is_not_repeated() -> None:
     times = iter([30.0, 20.0])
     assert best_of(lambda: next(times), 3) == Timing(20.0)
-    assert best_of(lambda: next(times), 3, first=9.0) == Timing(9.0)
 
 
 def test_geometric_mean() -> None:
