@@ -43,21 +43,22 @@ def run(settings: Settings) -> Iterator[Row]:
         for strategy, milliseconds in zip(STRATEGIES, figures, strict=True):
             yield Row(TABLE, query, f"the paper, {strategy}", milliseconds / 1000, "s", factor)
     hopeless: set[tuple[str, str]] = set()
+    engine = Own(settings.scratch("figure4"))
     for factor in settings.figure_factors:
-        for row in _measured(settings, settings.data.auction(factor), hopeless):
+        for row in _measured(settings, engine, settings.data.auction(factor), hopeless):
             if row.bound == "more":
                 hopeless.add((row.name, row.way))
             yield row
+    engine.stop()
 
 
 def _measured(
-    settings: Settings, auction: Auction, hopeless: Collection[tuple[str, str]]
+    settings: Settings, engine: Own, auction: Auction, hopeless: Collection[tuple[str, str]]
 ) -> Iterator[Row]:
     """The queries at one size, but for those that took too long at a smaller one."""
     outcomes: dict[str, dict[str, Outcome]] = {name: {} for name in QUERIES}
     folder = settings.scratch(f"figure4-{auction.factor}")
     settings.tell(f"Figure 4 at {auction.factor}: on Spark")
-    engine = Own(folder)
     engine.load(auction)
     for strategy in STRATEGIES:
         is_hopeless = False
@@ -72,7 +73,6 @@ def _measured(
             )
             # whatever the query, it builds the same view
             is_hopeless = strategy == "caq" and outcomes[name][way].stopped is not None
-    engine.stop()
     if Saxon().unavailable() is None and settings.asks(Saxon.name, auction.factor):
         settings.tell(f"Figure 4 at {auction.factor}: on SaxonC")
         try:

@@ -36,7 +36,7 @@ class Settings:
         default_factory=lambda: {"RumbleDB": Limit(0.1, "make bench-full asks it")}
     )
     # how many transactions continuous queries have behind them
-    histories: tuple[int, ...] = (20_000, 100_000)
+    histories: tuple[int, ...] = (10_000, 50_000)
     cold_queries: tuple[str, ...] = ("q01", "q05")
     cold_factor: str = "0.1"
     runs: int = 3
