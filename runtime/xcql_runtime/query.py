@@ -110,7 +110,12 @@ class Answer:
         with self._understood():
             # who holds all of them can sort them sooner than Spark divides that work
             frame = self._frame(self._items)
-            return interruptible(self._spark(), lambda: _in_order(frame.toArrow()))
+            try:
+                return interruptible(self._spark(), lambda: _in_order(frame.toArrow()))
+            except BaseException:
+                # a plan that was stopped half-way is not to be run again
+                self._request.memory.frames.forget()
+                raise
 
     def items(self) -> Iterator[str]:
         """The items as XML, one after the other, without holding all of them."""

@@ -35,3 +35,7 @@ class Remembered(Generic[V]):
             known.pop(next(iter(known)), None)
         known[key] = made
         return made
+
+    def forget(self) -> None:
+        """Forget all values."""
+        self._known = {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -53,6 +54,34 @@ def test_nothing_that_was_computed_is_kept(
     # who read the files again must miss them
     with pytest.raises(xcql.XcqlError):
         small.query(query, now=NOW).to_xml()
+
+
+@pytest.mark.parametrize("query", ['sum(stream("s")//a/n)', 'stream("s")//a/n/xs:integer(.)'])
+def test_a_query_that_failed_fails_again(small: xcql.Session, query: str) -> None:
+    good = small.query(query, now=NOW).to_xml()
+    bad = small.store.parent / "bad.xml"
+    bad.write_text(
+        """<f><filler id="2" tsid="2" validTime="2003-03-01"><a><n>none</n></a></filler></f>"""
+    )
+    small.ingest(bad, stream="s")
+    for _ in range(3):
+        with pytest.raises(xcql.XcqlError) as raised:
+            small.query(query, now=NOW).to_xml()
+        assert raised.value.code == "FORG0001"
+    better = small.store.parent / "better.xml"
+    better.write_text(
+        """<f><replace id="2" tsid="2" validTime="2003-03-01"><a><n>8</n></a></replace></f>"""
+    )
+    small.ingest(better, stream="s")
+    assert small.query(query.replace("//a", "//a?[now]"), now=NOW).to_xml() == good
+
+
+@pytest.mark.parametrize("query", ['sum(stream("s")//a/n)', 'stream("s")//a/n/string()'])
+def test_one_query_in_several_threads(small: xcql.Session, query: str) -> None:
+    answer = small.query(query, now=NOW).to_xml()
+    with ThreadPoolExecutor(4) as threads:
+        asked = [threads.submit(lambda: small.query(query, now=NOW).to_xml()) for _ in range(12)]
+        assert [one.result() for one in asked] == [answer] * 12
 
 
 @pytest.mark.parametrize(
