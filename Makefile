@@ -36,9 +36,15 @@ bench: $(READY) java  ## Every benchmark, with its peers; about 17 minutes on tw
 bench-full: $(READY) java  ## The same with factor 10, all cold starts and a minute for each query
 	@$(BIN)/python -m bench --full
 
-bench-compare: $(READY)  ## What got slower: make bench-compare A=old.json B=new.json
-	@test -n "$(A)" -a -n "$(B)" || { echo "make bench-compare A=old.json B=new.json" >&2; exit 2; }
-	@$(BIN)/python -m bench.compare "$(A)" "$(B)"
+# the files to compare stand where make expects targets
+COMPARED := $(filter %.json,$(MAKECMDGOALS))
+.PHONY: $(COMPARED)
+$(COMPARED):
+	@:
+
+bench-compare: $(READY)  ## What got slower: make bench-compare OLD.json NEW.json
+	@test $(words $(COMPARED)) = 2 || { echo "make bench-compare OLD.json NEW.json" >&2; exit 2; }
+	@$(BIN)/python -m bench.compare $(COMPARED)
 
 bench-peers:  ## Install RumbleDB beside the project, for the benchmarks
 	@test -x bench/.peers/rumble/bin/python || $(PYTHON) -m venv bench/.peers/rumble

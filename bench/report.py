@@ -57,6 +57,8 @@ def report_text(
         if not rows:
             continue
         parts.append(f"\n## ({table}) {title}\n")
+        if said := reason(f"table-{table}"):
+            parts.append(f"{said}\n")
         parts += [f"![{name}](plots/{name})\n" for name in sorted(plots) if name[0] == table]
         for unit in dict.fromkeys(row.unit for row in rows):
             parts += _table([row for row in rows if row.unit == unit], unit)
