@@ -24,29 +24,39 @@ _WAYS_OUT = (
 )
 
 
-def check_java() -> None:
-    """Raise an error that says what to do, unless there is a Java that Spark can run on."""
+def check_java() -> str:
+    """What the Java says of itself that Spark will run on; an error that says what to do if there
+    is none that it can run on."""
     home = os.environ.get("JAVA_HOME")
     java = os.path.join(home, "bin", "java") if home else shutil.which("java")
     needed = f"Spark needs Java {OLDEST} or newer"
     if java is None or not os.access(java, os.X_OK):
         where = f"JAVA_HOME is '{home}', which has no bin/java" if home else "there is no Java here"
         raise error("XCQL0510", f"{needed}, and {where}", hints=_WAYS_OUT)
-    version = java_version(java)
+    told = _told_by(java)
+    version = java_version(told)
     if version is not None and version < OLDEST:
         raise error("XCQL0511", f"{needed}; '{java}' is Java {version}", hints=_WAYS_OUT)
+    return told
 
 
-def java_version(java: str) -> int | None:
-    """The major version that a Java tells; None if it does not.
+def java_version(told: str) -> int | None:
+    """The major version in what a Java says of itself; None if it does not say.
 
     Java 8 and older call themselves 1.8 and so on.
+
+    >>> java_version('openjdk version "17.0.15" 2025-04-15'), java_version('version "1.8.0_412"')
+    (17, 8)
     """
+    found = _VERSION.search(told)
+    return int(found[1]) if found else None
+
+
+def _told_by(java: str) -> str:
     try:
-        told = subprocess.run(
+        said = subprocess.run(
             [java, "-version"], capture_output=True, text=True, timeout=30, check=False
         )
     except (OSError, subprocess.TimeoutExpired):
-        return None
-    found = _VERSION.search(told.stderr + told.stdout)
-    return int(found[1]) if found else None
+        return ""
+    return said.stderr + said.stdout

@@ -29,6 +29,7 @@ from xcql.source import Source
 from xcql.syntax.prolog import MainModule
 from xcql_runtime.answering import Surroundings
 from xcql_runtime.catalog import StoreReader
+from xcql_runtime.class_archive import make_archive
 from xcql_runtime.externals import ExternalFunction, external_function, split_variables
 from xcql_runtime.memory import Memory
 from xcql_runtime.processes import on_cores
@@ -66,6 +67,14 @@ class Session:
         self._reader = StoreReader(self.store)
         self._memory = Memory(self.store)
         self._functions: dict[str, ExternalFunction] = {}
+
+    @staticmethod
+    def prepare() -> Path:
+        """Let Spark start sooner from now on, as `xcqlc prepare` does; the file that is kept.
+
+        It takes half a minute, once for each Java and each Spark.
+        """
+        return make_archive()
 
     @property
     def spark(self) -> SparkSession:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
+from xcql_runtime.class_archive import archive_options
 from xcql_runtime.java import check_java
 
 # what Java and Spark say at their start, whatever they are told
@@ -37,7 +38,7 @@ def local_session(
     logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL + 1)
     if address.startswith("sc://"):
         return SparkSession.builder.remote(address).getOrCreate()
-    check_java()
+    java_options = archive_options(check_java())
     # workers are to be this very Python, and to find what it finds
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     cores = cores or os.cpu_count() or 1
@@ -53,7 +54,9 @@ def local_session(
     }
     if not verbose:
         log_settings = Path(__file__).with_name("log4j2.properties").as_uri()
-        chosen["spark.driver.extraJavaOptions"] = f"-Dlog4j2.configurationFile={log_settings}"
+        java_options += (f"-Dlog4j2.configurationFile={log_settings}",)
+    if java_options:
+        chosen["spark.driver.extraJavaOptions"] = " ".join(f'"{one}"' for one in java_options)
     if master.startswith("local"):
         chosen |= {
             "spark.ui.enabled": "false",

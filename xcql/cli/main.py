@@ -47,6 +47,7 @@ VERBS = {
     "temporalize": ("xcql.cli.temporalize", "write the temporal view of a stream"),
     "parse": ("xcql.cli.parse", "show how a query is read: its syntax tree"),
     "fmt": ("xcql.cli.fmt", "lay queries out anew"),
+    "prepare": ("xcql.cli.prepare", "let Spark start sooner from now on"),
     "completion": ("xcql.cli.completion", "print the completion of these commands for a shell"),
 }
 

@@ -1,0 +1,105 @@
+"""Java's archive of the classes that Spark needs: with it, Spark starts sooner.
+
+Most of that time Java spends on finding, checking and linking thousands of classes. It can keep
+them ready in a file, if it may once see which ones a run needs. `xcqlc prepare` makes that file;
+every later session on this machine uses it. Java itself checks whether the file fits, and does
+without if not.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pyspark
+
+from xcql.diagnostics import error
+from xcql_runtime.java import check_java
+
+# what Java says of archives is for those who look into one
+_QUIET = "-Xlog:cds*=off"
+# a run that needs what others will: a join, groups, an order, elements
+_DOCUMENT = """\
+<shop>
+  <customer id="c1"><name>Ann</name></customer><customer id="c2"><name>Bob</name></customer>
+  <order customer="c1"><price>3.50</price></order><order customer="c1"><price>4</price></order>
+  <order customer="c2"><price>12</price></order>
+</shop>
+"""
+_QUERY = """\
+for $c in //customer
+let $orders := //order[@customer = $c/@id]
+where count($orders) > 0
+order by $c/name
+return <customer name="{$c/name}" orders="{count($orders)}">{sum($orders/price)}</customer>
+"""
+_XCQLC = (sys.executable, "-m", "xcql.cli.main")
+_LONGEST = 600
+
+
+def archive_options(java: str) -> tuple[str, ...]:
+    """How Java is told to use the archive; nothing if there is none.
+
+    `java` is what it says of itself: an archive is of one Java and one Spark.
+    """
+    for path in _archives(java):
+        # Java crashes over one that was cut off, so its name tells how long it was
+        if path.stat().st_size == int(path.stem.rpartition("-")[2]):
+            return f"-XX:SharedArchiveFile={path}", _QUIET
+    return ()
+
+
+def make_archive() -> Path:
+    """Run a small query, and keep the classes that it needed; the file that they are in."""
+    java = check_java()
+    folder = _folder()
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    for path in _archives(java):
+        path.unlink()  # one cannot be used while one is made
+    with tempfile.TemporaryDirectory(dir=folder) as name:
+        made, document = Path(name) / "classes.jsa", Path(name) / "shop.xml"
+        document.write_text(_DOCUMENT)
+        options = f'"-XX:ArchiveClassesAtExit={made}" {_QUIET}'
+        # Java writes the archive when it ends, and holds the pipes until then
+        ran = subprocess.run(
+            [*_XCQLC, "run", "--verbose", "-e", _QUERY, "--doc", str(document)],
+            env={**os.environ, "SPARK_SUBMIT_OPTS": options},
+            capture_output=True,
+            encoding="utf-8",
+            errors="replace",
+            timeout=_LONGEST,
+            check=False,
+        )
+        if not made.exists():
+            raise error(
+                "XCQL0512",
+                "Java made no archive of its classes",
+                hints=[_last_line(ran.stderr), "everything else works without it"],
+            )
+        return made.rename(folder / f"{_name(java)}-{made.stat().st_size}.jsa")
+
+
+def _archives(java: str) -> list[Path]:
+    return list(_folder().glob(f"{_name(java)}-*.jsa"))
+
+
+def _name(java: str) -> str:
+    home = Path(os.environ.get("SPARK_HOME") or Path(pyspark.__file__).parent)
+    jars = home / "jars"
+    changed = jars.stat().st_mtime_ns if jars.exists() else 0
+    known = hashlib.sha256(repr((java, str(jars), changed)).encode()).hexdigest()
+    return f"spark-classes-{known[:16]}"
+
+
+def _folder() -> Path:
+    cache = os.environ.get("XDG_CACHE_HOME")
+    return (Path(cache) if cache else Path.home() / ".cache") / "xcql"
+
+
+def _last_line(text: str) -> str:
+    lines = text.strip().splitlines()
+    return f"it said: {lines[-1]}" if lines else "it said nothing"

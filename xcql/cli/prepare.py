@@ -1,0 +1,26 @@
+"""`xcqlc prepare`: let Spark start sooner from now on."""
+
+from __future__ import annotations
+
+import argparse
+
+from xcql.cli.report import report_note
+
+_NOTE = """\
+It runs a small query, and keeps the classes of Java that this needed in a file of about 180 MB, in
+the user's cache folder (XDG_CACHE_HOME, or ~/.cache). That takes half a minute, and belongs to this
+Java and this Spark: do it again when one of them is another. The file can be deleted at any time.
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.epilog = _NOTE
+
+
+def run(arguments: argparse.Namespace) -> int:
+    from xcql import Session
+
+    report_note("starting Spark, to see which classes it needs", arguments)
+    path = Session.prepare()
+    print(f"from now on Spark starts sooner, with {path} ({path.stat().st_size / 1e6:.0f} MB)")
+    return 0
