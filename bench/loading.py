@@ -9,7 +9,6 @@ watched in runs of their own, since watching costs time; Java's is not counted, 
 
 from __future__ import annotations
 
-import resource
 import shutil
 import time
 from collections.abc import Callable, Iterator
@@ -20,7 +19,7 @@ from pyspark.sql.types import ArrayType, DataType, StringType, StructField, Stru
 
 from bench.answers import digest
 from bench.data import NOW, VALID, Auction, inferred_tags
-from bench.measure import PeakMemory, ProcessorTime, Timing, clocked
+from bench.measure import PeakMemory, ProcessorTime, Timing, clocked, own_peak
 from bench.own import NAME
 from bench.peers.process import Failed, TooLong, Worker, serve
 from bench.rows import Goal, Row
@@ -133,8 +132,7 @@ def _fragment(document: str, output: str, runs: int) -> dict[str, Any]:
         with open(document, "rb") as source, open(output, "wb", 1 << 20) as target:
             fragment(read_document(source, document), tags, VALID, target)
         seconds.append(time.process_time() - before)
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    return {"inferring": inferring, "seconds": seconds, "peak": peak}
+    return {"inferring": inferring, "seconds": seconds, "peak": own_peak()}
 
 
 def _ingest(fragments: str, tags: str, folder: str, runs: int) -> dict[str, Any]:

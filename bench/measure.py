@@ -106,6 +106,15 @@ class PeakMemory:
                 return
 
 
+def own_peak() -> float:
+    """The most memory that this process has had, in megabytes.
+
+    `getrusage` would tell the most of whoever started it, too, if that was more.
+    """
+    status = Path("/proc/self/status").read_text()
+    return int(status.partition("VmHWM:")[2].split()[0]) * 1024 / 1e6
+
+
 def descendants() -> dict[int, str]:
     """This process and all below it, with their names."""
     parents = {}

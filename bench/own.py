@@ -18,6 +18,7 @@ from bench.measure import clocked
 from bench.peers.process import LOADING, Ended, TooLong, Worker, run_command, serve
 
 NAME = "ours"
+_XCQLC = (sys.executable, "-m", "xcql.cli.main")
 # how a query goes from text to plan, in order
 STAGES = (
     "parse",
@@ -95,13 +96,19 @@ class Own:
             raise
 
 
-def cold(document: Path, text: str, answer: Path, patience: float) -> float:
+def prepare(cache: Path, patience: float) -> None:
+    """Let Spark start sooner for those that have this cache, as `xcqlc prepare` does."""
+    log = cache / "prepare.log"
+    run_command([*_XCQLC, "prepare"], cache / "prepared", log, patience, XDG_CACHE_HOME=str(cache))
+
+
+def cold(cache: Path, document: Path, text: str, answer: Path, patience: float) -> float:
     """From a document on disk to the answer, with the start of the process and of Spark."""
     query = answer.with_suffix(".xcql")
     query.write_text(text)
-    command = [sys.executable, "-m", "xcql.cli.main", "run", "-q", str(query)]
-    command += ["--doc", str(document), "--now", NOW]
-    return run_command(command, answer, answer.with_suffix(".log"), patience)
+    command = [*_XCQLC, "run", "-q", str(query), "--doc", str(document), "--now", NOW]
+    log = answer.with_suffix(".log")
+    return run_command(command, answer, log, patience, XDG_CACHE_HOME=str(cache))
 
 
 class _Process:

@@ -15,7 +15,7 @@ from typing import Any
 from bench.contest import Outcome, asked, ratio, rows_of
 from bench.data import NOW, Auction, history_queries
 from bench.own import NAME, Own
-from bench.peers.process import LOADING, Failed, TooLong, Worker, serve
+from bench.peers.process import Failed, TooLong, Worker, serve
 from bench.rows import Goal, Row
 from bench.settings import Settings
 
@@ -66,7 +66,7 @@ def _outcomes(settings: Settings, auction: Auction, versions: int) -> dict[str, 
     judge = Worker("bench.versions", folder / "evaluator.log")
     patience = _JUDGING * settings.patience
     try:
-        judge.ask("load", LOADING, fragments=str(auction.fragments), tags=str(auction.tags_file))
+        judge.ask("load", patience, fragments=str(auction.fragments), tags=str(auction.tags_file))
         # the one that may take longest at last
         for name, text in reversed(history_queries().items()):
             answer = folder / f"{name}.xml"

@@ -173,6 +173,7 @@ def run_command(
     answer: Path,
     log: Path,
     patience: float,
+    **environment: str,
 ) -> float:
     """The seconds from the start of a program to its end; what it prints goes into a file."""
     begin = time.perf_counter()
@@ -182,7 +183,7 @@ def run_command(
             stdout=output,
             stderr=errors,
             cwd=ROOT,
-            env=_environment(),
+            env=_environment() | environment,
             start_new_session=True,
         )
         try:
