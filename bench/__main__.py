@@ -83,7 +83,6 @@ def _settings(arguments: argparse.Namespace, folder: Path) -> Settings:
             history_factor="0.1",
             cold_queries=tuple(xmark_queries()),
             cold_factor="1",
-            loading_runs=3,
             histories=(100_000, 1_000_000),
             limits={name: Limit(1, _IN_MEMORY) for name in ("SaxonC-HE", "RumbleDB")},
         )
