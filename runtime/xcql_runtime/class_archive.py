@@ -38,7 +38,6 @@ order by $c/name
 return <customer name="{$c/name}" orders="{count($orders)}">{sum($orders/price)}</customer>
 """
 _XCQLC = (sys.executable, "-m", "xcql.cli.main")
-_LONGEST = 600
 
 
 def archive_options(java: str) -> tuple[str, ...]:
@@ -48,7 +47,7 @@ def archive_options(java: str) -> tuple[str, ...]:
     """
     for path in _archives(java):
         # Java crashes over one that was cut off, so its name tells how long it was
-        if path.stat().st_size == int(path.stem.rpartition("-")[2]):
+        if path.name == _name(java, path):
             return f"-XX:SharedArchiveFile={path}", _QUIET
     return ()
 
@@ -59,19 +58,20 @@ def make_archive() -> Path:
     folder = _folder()
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     for path in _archives(java):
-        path.unlink()  # one cannot be used while one is made
+        path.unlink(missing_ok=True)  # one cannot be used while one is made
     with tempfile.TemporaryDirectory(dir=folder) as name:
         made, document = Path(name) / "classes.jsa", Path(name) / "shop.xml"
         document.write_text(_DOCUMENT)
         options = f'"-XX:ArchiveClassesAtExit={made}" {_QUIET}'
+        # Spark is to be that of this machine, wherever queries run otherwise
+        environment = {**os.environ, "XCQL_SPARK": "", "SPARK_SUBMIT_OPTS": options}
         # Java writes the archive when it ends, and holds the pipes until then
         ran = subprocess.run(
             [*_XCQLC, "run", "--verbose", "-e", _QUERY, "--doc", str(document)],
-            env={**os.environ, "SPARK_SUBMIT_OPTS": options},
+            env=environment,
             capture_output=True,
             encoding="utf-8",
             errors="replace",
-            timeout=_LONGEST,
             check=False,
         )
         if not made.exists():
@@ -80,14 +80,18 @@ def make_archive() -> Path:
                 "Java made no archive of its classes",
                 hints=[_last_line(ran.stderr), "everything else works without it"],
             )
-        return made.rename(folder / f"{_name(java)}-{made.stat().st_size}.jsa")
+        return made.rename(folder / _name(java, made))
 
 
 def _archives(java: str) -> list[Path]:
-    return list(_folder().glob(f"{_name(java)}-*.jsa"))
+    return list(_folder().glob(f"{_prefix(java)}-*.jsa"))
 
 
-def _name(java: str) -> str:
+def _name(java: str, archive: Path) -> str:
+    return f"{_prefix(java)}-{archive.stat().st_size}.jsa"
+
+
+def _prefix(java: str) -> str:
     home = Path(os.environ.get("SPARK_HOME") or Path(pyspark.__file__).parent)
     jars = home / "jars"
     changed = jars.stat().st_mtime_ns if jars.exists() else 0
@@ -96,8 +100,8 @@ def _name(java: str) -> str:
 
 
 def _folder() -> Path:
-    cache = os.environ.get("XDG_CACHE_HOME")
-    return (Path(cache) if cache else Path.home() / ".cache") / "xcql"
+    # a user who has no home has no archive: this must not fail
+    return Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")) / "xcql"
 
 
 def _last_line(text: str) -> str:

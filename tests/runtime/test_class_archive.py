@@ -46,7 +46,7 @@ def test_it_is_of_one_java_and_one_spark(
 
 def _written(cache: Path, java: str) -> Path:
     """An empty archive, where one of this Java and this Spark would be."""
-    path = cache / f"{class_archive._name(java)}-0.jsa"
+    path = cache / f"{class_archive._prefix(java)}-0.jsa"
     path.touch()
     return path
 
