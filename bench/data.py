@@ -58,14 +58,11 @@ class Data:
 
     def auction(self, factor: str) -> Auction:
         """The document of a factor (`"0.1"`), cut into fragments."""
-        here = self.folder / f"auction-{factor}"
         original = None if self.generated else _original(factor)
+        origin = "XMark" if original else "generated"
+        here = self.folder / f"auction-{factor}-{origin}"
         found = Auction(
-            factor,
-            here / "auction.xml",
-            here / "fragments.xml",
-            here / "tags.xml",
-            "XMark" if original else "generated",
+            factor, here / "auction.xml", here / "fragments.xml", here / "tags.xml", origin
         )
         if not found.fragments.exists():
             here.mkdir(parents=True, exist_ok=True)

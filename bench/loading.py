@@ -48,7 +48,8 @@ def run(settings: Settings) -> Iterator[Row]:
                 yield Row(TABLE, name, NAME, None, "MB/s", factor, voided=f"failed: {problem}")
             worker.stop()
     for small, large in zip(settings.factors, settings.factors[1:], strict=False):
-        if small in costs and large in costs:
+        origins = {settings.data.auction(factor).origin for factor in (small, large)}
+        if small in costs and large in costs and len(origins) == 1:
             name = "ingest, processor time a byte"
             growth = costs[large] / costs[small]
             yield Row(TABLE, name, NAME, growth, "x", f"{small} to {large}", goal=Goal(1.1))
