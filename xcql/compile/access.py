@@ -39,6 +39,7 @@ from xcql.compile.result import NotNative
 from xcql.compile.scope import Scope
 from xcql.compile.values import Leaf, Value, leaves
 from xcql.model.time import START as START_OF_TIME
+from xcql.source import Span
 from xcql.xdm.serialize import escape_text
 
 START = Constant(START_OF_TIME)
@@ -55,6 +56,12 @@ def has_holes(node: StreamElement | StreamDocument | Inner, scope: Scope) -> boo
     if isinstance(node, StreamDocument):
         return True
     return bool(graph.fragmented_below(*node.tags))
+
+
+def is_written_whole(node: StreamElement | Inner, scope: Scope) -> bool:
+    """Whether the bytes of an element are those of its view: there is no hole in them."""
+    element = node.owner if isinstance(node, Inner) else node
+    return not has_holes(node, scope) and not element.shape.strays
 
 
 def is_fragmented(node: StreamElement, scope: Scope) -> bool:
@@ -171,7 +178,7 @@ def attribute_of(node: StreamElement, name: str, scope: Scope) -> Scalar | None:
 def inner_xml(node: StreamElement | Inner, scope: Scope) -> Scalar:
     """The bytes of an element as text, with nothing added."""
     if isinstance(node, Inner):
-        if has_holes(node, scope):
+        if not is_written_whole(node, scope):
             raise NotNative("the text of elements with holes inside of mixed content")
         return node.text
     if node.is_filler:
@@ -245,7 +252,7 @@ def uses_namespaces(node: StreamElement | Inner, scope: Scope) -> bool:
 
 
 def _element_xml(node: StreamElement, scope: Scope) -> Scalar:
-    if not has_holes(node, scope):
+    if is_written_whole(node, scope):
         text = inner_xml(node, scope)
         return _start_completed(node, text, scope)
     return _with_holes_filled(node, scope)
@@ -392,12 +399,19 @@ def clipped(lifespan: Lifespan, window: Window) -> Lifespan:
     )
 
 
+def check_lifespans(stream: str, scope: Scope, span: Span | None = None) -> None:
+    """Refuse to tell of time in a stream in which not only fillers have lifespans."""
+    if scope.compilation.catalog.streams[stream].has_lifespans_inside:
+        raise NotNative("lifespans that elements inside of fillers came with", span)
+
+
 def lifespan(item: Item, scope: Scope) -> Lifespan:
     """The lifespan of an item: its own, or what covers its elements'."""
     match item:
         case StreamElement():
             if is_fragmented(item, scope):
                 return own_lifespan(item, scope)
+            check_lifespans(item.stream, scope)
             if not has_holes(item, scope):
                 return ALWAYS
             from xcql.compile.paths import axis_from
@@ -409,6 +423,7 @@ def lifespan(item: Item, scope: Scope) -> Lifespan:
         case Inner():
             if has_holes(item, scope):
                 raise NotNative("the lifespan of elements with holes inside of mixed content")
+            check_lifespans(item.stream, scope)
             return ALWAYS
         case (
             Attribute(owner=StreamElement() | Inner() as owner)

@@ -114,7 +114,8 @@ def texts_inside(leaf: Leaf, scope: Scope, span: Span) -> list[Leaf]:
     holder = leaf.item
     assert isinstance(holder, Holder)
     graph = scope.compilation.graphs[holder.stream]
-    if graph.fragmented_children(*holder.tags):
+    element = holder.owner if isinstance(holder, Inner) else holder
+    if graph.fragmented_children(*holder.tags) or element.shape.strays:
         # the texts around a hole are one if nothing is in it
         raise NotNative("text around holes", span)
     way = _known_way(leaf)

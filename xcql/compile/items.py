@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 class Shape:
     """What is known of elements at one place of a row: `Slot`s of several tags, as one.
 
-    `column` is the field that holds them; attributes map expanded names to fields. `ways` maps the
+    `column` is the field that holds them; `strays` says that holes stand in some of them, or below,
+    where no filler can be; attributes map expanded names to fields. `ways` maps the
     paths of the texts inside to whether they have fields, if all paths are known.
     """
 
@@ -38,6 +39,7 @@ class Shape:
     opaque: bool
     repeats: bool
     commented: bool
+    strays: bool
     attributes: Mapping[str, str] = field(hash=False)
     ways: Mapping[str, bool] | None = field(hash=False)
     children: tuple[Shape, ...]
@@ -82,6 +84,7 @@ def shape_of(slots: Mapping[str, Slot]) -> Shape | None:
         first.opaque,
         first.repeats,
         any(slot.commented for slot in found),
+        any(slot.strays for slot in found),
         attributes,
         _ways_of(found) if first.opaque else None,
         tuple(child for child in children if child is not None),

@@ -20,6 +20,7 @@ from xcql.algebra.scalars import (
 from xcql.compile.access import (
     START,
     Lifespan,
+    check_lifespans,
     clipped,
     has_holes,
     is_fragmented,
@@ -184,9 +185,11 @@ def projected(base: Value, begin: Scalar, end: Scalar, scope: Scope, span: Span)
 def _projected(item: Item, window: Window, number: int, scope: Scope, span: Span) -> Value:
     match item:
         case StreamDocument(window=before):
+            check_lifespans(item.stream, scope, span)
             tree = Tree(number, tops=False)
             return Single(replace(item, window=_both(before, window), tree=tree))
         case StreamElement():
+            check_lifespans(item.stream, scope, span)
             new = replace(
                 item,
                 window=_both(item.window, window),
@@ -264,6 +267,7 @@ def _version_of(item: Item, tree: Tree, scope: Scope, span: Span) -> Item:
         raise NotNative("versions of such items", span)
     if not isinstance(item, StreamElement):
         return item
+    check_lifespans(item.stream, scope, span)
     own = lifespan(item, scope)
     new = replace(item, above=None, is_top=True, tree=tree)
     if is_fragmented(item, scope):

@@ -43,6 +43,8 @@ class _Node:
     attributes: dict[str, Ints] = field(default_factory=dict)
     children: list[_Node] = field(default_factory=list)
     indexed: bool = True
+    strays: bool = False
+    timed: bool = False
     ways: dict[Way, Ints] = field(default_factory=dict)
     places: int = 0
 
@@ -130,10 +132,44 @@ def _slots(text: PlainText, structure: TagStructure) -> list[_Node]:
         keys = above[kept] * len(tags) + text.element_tags[level]
     _give_attributes(text, nodes, slot_of)
     _give_ways(text, nodes)
+    for number in _nearest(text, slot_of, _holders_of_strays(text, structure)):
+        nodes[number].strays = True
+    with_lifespan = _with_lifespan(text)
+    for number in _nearest(text, slot_of, with_lifespan[slot_of[with_lifespan] < 0]):
+        nodes[number].timed = True
     # in the order in which a reader meets them
     for node in nodes:
         node.children.sort(key=lambda child: int(child.elements[0]))
     return roots
+
+
+def _holders_of_strays(text: PlainText, structure: TagStructure) -> Ints:
+    """The elements that have holes, and can hold no filler."""
+    holders = text.elements.parents[text.holes]
+    holders = holders[text.element_tags[holders] >= 0]
+    holds = [any(one.is_fragmented for one in structure.children(tag)) for tag in text.tags]
+    return holders[~np.array(holds, np.bool_)[text.element_tags[holders]]]
+
+
+def _with_lifespan(text: PlainText) -> Ints:
+    """The elements that have both `vtFrom` and `vtTo`."""
+    names, of = text.tokens.attribute_list, text.attribute_elements
+    if "vtFrom" not in names or "vtTo" not in names:
+        return np.empty(0, np.int64)
+    begin, end = (
+        of[text.tokens.attribute_names == names.index(name)] for name in ("vtFrom", "vtTo")
+    )
+    both: Ints = np.intersect1d(begin, end)
+    return both
+
+
+def _nearest(text: PlainText, slot_of: Ints, elements: Ints) -> list[int]:
+    """The slots of elements of plain fillers, or else of what these stand inside of."""
+    parents = text.elements.parents
+    here = elements[~text.odd[text.fragment_of[elements]] & (parents[elements] >= 0)]
+    while (slot_of[here] < 0).any():
+        here = np.where(slot_of[here] < 0, parents[here], here)
+    return [int(number) for number in np.unique(slot_of[here])]
 
 
 def _give_attributes(text: PlainText, nodes: list[_Node], slot_of: Ints) -> None:
@@ -235,6 +271,8 @@ def _shape(text: PlainText, node: _Node) -> Slot:
         repeats=bool((parents[1:] == parents[:-1]).any()),
         spaced=bool(text.is_spaced[node.elements].any()),
         indexed=node.indexed and all(child.indexed for child in children),
+        strays=node.strays or any(child.strays for child in children),
+        timed=node.timed,
         attributes=tuple(Attribute(name, f"@{name}") for name in node.attributes),
         children=children,
         ways=tuple(node.ways),

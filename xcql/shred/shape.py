@@ -70,6 +70,8 @@ class Slot:
     element are `ways`, and no others; those of any other element can be told from the slots below.
     That is not so where a hole or an element in a namespace is inside, where there are too many
     ways, or some that SQL cannot tell apart, and for what was stored before there were ways.
+    `strays`: a hole stands in some of them, or below, in an element that can hold no filler.
+    `timed`: inside an opaque one are elements with a lifespan of their own, `vtFrom` and `vtTo`.
     """
 
     tag: str
@@ -80,6 +82,8 @@ class Slot:
     spaced: bool = False
     commented: bool = False
     indexed: bool = False
+    strays: bool = False
+    timed: bool = False
     attributes: tuple[Attribute, ...] = ()
     children: tuple[Slot, ...] = ()
     ways: tuple[Way, ...] = ()
@@ -147,9 +151,26 @@ def widen(known: Slot | None, seen: Slot) -> Slot:
         spaced=known.spaced or seen.spaced,
         commented=known.commented or seen.commented,
         indexed=indexed,
+        strays=known.strays or seen.strays,
+        timed=known.timed or seen.timed or (opaque and _has_lifespans_below(known, seen)),
         attributes=tuple(attributes),
         children=tuple(children),
         ways=ways,
+    )
+
+
+def has_lifespan(slot: Slot) -> bool:
+    """Whether elements of a slot have what makes a lifespan of their own."""
+    return {"vtFrom", "vtTo"} <= {one.name for one in slot.attributes}
+
+
+def _has_lifespans_below(*slots: Slot) -> bool:
+    """Whether elements below have lifespans, who will have no slots any more."""
+    return any(
+        child.timed or has_lifespan(child)
+        for slot in slots
+        for child in walk(slot)
+        if child is not slot
     )
 
 
@@ -194,16 +215,16 @@ def is_layout_kept(old: Slot, new: Slot) -> bool:
     )
 
 
+_FLAGS = ("is_leaf", "opaque", "repeats", "spaced", "commented", "indexed")
+
+
 def slot_to_json(slot: Slot) -> dict[str, Any]:
-    flags = [
-        name
-        for name in ("is_leaf", "opaque", "repeats", "spaced", "commented", "indexed")
-        if getattr(slot, name)
-    ]
     return {
         "tag": slot.tag,
         "column": slot.column,
-        "flags": flags,
+        "flags": [name for name in _FLAGS if getattr(slot, name)],
+        "strays": slot.strays,
+        "timed": slot.timed,
         "attributes": {one.name: one.column for one in slot.attributes},
         "children": [slot_to_json(child) for child in slot.children],
         "ways": {way.path: way.kept for way in slot.ways},
@@ -211,14 +232,18 @@ def slot_to_json(slot: Slot) -> dict[str, Any]:
 
 
 def slot_from_json(data: dict[str, Any]) -> Slot:
+    flags = data["flags"]
     return Slot(
         data["tag"],
         data["column"],
+        # commits of old do not say: wherever it may be so, it is taken to be so
+        strays=data.get("strays", "indexed" not in flags),
+        timed=data.get("timed", "opaque" in flags),
         attributes=tuple(Attribute(*one) for one in data["attributes"].items()),
         children=tuple(slot_from_json(child) for child in data["children"]),
         # commits of old have none
         ways=tuple(Way(*one) for one in data.get("ways", {}).items()),
-        **dict.fromkeys(data["flags"], True),
+        **dict.fromkeys(flags, True),
     )
 
 

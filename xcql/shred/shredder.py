@@ -88,6 +88,8 @@ class SlotColumns:
     depth: int
     opaque: bool
     is_leaf: bool
+    # whether fillers may stand in its elements
+    holds_fillers: bool = True
     parents: array[int] = field(default_factory=lambda: array("i"))
     starts: array[int] = field(default_factory=lambda: array("i"))
     lengths: array[int] = field(default_factory=lambda: array("i"))
@@ -100,14 +102,16 @@ class SlotColumns:
     spaced: bool = False
     commented: bool = False
     indexed: bool = True
+    strays: bool = False
+    timed: bool = False
     # of an opaque slot: the ways inside, and their number
     inside: WayColumns = field(default_factory=WayColumns)
     places: int = 0
 
-    def step(self, way: WayColumns, raw_name: str) -> WayColumns | None:
+    def step(self, way: WayColumns, raw_name: str, most: int) -> WayColumns | None:
         """The way on to elements of a name; None if it is in a namespace, or there are too many."""
         is_plain = NAME_SEPARATOR not in raw_name
-        if not is_plain or way.length == MAX_WAY_LENGTH or self.places == MAX_PLACES_INSIDE:
+        if not is_plain or way.length == MAX_WAY_LENGTH or self.places >= most:
             return None
         path = f"{way.path}/{raw_name}" if way.path else raw_name
         further = way.below[raw_name] = WayColumns(path, way.length + 1)
@@ -140,6 +144,8 @@ class SlotColumns:
             indexed=self.indexed
             and all(child.indexed for child in children)
             and not any(child.tag.name.uri for child in below),
+            strays=self.strays,
+            timed=self.timed,
             attributes=tuple(
                 Attribute(expanded.clark if expanded.uri else expanded.local, f"@{expanded.local}")
                 for name, expanded in names
@@ -156,6 +162,8 @@ class SlotColumns:
 class Shredder:
     """Fills the columns of one tag's table, filler by filler.
 
+    Of each slot at most so many `places` are told apart inside its elements.
+
     >>> from xcql.model.tags import parse_tags
     >>> tags = parse_tags('<structure><tag type="snapshot" id="1" name="price"/></structure>')
     >>> shredder = Shredder(tags, tags.root)
@@ -165,8 +173,9 @@ class Shredder:
     ['12']
     """
 
-    def __init__(self, structure: TagStructure, tag: Tag) -> None:
+    def __init__(self, structure: TagStructure, tag: Tag, places: int = MAX_PLACES_INSIDE) -> None:
         self._structure = structure
+        self._places = places
         self._inside_opaque: dict[str, SlotColumns] = {}
         self._names: dict[str, str] = {}  # expat's own, shared by the parsers
         # by the namespaces around the elements
@@ -199,8 +208,10 @@ class Shredder:
         return tuple(holes)
 
     def _slot(self, tag: Tag, depth: int) -> SlotColumns:
-        is_leaf = not self._structure.children(tag)
-        return SlotColumns(tag, depth, is_opaque_by_tag(self._structure, tag, depth), is_leaf)
+        children = self._structure.children(tag)
+        opaque = is_opaque_by_tag(self._structure, tag, depth)
+        holds_fillers = any(child.is_fragmented for child in children)
+        return SlotColumns(tag, depth, opaque, not children, holds_fillers)
 
     def _find(self, slot: SlotColumns, raw_name: str) -> SlotColumns | None:
         """The slot of a child element named as expat says, or None for a hole."""
@@ -244,6 +255,8 @@ class Shredder:
         ways: list[WayColumns | None] = []  # to the open elements in it, and first to itself
         read = 0  # how much of `text` belongs to text nodes that have ended
         unknown: list[SlotColumns] = []  # slots in which not all ways can be known
+        strays: list[SlotColumns] = []  # those with holes that no filler can be in
+        timed: list[SlotColumns] = []  # those with lifespans inside
 
         def start_outside(raw_name: str, attributes: list[str]) -> None:
             nonlocal opaque_depth
@@ -324,10 +337,13 @@ class Shredder:
             way = ways[-1]
             if way is not None:
                 top = stack[opaque_depth - 1]
-                way = way.below.get(raw_name) or top.step(way, raw_name)
+                way = way.below.get(raw_name) or top.step(way, raw_name, self._places)
                 if way is None:
                     unknown.append(top)
             ways.append(way)
+            # among the values, too: that does no harm
+            if "vtFrom" in attributes and "vtTo" in attributes:
+                timed.append(stack[opaque_depth - 1])
 
         def end_text() -> None:
             nonlocal read
@@ -360,6 +376,8 @@ class Shredder:
         def start_hole(at: int, attributes: list[str]) -> None:
             text_before = len(text)
             unknown.extend(stack)
+            if not stack[-1].holds_fillers:
+                strays.extend(stack)
 
             def start_inside_hole(raw_name: str, attributes: list[str]) -> None:
                 raise NotShreddable("a hole has content")
@@ -418,7 +436,12 @@ class Shredder:
             shift += len(element)
             for slot in unknown:
                 slot.indexed = False
-            unknown.clear()
+            for slot in strays:
+                slot.strays = True
+            for slot in timed:
+                slot.timed = True
+            for noted in (unknown, strays, timed):
+                noted.clear()
             return holes
 
         parser.Parse(lead, False)

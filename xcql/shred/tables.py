@@ -15,6 +15,7 @@ One row is one version of a filler (a row more where its lifespan depends on `no
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -222,7 +223,8 @@ def _shredded_anew(
 ) -> pa.StructArray:
     tag = structure.by_id(tsid)
     assert tag is not None
-    shredder = Shredder(structure, tag)
+    # what was told apart when it came, is to be told apart again
+    shredder = Shredder(structure, tag, places=sys.maxsize)
     bodies = _Bodies(rows)
     for index in range(rows.num_rows):
         shredder.add(*bodies[index])

@@ -72,7 +72,7 @@ def _has_content(node: StreamElement, site: CallSite) -> Scalar:
     """Whether an element with text has any; one with mixed content may have only elements."""
     if not node.shape.is_leaf:
         graph = site.compilation.graphs[node.stream]
-        if graph.fragmented_children(*node.tags):
+        if graph.fragmented_children(*node.tags) or node.shape.strays:
             raise NotNative("children in mixed content", site.span)
         some = "boolean(/*/* | /*/comment() | /*/processing-instruction()) or string-length(/*) > 0"
         return call("xpath_boolean", inner_xml(node, site.scope), Constant(some))
