@@ -20,14 +20,15 @@ class Remembered(Generic[V]):
 
     def __init__(self, most: int) -> None:
         self._most = most
-        self._of: Any = None
-        self._known: dict[Hashable, V] = {}
+        # one value, so that no thread sees the one without the other
+        self._values: tuple[Any, dict[Hashable, V]] = None, {}
 
     def get(self, of: Any, key: Hashable, make: Callable[[], V]) -> V:
         """The value for a key; of many, the first that came goes first."""
-        if self._of != of:
-            self._known, self._of = {}, of
-        known = self._known
+        values = self._values
+        if values[0] != of:
+            values = self._values = of, {}
+        known = values[1]
         if key in known:
             return known[key]
         made = make()
@@ -38,4 +39,4 @@ class Remembered(Generic[V]):
 
     def forget(self) -> None:
         """Forget all values."""
-        self._known = {}
+        self._values = None, {}

@@ -18,10 +18,12 @@ from xcql.diagnostics import XcqlError
 from xcql.evaluate.api import evaluate
 from xcql.evaluate.result import ResultItem
 from xcql.source import Span
-from xcql.syntax.functions import FunctionCall
-from xcql.syntax.node import Expr, walk
+from xcql.syntax.functions import FunctionCall, NamedFunctionRef
+from xcql.syntax.node import Expr, Name, walk
+from xcql.syntax.node import Node as AnyNode
+from xcql.syntax.operators import Arrow
 from xcql.syntax.prolog import MainModule, VariableDecl
-from xcql.syntax.temporal import IntervalProjection, Now, VersionProjection
+from xcql.syntax.temporal import AllenComparison, IntervalProjection, Now, VersionProjection
 from xcql.xdm.atomic import string_of, type_of
 from xcql.xdm.functions import XdmFunction
 from xcql.xdm.nodes import Node
@@ -41,9 +43,18 @@ _NOT_CONSTANT = frozenset(
         "error",
         "random-number-generator",
         "environment-variable",
-        "unparsed-text-lines",
-        "json-doc",
+        "available-environment-variables",
+        "stream",
+        "doc",
         "doc-available",
+        "json-doc",
+        "collection",
+        "uri-collection",
+        "unparsed-text",
+        "unparsed-text-lines",
+        "unparsed-text-available",
+        # which finds any of them
+        "function-lookup",
     }
 )
 _LONGEST = 1000
@@ -87,10 +98,19 @@ def _code(module: MainModule) -> Iterable[Expr]:
 
 def _is_constant(expr: Expr) -> bool:
     return not any(
-        isinstance(node, Now | IntervalProjection | VersionProjection)
-        or (isinstance(node, FunctionCall) and node.name.local in _NOT_CONSTANT)
+        # the lifespan of an element may end `now`
+        isinstance(node, Now | IntervalProjection | VersionProjection | AllenComparison)
+        or _named_function(node) in _NOT_CONSTANT
         for node in walk(expr)
     )
+
+
+def _named_function(node: AnyNode) -> str | None:
+    """The name of the function that is called, or meant, by its name."""
+    match node:
+        case FunctionCall(name=name) | NamedFunctionRef(name=name) | Arrow(function=Name() as name):
+            return name.local
+    return None
 
 
 def _constants(value: Value) -> list[Any] | None:

@@ -40,6 +40,16 @@ def newest_commit(store: Path) -> int:
     return max(_commits(store), default=0)
 
 
+def stamp_of(store: Path) -> tuple[int, ...]:
+    """What is another whenever the newest commit is, be it that of a store that was made anew."""
+    newest = newest_commit(store)
+    try:
+        file = _path(store, newest).stat()
+    except FileNotFoundError:  # there is none, or a newer one
+        return (newest,)
+    return newest, file.st_ino, file.st_mtime_ns
+
+
 def write_state(store: Path, state: State) -> None:
     """Make the state the store's newest; its data files must be on disk."""
     target = _path(store, state.number)
