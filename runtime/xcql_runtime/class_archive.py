@@ -37,7 +37,8 @@ where count($orders) > 0
 order by $c/name
 return <customer name="{$c/name}" orders="{count($orders)}">{sum($orders/price)}</customer>
 """
-_XCQLC = (sys.executable, "-m", "xcql.cli.main")
+# -P: not what is called so in the current folder
+_XCQLC = (sys.executable, "-P", "-m", "xcql.cli.main")
 
 
 def archive_options(java: str) -> tuple[str, ...]:
@@ -46,8 +47,12 @@ def archive_options(java: str) -> tuple[str, ...]:
     `java` is what it says of itself: an archive is of one Java and one Spark.
     """
     for path in _archives(java):
-        # Java crashes over one that was cut off, so its name tells how long it was
-        if path.name == _name(java, path):
+        try:
+            file = path.stat()
+        except OSError:  # it has just gone
+            continue
+        # Java crashes over one that was cut off, and runs whatever is in it
+        if path.name == _name(java, file.st_size) and file.st_uid in (os.getuid(), 0):
             return f"-XX:SharedArchiveFile={path}", _QUIET
     return ()
 
@@ -57,18 +62,20 @@ def make_archive() -> Path:
     java = check_java()
     folder = _folder()
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    for path in _archives(java):
-        path.unlink(missing_ok=True)  # one cannot be used while one is made
     with tempfile.TemporaryDirectory(dir=folder) as name:
         made, document = Path(name) / "classes.jsa", Path(name) / "shop.xml"
         document.write_text(_DOCUMENT)
-        options = f'"-XX:ArchiveClassesAtExit={made}" {_QUIET}'
-        # Spark is to be that of this machine, wherever queries run otherwise
-        environment = {**os.environ, "XCQL_SPARK": "", "SPARK_SUBMIT_OPTS": options}
         # Java writes the archive when it ends, and holds the pipes until then
         ran = subprocess.run(
             [*_XCQLC, "run", "--verbose", "-e", _QUERY, "--doc", str(document)],
-            env=environment,
+            env={
+                **os.environ,
+                "SPARK_SUBMIT_OPTS": f'"-XX:ArchiveClassesAtExit={made}" {_QUIET}',
+                # none can be used while one is made
+                "XDG_CACHE_HOME": name,
+                # that of this machine, wherever queries run otherwise
+                "XCQL_SPARK": "",
+            },
             capture_output=True,
             encoding="utf-8",
             errors="replace",
@@ -80,21 +87,27 @@ def make_archive() -> Path:
                 "Java made no archive of its classes",
                 hints=[_last_line(ran.stderr), "everything else works without it"],
             )
-        return made.rename(folder / _name(java, made))
+        known = _archives(java)
+        path = made.rename(folder / _name(java, made.stat().st_size))
+    for old in known:
+        if old != path:
+            old.unlink(missing_ok=True)
+    return path
 
 
 def _archives(java: str) -> list[Path]:
     return list(_folder().glob(f"{_prefix(java)}-*.jsa"))
 
 
-def _name(java: str, archive: Path) -> str:
-    return f"{_prefix(java)}-{archive.stat().st_size}.jsa"
+def _name(java: str, size: int) -> str:
+    return f"{_prefix(java)}-{size}.jsa"
 
 
 def _prefix(java: str) -> str:
     home = Path(os.environ.get("SPARK_HOME") or Path(pyspark.__file__).parent)
     jars = home / "jars"
-    changed = jars.stat().st_mtime_ns if jars.exists() else 0
+    # in whole seconds, as images keep it
+    changed = int(jars.stat().st_mtime) if jars.exists() else 0
     known = hashlib.sha256(repr((java, str(jars), changed)).encode()).hexdigest()
     return f"spark-classes-{known[:16]}"
 

@@ -8,8 +8,9 @@ from xcql.cli.report import report_note
 
 _NOTE = """\
 It runs a small query, and keeps the classes of Java that this needed in a file of about 180 MB, in
-the user's cache folder (XDG_CACHE_HOME, or ~/.cache). That takes half a minute, and belongs to this
-Java and this Spark: do it again when one of them is another. The file can be deleted at any time.
+the folder xcql of the user's cache (XDG_CACHE_HOME, or ~/.cache). This takes half a minute. The
+file fits this Java and this Spark only: after an update of either, run it again. It can be deleted
+at any time.
 """
 
 

@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--to",
         required=True,
         metavar="ADDRESS",
-        help="tcp://HOST:PORT, dir:FOLDER or kafka://BROKER/TOPIC",
+        help="tcp://HOST:PORT, dir:FOLDER or kafka://BROKER:PORT/TOPIC",
     )
     parser.add_argument(
         "--rate", type=float, metavar="N", help="fragments a second (default: no pause)"

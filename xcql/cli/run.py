@@ -26,7 +26,7 @@ examples:
 
 The formats jsonl, csv, parquet and table have a column for each attribute and child of the elements
 of the answer. Spark runs on this machine, unless XCQL_SPARK names another one (spark://host:7077,
-yarn, sc://host:15002).
+yarn, sc://host:15002). 'xcqlc prepare', once, lets it start sooner.
 """
 
 
