@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from xcql.analysis.graph import TagGraph
-from xcql.compile.catalog import Catalog, StreamShape
-from xcql_runtime.store.commit import newest_commit, read_state
+from xcql.compile.catalog import Catalog, StreamShape, has_lifespans_inside
+from xcql_runtime.store.commit import read_state, stamp_of
 from xcql_runtime.store.state import State, Stream
 
 
@@ -15,13 +15,15 @@ class StoreReader:
 
     def __init__(self, store: Path) -> None:
         self._store = store
-        self._read: tuple[State, Catalog] | None = None
+        self._stamp: tuple[int, ...] | None = None
+        self._read: tuple[State, Catalog] = State(), Catalog({})
 
     def read(self) -> tuple[State, Catalog]:
         """The state of the store, and what the compiler needs to know of it."""
-        if self._read is None or self._read[0].number != newest_commit(self._store):
+        stamp = stamp_of(self._store)
+        if self._stamp != stamp:
             state = read_state(self._store)
-            self._read = state, catalog_of(state)
+            self._stamp, self._read = stamp, (state, catalog_of(state))
         return self._read
 
 
@@ -32,13 +34,16 @@ def catalog_of(state: State) -> Catalog:
 
 def _shape(stream: Stream) -> StreamShape:
     tables = stream.tables
+    slots = {tsid: table.shape for tsid, table in tables.items()}
     return StreamShape(
         stream.name,
         stream.tags,
         TagGraph(stream.tags),
-        {tsid: table.shape for tsid, table in tables.items()},
+        slots,
         {tsid: table.rows for tsid, table in tables.items()},
+        {tsid: sum(file.bytes for file in table.files) for tsid, table in tables.items()},
         {tsid: table.depths for tsid, table in tables.items()},
         {tsid: table.standing for tsid, table in tables.items()},
         stream.placed,
+        has_lifespans_inside(stream.tags, slots),
     )

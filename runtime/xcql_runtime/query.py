@@ -247,7 +247,7 @@ class Answer:
 
         if compiled.arguments or compiled.evaluations or request.frames:
             return analysed()
-        of = self._spark(), request.state.number
+        of = self._spark(), request.state
         # the same text may be of other tables: it has only their names
         key = text, compiled.tables, request.around.now if ":now" in text else None
         run = request.memory.frames.get(
@@ -336,7 +336,7 @@ def _compiled(request: Request) -> tuple[Compiled | None, tuple[str, ...]]:
         return _compiled_anew(request, settled)
     query = request.module.span.source
     return request.memory.compiled.get(
-        request.state.number,
+        request.state,
         (query.text, query.name, request.strategy, around.context, settled),
         lambda: _compiled_anew(request, settled),
     )

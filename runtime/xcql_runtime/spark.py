@@ -61,6 +61,11 @@ def local_session(
         chosen |= {
             "spark.ui.enabled": "false",
             "spark.sql.shuffle.partitions": str(max(2, cores)),
+            # what is sorted may be large, and is handed on part by part: each has to fit in here
+            "spark.sql.adaptive.coalescePartitions.initialPartitionNum": "64",
+            "spark.sql.adaptive.advisoryPartitionSizeInBytes": "8m",
+            # Spark describes every plan that it runs, for pages that nobody sees here
+            "spark.sql.ui.explainMode": "simple",
             "spark.driver.host": "localhost",
             "spark.driver.bindAddress": "127.0.0.1",
             "spark.driver.memory": "2g",

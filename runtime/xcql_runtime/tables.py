@@ -31,7 +31,7 @@ class OpenTables:
 
     def frame(self, spark: SparkSession, state: State, use: TableUse) -> DataFrame:
         """The rows of a table; what was open of an earlier commit, or in another session, goes."""
-        of = spark, state.number
+        of = spark, state
         return self._open.get(of, use, lambda: table_in_use(spark, self._store, state, use))
 
 

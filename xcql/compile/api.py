@@ -98,7 +98,8 @@ def _compiled(
     stages.append(("rules", plan_text(plan)))
     answer = replace(answer, plan=plan)
     standings = {name: catalog.streams[name].standings for name in settled}
-    made = lowered(answer, graphs, compilation.demands, picked, standings, _rows(compilation))
+    sizes = {name: stream.sizes for name, stream in catalog.streams.items()}
+    made = lowered(answer, graphs, compilation.demands, picked, standings, sizes)
     if len(made.text) > MOST_TEXT:
         raise NotNative(
             "there are too many ways to what it asks for: its SQL is too long", module.span
@@ -121,12 +122,6 @@ def _compiled(
         tuple(leaf_types(value).items()),
         made.items,
     )
-
-
-def _rows(compilation: Compilation) -> int:
-    """How many rows the streams that the query looks at have."""
-    streams = (compilation.catalog.streams[name] for name, _ in _streams_used(compilation))
-    return sum(sum(stream.rows.values()) for stream in streams)
 
 
 def _streams_used(compilation: Compilation) -> list[tuple[str, object]]:

@@ -9,7 +9,7 @@ from datetime import datetime
 from xcql.analysis.graph import TagGraph
 from xcql.model.tags import TagStructure
 from xcql.shred.arrivals import microseconds
-from xcql.shred.shape import Slot
+from xcql.shred.shape import Slot, has_lifespan, walk
 from xcql.shred.standing import Standing, joint
 
 
@@ -18,10 +18,11 @@ class StreamShape:
     """A stream of a store: its tags, and what is known of their tables.
 
     The mappings are by tsid; a tag without fillers is in none of them. `slots` are the shapes of
-    the elements, `rows` the numbers of rows, `depths` the numbers of fillers that a tag's fillers
-    stand inside, `standings` how their rows stand to `now`. `placed` is false where rows have no
-    places, and only hole ids lead to fillers. `graph` is the tags' graph, made once for all
-    queries.
+    the elements, `rows` the numbers of rows, `sizes` those of bytes in files, `depths` the numbers
+    of fillers that a tag's fillers stand inside, `standings` how their rows stand to `now`.
+    `placed` is false where rows have no places, and only hole ids lead to fillers.
+    `has_lifespans_inside` says that elements which are no fillers' own came with lifespans. `graph`
+    is the tags' graph, made once for all queries.
     """
 
     name: str
@@ -29,9 +30,25 @@ class StreamShape:
     graph: TagGraph
     slots: Mapping[str, Slot]
     rows: Mapping[str, int]
+    sizes: Mapping[str, int]
     depths: Mapping[str, tuple[int, ...]]
     standings: Mapping[str, Standing]
     placed: bool = True
+    has_lifespans_inside: bool = False
+
+
+def has_lifespans_inside(tags: TagStructure, slots: Mapping[str, Slot]) -> bool:
+    """Whether elements have lifespans that the stream has not given them.
+
+    Those of fillers are the stream's own, whatever they came with; but the root has none.
+    """
+    for tsid, slot in slots.items():
+        tag = tags.by_id(tsid)
+        is_given = tag is not None and tag.is_fragmented
+        for one in walk(slot):
+            if one.timed or (has_lifespan(one) and not (one is slot and is_given)):
+                return True
+    return False
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,7 +42,7 @@ from xcql.shred.standing import Standing
 from xcql.sql import dialect, window_forms
 from xcql.sql.dialect import Sql, call, cast, column, identifier, sql
 from xcql.sql.easy_text import easy_text
-from xcql.sql.parts import Parts, Relation, Tables, conjunction, one_row, window
+from xcql.sql.parts import Parts, Relation, Tables, Together, conjunction, one_row, window
 from xcql.sql.reductions import ORDERED, reduced
 from xcql.sql.scans import Demands, Scans
 
@@ -66,8 +66,8 @@ class Answer:
         return frozenset(found.union(*(used(key.scalar) for key in self.order)))
 
 
-# rows of which one task can sort what comes of them
-_FEW = 10_000_000
+# of files of so many bytes one task can hold, and sort, all that is in them
+_FEW_BYTES = 1 << 26
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,11 +90,12 @@ def lowered(
     demands: Demands,
     strategy: str,
     standings: Mapping[str, Mapping[str, Standing]],
-    rows: int = 0,
+    sizes: Mapping[str, Mapping[str, int]],
 ) -> Lowered:
-    """An answer from tables that have so many rows, as SQL.
+    """An answer as SQL.
 
-    `standings` are those of the streams that are settled at `now`, by tsid.
+    `standings` are those of the streams that are settled at `now`, by tsid; `sizes` how many bytes
+    the tables of the streams have.
     """
     lowering = _Lowering(answer.plan, graphs, demands, strategy, standings)
     relation = lowering.lower(answer.plan, answer.columns)
@@ -121,9 +122,12 @@ def lowered(
         for index, key in enumerate(keys):
             value = sql(key.scalar, relation.columns)
             places.append("expressions", exp.Alias(this=value, alias=identifier(f"key_{index}")))
-        items = lowering.parts.text(places, False)
-    text = lowering.parts.text(whole, bool(keys) and rows <= _FEW)
-    return Lowered(text, items, lowering.parts.tables)
+        items = lowering.parts.text(places, None)
+    tables = lowering.parts.tables
+    size = sum(sizes[stream].get(tag, 0) for stream, tags in tables for tag in tags)
+    together: Together = "one" if size <= _FEW_BYTES else "several"
+    text = lowering.parts.text(whole, together if keys else None)
+    return Lowered(text, items, tables)
 
 
 def _sorts_anywhere(key: SortKey) -> bool:

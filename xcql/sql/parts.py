@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
 from sqlglot import exp
 
@@ -14,6 +15,9 @@ from xcql.sql.easy_text import easy_text
 
 # tables by stream and tags: the name in the text, and the columns that are read
 Tables = dict[tuple[str, tuple[str, ...]], tuple[str, set[tuple[str, ...]]]]
+# in how many tasks an answer is brought together
+Together = Literal["one", "several"]
+_HINTS: dict[Together, str] = {"one": "REPARTITION(1)", "several": "REBALANCE"}
 # stands for the parts of the query until its text is put together
 _PARTS = "xcql_parts_"
 
@@ -144,8 +148,8 @@ class Parts:
         marker = _marker(list(self.tables).index(key))
         return exp.Table(this=exp.Identifier(this=marker, quoted=False))
 
-    def text(self, query: exp.Select, at_once: bool) -> str:
-        """The whole text; with `at_once` the answer is brought together before it is sorted.
+    def text(self, query: exp.Select, together: Together | None) -> str:
+        """The whole text; the answer may be brought together before it is sorted.
 
         Otherwise Spark computes all of it twice, the first time to see how to divide the work of
         sorting.
@@ -157,7 +161,7 @@ class Parts:
             # in parentheses, since text that begins with WITH might also be an INSERT for all that
             # Spark's parser knows, until it has come to the end of the parts
             last = query.args["from_"].sql(dialect="spark")
-            hint = "/*+ REPARTITION(1) */ " if at_once else ""
+            hint = "" if together is None else f"/*+ {_HINTS[together]} */ "
             inner = _indented(f"WITH {', '.join(written)}\nSELECT {hint}* {last}")
             query.set("from_", exp.From(this=exp.Table(this=identifier(_PARTS))))
         text = easy_text(query)

@@ -107,3 +107,15 @@ def test_many_rows_are_not_little(small: xcql.Session, monkeypatch: pytest.Monke
     assert is_little(read_state(small.store), uses)
     assert not is_little(read_state(small.store), [*uses, uses[1]])
     assert small.query('count(stream("s")//a)', now=NOW).to_xml() == ["2"]
+
+
+def test_a_large_answer_is_sorted_in_parts(
+    small: xcql.Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    query = 'for $a in stream("s")//a order by $a/n descending return $a/n'
+    expected = ["<n>8</n>", "<n>7</n>"]
+    assert list(small.query(query, now=NOW).items()) == expected
+    monkeypatch.setattr("xcql.sql.lowering._FEW_BYTES", 0)
+    answer = small.query(f"{query} ", now=NOW)
+    assert "REBALANCE" in answer.explain("sql")
+    assert list(answer.items()) == expected
