@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 
 .PHONY: demo test test-full lint format grammar lock bench bench-full bench-compare bench-peers qt3 parse-rates java clean
 
-demo: $(READY) java  ## Run an XCQL query of the credit-card example
+demo: $(READY)  ## Run an XCQL query of the credit-card example
 	@$(BIN)/python samples/demo.py
 
 test: $(READY) java  ## The tests that every commit must pass
