@@ -56,6 +56,9 @@ ARRIVED = [
 ]
 # a row group has about as much, of one or the other
 _GROUP_BYTES, _GROUP_ROWS = 1 << 23, 1 << 16
+# values that repeat seldom, such as ids, are not worth a dictionary: who looks for one of them
+# would make a set of all
+_DICTIONARY_BYTES = 1 << 16
 
 OFFSET = pa.field("offset", pa.int64())
 # what only all fragments together say
@@ -159,6 +162,7 @@ def write_table(
         compression="zstd",
         compression_level=1,
         use_dictionary=True,
+        dictionary_pagesize_limit=_DICTIONARY_BYTES,
         store_schema=False,
     ) as writer:
         for half in (result.slice(0, lasting), result.slice(lasting)):
