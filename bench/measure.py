@@ -11,8 +11,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-# runs that take so many seconds together say enough
-ENOUGH = 5.0
+# runs that take so many seconds together say enough, and those that take less say little
+ENOUGH, _LITTLE = 5.0, 0.5
+# so many runs say enough, however short they are
+_MANY = 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +35,10 @@ class Timing:
 
 
 def best_of(action: Callable[[], float], runs: int, first: float | None = None) -> Timing:
-    """The best of so many runs, or fewer if they are long, after a first one that does not count.
+    """The best of so many runs, after a first one that does not count.
+
+    There are fewer if they are long, and more if they are short: three of a few milliseconds may
+    all have been disturbed.
 
     `action` tells its own time in seconds; `first` is that of a first run that has been made. With
     no further runs, it is the one that counts.
@@ -42,7 +47,7 @@ def best_of(action: Callable[[], float], runs: int, first: float | None = None) 
     if runs < 1:
         return Timing(first)
     times: list[float] = []
-    while len(times) < runs and sum(times) < ENOUGH:
+    while sum(times) < (ENOUGH if len(times) < runs else _LITTLE) and len(times) < max(runs, _MANY):
         times.append(action())
     return Timing.of(times)
 

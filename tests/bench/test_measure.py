@@ -18,6 +18,13 @@ def test_what_is_long_is_not_repeated() -> None:
     assert best_of(lambda: next(times), 3) == Timing(20.0)
 
 
+def test_what_is_short_is_repeated_for_half_a_second() -> None:
+    times = iter([0.1, 0.2, 0.2, 0.0625, 0.0625, 0.0])
+    assert best_of(lambda: next(times), 3).seconds == 0.0625
+    assert next(times) == 0.0
+    assert best_of(lambda: 0.0, 3).seconds == 0.0
+
+
 def test_geometric_mean() -> None:
     assert geometric_mean([0.5, 2]) == pytest.approx(1)
     assert geometric_mean([]) is None

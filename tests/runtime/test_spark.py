@@ -89,9 +89,7 @@ def test_java_collects_garbage_as_the_user_says(
     monkeypatch.delenv(variable)
     monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
     assert collector_options() == ("-XX:+UseParallelGC",)
-    (tmp_path / "spark-defaults.conf").write_text(
-        "spark.driver.defaultJavaOptions -XX:+UseZGC\n"
-    )
+    (tmp_path / "spark-defaults.conf").write_text("spark.driver.defaultJavaOptions -XX:+UseZGC\n")
     assert collector_options() == ()
 
 
