@@ -10,17 +10,11 @@ import os
 import re
 import shutil
 import subprocess
-from pathlib import Path
 
 from xcql.diagnostics import error
 
 OLDEST = 17
 
-# a throughput collector: what it costs other threads is less than of Java's own choice, G1
-_COLLECTOR = "-XX:+UseParallelGC"
-_ANY_COLLECTOR = re.compile(r"-XX:\+Use\w+GC\b")
-# where users tell Java what they want of it
-_VARIABLES = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS", "SPARK_SUBMIT_OPTS")
 _VERSION = re.compile(r'version "(?:1\.)?(\d+)')
 _WAYS_OUT = (
     "install one: 'apt install default-jre-headless' (Debian, Ubuntu), 'brew install openjdk@17'"
@@ -44,20 +38,6 @@ def check_java() -> str:
     if version is not None and version < OLDEST:
         raise error("XCQL0511", f"{needed}; '{java}' is Java {version}", hints=_WAYS_OUT)
     return told
-
-
-def collector_options() -> tuple[str, ...]:
-    """The garbage collector that answers soonest; nothing if the user has chosen one.
-
-    Java does not start with two of them.
-    """
-    told = [os.environ.get(name, "") for name in _VARIABLES]
-    home = os.environ.get("SPARK_HOME")
-    if folder := os.environ.get("SPARK_CONF_DIR") or (home and os.path.join(home, "conf")):
-        defaults = Path(folder) / "spark-defaults.conf"
-        if defaults.is_file():
-            told.append(defaults.read_text(encoding="utf-8", errors="replace"))
-    return () if any(map(_ANY_COLLECTOR.search, told)) else (_COLLECTOR,)
 
 
 def java_version(told: str) -> int | None:

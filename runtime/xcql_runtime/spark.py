@@ -14,7 +14,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from xcql_runtime.class_archive import archive_options
-from xcql_runtime.java import check_java, collector_options
+from xcql_runtime.java import check_java
 
 # what Java and Spark say at their start, whatever they are told
 _NOISE = re.compile(rb"WARNING: Using incubator modules.*|Using Spark's default log4j profile.*")
@@ -55,8 +55,9 @@ def local_session(
     if not verbose:
         log_settings = Path(__file__).with_name("log4j2.properties").as_uri()
         java_options += (f"-Dlog4j2.configurationFile={log_settings}",)
+    if java_options:
+        chosen["spark.driver.extraJavaOptions"] = " ".join(f'"{one}"' for one in java_options)
     if master.startswith("local"):
-        java_options += collector_options()
         chosen |= {
             # what was compiled to Java for one query is there for the next; a hundred is Spark's
             # own limit, which twenty queries in turn go beyond
@@ -75,8 +76,6 @@ def local_session(
             "spark.task.maxDirectResultSize": "64m",
             "spark.executorEnv.PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
         }
-    if java_options:
-        chosen["spark.driver.extraJavaOptions"] = " ".join(f'"{one}"' for one in java_options)
     builder = SparkSession.builder.master(master).appName("xcql")
     for key, value in (chosen | (settings or {})).items():
         builder = builder.config(key, value)

@@ -9,7 +9,7 @@ import pytest
 
 from xcql import XcqlError
 from xcql_runtime import spark
-from xcql_runtime.java import check_java, collector_options, java_version
+from xcql_runtime.java import check_java, java_version
 
 
 class Builder:
@@ -75,22 +75,7 @@ def test_only_a_verbose_session_logs() -> None:
     quiet: Any = spark.local_session(cores=1)
     assert "log4j2.properties" in quiet.pop("spark.driver.extraJavaOptions")
     loud: Any = spark.local_session(cores=1, verbose=True)
-    assert "log4j2.properties" not in loud["spark.driver.extraJavaOptions"]
-
-
-@pytest.mark.parametrize("variable", ["JAVA_TOOL_OPTIONS", "SPARK_SUBMIT_OPTS"])
-def test_java_collects_garbage_as_the_user_says(
-    variable: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("SPARK_CONF_DIR", raising=False)
-    assert collector_options() == ("-XX:+UseParallelGC",)
-    monkeypatch.setenv(variable, "-Xss4m -XX:+UseG1GC")
-    assert collector_options() == ()
-    monkeypatch.delenv(variable)
-    monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
-    assert collector_options() == ("-XX:+UseParallelGC",)
-    (tmp_path / "spark-defaults.conf").write_text("spark.driver.defaultJavaOptions -XX:+UseZGC\n")
-    assert collector_options() == ()
+    assert "spark.driver.extraJavaOptions" not in loud
 
 
 @pytest.mark.parametrize(
