@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 # runs that take so many seconds together say enough, and those that take less say little
-ENOUGH, _LITTLE = 5.0, 0.5
+_ENOUGH, _LITTLE = 5.0, 0.5
 # so many runs say enough, however short they are
 _MANY = 30
 
@@ -47,7 +47,9 @@ def best_of(action: Callable[[], float], runs: int, first: float | None = None) 
     if runs < 1:
         return Timing(first)
     times: list[float] = []
-    while sum(times) < (ENOUGH if len(times) < runs else _LITTLE) and len(times) < max(runs, _MANY):
+    while sum(times) < (_ENOUGH if len(times) < runs else _LITTLE) and len(times) < max(
+        runs, _MANY
+    ):
         times.append(action())
     return Timing.of(times)
 
