@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
-from py4j.protocol import Py4JError
+from py4j.protocol import Py4JError, Py4JNetworkError
 from pyspark import InheritableThread
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
@@ -39,6 +39,8 @@ _OVERFLOW = re.compile(
 )
 _CONDITION = re.compile(r"^\s*\[[A-Z_.]+\]\s*")
 _RAISED_IN_PYTHON = re.compile(r"^[\w.]+: .*", re.MULTILINE)
+# what those see who were about to read from Java, to write to it, or to ask it for something
+_JAVA_IS_GONE = (Py4JNetworkError, ConnectionError, EOFError)
 _STATE = re.compile(r"\s*SQLSTATE: \w{5}.*", re.DOTALL)
 
 
@@ -65,11 +67,11 @@ def carried(problem: XcqlError, query: Source, place: Span | None = None) -> Wor
 
 
 @contextmanager
-def understood(query: Source, sites: Sequence[Site] = ()) -> Iterator[None]:
-    """Failures of Spark become errors of the query."""
+def understood(query: Source | None = None, sites: Sequence[Site] = ()) -> Iterator[None]:
+    """Failures of Spark become errors of the query, or of what else was to be done."""
     try:
         yield
-    except (PySparkException, Py4JError) as problem:
+    except (PySparkException, Py4JError, *_JAVA_IS_GONE) as problem:
         raise translated(problem, query, sites) from None
 
 
@@ -82,13 +84,14 @@ def interruptible(spark: SparkSession, job: Callable[[], T]) -> T:
     outcome: list[Any] = [None, None]
 
     def work() -> None:
-        spark.addTag(tag)
         try:
-            outcome[0] = job()
+            spark.addTag(tag)
+            try:
+                outcome[0] = job()
+            finally:
+                spark.removeTag(tag)
         except BaseException as problem:
             outcome[1] = problem
-        finally:
-            spark.removeTag(tag)
 
     thread = InheritableThread(target=work, session=spark, daemon=True)
     thread.start()
@@ -103,10 +106,20 @@ def interruptible(spark: SparkSession, job: Callable[[], T]) -> T:
     return outcome[0]  # type: ignore[no-any-return]
 
 
-def translated(problem: Exception, query: Source, sites: Sequence[Site] = ()) -> XcqlError:
+def translated(problem: Exception, query: Source | None, sites: Sequence[Site] = ()) -> XcqlError:
     """What a failure of Spark means to the user."""
+    if isinstance(problem, _JAVA_IS_GONE):
+        return error(
+            "XCQL0505",
+            "Java, in which Spark runs, has ended",
+            hints=[
+                "it may have had too little memory: XCQL_MEMORY=4g gives it more than its 2 GB, and"
+                " items() takes less of it than to_xml()",
+                "start anew: what was committed to a store is there",
+            ],
+        )
     text = str(problem)
-    if found := _CARRIED.search(text):
+    if query and (found := _CARRIED.search(text)):
         data = json.loads(base64.b64decode(found[1]))
         return XcqlError(
             Diagnostic(
@@ -122,18 +135,22 @@ def translated(problem: Exception, query: Source, sites: Sequence[Site] = ()) ->
         site = sites[int(found[1])]
         value = found[2] if len(found[2]) <= 60 else f"{found[2][:60]}…"
         return error(site.code, site.message.replace("{}", value), site.span)
+    place = Span(query, 0, 0) if query else None
     if _OVERFLOW.search(text):
         return error(
             "FOAR0002",
             "a number is too large, or has more digits than SQL has room for",
-            Span(query, 0, 0),
+            place,
             hints=["strategy='caq' computes with numbers of any size"],
         )
     return error(
         "XCQL0500",
-        f"Spark could not run the query: {_cause(text)}",
-        Span(query, 0, 0),
-        hints=["the query is all right; look at the store (xcqlc store verify) and at Spark's log"],
+        f"Spark could not {'run the query' if query else 'do this'}: {_cause(text)}",
+        place,
+        hints=[
+            f"{'the query is all right; ' if query else ''}look at the store (xcqlc store verify)"
+            " and at Spark's log"
+        ],
     )
 
 

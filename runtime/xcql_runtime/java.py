@@ -10,11 +10,23 @@ import os
 import re
 import shutil
 import subprocess
+from pathlib import Path
 
 from xcql.diagnostics import error
 
 OLDEST = 17
 
+# a throughput collector: what it costs other threads is less than of Java's own choice, G1
+_COLLECTOR = "-XX:+UseParallelGC"
+_ANY_COLLECTOR = re.compile(r"-XX:\+Use\w+GC\b")
+# Java that has run out of memory is to end at once, and to say so not in the midst of an answer:
+# if it goes on without the thread that was refused some, queries may wait for ever
+_ENDS_WITHOUT_MEMORY = ("-XX:+ExitOnOutOfMemoryError", "-XX:+DisplayVMOutputToStderr")
+# where users tell Java what they want of it
+_VARIABLES = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS", "SPARK_SUBMIT_OPTS")
+_SIZE = re.compile(r"([0-9]{1,6})([mMgG])")
+# Spark's own limit is 450 MB, of which Java counts a part as not for use
+_LEAST_MEMORY = 512
 _VERSION = re.compile(r'version "(?:1\.)?(\d+)')
 _WAYS_OUT = (
     "install one: 'apt install default-jre-headless' (Debian, Ubuntu), 'brew install openjdk@17'"
@@ -38,6 +50,34 @@ def check_java() -> str:
     if version is not None and version < OLDEST:
         raise error("XCQL0511", f"{needed}; '{java}' is Java {version}", hints=_WAYS_OUT)
     return told
+
+
+def local_options() -> tuple[str, ...]:
+    """How Java is to run a Spark of our own: sparing with time, and ending when memory does.
+
+    It is the user who chooses a garbage collector if he does: Java does not start with two.
+    """
+    told = [os.environ.get(name, "") for name in _VARIABLES]
+    home = os.environ.get("SPARK_HOME")
+    if folder := os.environ.get("SPARK_CONF_DIR") or (home and os.path.join(home, "conf")):
+        defaults = Path(folder) / "spark-defaults.conf"
+        if defaults.is_file():
+            told.append(defaults.read_text(encoding="utf-8", errors="replace"))
+    chosen = any(map(_ANY_COLLECTOR.search, told))
+    return _ENDS_WITHOUT_MEMORY if chosen else (_COLLECTOR, *_ENDS_WITHOUT_MEMORY)
+
+
+def memory() -> str:
+    """How much memory Java may have for a Spark of our own, as Java writes it: `2g`."""
+    size = os.environ.get("XCQL_MEMORY") or "2g"
+    found = _SIZE.fullmatch(size)
+    if not found or int(found[1]) << (10 if found[2] in "gG" else 0) < _LEAST_MEMORY:
+        raise error(
+            "XCQL0506",
+            f"XCQL_MEMORY is '{size}', which is no size, or too small for Spark",
+            hints=[f"write 4g, or 4096m; {_LEAST_MEMORY}m is the least"],
+        )
+    return size
 
 
 def java_version(told: str) -> int | None:

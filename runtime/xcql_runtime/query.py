@@ -29,6 +29,7 @@ from xcql_runtime.failures import interruptible, understood
 from xcql_runtime.memory import Memory
 from xcql_runtime.plans import repeatable, runs_in_one_task
 from xcql_runtime.records import record_frame
+from xcql_runtime.rows_in_turn import rows_in_turn
 from xcql_runtime.store.frames import instant
 from xcql_runtime.store.state import State
 
@@ -121,7 +122,7 @@ class Answer:
         """The items as XML, one after the other, without holding all of them."""
         frame = self.df
         with self._understood():
-            for row in frame.select("item").toLocalIterator():
+            for row in rows_in_turn(frame.select("item")):
                 yield row["item"]
 
     def records(self, limit: int | None = None) -> tuple[list[str], Iterator[list[Any]]]:
@@ -135,7 +136,7 @@ class Answer:
 
         def rows() -> Iterator[list[Any]]:
             with self._understood():
-                for row in frame.toLocalIterator():
+                for row in rows_in_turn(frame):
                     yield list(row.asDict(recursive=True).values())
 
         return frame.columns, rows()

@@ -14,7 +14,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from xcql_runtime.class_archive import archive_options
-from xcql_runtime.java import check_java
+from xcql_runtime.java import check_java, local_options, memory
 
 # what Java and Spark say at their start, whatever they are told
 _NOISE = re.compile(rb"WARNING: Using incubator modules.*|Using Spark's default log4j profile.*")
@@ -34,8 +34,9 @@ def local_session(
     if active is not None:
         return active
     address = os.environ.get("XCQL_SPARK", "")
-    # what Spark says about an error that it raises anyway
+    # what Spark, and the bridge to Java, say about an error that they raise anyway
     logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL + 1)
+    logging.getLogger().addFilter(_not_of_the_bridge)
     if address.startswith("sc://"):
         return SparkSession.builder.remote(address).getOrCreate()
     java_options = archive_options(check_java())
@@ -55,9 +56,8 @@ def local_session(
     if not verbose:
         log_settings = Path(__file__).with_name("log4j2.properties").as_uri()
         java_options += (f"-Dlog4j2.configurationFile={log_settings}",)
-    if java_options:
-        chosen["spark.driver.extraJavaOptions"] = " ".join(f'"{one}"' for one in java_options)
     if master.startswith("local"):
+        java_options += local_options()
         chosen |= {
             # what was compiled to Java for one query is there for the next; a hundred is Spark's
             # own limit, which twenty queries in turn go beyond
@@ -71,11 +71,13 @@ def local_session(
             "spark.sql.ui.explainMode": "simple",
             "spark.driver.host": "localhost",
             "spark.driver.bindAddress": "127.0.0.1",
-            "spark.driver.memory": "2g",
+            "spark.driver.memory": memory(),
             # what a task found is handed over in the process, not through the block manager
             "spark.task.maxDirectResultSize": "64m",
             "spark.executorEnv.PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
         }
+    if java_options:
+        chosen["spark.driver.extraJavaOptions"] = " ".join(f'"{one}"' for one in java_options)
     builder = SparkSession.builder.master(master).appName("xcql")
     for key, value in (chosen | (settings or {})).items():
         builder = builder.config(key, value)
@@ -93,6 +95,10 @@ def is_here(spark: SparkSession | None) -> bool:
     # that of a Spark Connect server is of another class, and may be anywhere
     master = known.conf.get("spark.master") if isinstance(known, SparkSession) else None
     return master is not None and master.startswith("local")
+
+
+def _not_of_the_bridge(record: logging.LogRecord) -> bool:
+    return record.module != "java_gateway"
 
 
 @contextmanager

@@ -9,7 +9,7 @@ import pytest
 
 from xcql import XcqlError
 from xcql_runtime import spark
-from xcql_runtime.java import check_java, java_version
+from xcql_runtime.java import check_java, java_version, local_options
 
 
 class Builder:
@@ -75,7 +75,35 @@ def test_only_a_verbose_session_logs() -> None:
     quiet: Any = spark.local_session(cores=1)
     assert "log4j2.properties" in quiet.pop("spark.driver.extraJavaOptions")
     loud: Any = spark.local_session(cores=1, verbose=True)
-    assert "spark.driver.extraJavaOptions" not in loud
+    assert "log4j2.properties" not in loud["spark.driver.extraJavaOptions"]
+
+
+@pytest.mark.parametrize("variable", ["JAVA_TOOL_OPTIONS", "SPARK_SUBMIT_OPTS"])
+def test_java_collects_garbage_as_the_user_says(
+    variable: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("SPARK_CONF_DIR", raising=False)
+    assert "-XX:+UseParallelGC" in local_options()
+    monkeypatch.setenv(variable, "-Xss4m -XX:+UseG1GC")
+    assert "-XX:+UseParallelGC" not in local_options()
+    monkeypatch.delenv(variable)
+    monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
+    assert "-XX:+UseParallelGC" in local_options()
+    (tmp_path / "spark-defaults.conf").write_text("spark.driver.defaultJavaOptions -XX:+UseZGC\n")
+    assert "-XX:+UseParallelGC" not in local_options()
+
+
+@pytest.mark.usefixtures("no_spark")
+def test_java_has_the_memory_that_the_user_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    given: Any = spark.local_session(cores=1)
+    assert given["spark.driver.memory"] == "2g"
+    monkeypatch.setenv("XCQL_MEMORY", "3500m")
+    given = spark.local_session(cores=1)
+    assert given["spark.driver.memory"] == "3500m"
+    for no_size in "4 GB", "300m", "0g", "lots":
+        monkeypatch.setenv("XCQL_MEMORY", no_size)
+        with pytest.raises(XcqlError, match="XCQL0506"):
+            spark.local_session(cores=1)
 
 
 @pytest.mark.parametrize(

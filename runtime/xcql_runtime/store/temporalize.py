@@ -25,6 +25,8 @@ from xcql.shred.arrivals import gather, microseconds
 from xcql.shred.history import Version
 from xcql.shred.places import STEP, Versions, place
 from xcql.shred.tables import COMMON, REMOVES
+from xcql_runtime.failures import understood
+from xcql_runtime.rows_in_turn import rows_in_turn
 from xcql_runtime.store.frames import counts_at, files_frame, instant
 from xcql_runtime.store.rows import stored_rows
 from xcql_runtime.store.state import DataFile, Stream
@@ -49,23 +51,32 @@ def temporalize(
 
     It comes in pieces, to be written one after the other.
     """
+    with understood():
+        ordered = _ordered(spark, store, stream, now, at)
+        if ordered is not None:
+            for row in rows_in_turn(ordered, ahead=True):
+                yield row["text"]
+
+
+def _ordered(
+    spark: SparkSession, store: Path, stream: Stream, now: datetime, at: datetime | None
+) -> DataFrame | None:
+    """The pieces of the text in their order; None if there is not even a root."""
     looked_up: DataFrame | None = None
     deepest = max((depth for table in stream.tables.values() for depth in table.depths), default=-1)
     if not stream.placed:
         looked_up, deepest = places_for(spark, store, stream, now, at)
+    if deepest < 0:
+        return None
     below: DataFrame | None = None
     for depth in range(deepest, 0, -1):
         below = _complete(_pieces(spark, store, stream, depth, now, at, below, looked_up))
-    if deepest < 0:
-        return
     pieces = _pieces(spark, store, stream, 0, now, at, below, looked_up)
     if at is not None:
         # the root itself may not have been there, and then nothing was
         roots = pieces.where("position < 0").select("row")
         pieces = pieces.join(broadcast(roots), "row", "left_semi")
-    ordered = pieces.orderBy("row", "position", "part", "number")
-    for row in ordered.select("text").toLocalIterator(prefetchPartitions=True):
-        yield row["text"]
+    return pieces.orderBy("row", "position", "part", "number").select("text")
 
 
 def _pieces(

@@ -1,0 +1,39 @@
+"""What Java holds while an answer is handed out, and what happens when it has no memory left."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+PROGRAM = """
+from xcql import XcqlError
+from xcql_runtime.failures import interruptible, understood
+from xcql_runtime.rows_in_turn import rows_in_turn
+from xcql_runtime.spark import local_session
+
+spark = local_session(cores=2)
+parts = spark.range(0, 50, 1, 50).selectExpr("repeat('x', 16000000) AS text")
+print(sum(len(row["text"]) for row in rows_in_turn(parts)), flush=True)
+large = spark.range(1).selectExpr("repeat('x', 1000000000) AS text")
+for _ in range(2):
+    try:
+        with understood():
+            interruptible(spark, lambda: large.toArrow())
+    except XcqlError as problem:
+        print(problem.code, flush=True)
+"""
+
+
+def test_parts_are_not_kept_and_without_memory_java_ends() -> None:
+    # it used to keep what it had handed out, and queries waited for ever for threads that had died
+    run = subprocess.run(
+        [sys.executable, "-c", PROGRAM],
+        env={**os.environ, "XCQL_MEMORY": "600m"},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert run.stdout.split() == ["800000000", "XCQL0505", "XCQL0505"], run.stderr
+    # what Java says of its end may come too late to be passed on
+    assert run.stderr in ("", "Terminating due to java.lang.OutOfMemoryError: Java heap space\n")
