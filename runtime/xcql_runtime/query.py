@@ -208,7 +208,8 @@ class Answer:
             lines.append(f"views built: {streams}; the reference evaluator answers, in one task")
         else:
             for use in self._compiled.tables:
-                lines.append(f"reads: {use.stream}, tags {', '.join(use.tags)}")
+                what = " that have not ended" if use.present else ""
+                lines.append(f"reads: {use.stream}, tags {', '.join(use.tags)}{what}")
             for evaluation in self._compiled.evaluations:
                 place = evaluation.span
                 where = f" at {place.line}:{place.column}" if place else ""

@@ -47,8 +47,13 @@ def is_little(state: State, uses: Iterable[TableUse]) -> bool:
         for table in (tables[tsid] for tsid in use.tags if tsid in tables):
             if ("raw",) in use.columns or _reads_long_text(table.shape, ("element",), use.columns):
                 return False
-            rows += table.rows
+            rows += sum(_rows_of(file, use) for file in table.files)
     return rows <= _FEW_ROWS
+
+
+def _rows_of(file: DataFile, use: TableUse) -> int:
+    """How many rows of a file may be asked for."""
+    return file.present if use.present and file.present is not None else file.rows
 
 
 def _reads_long_text(slot: Slot, path: tuple[str, ...], columns: Sequence[tuple[str, ...]]) -> bool:
@@ -81,11 +86,10 @@ def table_in_use(spark: SparkSession, store: Path, state: State, use: TableUse) 
             same = schema, [], []
             reads.append(same)
         same[1].append(tsid)
-        same[2].extend(table.files)
+        same[2].extend(file for file in table.files if _rows_of(file, use))
     frames = [
         _read(spark, store, schema, joint, tags, files, ("tag",) in use.columns)
-        for schema, tags, files in reads
-        if files or len(reads) == 1
+        for schema, tags, files in [read for read in reads if read[2]] or reads[:1]
     ]
     return reduce(DataFrame.unionByName, frames)
 

@@ -105,8 +105,8 @@ def _compiled(
             "there are too many ways to what it asks for: its SQL is too long", module.span
         )
     tables = tuple(
-        TableUse(name, stream, tags, tuple(sorted(used)))
-        for (stream, tags), (name, used) in made.tables.items()
+        TableUse(name, stream, tags, tuple(sorted(used)), present)
+        for (stream, tags, present), (name, used) in made.tables.items()
     )
     used_evaluations = tuple(one for one in compilation.evaluations if f"{one.name}(" in made.text)
     return Compiled(

@@ -18,13 +18,15 @@ class TableUse:
 
     In the text it stands as `{name}`. `columns` are the paths of the fields that are read, such as
     `("raw",)` or `("element", "name", "_text")`; nothing else is. A path that is the beginning of
-    another stands for all below it. `("tag",)` is the tsid that a row's table is of.
+    another stands for all below it. `("tag",)` is the tsid that a row's table is of. `present` says
+    that rows which have ended, those with a `vtTo`, are not asked for and may be left out.
     """
 
     name: str
     stream: str
     tags: tuple[str, ...]
     columns: tuple[tuple[str, ...], ...]
+    present: bool = False
 
 
 @dataclass(frozen=True, slots=True)

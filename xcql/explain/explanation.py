@@ -101,6 +101,7 @@ def explained(
         tuple(dict.fromkeys(joins)),
         tuple(
             f"{use.stream}: fillers of {words.named(use.stream, use.tags)}"
+            f"{' that have not ended' if use.present else ''}"
             for use in compiled.tables
         ),
         compiled.sql,

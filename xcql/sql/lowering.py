@@ -32,6 +32,7 @@ from xcql.algebra.operators import (
     columns,
     order,
     own_columns,
+    row_column,
     scalars,
     used,
     walk_plan,
@@ -124,7 +125,7 @@ def lowered(
             places.append("expressions", exp.Alias(this=value, alias=identifier(f"key_{index}")))
         items = lowering.parts.text(places, None)
     tables = lowering.parts.tables
-    size = sum(sizes[stream].get(tag, 0) for stream, tags in tables for tag in tags)
+    size = sum(sizes[stream].get(tag, 0) for stream, tags, _ in tables for tag in tags)
     together: Together = "one" if size <= _FEW_BYTES else "several"
     text = lowering.parts.text(whole, together if keys else None)
     return Lowered(text, items, tables)
@@ -184,10 +185,14 @@ class _Lowering:
             case Order(input=below):
                 return self.lower(below, needed)
             case Select(input=below, condition=condition):
-                relation = self.open(below, needed | used(condition))
-                relation.where += [
-                    _condition(one, relation.columns) for one in conjuncts(condition)
-                ]
+                conditions = conjuncts(condition)
+                wanted = needed | used(condition)
+                if isinstance(below, Extract):
+                    has_no_end = Call("is_null", (row_column(below.row, "vtTo"),)) in conditions
+                    relation = self.scans.extract(below, wanted, has_no_end)
+                else:
+                    relation = self.open(below, wanted)
+                relation.where += [_condition(one, relation.columns) for one in conditions]
                 return relation
             case Project(input=below, name=name, scalar=scalar):
                 if name not in needed:

@@ -14,7 +14,8 @@ from xcql.sql.dialect import Sql, call, column, identifier
 from xcql.sql.easy_text import easy_text
 
 # tables by stream and tags: the name in the text, and the columns that are read
-Tables = dict[tuple[str, tuple[str, ...]], tuple[str, set[tuple[str, ...]]]]
+# by stream, tags, and whether only what has not ended is read: a name, and the columns
+Tables = dict[tuple[str, tuple[str, ...], bool], tuple[str, set[tuple[str, ...]]]]
 # in how many tasks an answer is brought together
 Together = Literal["one", "several"]
 _HINTS: dict[Together, str] = {"one": "REPARTITION(1)", "several": "REBALANCE"}
@@ -132,9 +133,14 @@ class Parts:
         self._texts[name] = text
         return name
 
-    def table(self, stream: str, tags: tuple[str, ...], *columns_: tuple[str, ...]) -> Sql:
-        """A table of the store, and the columns that are read of it."""
-        key = stream, tags
+    def table(
+        self, stream: str, tags: tuple[str, ...], *columns_: tuple[str, ...], present: bool = False
+    ) -> Sql:
+        """A table of the store, and the columns that are read of it.
+
+        `present` says that rows which have ended (`vtTo`) need not be in it.
+        """
+        key = stream, tags, present
         if key not in self.tables:
             graph = self._graphs[stream]
             name = re.sub(r"\W", "_", f"{stream}_{graph.tag(tags[0]).name.local}")

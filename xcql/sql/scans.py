@@ -38,8 +38,11 @@ class Scans:
         self._strategy = strategy
         self._standings = standings
 
-    def extract(self, plan: Extract, needed: frozenset[str]) -> Relation:
-        """A scan: a row for each version that counts, at each of its places that count."""
+    def extract(self, plan: Extract, needed: frozenset[str], has_no_end: bool = False) -> Relation:
+        """A scan: a row for each version that counts, at each of its places that count.
+
+        `has_no_end` says that only those are asked for whose `vtTo` is NULL.
+        """
         assert isinstance(plan.input, Unit), "a scan for each tuple"
         if self._strategy == "qac":
             return self._root(plan, needed)
@@ -75,12 +78,15 @@ class Scans:
             "pathFrom": lambda: of("vtFrom"),
             "pathTo": lambda: _end(of("vtTo"), standing),
         }
-        relation = self._rows(plan.stream, plan.tags, plan.row, wanted, above)
+        is_settled = standing is not None
+        present = has_no_end and is_settled and not self._are_events(plan.stream, plan.tags)
+        relation = self._rows(plan.stream, plan.tags, plan.row, wanted, above, present=present)
         if standing is not None and standing.min_places < 1 and at_once:
             relation.where.append(exp.Not(this=dialect.is_null(key())))
         relation.where += _counts(of, standing)
         fields = looked_at if at_once else _PLACE
-        self._parts.table(plan.stream, plan.tags, *(("places", one) for one in fields))
+        places = (("places", one) for one in fields)
+        self._parts.table(plan.stream, plan.tags, *places, present=present)
         if at_once:
             return relation
         relation.laterals.append(
@@ -115,6 +121,7 @@ class Scans:
         wanted: frozenset[str],
         above: dict[str, Callable[[], Sql]],
         *read: str,
+        present: bool = False,
     ) -> Relation:
         """The versions in a table that count, with the columns of a row."""
         standing = self._standing(stream, tags)
@@ -127,7 +134,7 @@ class Scans:
 
         where = _counts(own, standing)
         made: dict[str, Sql] = {}
-        event = all(self._graphs[stream].tag(tag).kind == "event" for tag in tags)
+        event = self._are_events(stream, tags)
         for name in sorted(wanted):
             part = name[len(row) + 1 :]
             if part in above:
@@ -142,8 +149,12 @@ class Scans:
             else:
                 columns_.append((part,))
                 made[name] = column(part)
-        source = self._parts.table(stream, tags, *columns_)
+        source = self._parts.table(stream, tags, *columns_, present=present)
         return Relation(source, where=where, columns=made, hint=row)
+
+    def _are_events(self, stream: str, tags: tuple[str, ...]) -> bool:
+        """Whether all rows of some tags are, whose `vtTo` is their `vtFrom`."""
+        return all(self._graphs[stream].tag(tag).kind == "event" for tag in tags)
 
     def _standing(self, stream: str, tags: tuple[str, ...]) -> Standing | None:
         """How the rows of some tags stand to `now`, if that is settled."""

@@ -28,11 +28,15 @@ FORMAT = 1
 
 @dataclass(frozen=True, slots=True)
 class DataFile:
-    """A Parquet file of the store; its path is relative to the store's folder."""
+    """A Parquet file of the store; its path is relative to the store's folder.
+
+    `present` is how many of its rows have not ended, None where nobody has counted them.
+    """
 
     path: str
     rows: int
     bytes: int
+    present: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

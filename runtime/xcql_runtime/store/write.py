@@ -112,8 +112,8 @@ def write_tables(
         if (piece := _piece(job, stream, number, plan, derived_rows, dropped))
     ]
     run = job.run if sum(plan.size(rows) for plan in plans) > WORTH_A_JOB else run_here
-    for piece, (count, size) in zip(pieces, run(_write, pieces), strict=True):
-        file = DataFile(str(Path(piece.path).relative_to(job.store)), count, size)
+    for piece, (count, size, present) in zip(pieces, run(_write, pieces), strict=True):
+        file = DataFile(str(Path(piece.path).relative_to(job.store)), count, size, present)
         table = tables[piece.tsid]
         tables[piece.tsid] = replace(table, files=(*table.files, file))
     return {tsid: table for tsid, table in tables.items() if table.files}
@@ -184,8 +184,9 @@ def _piece(
     )
 
 
-def _write(piece: _Write) -> tuple[int, int]:
+def _write(piece: _Write) -> tuple[int, int, int]:
+    """Write a file; the numbers of its rows, of its bytes, and of the rows that have not ended."""
     path = Path(piece.path)
     plan = read_staged(piece.plan)
     write_table(piece.structure, piece.tsid, piece.shape, piece.sources, plan, path)
-    return plan.num_rows, path.stat().st_size
+    return plan.num_rows, path.stat().st_size, plan.column("vtTo").null_count

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -107,6 +108,42 @@ def test_many_rows_are_not_little(small: xcql.Session, monkeypatch: pytest.Monke
     assert is_little(read_state(small.store), uses)
     assert not is_little(read_state(small.store), [*uses, uses[1]])
     assert small.query('count(stream("s")//a)', now=NOW).to_xml() == ["2"]
+
+
+def test_who_asks_for_the_present_reads_no_files_of_the_past(
+    small: xcql.Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "later.xml").write_text("""<f>
+<filler id="1" tsid="2" validTime="2003-03-01"><a><n>9</n></a></filler>
+<filler id="2" tsid="2" validTime="2003-03-01"><a><n>10</n></a></filler></f>""")
+    # as a file that is full has it
+    monkeypatch.setattr("xcql_runtime.store.write._FILE_BYTES", 1)
+    small.ingest(tmp_path / "later.xml", stream="s")
+    present, past = 'sum(stream("s")//a?[now]/n)', 'sum(stream("s")//a/n)'
+    assert small.query(present, now="2003-02-15").to_xml() == ["15"]
+    state = read_state(small.store)
+    files = state.stream("s").tables["2"].files
+    assert sorted((file.rows, file.present) for file in files) == [(2, 0), (2, 2)]
+    monkeypatch.setattr("xcql_runtime.tables._FEW_ROWS", 3)
+    use = TableUse("s_a", "s", ("2",), (("number",),))
+    assert is_little(state, [replace(use, present=True)])
+    assert not is_little(state, [use])
+    for file in files:
+        if not file.present:
+            (small.store / file.path).unlink()
+    assert "2 that have not ended" in small.query(present, now=NOW).explain()
+    assert small.query(present, now=NOW).to_xml() == ["19"]
+    with pytest.raises(xcql.XcqlError):
+        small.query(past, now=NOW).to_xml()
+
+
+def test_where_nothing_is_left_the_present_is_empty(small: xcql.Session, tmp_path: Path) -> None:
+    (tmp_path / "later.xml").write_text("""<f><remove id="1" validTime="2003-03-01"/>
+<remove id="2" validTime="2003-04-01"/></f>""")
+    small.ingest(tmp_path / "later.xml", stream="s")
+    query = 'count(stream("s")//a?[now]), stream("s")//a?[now]/n/string()'
+    assert small.query(query, now=NOW).to_xml() == ["0"]
+    assert small.query(query, now="2003-03-15").to_xml() == ["1", "8"]
 
 
 def test_a_large_answer_is_sorted_in_parts(
