@@ -5,7 +5,8 @@ Hypothesis (`st.randoms(use_true_random=False)`) can make a stream smaller that 
 
 Names tell what to expect: `r` is the root, `a` and `b` hold other elements (or junk), `n` is always
 a number and `w` a word; the attribute `k` is a number, too. Fillers come in any order, with
-repeats, replaces and removes; holes may name a filler twice, or one that never comes.
+repeats, replaces and removes; holes may name a filler twice, or one that never comes. In some
+streams elements come with lifespans of their own.
 """
 
 from __future__ import annotations
@@ -78,6 +79,7 @@ def random_fragments(random: Random, root: Tag) -> str:
     tags = list(root.all())
     ids = {tag.id: [f"{tag.id}.{n}" for n in range(random.randint(1, 2))] for tag in tags}
     ids[root.id] = ["0"]
+    has_lifespans = random.randrange(8) == 0
 
     def element(tag: Tag, depth: int = 0) -> str:
         parts = []
@@ -93,6 +95,8 @@ def random_fragments(random: Random, root: Tag) -> str:
         if random.randrange(2):
             random.shuffle(parts)
         key = random.choice(["", ' k="1"', ' k="2"', ' k="3"'])
+        if has_lifespans and random.randrange(4) == 0:
+            key += _lifespan(random)
         return f"<{tag.name}{key}>{_text(random, tag)}{''.join(parts)}</{tag.name}>"
 
     lines = []
@@ -115,6 +119,14 @@ def random_fragments(random: Random, root: Tag) -> str:
 def random_time(random: Random, last: int = LAST_DAY) -> str:
     """A day, so that equal times are frequent; some are after `NOW`."""
     return f"2003-01-{random.randint(1, last):02}"
+
+
+def _lifespan(random: Random) -> str:
+    """Attributes that make a lifespan, or would if there were both."""
+    begin, end = sorted([random_time(random), random_time(random)])
+    begin = random.choice([begin, begin, "start"])
+    end = random.choice([end, end, "now"])
+    return random.choice([f' vtFrom="{begin}" vtTo="{end}"'] * 4 + [f' vtTo="{end}"'])
 
 
 def _text(random: Random, tag: Tag) -> str:
