@@ -39,8 +39,8 @@ _OVERFLOW = re.compile(
 )
 _CONDITION = re.compile(r"^\s*\[[A-Z_.]+\]\s*")
 _RAISED_IN_PYTHON = re.compile(r"^[\w.]+: .*", re.MULTILINE)
-# what those see who were about to read from Java, to write to it, or to ask it for something
-_JAVA_IS_GONE = (Py4JNetworkError, ConnectionError, EOFError)
+# what those see who were about to hear from Java, or to ask it for something
+_JAVA_IS_GONE = (Py4JNetworkError, ConnectionError)
 _STATE = re.compile(r"\s*SQLSTATE: \w{5}.*", re.DOTALL)
 
 

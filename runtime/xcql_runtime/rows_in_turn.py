@@ -14,7 +14,11 @@ def rows_in_turn(frame: DataFrame, *, ahead: bool = False) -> Iterator[Row]:
     out for as long as the session lives: the jobs of a query are forgotten when the query ends,
     and the jobs of these parts come after that end. Those of an RDD belong to no query.
     """
-    if isinstance(frame.sparkSession, SparkSession):
-        return frame.rdd.toLocalIterator(prefetchPartitions=ahead)
-    # a server of Spark Connect hands out parts as they are made
-    return frame.toLocalIterator(prefetchPartitions=ahead)
+    try:
+        if isinstance(frame.sparkSession, SparkSession):
+            yield from frame.rdd.toLocalIterator(prefetchPartitions=ahead)
+        else:
+            # a server of Spark Connect hands out parts as they are made
+            yield from frame.toLocalIterator(prefetchPartitions=ahead)
+    except EOFError:
+        raise ConnectionError("Java has ended in the midst of an answer") from None
