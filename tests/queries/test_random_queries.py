@@ -19,7 +19,7 @@ WORLDS, QUERIES = (100, 10) if FULL else (8, 5)
 
 @pytest.fixture(scope="module")
 def drawn() -> list[Case]:
-    return list(cases(1, WORLDS, QUERIES))
+    return list(cases(16, WORLDS, QUERIES))
 
 
 def test_same_answer_by_every_strategy(drawn: list[Case], tmp_path: Path) -> None:
