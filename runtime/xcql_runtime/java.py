@@ -55,7 +55,7 @@ def check_java() -> str:
 def local_options() -> tuple[str, ...]:
     """How Java is to run a Spark of our own: sparing with time, and ending when memory does.
 
-    It is the user who chooses a garbage collector if he does: Java does not start with two.
+    A garbage collector that the user has chosen stays: Java does not start with two.
     """
     told = [os.environ.get(name, "") for name in _VARIABLES]
     home = os.environ.get("SPARK_HOME")
