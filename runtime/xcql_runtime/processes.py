@@ -21,6 +21,7 @@ from queue import SimpleQueue
 from typing import Any, BinaryIO, cast
 
 from xcql.diagnostics import error
+from xcql_runtime.unused_memory import give_back
 from xcql_runtime.workers import Run, outcome, result_of
 
 _SIZE = struct.Struct("<Q")
@@ -52,13 +53,22 @@ def on_cores(cores: int) -> Iterator[Run]:
                 idle.put(process)
 
         with ThreadPoolExecutor(count) as threads:
-            return [result_of(one) for one in threads.map(done, pieces)]
+            results = [result_of(one) for one in threads.map(done, pieces)]
+        for process in started:
+            # not after each piece: the next one needs the same memory again
+            result_of(process.ask(pickle.dumps((_idle, None))))
+        return results
 
     try:
         yield run
     finally:
         for process in started:
             process.end()
+
+
+def _idle(_: None) -> None:
+    """What a process does that has nothing to do."""
+    give_back()
 
 
 class _Process:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -29,6 +31,16 @@ def process(_: int) -> int:
     return os.getpid()
 
 
+_kept: list[bytes] = []
+
+
+def much(_: int) -> int:
+    """Take 200 MB, and let go of all but the last thousand bytes."""
+    pieces = [bytes(1000) for _ in range(200_000)]
+    _kept.append(pieces.pop())
+    return os.getpid()
+
+
 def test_results_are_in_order() -> None:
     with on_cores(2) as run:
         assert run(squared, range(20)) == [number * number for number in range(20)]
@@ -48,3 +60,11 @@ def test_errors_are_raised_as_they_were() -> None:
 def test_a_process_that_ends_is_told_of() -> None:
     with on_cores(1) as run, pytest.raises(XcqlError, match="code 3"):
         run(ended, [3])
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="there is no /proc")
+def test_a_process_with_nothing_to_do_gives_its_memory_back() -> None:
+    with on_cores(1) as run:
+        (worker,) = run(much, [1])
+        status = Path(f"/proc/{worker}/status").read_text()
+        assert int(status.partition("RssAnon:")[2].split()[0]) < 150_000

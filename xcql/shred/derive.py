@@ -57,12 +57,22 @@ def derive(structure: TagStructure, arrivals: Arrivals, body_of: Callable[[int],
 
     `body_of` gives the canonical form of a row's element.
     """
+    found = _Found(structure, arrivals, body_of)
+    all_versions = _versions(structure, arrivals, found)
+    limit = max(_COPIES, _COPIES_PER_VERSION * len(np.unique(all_versions.rows)))
+    placement = place(
+        structure, arrivals.ids, found.filler_tags, all_versions, arrivals.holes, limit
+    )
+    repetitions = np.zeros(len(arrivals), np.bool_)
+    repetitions[found.repetitions] = True
+    return Derived(all_versions, placement, found.clashes, repetitions)
+
+
+def _versions(structure: TagStructure, arrivals: Arrivals, found: _Found) -> Versions:
     by_time = np.lexsort([arrivals.times, arrivals.fillers])
     is_simple = ~_need_history(arrivals, by_time)[arrivals.fillers]
     simple = by_time[is_simple[by_time]]
-    filler_tags = np.full(len(arrivals.ids), -1)
-    filler_tags[arrivals.fillers[simple]] = arrivals.tags[simple]
-    found = _Found(structure, arrivals, body_of, filler_tags)
+    found.filler_tags[arrivals.fillers[simple]] = arrivals.tags[simple]
     others = np.flatnonzero(~is_simple)
     others = others[np.lexsort([arrivals.seqs[others], arrivals.fillers[others]])]
     borders = np.flatnonzero(np.diff(arrivals.fillers[others])) + 1
@@ -74,14 +84,7 @@ def derive(structure: TagStructure, arrivals: Arrivals, body_of: Callable[[int],
     listed = np.array(found.versions, np.int64).reshape(-1, 6).T
     rows, *rest = (np.concatenate(pair) for pair in zip(columns, listed, strict=True))
     order = np.argsort(arrivals.fillers[rows], kind="stable")
-    all_versions = Versions(
-        arrivals.fillers[rows][order], rows[order], *(one[order] for one in rest)
-    )
-    limit = max(_COPIES, _COPIES_PER_VERSION * len(np.unique(rows)))
-    placement = place(structure, arrivals.ids, filler_tags, all_versions, arrivals.holes, limit)
-    repetitions = np.zeros(len(arrivals), np.bool_)
-    repetitions[found.repetitions] = True
-    return Derived(all_versions, placement, found.clashes, repetitions)
+    return Versions(arrivals.fillers[rows][order], rows[order], *(one[order] for one in rest))
 
 
 def _need_history(arrivals: Arrivals, by_time: Ints) -> Flags:
@@ -110,8 +113,10 @@ def _simple_versions(structure: TagStructure, arrivals: Arrivals, rows: Ints) ->
     following = np.full(len(rows), FOREVER)
     following[:-1] = np.where(fillers[1:] == fillers[:-1], times[1:], FOREVER)
     numbers = np.arange(len(rows)) - np.searchsorted(fillers, fillers) + 1
-    kinds = np.array([tag.kind for tag in structure])[arrivals.tags[rows]]
-    is_snapshot, is_event = kinds == "snapshot", kinds == "event"
+    is_snapshot, is_event = (
+        np.array([tag.kind == kind for tag in structure])[arrivals.tags[rows]]
+        for kind in ("snapshot", "event")
+    )
     return [
         rows,
         np.where(is_snapshot, 1, numbers),
@@ -123,19 +128,15 @@ def _simple_versions(structure: TagStructure, arrivals: Arrivals, rows: Ints) ->
 
 
 class _Found:
-    """Collects what is found of the ids that need a history."""
+    """Collects what is found of the ids that need a history; and the tags of all ids' fillers."""
 
     def __init__(
-        self,
-        structure: TagStructure,
-        arrivals: Arrivals,
-        body_of: Callable[[int], str],
-        filler_tags: Ints,
+        self, structure: TagStructure, arrivals: Arrivals, body_of: Callable[[int], str]
     ) -> None:
         self._tags = list(structure)
         self._arrivals = arrivals
         self._body_of = body_of
-        self._filler_tags = filler_tags
+        self.filler_tags: Ints = np.full(len(arrivals.ids), -1)
         # row, number, and begin, end, since, until in microseconds
         self.versions: list[tuple[int, int, int, int, int, int]] = []
         self.clashes: dict[int, int] = {}
@@ -160,7 +161,7 @@ class _Found:
                 alive.append(Arrival(row, OPERATIONS[operation], _instant(int(time))))
         if known < 0:
             return
-        self._filler_tags[arrivals.fillers[rows[0]]] = known
+        self.filler_tags[arrivals.fillers[rows[0]]] = known
         kind = self._tags[known].kind
         kept = without_repetitions(alive, kind, self._is_same)
         if len(kept) < len(alive):

@@ -47,7 +47,15 @@ from xcql_runtime.store.rows import (
     stream_rows,
 )
 from xcql_runtime.store.state import DataFile, State, Stream
-from xcql_runtime.store.write import WORTH_A_JOB, Job, new_path, write_tables
+from xcql_runtime.store.write import (
+    WORTH_A_JOB,
+    Job,
+    TablesToBe,
+    new_path,
+    plan_tables,
+    write_tables,
+)
+from xcql_runtime.unused_memory import give_back
 from xcql_runtime.workers import Run, run_here
 
 # chunks are cut so that every core gets some, within these bounds
@@ -142,55 +150,76 @@ def _ingest(
     if known == stream.contents:
         return IngestSummary(stream.name, None, skipped_files=tuple(skipped))
 
-    batch = _first_pass(job, stream, inputs)
-    rejected += batch.rejected
-    parts = [*stored_rows(job.store, stream), *batch.sources]
-    all_removes = pa.concat_tables([stored_removes(job.store, stream), batch.removes])
-    rows = stream_rows(stream.tags, parts, all_removes)
-    arrivals = rows.arrivals
-    derived = derive_rows(rows)
-    is_new = arrivals.seqs >= batch.first_seq
-    rejected += _clashes(batch, rows, derived)
-    rejected += _cycles(batch, rows, derived, is_new)
-    if strict and rejected:
-        raise _strict_error(rejected)
-    is_clash = np.zeros(len(arrivals), np.bool_)
-    is_clash[list(derived.clashes)] = True
-    is_fresh_repetition = is_new & derived.repetitions
-    dropped = (is_clash & is_new) | is_fresh_repetition
-    tables = write_tables(job, stream, rows, derived, batch.shapes, dropped)
-    removes = taken(
-        batch.removes, np.flatnonzero(~is_clash[len(arrivals) - batch.removes.num_rows :])
-    )
+    change = _change(job, stream, inputs, rejected)
+    if strict and change.rejected:
+        raise _strict_error(change.rejected)
+    # those that write need memory, too
+    give_back()
+    quarantine = pa.Table.from_pylist(change.rejected, schema=QUARANTINE)
     after = replace(
         stream,
-        tables=tables,
-        removes=stream.removes + _write_small(job, stream, "removes", removes),
-        quarantine=stream.quarantine
-        + _write_small(
-            job, stream, "quarantine", pa.Table.from_pylist(rejected, schema=QUARANTINE)
-        ),
+        tables=write_tables(job, change.tables),
+        removes=stream.removes + _write_small(job, stream, "removes", change.removes),
+        quarantine=stream.quarantine + _write_small(job, stream, "quarantine", quarantine),
         contents=frozenset(known),
         batches=stream.batches + 1,
-        placed=derived.placement.complete,
+        placed=change.placed,
     )
     new_files = set(after.files()) - set(stream.files())
     sync_files(job.store / file.path for file in new_files)
     new_state = state.with_stream(after)
     write_state(job.store, new_state)
-
-    accepted = Counter(OPERATIONS[one] for one in arrivals.operations[is_new & ~is_clash].tolist())
-    warnings = list(batch.warnings)
-    if not derived.placement.complete:
-        warnings.append(_too_many_places(stream))
+    reasons = Counter(one["reason"].partition(":")[0] for one in change.rejected)
     return IngestSummary(
         stream.name,
         new_state.number,
+        change.accepted,
+        change.repetitions,
+        dict(sorted(reasons.items())),
+        tuple(skipped),
+        tuple(change.warnings),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Change:
+    """What a batch makes of a stream. The rows themselves are forgotten before any is written."""
+
+    tables: TablesToBe
+    removes: pa.Table
+    rejected: list[dict[str, Any]]
+    warnings: list[Diagnostic]
+    accepted: dict[str, int]
+    repetitions: int
+    placed: bool
+
+
+def _change(
+    job: Job, stream: Stream, inputs: Sequence[Input], rejected: list[dict[str, Any]]
+) -> _Change:
+    batch = _first_pass(job, stream, inputs)
+    parts = [*stored_rows(job.store, stream), *batch.sources]
+    all_removes = pa.concat_tables([stored_removes(job.store, stream), batch.removes])
+    rows = stream_rows(stream.tags, parts, all_removes)
+    arrivals = rows.arrivals
+    derived = derive_rows(rows)
+    placed = derived.placement.complete
+    is_new = arrivals.seqs >= batch.first_seq
+    is_clash = np.zeros(len(arrivals), np.bool_)
+    is_clash[list(derived.clashes)] = True
+    is_fresh_repetition = is_new & derived.repetitions
+    dropped = (is_clash & is_new) | is_fresh_repetition
+    clashing_removes = is_clash[len(arrivals) - batch.removes.num_rows :]
+    accepted = Counter(OPERATIONS[one] for one in arrivals.operations[is_new & ~is_clash].tolist())
+    clashes, cycles = _clashes(batch, rows, derived), _cycles(batch, rows, derived, is_new)
+    return _Change(
+        plan_tables(job, stream, rows, derived, batch.shapes, dropped),
+        taken(batch.removes, np.flatnonzero(~clashing_removes)),
+        [*rejected, *batch.rejected, *clashes, *cycles],
+        [*batch.warnings, *([] if placed else [_too_many_places(stream)])],
         dict(sorted(accepted.items())),
         int(is_fresh_repetition.sum()),
-        dict(sorted(Counter(one["reason"].partition(":")[0] for one in rejected).items())),
-        tuple(skipped),
-        tuple(warnings),
+        placed,
     )
 
 

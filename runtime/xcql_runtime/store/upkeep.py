@@ -31,7 +31,7 @@ from xcql_runtime.store.rows import (
     stream_rows,
 )
 from xcql_runtime.store.state import DataFile, State, Stream, renumbered
-from xcql_runtime.store.write import Job, new_path, write_tables
+from xcql_runtime.store.write import Job, TablesToBe, new_path, plan_tables, write_tables
 from xcql_runtime.workers import Run, run_here
 
 
@@ -183,16 +183,19 @@ def _state_of(store: Path) -> State:
 
 
 def _compacted(job: Job, stream: Stream) -> Stream:
-    rows = _all_rows(job.store, stream)
-    scattered = [tsid for tsid, table in stream.tables.items() if len(table.files) > 1]
-    nothing = np.zeros(len(rows.arrivals), np.bool_)
-    tables = write_tables(job, stream, rows, derive_rows(rows), {}, nothing, anew=scattered)
     return replace(
         stream,
-        tables=tables,
+        tables=write_tables(job, _few_files(job, stream)),
         removes=_joined(job, stream, "removes", stream.removes, REMOVES),
         quarantine=_joined(job, stream, "quarantine", stream.quarantine, QUARANTINE),
     )
+
+
+def _few_files(job: Job, stream: Stream) -> TablesToBe:
+    rows = _all_rows(job.store, stream)
+    scattered = [tsid for tsid, table in stream.tables.items() if len(table.files) > 1]
+    nothing = np.zeros(len(rows.arrivals), np.bool_)
+    return plan_tables(job, stream, rows, derive_rows(rows), {}, nothing, anew=scattered)
 
 
 def _joined(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -62,7 +62,19 @@ class _Write:
     path: str
 
 
-def write_tables(
+@dataclass(frozen=True, slots=True)
+class TablesToBe:
+    """The tables of a stream after a change, with the files that they keep, and those to write.
+
+    It is all that writing needs: what is known of the rows can be forgotten before.
+    """
+
+    tables: Mapping[str, Table]
+    writes: Sequence[_Write]
+    bytes: int
+
+
+def plan_tables(
     job: Job,
     stream: Stream,
     rows: StreamRows,
@@ -70,8 +82,8 @@ def write_tables(
     shapes: Mapping[str, Slot],
     dropped: Flags,
     anew: Collection[str] = (),
-) -> dict[str, Table]:
-    """Write the staged rows, and the stored files whose rows have changed; the tables after that.
+) -> TablesToBe:
+    """Which files to write: of the staged rows, and the stored ones whose rows have changed.
 
     `shapes` are those of the staged rows, by tsid; `dropped` marks the rows that are not kept. The
     tables with the tsids in `anew` are written anew as a whole.
@@ -106,16 +118,23 @@ def write_tables(
 
     # the largest first, so that no core is left with it at the end
     plans.sort(key=lambda plan: -plan.size(rows))
-    pieces = [
-        piece
+    writes = [
+        write
         for number, plan in enumerate(plans)
-        if (piece := _piece(job, stream, number, plan, derived_rows, dropped))
+        if (write := _planned(job, stream, number, plan, derived_rows, dropped))
     ]
-    run = job.run if sum(plan.size(rows) for plan in plans) > WORTH_A_JOB else run_here
-    for piece, (count, size, present) in zip(pieces, run(_write, pieces), strict=True):
-        file = DataFile(str(Path(piece.path).relative_to(job.store)), count, size, present)
-        table = tables[piece.tsid]
-        tables[piece.tsid] = replace(table, files=(*table.files, file))
+    return TablesToBe(tables, writes, sum(plan.size(rows) for plan in plans))
+
+
+def write_tables(job: Job, planned: TablesToBe) -> dict[str, Table]:
+    """Write the files that are planned; the tables after that."""
+    tables = dict(planned.tables)
+    run = job.run if planned.bytes > WORTH_A_JOB else run_here
+    written = run(_write, planned.writes)
+    for write, (count, size, present) in zip(planned.writes, written, strict=True):
+        file = DataFile(str(Path(write.path).relative_to(job.store)), count, size, present)
+        table = tables[write.tsid]
+        tables[write.tsid] = replace(table, files=(*table.files, file))
     return {tsid: table for tsid, table in tables.items() if table.files}
 
 
@@ -152,7 +171,7 @@ def new_path(stream: Stream, folder: str) -> str:
     return f"{stream.folder}/{folder_name(folder)}/{uuid.uuid4().hex}.parquet"
 
 
-def _piece(
+def _planned(
     job: Job,
     stream: Stream,
     number: int,
@@ -184,9 +203,9 @@ def _piece(
     )
 
 
-def _write(piece: _Write) -> tuple[int, int, int]:
+def _write(file: _Write) -> tuple[int, int, int]:
     """Write a file; the numbers of its rows, of its bytes, and of the rows that have not ended."""
-    path = Path(piece.path)
-    plan = read_staged(piece.plan)
-    write_table(piece.structure, piece.tsid, piece.shape, piece.sources, plan, path)
+    path = Path(file.path)
+    plan = read_staged(file.plan)
+    write_table(file.structure, file.tsid, file.shape, file.sources, plan, path)
     return plan.num_rows, path.stat().st_size, plan.column("vtTo").null_count
