@@ -30,8 +30,8 @@ qt3: $(READY)  ## All QT3 cases of ../shared through the reference evaluator
 parse-rates: $(READY)  ## How many of the W3C's test queries parse, and which do not
 	@$(BIN)/python tests/parser/parse_rates.py
 
-bench: $(READY) java  ## Every benchmark, with its peers; under 20 minutes on two cores
-	@$(BIN)/python -m bench --patience 12
+bench: $(READY) java  ## Every benchmark, with its peers; about 15 minutes on two cores
+	@$(BIN)/python -m bench --patience 8
 
 bench-full: $(READY) java  ## The same with factor 10, all cold starts and a minute for each query
 	@$(BIN)/python -m bench --full

@@ -15,8 +15,10 @@ from bench.rows import Goal, Row
 
 # XQuery leaves their order open: of distinct values, and of items with equal keys
 ANY_ORDER = frozenset({"q10", "q19"})
-# a first run of so many seconds is not much longer than the next one; one of that many is enough
-_SLOW, _LONG = 1.0, 20.0
+# a first run of so many seconds is not much longer than the next one
+_SLOW = 1.0
+# one that takes this part of the patience is enough
+_LONG = 1 / 3
 
 # asked with its patience, it gives the seconds that an answer took
 Ask = Callable[[float], float]
@@ -38,7 +40,8 @@ def asked(query: Ask, answer: Path, runs: int, patience: float) -> Outcome:
     def ask() -> Outcome:
         first = query(patience)
         said = digest(answer)
-        return Outcome(best_of(lambda: query(patience), runs, first), said)
+        further = runs if first < _LONG * patience else 0
+        return Outcome(best_of(lambda: query(patience), further, first), said)
 
     return _told(ask, answer, patience)
 
@@ -77,7 +80,7 @@ def _measured(found: Outcome, query: Ask, answer: Path, runs: int, patience: flo
     """What was asked once before, with the best time of some runs."""
     assert found.timing is not None
     seconds = found.timing.seconds
-    if seconds >= _LONG:
+    if seconds >= _LONG * patience:
         return found
     first = seconds if seconds >= _SLOW else None
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 # runs that take so many seconds together say enough, and those that take less say little
-_ENOUGH, _LITTLE = 5.0, 0.5
+_ENOUGH, _LITTLE = 5.0, 0.25
 # so many runs say enough, however short they are
 _MANY = 30
 

@@ -37,7 +37,7 @@ class Settings:
     )
     # how many transactions continuous queries have behind them
     histories: tuple[int, ...] = (10_000, 50_000)
-    cold_queries: tuple[str, ...] = ("q01", "q05")
+    cold_queries: tuple[str, ...] = ("q01",)
     cold_factor: str = "0.1"
     runs: int = 3
     # of what takes long: ingest and the like

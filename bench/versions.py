@@ -24,7 +24,7 @@ JUDGE = "the evaluator"
 # what does not depend on how many versions there were
 PRESENT = ("now", "last")
 # the evaluator is not measured: it may take so many times as long as others
-_JUDGING = 3
+_JUDGING = 2
 
 
 def run(settings: Settings) -> Iterator[Row]:
