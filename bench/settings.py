@@ -50,6 +50,11 @@ class Settings:
         """Whether a peer is asked at a factor."""
         return peer not in self.limits or float(factor) <= self.limits[peer].factor
 
+    @property
+    def cache(self) -> Path:
+        """What the user of a run has for a cache: that of whoever starts it does not count."""
+        return self.scratch("cache")
+
     def scratch(self, name: str) -> Path:
         """A folder for what an engine writes."""
         folder = self.folder / name

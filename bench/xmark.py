@@ -17,7 +17,6 @@ from bench.measure import geometric_mean
 from bench.own import NAME, Own
 from bench.peers import peers
 from bench.peers.peer import Peer
-from bench.peers.process import LOADING as PATIENCE_OF_LOADING
 from bench.peers.process import Failed, TooLong
 from bench.rows import Goal, Row
 from bench.settings import Settings
@@ -190,9 +189,8 @@ def _cold(
     settings: Settings, here: Sequence[Peer], stopped: Mapping[str, Mapping[str, Row]]
 ) -> Iterator[Row]:
     auction = settings.data.auction(settings.cold_factor)
-    folder, prepared = settings.scratch("cold"), settings.scratch("prepared")
-    own.prepare(prepared, PATIENCE_OF_LOADING)
-    starts: dict[str, Callable[..., float]] = {NAME: partial(own.cold, prepared)}
+    folder = settings.scratch("cold")
+    starts: dict[str, Callable[..., float]] = {NAME: partial(own.cold, settings.cache)}
     starts |= {peer.name: peer.cold for peer in here}
     # once, for it is the same with every query
     starts[BARE] = partial(own.cold, settings.scratch("not prepared"))

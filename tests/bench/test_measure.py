@@ -18,9 +18,9 @@ def test_what_is_long_is_not_repeated() -> None:
     assert best_of(lambda: next(times), 3) == Timing(20.0)
 
 
-def test_what_is_short_is_repeated_for_half_a_second() -> None:
-    times = iter([0.1, 0.2, 0.2, 0.0625, 0.0625, 0.0])
-    assert best_of(lambda: next(times), 3).seconds == 0.0625
+def test_what_is_short_is_repeated_for_a_while() -> None:
+    times = iter([0.1, 0.09375, 0.0625, 0.0625, 0.03125, 0.0])
+    assert best_of(lambda: next(times), 3).seconds == 0.03125
     assert next(times) == 0.0
     assert best_of(lambda: 0.0, 3).seconds == 0.0
 
