@@ -19,7 +19,7 @@ from pyspark.sql.types import ArrayType, DataType, StringType, StructField, Stru
 
 from bench.answers import digest
 from bench.data import NOW, VALID, Auction, inferred_tags
-from bench.measure import PeakMemory, ProcessorTime, Timing, clocked, own_peak
+from bench.measure import PeakMemory, Timing, clocked, own_peak, processor_time
 from bench.own import NAME
 from bench.peers.process import Failed, TooLong, Worker, serve
 from bench.rows import Goal, Row
@@ -173,12 +173,11 @@ def _ingest(fragments: str, tags: str, folder: str, runs: int) -> dict[str, Any]
 def _in_turns(runs: int, *functions: Callable[[], None]) -> list[tuple[list[float], list[float]]]:
     """The seconds, and the processor seconds (Java's, and the workers', too), of all runs."""
     results: list[tuple[list[float], list[float]]] = [([], []) for _ in functions]
-    processor = ProcessorTime()
     for _ in range(runs):
         for function, (seconds, cpu) in zip(functions, results, strict=True):
-            before = processor.seconds()
+            before = processor_time()
             seconds.append(clocked(function))
-            cpu.append(processor.seconds() - before)
+            cpu.append(processor_time() - before)
     return results
 
 

@@ -70,20 +70,19 @@ def geometric_mean(values: Iterable[float]) -> float | None:
     return math.exp(sum(logs) / len(logs)) if logs else None
 
 
-class ProcessorTime:
-    """The processor time of this process and of all below it, those that have ended included."""
+def processor_time() -> float:
+    """The processor seconds of this process and of all below it, those that have ended included.
 
-    def __init__(self) -> None:
-        self._used: dict[int, int] = {}
-
-    def seconds(self) -> float:
-        for process in descendants():
-            try:
-                fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
-            except OSError:
-                continue
-            self._used[process] = int(fields[11]) + int(fields[12])
-        return sum(self._used.values()) / os.sysconf("SC_CLK_TCK")
+    What a process has used that has ended counts as its parent's, which waits for its end.
+    """
+    ticks = 0
+    for process in descendants():
+        try:
+            fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        ticks += sum(map(int, fields[11:15]))
+    return ticks / os.sysconf("SC_CLK_TCK")
 
 
 class PeakMemory:

@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+import time
+
 import pytest
 
-from bench.measure import PeakMemory, ProcessorTime, Timing, best_of, clocked, geometric_mean
+from bench.measure import (
+    PeakMemory,
+    Timing,
+    best_of,
+    clocked,
+    geometric_mean,
+    processor_time,
+)
 
 
 def test_the_first_run_does_not_count_unless_it_is_the_only_one() -> None:
@@ -31,9 +42,15 @@ def test_geometric_mean() -> None:
 
 
 def test_memory_and_processor_time_of_this_process() -> None:
-    processor = ProcessorTime()
-    before = processor.seconds()
+    before = processor_time()
     with PeakMemory() as memory:
         assert clocked(lambda: sum(range(8_000_000))) > 0
-    assert processor.seconds() > before
+    assert processor_time() > before
     assert memory.peak > 1
+
+
+def test_the_time_of_a_process_that_has_begun_and_ended_meanwhile_counts() -> None:
+    before, own = processor_time(), time.process_time()
+    subprocess.run([sys.executable, "-c", "sum(range(20_000_000))"], check=True)
+    of_this_one = time.process_time() - own
+    assert processor_time() - before - of_this_one > 0.1
