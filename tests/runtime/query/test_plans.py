@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -156,3 +157,20 @@ def test_a_large_answer_is_sorted_in_parts(
     answer = small.query(f"{query} ", now=NOW)
     assert "REBALANCE" in answer.explain("sql")
     assert list(answer.items()) == expected
+
+
+def test_buckets_of_time_are_made_of_what_is_joined_alone(
+    small: xcql.Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "later.xml").write_text('<f><remove id="2" validTime="2003-06-01"/></f>')
+    small.ingest(tmp_path / "later.xml", stream="s")
+    # as many intervals have it
+    monkeypatch.setattr(sys.modules["xcql.algebra.rules.interval_joins"], "MANY", 0)
+    answer = small.query(
+        'for $a in stream("s")//a[n = 7], $b in stream("s")//a where $b during $a return $b/n',
+        now=NOW,
+    )
+    plan = answer.explain("spark")
+    assert "inline(" in plan
+    assert not any("shiftright" in line for line in plan.splitlines() if "Condition" in line)
+    assert answer.to_xml() == ["<n>8</n>"]
