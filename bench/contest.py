@@ -17,8 +17,6 @@ from bench.rows import Goal, Row
 ANY_ORDER = frozenset({"q10", "q19"})
 # a first run of so many seconds is not much longer than the next one
 _SLOW = 1.0
-# one that takes this part of the patience is enough
-_LONG = 1 / 3
 
 # asked with its patience, it gives the seconds that an answer took
 Ask = Callable[[float], float]
@@ -40,7 +38,7 @@ def asked(query: Ask, answer: Path, runs: int, patience: float) -> Outcome:
     def ask() -> Outcome:
         first = query(patience)
         said = digest(answer)
-        further = runs if first < _LONG * patience else 0
+        further = 0 if _is_long(first, patience) else runs
         return Outcome(best_of(lambda: query(patience), further, first), said)
 
     return _told(ask, answer, patience)
@@ -80,7 +78,7 @@ def _measured(found: Outcome, query: Ask, answer: Path, runs: int, patience: flo
     """What was asked once before, with the best time of some runs."""
     assert found.timing is not None
     seconds = found.timing.seconds
-    if seconds >= _LONG * patience:
+    if _is_long(seconds, patience):
         return found
     first = seconds if seconds >= _SLOW else None
 
@@ -88,6 +86,11 @@ def _measured(found: Outcome, query: Ask, answer: Path, runs: int, patience: flo
         return replace(found, timing=best_of(lambda: query(patience), runs, first))
 
     return _told(ask, answer, patience)
+
+
+def _is_long(seconds: float, patience: float) -> bool:
+    """Whether one run says enough. Of an engine that has just started, a short one does not."""
+    return seconds >= max(5.0, patience / 3)
 
 
 def _told(ask: Callable[[], Outcome], answer: Path, patience: float) -> Outcome:

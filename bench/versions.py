@@ -12,10 +12,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from bench.contest import Outcome, asked, ratio, rows_of
+from bench.contest import Outcome, all_asked, asked, ratio, rows_of
 from bench.data import NOW, Auction, history_queries
 from bench.own import NAME, Own
-from bench.peers.process import Failed, TooLong, Worker, serve
+from bench.peers.process import LOADING, Failed, TooLong, Worker, serve
 from bench.rows import Goal, Row
 from bench.settings import Settings
 
@@ -57,16 +57,19 @@ def _outcomes(settings: Settings, auction: Auction, versions: int) -> dict[str, 
     settings.tell(f"history with {versions} versions: {NAME}")
     engine = Own(folder)
     engine.load(auction)
-    for name, text in history_queries().items():
-        answer = folder / f"{name}.xml"
-        query = partial(engine.query, text, answer)
-        outcomes[name][NAME] = asked(query, answer, settings.runs, settings.patience)
+    queries = {
+        name: partial(engine.query, text, folder / f"{name}.xml")
+        for name, text in history_queries().items()
+    }
+    found = all_asked(queries, folder, settings.runs, settings.patience)
+    for name, outcome in found.items():
+        outcomes[name][NAME] = outcome
     engine.stop()
     settings.tell(f"history with {versions} versions: {JUDGE}")
     judge = Worker("bench.versions", folder / "evaluator.log")
     patience = _JUDGING * settings.patience
     try:
-        judge.ask("load", patience, fragments=str(auction.fragments), tags=str(auction.tags_file))
+        judge.ask("load", LOADING, fragments=str(auction.fragments), tags=str(auction.tags_file))
         # the one that may take longest at last
         for name, text in reversed(history_queries().items()):
             answer = folder / f"{name}.xml"
