@@ -1,4 +1,4 @@
-"""Seven XMark queries as one would write them with DataFrames, over the tables of the same store.
+"""Nine XMark queries as one would write them with DataFrames, over the tables of the same store.
 
 They know what the compiler cannot: that nothing has a history here, that each filler stands at one
 place, and that prices are numbers. Tables are opened once, as in a notebook's first cell.
@@ -20,12 +20,13 @@ Tables = Callable[[str], list[DataFrame]]
 
 
 def tables(spark: SparkSession, store: str, stream: str, tags: TagStructure) -> Tables:
-    """The tables of a store by the names of their tags: one for each place of a tag."""
+    """The tables of a store by the ends of their tags' paths: one for each place of a tag."""
     known = read_state(Path(store)).stream(stream)
 
     @cache
-    def table(name: str) -> list[DataFrame]:
-        ids = [tag.id for tag in tags if tag.name.local == name and tag.id in known.tables]
+    def table(path: str) -> list[DataFrame]:
+        places = (tag for tag in tags if tags.path_of(tag).endswith(f"/{path}"))
+        ids = [tag.id for tag in places if tag.id in known.tables]
         files = ([f"{store}/{file.path}" for file in known.tables[id].files] for id in ids)
         return [spark.read.parquet(*paths) for paths in files]
 
@@ -65,27 +66,69 @@ def q08(table: Tables) -> DataFrame:
     return joined.orderBy("place").select(item.alias("item"))
 
 
+def q09(table: Tables) -> DataFrame:
+    (sales,), (persons,), (items,) = table("closed_auction"), table("person"), table("europe/item")
+    europe = items.select(
+        f.col("element.`@id`").alias("item"), f.col("element.name._text").alias("found")
+    )
+    sold = sales.select(
+        _place().alias("sale"),
+        f.col("element.buyer.`@person`").alias("buyer"),
+        f.col("element.itemref.`@item`").alias("item"),
+    )
+    found = f.concat(f.lit("<item>"), f.col("found"), f.lit("</item>"))
+    purchase = f.struct("sale", f.coalesce(found, f.lit("<item/>")).alias("text"))
+    bought = sold.join(europe, "item", "left").groupBy("buyer")
+    purchases = bought.agg(f.sort_array(f.collect_list(purchase)).alias("purchases"))
+    people = persons.select(
+        _place().alias("place"),
+        f.col("element.`@id`").alias("buyer"),
+        f.col("element.name._text").alias("name"),
+    )
+    text = f.coalesce(f.concat_ws("", f.col("purchases.text")), f.lit(""))
+    item = f.concat(f.lit('<person name="'), f.col("name"), f.lit('">'), text, f.lit("</person>"))
+    return people.join(purchases, "buyer", "left").orderBy("place").select(item.alias("item"))
+
+
 def q11(table: Tables) -> DataFrame:
-    """A running count over incomes and prices in one order, instead of all pairs of them."""
+    number = f.col("number").cast("string")
+    item = f.concat(f.lit('<items name="'), f.col("name"), f.lit('">'), number, f.lit("</items>"))
+    return _within_reach(table).orderBy("place").select(item.alias("item"))
+
+
+def q12(table: Tables) -> DataFrame:
+    number, person = f.col("number").cast("string"), f.col("income")
+    item = f.concat(f.lit('<items person="'), person, f.lit('">'), number, f.lit("</items>"))
+    rich = _within_reach(table).where(f.col("value") > 50000)
+    return rich.orderBy("place").select(item.alias("item"))
+
+
+def _within_reach(table: Tables) -> DataFrame:
+    """Persons, and how many auctions begin at less than a part of their income.
+
+    A running count over incomes and prices in one order, instead of all pairs of them.
+    """
     (auctions,), (persons,) = table("open_auction"), table("person")
+    nothing = f.lit(None).cast("string")
     starts = auctions.select(
         (f.col("element.initial._text").cast("double") * 5000).alias("value"),
         f.lit(1).alias("starts"),
         f.lit(None).cast("binary").alias("place"),
-        f.lit(None).cast("string").alias("name"),
+        nothing.alias("name"),
+        nothing.alias("income"),
     )
+    income = f.col("element.profile.`@income`")
     people = persons.select(
-        f.col("element.profile.`@income`").cast("double").alias("value"),
+        income.cast("double").alias("value"),
         f.lit(0).alias("starts"),
         _place().alias("place"),
         f.col("element.name._text").alias("name"),
+        income.alias("income"),
     )
     # nobody without an income, and a price equal to the income does not count
     before = Window.orderBy(f.col("value").asc_nulls_first(), "starts")
     counted = people.union(starts).withColumn("number", f.sum("starts").over(before))
-    number = f.col("number").cast("string")
-    item = f.concat(f.lit('<items name="'), f.col("name"), f.lit('">'), number, f.lit("</items>"))
-    return counted.where("starts = 0").orderBy("place").select(item.alias("item"))
+    return counted.where("starts = 0")
 
 
 def q14(table: Tables) -> DataFrame:
@@ -127,7 +170,9 @@ QUERIES = {
     "q02": q02,
     "q05": q05,
     "q08": q08,
+    "q09": q09,
     "q11": q11,
+    "q12": q12,
     "q14": q14,
     "q20": q20,
 }

@@ -278,8 +278,8 @@ class _Lowering:
             exp.Lateral(
                 this=call("inline", column(buckets)),
                 view=True,
-                # every tuple has a bucket; were it not said, Spark would make those of whole tables, to
-                # see who has none, before the joins that leave few rows of them
+                # every tuple has a bucket; were it not said, Spark would make those of whole tables
+                # before the joins that leave few of their rows, to see who has none
                 outer=True,
                 alias=exp.TableAlias(
                     this=identifier(f"{plan.name}_view"), columns=[identifier(one) for one in names]
