@@ -52,6 +52,8 @@ def on_cores(cores: int) -> Iterator[Run]:
             finally:
                 idle.put(process)
 
+        # whoever waits leaves memory to those that work
+        give_back()
         with ThreadPoolExecutor(count) as threads:
             results = [result_of(one) for one in threads.map(done, pieces)]
         for process in started:

@@ -1,7 +1,7 @@
 """Memory that is used no more, given back to the system.
 
-What has been freed, allocators keep for the next time. A process that waits, or has its largest
-work behind it, leaves it to others.
+What has been freed, allocators keep for the next time. A process that waits leaves it to those that
+work.
 """
 
 from __future__ import annotations

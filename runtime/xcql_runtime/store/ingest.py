@@ -55,7 +55,6 @@ from xcql_runtime.store.write import (
     plan_tables,
     write_tables,
 )
-from xcql_runtime.unused_memory import give_back
 from xcql_runtime.workers import Run, run_here
 
 # chunks are cut so that every core gets some, within these bounds
@@ -153,8 +152,6 @@ def _ingest(
     change = _change(job, stream, inputs, rejected)
     if strict and change.rejected:
         raise _strict_error(change.rejected)
-    # those that write need memory, too
-    give_back()
     quarantine = pa.Table.from_pylist(change.rejected, schema=QUARANTINE)
     after = replace(
         stream,
