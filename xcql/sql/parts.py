@@ -13,8 +13,8 @@ from xcql.analysis.graph import TagGraph
 from xcql.sql.dialect import Sql, call, column, identifier
 from xcql.sql.easy_text import easy_text
 
-# tables by stream and tags: the name in the text, and the columns that are read
-# by stream, tags, and whether only what has not ended is read: a name, and the columns
+# tables by stream, tags, and whether only what has not ended is read: the name in the text, and the
+# columns that are read
 Tables = dict[tuple[str, tuple[str, ...], bool], tuple[str, set[tuple[str, ...]]]]
 # in how many tasks an answer is brought together
 Together = Literal["one", "several"]
