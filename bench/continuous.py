@@ -73,7 +73,7 @@ _TENFOLD = Goal(10, least=True)
 # the history after which a trigger is to take a tenth of asking Spark anew
 _LONG = 1_000_000
 # from publishing to display: so many fragments, at so many a second or as fast as they are taken
-PUBLISHED = ((1_000, 200.0), (5_000, 1000.0), (10_000, None))
+PUBLISHED = ((2_000, 200.0), (5_000, 1000.0), (10_000, None))
 
 
 def traffic(size: int, seed: int = 1) -> Iterator[Arrival]:
