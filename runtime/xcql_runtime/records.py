@@ -20,6 +20,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql.functions import arrow_udtf
 
+from xcql.column_names import folded
 from xcql.compile.leaf_types import Place
 from xcql.xdm.nodes import ElementNode, TextNode
 from xcql.xdm.parse import parse_xml
@@ -58,10 +59,10 @@ class Shape:
         found = []
         for name, shape in wanted:
             column, number = name or VALUE, 1
-            while column.lower() in taken:
+            while folded(column) in taken:
                 number += 1
                 column = f"{name or VALUE}_{number}"
-            taken.add(column.lower())
+            taken.add(folded(column))
             found.append((name, shape, column))
         return found
 

@@ -14,6 +14,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from xcql.column_names import folded
+
 # fields that every element's struct begins with; the underscore keeps them apart from most
 # element names, and `_free_name` from the others
 START, LENGTH, TEXT = "_start", "_length", "_text"
@@ -117,9 +119,9 @@ def widen(known: Slot | None, seen: Slot) -> Slot:
     if known is None:
         known = replace(seen, attributes=(), children=(), ways=())
     opaque = known.opaque or seen.opaque
-    taken = {name.lower() for name in (START, LENGTH, TEXT)}
-    taken |= {attribute.column.lower() for attribute in known.attributes}
-    taken |= {child.column.lower() for child in known.children}
+    taken = {folded(name) for name in (START, LENGTH, TEXT)}
+    taken |= {folded(attribute.column) for attribute in known.attributes}
+    taken |= {folded(child.column) for child in known.children}
     attributes = list(known.attributes)
     for attribute in seen.attributes:
         if known.attribute(attribute.name) is None:
@@ -196,7 +198,7 @@ def _are_columns(ways: Sequence[Way]) -> bool:
     """Whether there can be a column for each of the ways: few, and SQL does not tell A from a."""
     return (
         len(ways) <= MAX_WAYS
-        and len({way.path.lower() for way in ways}) == len(ways)
+        and len({folded(way.path) for way in ways}) == len(ways)
         and all(way.path.count("/") < MAX_WAY_LENGTH for way in ways)
     )
 
@@ -257,8 +259,8 @@ def walk(slot: Slot) -> Iterable[Slot]:
 def _free_name(wanted: str, taken: set[str]) -> str:
     """The wanted name, with a number where it is taken: SQL does not tell `A` from `a`."""
     name, number = wanted, 1
-    while name.lower() in taken:
+    while folded(name) in taken:
         number += 1
         name = f"{wanted}_{number}"
-    taken.add(name.lower())
+    taken.add(folded(name))
     return name
