@@ -42,7 +42,9 @@ def files_frame(
     paths = [str((store / file.path).absolute()) for file in files]
     if not paths:
         return spark.createDataFrame([], structure(schema))
-    return spark.read.schema(structure(schema)).parquet(*paths)
+    # a path is a path: `[` and `*` in the name of a folder are no patterns
+    reader = spark.read.schema(structure(schema)).option("__globPaths__", "false")
+    return reader.parquet(*paths)
 
 
 def structure(schema: pa.Schema) -> StructType:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import re
 import zlib
 from collections.abc import Iterator, Mapping
 from functools import reduce
@@ -38,6 +39,8 @@ Source = str | Path | DataFrame
 
 # so many bytes of files are in one batch, or one file
 _MAX_BYTES = 1 << 25
+# what Spark would take for a pattern in the path of a folder
+_PATTERN = re.compile(r"[][{}*?\\]")
 _FILES = "path string, modificationTime timestamp, length long, content binary"
 
 
@@ -73,7 +76,7 @@ def _rows(
                 .option("maxBytesPerTrigger", _MAX_BYTES)
                 # Spark would pass over files that are older than others by more than a week
                 .option("maxFileAge", "36500d")
-                .load(str(path.absolute()))
+                .load(_PATTERN.sub(r"\\\g<0>", str(path.absolute())))
             )
             return _columns(frame, name, col("path"), lit(0), col("content"), is_file=True)
         case TcpAddress() as address:
