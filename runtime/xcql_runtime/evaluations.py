@@ -9,7 +9,6 @@ until the session ends.
 
 from __future__ import annotations
 
-import re
 import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -27,18 +26,17 @@ SEQUENCE_COLUMNS = "array<struct<kind: string, value: string>>"
 
 @contextmanager
 def registered(
-    spark: SparkSession, sql: str, evaluations: Sequence[Evaluation], around: Surroundings
-) -> Iterator[str]:
-    """The SQL text with names for its evaluations under which they can be called inside."""
-    names = {}
+    spark: SparkSession, evaluations: Sequence[Evaluation], around: Surroundings
+) -> Iterator[dict[str, str]]:
+    """Names for evaluations under which SQL can call them inside, by their own names."""
+    names: dict[str, str] = {}
     try:
         for evaluation in evaluations:
             name = f"{evaluation.name}_{uuid.uuid4().hex}"
             function: Any = arrow_udf(row_function(evaluation, around), SEQUENCE_COLUMNS)
             spark.udf.register(name, function)
             names[evaluation.name] = name
-        # SQL text has names of functions in any case
-        yield re.sub(r"(?i)\bxcql_\w+(?=\()", lambda call: names.get(call[0].lower(), call[0]), sql)
+        yield names
     finally:
         if not is_remote():
             for name in names.values():

@@ -33,6 +33,7 @@ _PATIENCE = 10
 _MAX_TEXT = 2000
 _CARRIED = re.compile(r"<xcql-error ([A-Za-z0-9+/=]+)>")
 _RAISED = re.compile(r"XCQL\|(\d+)\|(.*?)(?: SQLSTATE: P0001|\n\tat |\Z)", re.DOTALL)
+_MARK = re.compile(r"<xcql-error |XCQL\|")
 _OVERFLOW = re.compile(
     r"\[(ARITHMETIC_OVERFLOW|BINARY_ARITHMETIC_OVERFLOW|CAST_OVERFLOW|NUMERIC_VALUE_OUT_OF_RANGE"
     r"|NUMERIC_OUT_OF_SUPPORTED_RANGE|DECIMAL_PRECISION_EXCEEDS_MAX_PRECISION)[\].]"
@@ -62,7 +63,8 @@ def carried(problem: XcqlError, query: Source, place: Span | None = None) -> Wor
         "span": _span_to_json(span, query),
     }
     code = base64.b64encode(json.dumps(data).encode()).decode("ascii")
-    text = diagnostic.render_concise()[:_MAX_TEXT]
+    # data may look like a mark of ours; the first mark in a message is always our own
+    text = _MARK.sub("…", diagnostic.render_concise()[:_MAX_TEXT])
     return WorkerError(f"{text} <xcql-error {code}>")
 
 
@@ -119,7 +121,9 @@ def translated(problem: Exception, query: Source | None, sites: Sequence[Site] =
             ],
         )
     text = str(problem)
-    if query and (found := _CARRIED.search(text)):
+    mark = _MARK.search(text)
+    is_raised = mark is not None and mark[0] == "XCQL|"
+    if query and not is_raised and (found := _CARRIED.search(text)):
         data = json.loads(base64.b64decode(found[1]))
         return XcqlError(
             Diagnostic(
@@ -131,7 +135,7 @@ def translated(problem: Exception, query: Source | None, sites: Sequence[Site] =
                 tuple(data["hints"]),
             )
         )
-    if (found := _RAISED.search(text)) and int(found[1]) < len(sites):
+    if is_raised and (found := _RAISED.search(text)) and int(found[1]) < len(sites):
         site = sites[int(found[1])]
         value = found[2] if len(found[2]) <= 60 else f"{found[2][:60]}…"
         return error(site.code, site.message.replace("{}", value), site.span)

@@ -20,6 +20,7 @@ from xcql.compile import Compiled, NotNative, compile_query
 from xcql.compile.catalog import Catalog
 from xcql.diagnostics import Diagnostic, error
 from xcql.explain import Explanation, explained
+from xcql.sql.slots import SqlText
 from xcql.syntax.prolog import MainModule
 from xcql_runtime.answering import Surroundings
 from xcql_runtime.caq import caq_frame, streams_of
@@ -30,6 +31,7 @@ from xcql_runtime.memory import Memory
 from xcql_runtime.plans import repeatable, runs_in_one_task
 from xcql_runtime.records import record_frame
 from xcql_runtime.rows_in_turn import rows_in_turn
+from xcql_runtime.sql_settings import our_settings
 from xcql_runtime.store.frames import instant
 from xcql_runtime.store.state import State
 
@@ -175,7 +177,7 @@ class Answer:
                 stages = self._compiled.algebra if self._compiled else ()
                 return Text("\n\n".join(f"{name}\n{text}" for name, text in stages))
             case "sql":
-                return Text(self._compiled.sql if self._compiled else "")
+                return Text(str(self._compiled.sql) if self._compiled else "")
             case "spark":
                 # `explain` of a DataFrame prints, whatever it is asked for
                 with self._understood(), redirect_stdout(io.StringIO()) as printed:
@@ -247,11 +249,11 @@ class Answer:
                 tables = {name: table.coalesce(1) for name, table in tables.items()}
             return self._analysed(compiled, text, tables)
 
-        if compiled.arguments or compiled.evaluations or request.frames:
+        if compiled.evaluations or request.frames:
             return analysed()
         of = self._spark(), request.state
         # the same text may be of other tables: it has only their names
-        key = text, compiled.tables, request.around.now if ":now" in text else None
+        key = text, compiled.tables, request.around.now if ":now" in text.slots else None
         run = request.memory.frames.get(
             of, key, lambda: repeatable(analysed(), compiled, in_one_task)
         )
@@ -268,17 +270,20 @@ class Answer:
             for use in compiled.tables
         }
 
-    def _analysed(self, compiled: Compiled, text: str, tables: dict[str, DataFrame]) -> DataFrame:
+    def _analysed(
+        self, compiled: Compiled, text: SqlText, tables: dict[str, DataFrame]
+    ) -> DataFrame:
         spark, request = self._spark(), self._request
-        arguments = dict(compiled.arguments)
-        if ":now" in text:
-            arguments["now"] = instant(request.around.now)
-        # braces are doubled for Spark to fill in tables, which it does only if there are any
-        text = text if tables else text.format()
+        # Spark reads a text twice to find places for arguments
+        arguments = {"now": instant(request.around.now)} if ":now" in text.slots else None
         try:
-            with registered(spark, text, compiled.evaluations, request.around) as sql:
-                # Spark reads a text twice to find places for arguments
-                return spark.sql(sql, args=arguments or None, **tables)
+            with (
+                our_settings(spark),
+                registered(spark, compiled.evaluations, request.around) as functions,
+            ):
+                sql = text.format_string({**functions, ":now": ":now"})
+                # Spark fills in tables only if there are any
+                return spark.sql(sql if tables else sql.format(), args=arguments, **tables)
         except (PySparkException, Py4JError) as problem:
             if "spark.sql.analyzer.maxIterations" not in str(problem):
                 raise

@@ -15,6 +15,7 @@ from pyspark.sql import SparkSession
 
 from xcql_runtime.class_archive import archive_options
 from xcql_runtime.java import check_java, local_options, memory
+from xcql_runtime.sql_settings import SETTINGS
 
 # what Java and Spark say at their start, whatever they are told
 _NOISE = re.compile(rb"WARNING: Using incubator modules.*|Using Spark's default log4j profile.*")
@@ -45,6 +46,7 @@ def local_session(
     cores = cores or os.cpu_count() or 1
     master = address or f"local[{cores}]"
     chosen = {
+        **SETTINGS,
         "spark.ui.showConsoleProgress": str(sys.stderr.isatty()).lower(),
         "spark.sql.session.timeZone": "UTC",
         # long queries take more rounds than Spark expects

@@ -13,6 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 from xcql.compile.layout import joint_schema, read_schema, widened
 from xcql.compile.result import TableUse
 from xcql.shred.shape import TEXT, Slot
+from xcql.sql.easy_text import literal_text
 from xcql_runtime.remembered import Remembered
 from xcql_runtime.store.frames import files_frame
 from xcql_runtime.store.state import DataFile, State, folder_name
@@ -125,7 +126,7 @@ def _as_type(value: str, type: pa.DataType, wanted: pa.DataType, depth: int = 0)
         inner = _as_type(value, type, wanted.value_type, depth)
         return f"if({value} IS NULL, array(), array({inner}))"
     fields = ", ".join(
-        f"{_text(field.name)}, "
+        f"{literal_text(field.name)}, "
         + _as_type(f"{value}.{_quoted(field.name)}", type.field(field.name).type, field.type, depth)
         for field in wanted
     )
@@ -135,16 +136,14 @@ def _as_type(value: str, type: pa.DataType, wanted: pa.DataType, depth: int = 0)
 def _tag(tags: Sequence[str]) -> str:
     """The tsid of a row, which is that of its file."""
     if len(tags) < 2:
-        return _text(tags[0] if tags else "")
+        return literal_text(tags[0] if tags else "")
     folder = "regexp_extract(_metadata.file_path, '([^/]+)/[^/]+$', 1)"
     # the path is a URI, so what is escaped in the folder's name is escaped again
-    cases = " ".join(f"WHEN {_text(quote(folder_name(tag)))} THEN {_text(tag)}" for tag in tags)
+    cases = " ".join(
+        f"WHEN {literal_text(quote(folder_name(tag)))} THEN {literal_text(tag)}" for tag in tags
+    )
     return f"CASE {folder} {cases} END"
 
 
 def _quoted(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
-
-
-def _text(value: str) -> str:
-    return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"

@@ -76,7 +76,7 @@ def check(plan: Plan, expected: str) -> None:
 class TestFoldHoles:
     def test_a_chain_that_nothing_looks_into_is_a_scan(self) -> None:
         check(
-            fold_holes(PAYMENTS, GRAPHS, frozenset({"p_key"})),
+            fold_holes(PAYMENTS, GRAPHS, frozenset({"p.key"})),
             """
             extract p: fillers of s with tag 3
               unit
@@ -85,7 +85,7 @@ class TestFoldHoles:
 
     def test_what_is_looked_at_stays(self) -> None:
         check(
-            fold_holes(PAYMENTS, GRAPHS, frozenset({"p_key", "a_element"})),
+            fold_holes(PAYMENTS, GRAPHS, frozenset({"p.key", "a.element"})),
             """
             follow p: holes of a to fillers with tag 3
               extract a: fillers of s with tag 2
@@ -98,18 +98,18 @@ class TestFoldHoles:
         projected = Select(ACCOUNTS, call("overlaps", *own, NOW, NOW))
         plan = Follow(projected, "s", "a", ("3",), "p")
         check(
-            fold_holes(plan, GRAPHS, frozenset({"p_key"})),
+            fold_holes(plan, GRAPHS, frozenset({"p.key"})),
             """
-            select overlaps($p_pathFrom, $p_pathTo, :now, :now)
+            select overlaps($p.pathFrom, $p.pathTo, :now, :now)
               extract p: fillers of s with tag 3
                 unit
             """,
         )
 
     def test_any_other_condition_on_the_way_keeps_the_chain(self) -> None:
-        selected = Select(ACCOUNTS, call("=", field(Column("a_element"), "@id"), Constant("7")))
+        selected = Select(ACCOUNTS, call("=", field(Column("a.element"), "@id"), Constant("7")))
         plan = Follow(selected, "s", "a", ("3",), "p")
-        assert isinstance(fold_holes(plan, GRAPHS, frozenset({"p_key"})), Follow)
+        assert isinstance(fold_holes(plan, GRAPHS, frozenset({"p.key"})), Follow)
 
 
 class TestHoleJoins:
@@ -117,7 +117,7 @@ class TestHoleJoins:
         check(
             hole_joins(ACCOUNTS, "qac+", GRAPHS, fresh()),
             """
-            inner join on $bank_key = $a_parent
+            inner join on $bank.key = $a.parent
               extract bank: fillers of s with tag 1
                 unit
               extract a: fillers of s with tag 2
@@ -130,7 +130,7 @@ class TestHoleJoins:
         check(
             hole_joins(plan, "qac", GRAPHS, fresh()),
             """
-            inner join on $x_parent = $up_key
+            inner join on $x.parent = $up.key
               extract x: fillers of s with tag 1
                 unit
               follow up: holes of above1 to fillers with tag 2
@@ -140,7 +140,7 @@ class TestHoleJoins:
         )
 
 
-BIDS = Unnest(Unit(), field(Column("a_element"), "bid"), "b", "b_at")
+BIDS = Unnest(Unit(), field(Column("a.element"), "bid"), "b", "b_at")
 DEAR = Select(BIDS, call(">", field(Column("b"), "price"), Constant(3)))
 
 
@@ -148,15 +148,15 @@ class TestInRow:
     @pytest.mark.parametrize(
         ("nested", "expected"),
         [
-            (Nested(BIDS, "count", TRUE), "size(or_empty($a_element.bid))"),
-            (Nested(BIDS, "exists", TRUE), "(size(or_empty($a_element.bid)) > 0)"),
+            (Nested(BIDS, "count", TRUE), "size(or_empty($a.element.bid))"),
+            (Nested(BIDS, "exists", TRUE), "(size(or_empty($a.element.bid)) > 0)"),
             (
                 Nested(DEAR, "exists", TRUE),
-                "is_true(exists(or_empty($a_element.bid), (b) -> ($b.price > 3)))",
+                "is_true(exists(or_empty($a.element.bid), (b) -> ($b.price > 3)))",
             ),
             (
                 Nested(DEAR, "collect", field(Column("b"), "who")),
-                "transform(filter(or_empty($a_element.bid), (b) -> ($b.price > 3)), (b) -> $b.who)",
+                "transform(filter(or_empty($a.element.bid), (b) -> ($b.price > 3)), (b) -> $b.who)",
             ),
             (
                 Nested(
@@ -164,7 +164,7 @@ class TestInRow:
                     "collect",
                     field(Column("b"), "who"),
                 ),
-                "transform(slice(or_empty($a_element.bid), 2, 1), (b) -> $b.who)",
+                "transform(slice(or_empty($a.element.bid), 2, 1), (b) -> $b.who)",
             ),
         ],
     )
@@ -182,17 +182,17 @@ class TestJoinKeys:
     def test_conditions_go_where_they_belong(self) -> None:
         product = Join(Extract("s", ("2",), "a"), Extract("s", ("3",), "p"), (), TRUE)
         condition = conjunction(
-            call("is_true", call("=", field(Column("p_element"), "to"), Column("a_filler"))),
-            call(">", field(Column("p_element"), "sum"), Constant(9)),
-            call("<", Column("a_vtFrom"), Column("p_vtFrom")),
+            call("is_true", call("=", field(Column("p.element"), "to"), Column("a.filler"))),
+            call(">", field(Column("p.element"), "sum"), Constant(9)),
+            call("<", Column("a.vtFrom"), Column("p.vtFrom")),
         )
         check(
             join_keys(Select(product, condition)),
             """
-            inner join on $a_filler = $p_element.to and ($a_vtFrom < $p_vtFrom)
+            inner join on $a.filler = $p.element.to and ($a.vtFrom < $p.vtFrom)
               extract a: fillers of s with tag 2
                 unit
-              select ($p_element.sum > 9)
+              select ($p.element.sum > 9)
                 extract p: fillers of s with tag 3
                   unit
             """,
@@ -200,7 +200,7 @@ class TestJoinKeys:
 
 
 LINKED = Select(
-    Extract("s", ("3",), "p"), call("=", field(Column("p_element"), "to"), Column("a_filler"))
+    Extract("s", ("3",), "p"), call("=", field(Column("p.element"), "to"), Column("a.filler"))
 )
 
 
@@ -211,32 +211,32 @@ class TestOuterJoin:
             outer_join(plan, fresh()),
             """
             project n := coalesce($count1, 0)
-              left join on $a_filler = $key2
+              left join on $a.filler = $key2
                 extract a: fillers of s with tag 2
                   unit
-                nest by (key2 := $p_element.to): count1 := count(True)
+                nest by (key2 := $p.element.to): count1 := count(True)
                   extract p: fillers of s with tag 3
                     unit
             """,
         )
 
     def test_one_plan_is_nested_once_for_all_that_ask(self) -> None:
-        both = call("+", Nested(LINKED, "count", TRUE), Nested(LINKED, "max", Column("p_number")))
+        both = call("+", Nested(LINKED, "count", TRUE), Nested(LINKED, "max", Column("p.number")))
         text = plan_text(outer_join(Project(Extract("s", ("2",), "a"), "n", both), fresh()))
         assert text.count("nest by") == 1
 
     def test_other_dependence_is_nested_for_all_tuples_at_once(self) -> None:
-        later = Select(Extract("s", ("3",), "p"), call(">", Column("p_vtFrom"), Column("a_vtFrom")))
+        later = Select(Extract("s", ("3",), "p"), call(">", Column("p.vtFrom"), Column("a.vtFrom")))
         plan = Project(Extract("s", ("2",), "a"), "n", Nested(later, "count", TRUE))
         check(
             outer_join(plan, fresh()),
             """
             project n := coalesce($count1, 0)
-              left join on $a_key = $key2
+              left join on $a.key = $key2
                 extract a: fillers of s with tag 2
                   unit
-                nest by (key2 := $a_key): count1 := count(True)
-                  inner join on ($p_vtFrom > $a_vtFrom)
+                nest by (key2 := $a.key): count1 := count(True)
+                  inner join on ($p.vtFrom > $a.vtFrom)
                     extract a: fillers of s with tag 2
                       unit
                     extract p: fillers of s with tag 3
@@ -255,7 +255,7 @@ class TestSemiJoin:
         check(
             outer_join(plan, fresh()),
             f"""
-            {kind} join on $a_filler = $p_element.to
+            {kind} join on $a.filler = $p.element.to
               extract a: fillers of s with tag 2
                 unit
               extract p: fillers of s with tag 3
@@ -265,13 +265,13 @@ class TestSemiJoin:
 
 
 def test_evaluations_get_columns() -> None:
-    computed = call("evaluate", Constant("f"), Column("a_filler"))
+    computed = call("evaluate", Constant("f"), Column("a.filler"))
     total = call("+", computed, computed)
     check(
         evaluations_apart(Project(Extract("s", ("2",), "a"), "n", total), fresh()),
         """
         project n := ($evaluated1 + $evaluated1)
-          project evaluated1 := evaluate('f', $a_filler)
+          project evaluated1 := evaluate('f', $a.filler)
             extract a: fillers of s with tag 2
               unit
         """,
@@ -279,26 +279,26 @@ def test_evaluations_get_columns() -> None:
 
 
 A, P = Extract("s", ("2",), "a"), Extract("s", ("3",), "p")
-LIMIT, SUM = field(Column("a_element"), "limit"), field(Column("p_element"), "sum")
+LIMIT, SUM = field(Column("a.element"), "limit"), field(Column("p.element"), "sum")
 
 
 class TestTallies:
     @pytest.mark.parametrize(
         ("condition", "said"),
         [
-            (call(">", LIMIT, SUM), "$a_element.limit > $p_element.sum"),
-            (call(">=", SUM, LIMIT), "$a_element.limit <= $p_element.sum"),
+            (call(">", LIMIT, SUM), "$a.element.limit > $p.element.sum"),
+            (call(">=", SUM, LIMIT), "$a.element.limit <= $p.element.sum"),
         ],
     )
     def test_counted_pairs_are_never_made(self, condition: Call, said: str) -> None:
-        pairs = Join(A, P, ((Column("a_filler"), Column("p_parent")),), condition)
-        keys = (("key", Column("a_key")),)
+        pairs = Join(A, P, ((Column("a.filler"), Column("p.parent")),), condition)
+        keys = (("key", Column("a.key")),)
         check(
             tallies(Nest(pairs, keys, (("n", Aggregate("count", TRUE)),)), fresh()),
             f"""
-            nest by (key := $a_key): n := sum($tally1)
+            nest by (key := $a.key): n := sum($tally1)
               select ($tally1 > 0)
-                tally tally1 of $a_filler = $p_parent and {said}
+                tally tally1 of $a.filler = $p.parent and {said}
                   extract a: fillers of s with tag 2
                     unit
                   extract p: fillers of s with tag 3
@@ -313,7 +313,7 @@ class TestTallies:
             Nest(Join(A, P, (), call(">", LIMIT, SUM)), (), (("n", Aggregate("collect", SUM)),)),
             Nest(
                 Join(A, P, (), call(">", LIMIT, SUM)),
-                (("key", Column("p_key")),),
+                (("key", Column("p.key")),),
                 (("n", Aggregate("count", TRUE)),),
             ),
         ],
@@ -324,14 +324,14 @@ class TestTallies:
     def test_tuples_and_their_own_tallies_are_not_joined(self) -> None:
         there = call("is_not_null", LIMIT)
         pairs = Join(Select(A, there), P, (), call(">", LIMIT, SUM))
-        nest = Nest(pairs, (("key", Column("a_key")),), (("n", Aggregate("count", TRUE)),))
-        joined = Join(A, nest, ((Column("a_key"), Column("key")),), TRUE, "left")
-        value = "case(is_not_null($a_element.limit), $a_element.limit, None)"
+        nest = Nest(pairs, (("key", Column("a.key")),), (("n", Aggregate("count", TRUE)),))
+        joined = Join(A, nest, ((Column("a.key"), Column("key")),), TRUE, "left")
+        value = "case(is_not_null($a.element.limit), $a.element.limit, None)"
         check(
             tallies(joined, fresh()),
             f"""
             project n := $tally1
-              tally tally1 of {value} > $p_element.sum
+              tally tally1 of {value} > $p.element.sum
                 extract a: fillers of s with tag 2
                   unit
                 extract p: fillers of s with tag 3
@@ -342,11 +342,11 @@ class TestTallies:
 
 class TestValidNow:
     def test_what_is_valid_now_has_not_ended(self) -> None:
-        now = call("overlaps", Column("a_vtFrom"), Column("a_vtTo"), NOW, NOW)
+        now = call("overlaps", Column("a.vtFrom"), Column("a.vtTo"), NOW, NOW)
         check(
             valid_now(Select(A, now), frozenset({"s"})),
             """
-            select is_null($a_vtTo)
+            select is_null($a.vtTo)
               extract a: fillers of s with tag 2
                 unit
             """,
@@ -354,13 +354,13 @@ class TestValidNow:
         assert valid_now(Select(A, now), frozenset()) == Select(A, now)
 
     def test_other_intervals_stay(self) -> None:
-        then = call("overlaps", Column("a_vtFrom"), Column("a_vtTo"), Column("a_vtFrom"), NOW)
+        then = call("overlaps", Column("a.vtFrom"), Column("a.vtTo"), Column("a.vtFrom"), NOW)
         assert valid_now(Select(A, then), frozenset({"s"})) == Select(A, then)
 
 
 class TestPresence:
     def test_a_product_is_there_if_its_factors_are(self) -> None:
-        text = field(Column("a_element"), "limit")
+        text = field(Column("a.element"), "limit")
         number = Call(
             "case",
             (
@@ -375,25 +375,25 @@ class TestPresence:
         check(
             presence(Select(A, call("is_not_null", product))),
             """
-            select case(is_decimal_text($a_element.limit), is_not_null($a_element.limit), is_not_null($a_element.limit), fail(0), False)
+            select case(is_decimal_text($a.element.limit), is_not_null($a.element.limit), is_not_null($a.element.limit), fail(0), False)
               extract a: fillers of s with tag 2
                 unit
             """,  # noqa: E501
         )
 
     def test_what_may_be_null_by_itself_is_asked(self) -> None:
-        there = Select(A, call("is_not_null", call("nullif", Column("a_key"), Constant(1))))
+        there = Select(A, call("is_not_null", call("nullif", Column("a.key"), Constant(1))))
         assert presence(there) == there
 
 
 class TestWindowedCounts:
-    MEET = call("overlaps", Column("p_vtFrom"), Column("p_vtTo"), Column("a_vtFrom"), NOW)
+    MEET = call("overlaps", Column("p.vtFrom"), Column("p.vtTo"), Column("a.vtFrom"), NOW)
 
     def test_what_meets_an_interval_of_another_tuple_is_counted(self) -> None:
         number = Nested(P, "sum", call("case", self.MEET, Constant(1), Constant(0)))
         check(
             windowed_counts(Project(A, "n", number)),
-            "project n := count(True for {select overlaps($p_vtFrom, $p_vtTo, $a_vtFrom, :now);"
+            "project n := count(True for {select overlaps($p.vtFrom, $p.vtTo, $a.vtFrom, :now);"
             """ extract p: fillers of s with tag 3; unit})
               extract a: fillers of s with tag 2
                 unit
@@ -401,7 +401,7 @@ class TestWindowedCounts:
         )
 
     def test_other_sums_stay(self) -> None:
-        alone = call("overlaps", Column("p_vtFrom"), Column("p_vtTo"), NOW, NOW)
+        alone = call("overlaps", Column("p.vtFrom"), Column("p.vtTo"), NOW, NOW)
         for value in (call("case", alone, Constant(1), Constant(0)), SUM):
             plan = Project(A, "n", Nested(P, "sum", value))
             assert windowed_counts(plan) == plan
@@ -409,21 +409,21 @@ class TestWindowedCounts:
 
 class TestIntervalJoins:
     ROWS: ClassVar = {"s": {"2": MANY, "3": 2}}
-    WINDOW = (Column("a_vtFrom"), call("add_microseconds", Column("a_vtFrom"), Constant(9)))
+    WINDOW = (Column("a.vtFrom"), call("add_microseconds", Column("a.vtFrom"), Constant(9)))
 
     def test_lifespans_that_meet_an_interval_are_found_by_buckets(self) -> None:
-        meet = call("overlaps", Column("p_vtFrom"), Column("p_vtTo"), *self.WINDOW)
-        window = "$a_vtFrom to add_microseconds($a_vtFrom, 9)"
+        meet = call("overlaps", Column("p.vtFrom"), Column("p.vtTo"), *self.WINDOW)
+        window = "$a.vtFrom to add_microseconds($a.vtFrom, 9)"
         start = "datetime.datetime(1, 1, 1, 0, 0)"
-        condition = "overlaps($p_vtFrom, $p_vtTo, $a_vtFrom, add_microseconds($a_vtFrom, 9))"
+        condition = "overlaps($p.vtFrom, $p.vtTo, $a.vtFrom, add_microseconds($a.vtFrom, 9))"
         check(
             interval_joins(Join(A, P, (), meet), fresh(), self.ROWS),
             f"""
-            inner join on $near1 = $near2 and ({condition} and ($near1_first or $near2_first))
+            inner join on $near1 = $near2 and ({condition} and ($near1.first or $near2.first))
               spread near1 over {window}
                 extract a: fillers of s with tag 2
                   unit
-              spread near2 over coalesce($p_vtFrom, {start}) to coalesce($p_vtTo, :now)
+              spread near2 over coalesce($p.vtFrom, {start}) to coalesce($p.vtTo, :now)
                 extract p: fillers of s with tag 3
                   unit
             """,
@@ -431,27 +431,27 @@ class TestIntervalJoins:
 
     def test_so_are_those_between_the_ends_of_others(self) -> None:
         during = conjunction(
-            call("<", Column("a_vtFrom"), Column("p_vtFrom")),
-            call("<", Column("p_vtTo"), Column("a_vtTo")),
+            call("<", Column("a.vtFrom"), Column("p.vtFrom")),
+            call("<", Column("p.vtTo"), Column("a.vtTo")),
         )
         plan = interval_joins(Join(A, P, (), during), fresh(), self.ROWS)
-        assert "spread near1 over $a_vtFrom to $a_vtTo" in plan_text(plan)
-        assert "spread near2 over $p_vtTo to $p_vtFrom" in plan_text(plan)
+        assert "spread near1 over $a.vtFrom to $a.vtTo" in plan_text(plan)
+        assert "spread near2 over $p.vtTo to $p.vtFrom" in plan_text(plan)
 
     @pytest.mark.parametrize(
         "join",
         [
-            Join(A, P, (), call("<", Column("a_vtFrom"), Column("p_vtFrom"))),
-            Join(A, P, ((LIMIT, SUM),), call("overlaps", *WINDOW, Column("p_vtFrom"), NOW)),
-            Join(A, P, (), call("overlaps", *WINDOW, Column("p_vtFrom"), NOW), "semi"),
-            Join(A, P, (), conjunction(call("<", LIMIT, SUM), call("<", SUM, Column("a_vtTo")))),
+            Join(A, P, (), call("<", Column("a.vtFrom"), Column("p.vtFrom"))),
+            Join(A, P, ((LIMIT, SUM),), call("overlaps", *WINDOW, Column("p.vtFrom"), NOW)),
+            Join(A, P, (), call("overlaps", *WINDOW, Column("p.vtFrom"), NOW), "semi"),
+            Join(A, P, (), conjunction(call("<", LIMIT, SUM), call("<", SUM, Column("a.vtTo")))),
         ],
     )
     def test_other_joins_stay(self, join: Join) -> None:
         assert interval_joins(join, fresh(), self.ROWS) == join
 
     def test_so_do_few_pairs(self) -> None:
-        join = Join(A, P, (), call("overlaps", *self.WINDOW, Column("p_vtFrom"), NOW))
+        join = Join(A, P, (), call("overlaps", *self.WINDOW, Column("p.vtFrom"), NOW))
         assert interval_joins(join, fresh(), {"s": {"2": 1000, "3": 1000}}) == join
 
 
@@ -462,11 +462,11 @@ class TestSidesApart:
         check(
             sides_apart(plan, fresh()),
             """
-            inner join on (($a_element.limit > $side1) and $side2)
+            inner join on (($a.element.limit > $side1) and $side2)
               extract a: fillers of s with tag 2
                 unit
-              project side2 := (parse_double($p_element.sum) < 3)
-                project side1 := parse_double($p_element.sum)
+              project side2 := (parse_double($p.element.sum) < 3)
+                project side1 := parse_double($p.element.sum)
                   extract p: fillers of s with tag 3
                     unit
             """,
@@ -476,13 +476,13 @@ class TestSidesApart:
         failing = call("case", call("is_double_text", SUM), SUM, call("fail", Constant(0), SUM))
         plan = sides_apart(Join(A, P, (), call("<", LIMIT, failing)), fresh())
         safe, again = (
-            f"case(is_double_text($p_element.sum), $p_element.sum, {otherwise})"
-            for otherwise in ("None", "fail(0, $p_element.sum)")
+            f"case(is_double_text($p.element.sum), $p.element.sum, {otherwise})"
+            for otherwise in ("None", "fail(0, $p.element.sum)")
         )
         check(
             plan,
             f"""
-            inner join on ($a_element.limit < coalesce($side1, {again}))
+            inner join on ($a.element.limit < coalesce($side1, {again}))
               extract a: fillers of s with tag 2
                 unit
               project side1 := {safe}
@@ -495,18 +495,18 @@ class TestSidesApart:
 class TestMembership:
     def test_a_value_among_others_is_a_key(self) -> None:
         wanted = conjunction(
-            call("is_not_null", Column("b")), call("=", Column("b"), Column("a_filler"))
+            call("is_not_null", Column("b")), call("=", Column("b"), Column("a.filler"))
         )
-        bids = call("or_empty", field(Column("p_element"), "bid"))
+        bids = call("or_empty", field(Column("p.element"), "bid"))
         condition = call("is_true", call("exists", bids, Lambda(("b",), wanted)))
-        there = "filter(or_empty($p_element.bid), (b) -> is_not_null($b))"
+        there = "filter(or_empty($p.element.bid), (b) -> is_not_null($b))"
         check(
             join_keys(Select(Join(A, P, (), TRUE), condition)),
             f"""
-            inner join on $a_filler = $b_member
+            inner join on $a.filler = $b.member
               extract a: fillers of s with tag 2
                 unit
-              unnest b_member at b_member_at: array_distinct(transform({there}, (b) -> $b))
+              unnest b.member at b.member.at: array_distinct(transform({there}, (b) -> $b))
                 extract p: fillers of s with tag 3
                   unit
             """,
@@ -520,18 +520,18 @@ LARGE = call(">", SUM, Constant(9))
 class TestNestsTogether:
     def test_one_table_is_counted_in_one_pass(self) -> None:
         again = Extract("s", ("3",), "q")
-        first = Nest(Select(P, LARGE), (("k1", Column("p_parent")),), (("n", COUNT),))
-        second = Nest(again, (("k2", Column("q_parent")),), (("m", COUNT),))
-        plan = Join(A, first, ((Column("a_key"), Column("k1")),), TRUE, "left")
+        first = Nest(Select(P, LARGE), (("k1", Column("p.parent")),), (("n", COUNT),))
+        second = Nest(again, (("k2", Column("q.parent")),), (("m", COUNT),))
+        plan = Join(A, first, ((Column("a.key"), Column("k1")),), TRUE, "left")
         check(
             nests_together(
-                Join(plan, second, ((Column("a_key"), Column("k2")),), TRUE, "left"), fresh()
+                Join(plan, second, ((Column("a.key"), Column("k2")),), TRUE, "left"), fresh()
             ),
             """
-            left join on $a_key = $k1
+            left join on $a.key = $k1
               extract a: fillers of s with tag 2
                 unit
-              nest by (k1 := $p_parent): n := count_if(($p_element.sum > 9)), m := count_if(True)
+              nest by (k1 := $p.parent): n := count_if(($p.element.sum > 9)), m := count_if(True)
                 extract p: fillers of s with tag 3
                   unit
             """,
@@ -552,8 +552,8 @@ class TestNestsTogether:
         )
 
     def test_counts_for_other_values_stay_apart(self) -> None:
-        first = Nest(P, (("k1", Column("p_parent")),), (("n", COUNT),))
-        second = Nest(P, (("k2", Column("p_parent")),), (("m", COUNT),))
-        plan = Join(A, first, ((Column("a_key"), Column("k1")),), TRUE, "left")
-        plan = Join(plan, second, ((Column("a_parent"), Column("k2")),), TRUE, "left")
+        first = Nest(P, (("k1", Column("p.parent")),), (("n", COUNT),))
+        second = Nest(P, (("k2", Column("p.parent")),), (("m", COUNT),))
+        plan = Join(A, first, ((Column("a.key"), Column("k1")),), TRUE, "left")
+        plan = Join(plan, second, ((Column("a.parent"), Column("k2")),), TRUE, "left")
         assert nests_together(plan, fresh()) == plan

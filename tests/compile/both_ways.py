@@ -31,7 +31,7 @@ def native_sql(expression: str) -> str:
     compiled = compile_query(xcql.parse(expression), Catalog({}), "qac+", Externals())
     if compiled.evaluations:
         raise NotNative(compiled.evaluations[0].reason)
-    return compiled.sql.format()
+    return compiled.sql.format_string({":now": ":now"}).format()
 
 
 def natively(spark: SparkSession, expressions: Sequence[str]) -> list[Answer]:
@@ -55,7 +55,7 @@ def native_error(spark: SparkSession, expression: str) -> str:
     compiled = compile_query(module, Catalog({}), "qac+", Externals())
     assert not compiled.evaluations
     try:
-        rows = _run(spark, compiled.sql.format())
+        rows = _run(spark, compiled.sql.format_string({":now": ":now"}).format())
     except PySparkException as problem:
         return translated(problem, module.span.source, compiled.sites).code
     return f"no error, but {rows}"

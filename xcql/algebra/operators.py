@@ -24,7 +24,7 @@ from xcql.source import Span
 # what order keys hold, so that those of several plans can be laid side by side
 KeyKind = Literal["key", "number", "text", "time", "truth", "other"]
 
-# the columns of a filler's row, each as `<row>_<column>`
+# the columns of a filler's row, each as `<row>.<column>`
 ROW_COLUMNS = (
     "key",  # orders and identifies the copy in the view
     "parent",  # the key of the row whose hole it fills
@@ -48,10 +48,10 @@ def row_column(row: str, column: str) -> Column:
     """A column of a filler's row.
 
     >>> row_column("i", "key").name
-    'i_key'
+    'i.key'
     """
     assert column in ROW_COLUMNS, column
-    return Column(f"{row}_{column}")
+    return Column(f"{row}.{column}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +200,7 @@ class Spread(Plan):
     """The tuples, each once for every bucket of time that its interval is in.
 
     There are buckets of many sizes. Of a left and a right interval that meet, exactly one pair of
-    copies has the same number of a bucket in `name`, with `{name}_first` true of one of the two.
+    copies has the same number of a bucket in `name`, with `{name}.first` true of one of the two.
     """
 
     input: Plan
@@ -368,13 +368,13 @@ def own_columns(plan: Plan) -> frozenset[str]:
     """The columns that the operator itself adds."""
     match plan:
         case Extract(row=row) | Follow(row=row) | Rise(row=row):
-            return frozenset(f"{row}_{column}" for column in ROW_COLUMNS)
+            return frozenset(f"{row}.{column}" for column in ROW_COLUMNS)
         case Unnest(item=item, position=position) | Frame(item=item, position=position):
             return frozenset({item, position})
         case Project(name=name) | Tally(name=name):
             return frozenset({name})
         case Spread(name=name):
-            return frozenset({name, f"{name}_first"})
+            return frozenset({name, f"{name}.first"})
         case Number(name=name, total=total):
             return frozenset({name} if total is None else {name, total})
         case Nest(keys=keys, fields=fields):
@@ -449,9 +449,9 @@ def free(plan: Plan) -> frozenset[str]:
         found |= used(scalar) - known
     match plan:
         case Follow(parent=row):
-            found |= {f"{row}_{column}" for column in ("key", "holes", "around")} - known
+            found |= {f"{row}.{column}" for column in ("key", "holes", "around")} - known
         case Rise(child=row):
-            found |= {f"{row}_{column}" for column in ("parent", "offset")} - known
+            found |= {f"{row}.{column}" for column in ("parent", "offset")} - known
     return frozenset(found)
 
 
@@ -550,7 +550,7 @@ def graft(plan: Plan, base: Plan) -> Plan:
         case Nest(keys=keys, fields=fields):
             # the columns of the base stay: they are the same for all tuples of a group
             apart = tuple(
-                (one.name if isinstance(one, Column) else f"identity_{index}", one)
+                (one.name if isinstance(one, Column) else f".identity{index}", one)
                 for index, one in enumerate(identity(base))
             )
             others = sorted(columns(base) - {name for name, _ in apart})
@@ -582,13 +582,13 @@ def renamed_plan(plan: Plan, names: Mapping[str, str]) -> Plan:
     plan = with_scalars(with_inputs(plan, *below), lambda one: renamed_scalar(one, names))
     match plan:
         case Extract(row=row):
-            return replace(plan, row=names.get(f"{row}_", row))
+            return replace(plan, row=names.get(f"{row}.", row))
         case Follow(row=row, parent=parent):
             return replace(
-                plan, row=names.get(f"{row}_", row), parent=names.get(f"{parent}_", parent)
+                plan, row=names.get(f"{row}.", row), parent=names.get(f"{parent}.", parent)
             )
         case Rise(row=row, child=child):
-            return replace(plan, row=names.get(f"{row}_", row), child=names.get(f"{child}_", child))
+            return replace(plan, row=names.get(f"{row}.", row), child=names.get(f"{child}.", child))
         case Unnest(item=item, position=position) | Frame(item=item, position=position):
             return replace(plan, item=names.get(item, item), position=names.get(position, position))
         case Project(name=name) | Tally(name=name):

@@ -18,6 +18,12 @@ class Scalar:
 
 @dataclass(frozen=True, slots=True)
 class Column(Scalar):
+    """A column of the tuple.
+
+    Names that come from the query have no dots; all that are made here, such as those of a row's
+    columns and the parameters of functions, have one.
+    """
+
     name: str
 
 
@@ -152,6 +158,7 @@ def let(value: Scalar, name: str, body: Callable[[Scalar], Scalar]) -> Scalar:
     """
     if sum(1 for _ in islice(walk_scalar(value), _SHORT + 1)) <= _SHORT:
         return body(value)
+    name = f".{name}"
     return call("with_name", value, Lambda((name,), body(Column(name))))
 
 

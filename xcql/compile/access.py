@@ -302,7 +302,7 @@ def _with_holes_filled(node: StreamElement, scope: Scope) -> Scalar:
     """
     start, length = span_of(node, scope)
     pieces = call("pieces", node.column("raw"), node.column("holes"), start, length)
-    piece = Column("piece")
+    piece = Column(".piece")
     position, text = field(piece, "position"), field(piece, "text")
     first = call("=", position, Constant(-1))
     completed = case((first, _start_completed(node, text, scope)), otherwise=text)
@@ -310,7 +310,7 @@ def _with_holes_filled(node: StreamElement, scope: Scope) -> Scalar:
         call(
             "transform",
             pieces,
-            Lambda(("piece",), _part(position, Constant(1), Constant(0), completed)),
+            Lambda((".piece",), _part(position, Constant(1), Constant(0), completed)),
         )
     ]
     around = scope.compilation.serialising
@@ -323,15 +323,15 @@ def _with_holes_filled(node: StreamElement, scope: Scope) -> Scalar:
         )
         children: Scalar = Nested(leaf.plan, "collect", own)
         if not node.is_filler:
-            offset = field(Column("child"), "position")
+            offset = field(Column(".child"), "position")
             inside = conjunction(
                 call(">=", offset, start), call("<", offset, call("+", start, length))
             )
-            children = call("filter", children, Lambda(("child",), inside))
+            children = call("filter", children, Lambda((".child",), inside))
         parts.append(children)
     around.pop()
     ordered = call("sort_array", Call("concat_arrays", tuple(parts)))
-    texts = call("transform", ordered, Lambda(("part",), field(Column("part"), "text")))
+    texts = call("transform", ordered, Lambda((".part",), field(Column(".part"), "text")))
     return call("join_texts", texts, Constant(""))
 
 

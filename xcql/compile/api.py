@@ -108,14 +108,13 @@ def _compiled(
         TableUse(name, stream, tags, tuple(sorted(used)), present)
         for (stream, tags, present), (name, used) in made.tables.items()
     )
-    used_evaluations = tuple(one for one in compilation.evaluations if f"{one.name}(" in made.text)
+    used_evaluations = tuple(one for one in compilation.evaluations if one.name in made.text.slots)
     return Compiled(
         made.text,
         picked,
         tables,
         used_evaluations,
         tuple(compilation.sites),
-        (),
         reasons,
         tuple(stages),
         tuple(steps),

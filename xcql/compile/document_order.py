@@ -263,7 +263,7 @@ def _one_element(
         above = None if first.window is None else first.above
         if above is not None and any(one.above != above for one in nodes):
             above = None
-        return replace(first, row=row, struct=Column(f"{row}_element"), above=above)
+        return replace(first, row=row, struct=Column(f"{row}.element"), above=above)
     column = compilation.fresh(first.shape.name)
     if first.is_top:
         row = _one_row(nodes, made, compilation)
@@ -284,6 +284,6 @@ def _one_row(
 ) -> str:
     row = compilation.fresh(nodes[0].row)
     made += [
-        (f"{row}_{name}", tuple(row_column(one.row, name) for one in nodes)) for name in ROW_COLUMNS
+        (f"{row}.{name}", tuple(row_column(one.row, name) for one in nodes)) for name in ROW_COLUMNS
     ]
     return row

@@ -181,7 +181,7 @@ def named_after(leaf: Leaf, name: str, scope: Scope) -> Leaf:
     made = columns(leaf.plan)
     names: dict[str, str] = {}
     match item:
-        case StreamElement(is_filler=True, row=row) if f"{row}_key" in made:
+        case StreamElement(is_filler=True, row=row) if f"{row}.key" in made:
             names = row_names(row, scope.compilation.fresh(name))
         case StreamElement(struct=Column(name=column)) | Atomic(scalar=Column(name=column)):
             if column in made and row_of(column, made) is None:

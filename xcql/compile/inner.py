@@ -75,7 +75,7 @@ def around(
     item, position = scope.compilation.fresh("inner"), scope.compilation.fresh("inner_at")
     graph = scope.compilation.graphs[node.stream]
     names = local_names(graph, tags, inline_below(graph, node.owner.tags), span)
-    one = Column("inner_one")
+    one = Column(".inner")
     start = field(one, "start")
     if only_parent:
         holds = call("=", start, parent_start(node))
@@ -83,7 +83,7 @@ def around(
         end = call("+", start, call("octet_length", field(one, "text")))
         holds = Call("and", (call("<", start, node.start), call("<", node.start, end)))
     every = Call("inner_descendants", (_xml(node.owner, scope), *names))
-    array = call("filter", every, Lambda(("inner_one",), holds))
+    array = call("filter", every, Lambda((".inner",), holds))
     plan = Unnest(leaf.plan, array, item, position, span=span)
     found = Inner(node.owner, Column(item), field(Column(item), "start"), tags)
     return [Leaf(plan, found)]

@@ -22,7 +22,7 @@ def renamed_item(item: Item, names: dict[str, str]) -> Item:
         old = getattr(item, one.name)
         new = _renamed(old, names)
         if one.name == "row":
-            new = names.get(f"{old}_", old)
+            new = names.get(f"{old}.", old)
         if new is not old:
             changes[one.name] = new
     return replace(item, **changes) if changes else item

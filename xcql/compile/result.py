@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from xcql.algebra.operators import Plan
 from xcql.source import Span
+from xcql.sql.slots import SqlText
 from xcql.syntax.prolog import MainModule
 
 
@@ -16,7 +17,7 @@ from xcql.syntax.prolog import MainModule
 class TableUse:
     """A table of the SQL text: the fillers with some tags of a stream.
 
-    In the text it stands as `{name}`. `columns` are the paths of the fields that are read, such as
+    In the text it is the slot `name`. `columns` are the paths of the fields that are read, such as
     `("raw",)` or `("element", "name", "_text")`; nothing else is. A path that is the beginning of
     another stands for all below it. `("tag",)` is the tsid that a row's table is of. `present` says
     that rows which have ended, those with a `vtTo`, are not asked for and may be left out.
@@ -33,7 +34,7 @@ class TableUse:
 class Evaluation:
     """A sub-expression with no native form, which the reference evaluator answers in a worker.
 
-    In the SQL text it is a function with the name `name`. Its arguments are `:now`, then one
+    In the SQL text it is a function, the slot `name`. Its arguments are `:now`, then one
     sequence for each of `parameters`, the external variables of `expression`. A sequence is an
     `ARRAY<STRUCT<kind STRING, value STRING>>`: `kind` is `xs:double` and the like for an atomic
     value, else the kind of the node, and `value` is the item serialised by itself. The result is
@@ -66,25 +67,24 @@ class Site:
 class Compiled:
     """A query as SQL text, which gives `item`, `vtFrom` and `vtTo` in the order of the answer.
 
-    Braces that are no `{name}` of a table are doubled. `:now` and `arguments` are its named
-    arguments. `reasons` say why the strategy was chosen; `algebra` are the stages on the way, each
+    The slots of the text are its tables, its evaluations, and `:now`, the one argument it may have.
+    `reasons` say why the strategy was chosen; `algebra` are the stages on the way, each
     with its text. `steps` are the plan before the rules, under no name, and after each of them.
     `leaf_types` are the types of the texts in the answer, see `xcql.compile.leaf_types`. `items`
     is a text that gives `item` alone, not sorted, with keys `key_0`, … to sort by; None if they
     are no bytes.
     """
 
-    sql: str
+    sql: SqlText
     strategy: str
     tables: tuple[TableUse, ...] = ()
     evaluations: tuple[Evaluation, ...] = ()
     sites: tuple[Site, ...] = ()
-    arguments: tuple[tuple[str, object], ...] = ()
     reasons: tuple[str, ...] = ()
     algebra: tuple[tuple[str, str], ...] = ()
     steps: tuple[tuple[str, Plan], ...] = ()
     leaf_types: tuple[tuple[tuple[str, ...], str], ...] = ()
-    items: str | None = None
+    items: SqlText | None = None
 
 
 class NotNative(Exception):

@@ -10,6 +10,7 @@ from typing import Any
 from xcql.algebra.scalars import NOW, Call, Constant, Scalar
 from xcql.analysis.graph import TagGraph
 from xcql.analysis.names import Namespaces
+from xcql.column_names import folded
 from xcql.compile.catalog import Catalog, Externals
 from xcql.compile.items import Shape, StreamElement, shape_of
 from xcql.compile.result import Evaluation, NotNative, Site
@@ -38,19 +39,22 @@ class Compilation:
     serialising: list[tuple[str, ...]] = field(default_factory=list)
 
     def fresh(self, hint: str) -> str:
-        """A column or row name that no other has, as near to the hint as can be."""
+        """A column or row name that no other has, as near to the hint as can be.
+
+        It has no dot: names with a dot are ours alone, see `Column`.
+        """
         plain = re.sub(r"\W", "_", hint) or "x"
-        if plain[0].isdigit():
-            plain = f"_{plain}"
         # the second `x` is `x_2`, which may also be a hint
         while True:
-            number = self.names.get(plain.lower(), 0) + 1
-            self.names[plain.lower()] = number
+            key = folded(plain)
+            number = self.names.get(key, 0) + 1
+            self.names[key] = number
             if number == 1:
                 return plain
             name = f"{plain}_{number}"
-            if name.lower() not in self.names:
-                self.names[name.lower()] = 1
+            key = folded(name)
+            if key not in self.names:
+                self.names[key] = 1
                 return name
 
     def number(self) -> int:

@@ -220,7 +220,7 @@ class StreamSteps:
             tags,
             shape,
             ("element",),
-            Column(f"{row}_element"),
+            Column(f"{row}.element"),
             is_filler=True,
             alone=True,
             above=source if is_child else None,
@@ -629,7 +629,7 @@ class StreamSteps:
                 here = self.inline(here.plan, above_node, inner)
                 if inner.repeats:
                     start, length = span_of(here.item, self.scope)  # type: ignore[arg-type]
-                    offset = Column(f"{node.row}_offset")
+                    offset = Column(f"{node.row}.offset")
                     inside = Call(
                         "and",
                         (call(">=", offset, start), call("<", offset, call("+", start, length))),

@@ -185,29 +185,29 @@ def apart(value: Value, taken: frozenset[str]) -> Value:
         number = 2
         row = row_of(name, made)
         if row is None:
-            while f"{name}{number}" in taken | made | set(names.values()):
+            while f"{name}.{number}" in taken | made | set(names.values()):
                 number += 1
-            names[name] = f"{name}{number}"
-        elif f"{row}_" not in names:
-            others = taken | made | {f"{new}key" for new in names.values()}
-            while f"{row}{number}_key" in others:
+            names[name] = f"{name}.{number}"
+        elif f"{row}." not in names:
+            others = taken | made | {f"{new}.key" for new in names.values()}
+            while f"{row}.{number}.key" in others:
                 number += 1
-            names |= row_names(row, f"{row}{number}")
+            names |= row_names(row, f"{row}.{number}")
     return rename(value, names)
 
 
 def row_of(name: str, made: Collection[str]) -> str | None:
     """The row that a column is of; None for a column by itself."""
     for column in ROW_COLUMNS:
-        row = name.removesuffix(f"_{column}")
-        if row != name and f"{row}_key" in made and f"{row}_element" in made:
+        row = name.removesuffix(f".{column}")
+        if row != name and f"{row}.key" in made and f"{row}.element" in made:
             return row
     return None
 
 
 def row_names(row: str, new: str) -> dict[str, str]:
-    """How the columns of a row are called if the row is called otherwise; itself with a `_`."""
-    return {f"{row}_": new, **{f"{row}_{one}": f"{new}_{one}" for one in ROW_COLUMNS}}
+    """How the columns of a row are called if the row is called otherwise; itself with a dot."""
+    return {f"{row}.": new, **{f"{row}.{one}": f"{new}.{one}" for one in ROW_COLUMNS}}
 
 
 def rename(value: Value, names: dict[str, str]) -> Value:
@@ -381,7 +381,7 @@ def gather(value: Value, read: Callable[[Item], Scalar]) -> Scalar:
             return call(
                 "transform",
                 call("sort_array", Call("concat_arrays", tuple(arrays))),
-                Lambda(("e",), field(Column("e"), last)),
+                Lambda((".tuple",), field(Column(".tuple"), last)),
             )
     raise AssertionError(value)
 

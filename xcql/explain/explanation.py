@@ -104,7 +104,7 @@ def explained(
             f"{' that have not ended' if use.present else ''}"
             for use in compiled.tables
         ),
-        compiled.sql,
+        str(compiled.sql),
         plans[-1],
         words,
     )

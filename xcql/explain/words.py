@@ -92,12 +92,12 @@ class Words:
         return " or ".join(names if len(names) < 5 else [*names[:3], f"{len(names) - 3} others"])
 
     def column(self, name: str, ending: str) -> str | None:
-        """The row that a column like `t_key` is of, behind the keys of groups."""
+        """The row that a column like `t.key` is of, behind the keys of groups."""
         seen = set()
         while name not in seen:
             seen.add(name)
-            if name.endswith(f"_{ending}") and name.removesuffix(f"_{ending}") in self.rows:
-                return name.removesuffix(f"_{ending}")
+            if name.endswith(f".{ending}") and name.removesuffix(f".{ending}") in self.rows:
+                return name.removesuffix(f".{ending}")
             below = self.columns.get(name)
             if isinstance(below, Column):
                 name = below.name

@@ -6,7 +6,6 @@ An operation of the algebra is a function here, registered by its name. Trees ar
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from decimal import Decimal
@@ -17,7 +16,7 @@ from typing import Any
 from sqlglot import exp
 
 from xcql.algebra.scalars import Argument, Call, Column, Constant, Lambda, Scalar
-from xcql.sql.templates import named
+from xcql.sql.templates import filled, named
 
 Sql = exp.Expression
 _FORMS: dict[str, Callable[..., Sql]] = {}
@@ -104,7 +103,7 @@ def sql(scalar: Scalar, columns: Mapping[str, Sql]) -> Sql:
     match scalar:
         case Column(name=name):
             found = columns.get(name)
-            return found.copy() if found is not None else column(name)
+            return found.copy() if found is not None else variable(name)
         case Constant(value=value):
             return constant(value)
         case Argument(name=name):
@@ -112,7 +111,7 @@ def sql(scalar: Scalar, columns: Mapping[str, Sql]) -> Sql:
         case Lambda(parameters=parameters, body=body):
             inner = {name: one for name, one in columns.items() if name not in parameters}
             return exp.Lambda(
-                this=sql(body, inner), expressions=[identifier(name) for name in parameters]
+                this=sql(body, inner), expressions=[variable_name(name) for name in parameters]
             )
         case Call(function=name, arguments=arguments):
             return _call(name, [sql(one, columns) for one in arguments])
@@ -139,11 +138,28 @@ def _call(name: str, arguments: list[Sql]) -> Sql:
 
 
 def identifier(name: str) -> exp.Identifier:
-    return exp.Identifier(this=name, quoted=not name.isidentifier() or not name.isascii())
+    assert "\0" not in name, "a name with the mark of slots"
+    return exp.Identifier(this=name, quoted=True)
 
 
-def column(name: str, table: str | None = None) -> exp.Column:
-    return exp.Column(this=identifier(name), table=None if table is None else identifier(table))
+def variable_name(name: str) -> exp.Identifier:
+    """The name that a column of the algebra has in SQL.
+
+    The sign sets it apart from the columns of tables and from the names inside of templates: a
+    query may use any of those words as the name of a variable. Spark finds no parameter of a lambda
+    that has a dot in its name.
+    """
+    return identifier(f"${name.replace('.', '@')}")
+
+
+def variable(name: str, table: str | None = None) -> exp.Column:
+    """A column of the algebra."""
+    return exp.Column(this=variable_name(name), table=None if table is None else identifier(table))
+
+
+def column(name: str) -> exp.Column:
+    """A column of a table, or a name inside of a template."""
+    return exp.Column(this=identifier(name))
 
 
 def call(name: str, *arguments: Any) -> Sql:
@@ -186,15 +202,8 @@ def constant(value: object) -> Sql:
     raise AssertionError(value)
 
 
-_UNSAFE_IN_TEXT = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
-
-
-def text_literal(value: str) -> Sql:
-    """A string; what cannot stand in SQL text, or ends a line of it, is escaped."""
-    written = value.replace("\\", "\\\\").replace("'", "\\'")
-    written = written.replace("\n", "\\n").replace("\r", "\\r").replace("\t", "\\t")
-    written = _UNSAFE_IN_TEXT.sub(lambda sign: f"\\u{ord(sign[0]):04x}", written)
-    return exp.Var(this=f"'{written}'")
+def text_literal(value: str) -> exp.Literal:
+    return exp.Literal.string(value)
 
 
 def cast(value: Sql, type_: str) -> Sql:
@@ -229,18 +238,9 @@ def both(*conditions: Sql) -> Sql:
 
 def let(value: Sql, name: str, body: Sql) -> Sql:
     """The body with a name for a value, which is computed once."""
-    if isinstance(value, exp.Column | exp.Var | exp.Placeholder):
-        return _substituted(body, name, value)
+    if isinstance(value, exp.Column | exp.Var | exp.Literal | exp.Placeholder):
+        return filled(body, {name: value})
     return named(value, name, body)
-
-
-def _substituted(body: Sql, name: str, value: Sql) -> Sql:
-    def change(node: Sql) -> Sql:
-        if isinstance(node, exp.Column) and node.name == name and not node.table:
-            return value.copy()
-        return node
-
-    return body.transform(change)
 
 
 # logic
@@ -290,8 +290,7 @@ def with_name(value: Sql, body: Sql) -> Sql:
 
 @form
 def field(value: Sql, name: Sql) -> Sql:
-    text = name.this[1:-1]
-    return exp.Dot(this=value, expression=identifier(text))
+    return exp.Dot(this=value, expression=identifier(name.this))
 
 
 @form

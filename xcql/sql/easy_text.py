@@ -8,6 +8,7 @@ of them takes seconds and hundreds of megabytes. Calls of functions it knows at 
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from typing import Any
 
@@ -15,6 +16,7 @@ from sqlglot import exp
 from sqlglot.dialects.spark import Spark
 
 from xcql.sql.dialect import Sql
+from xcql.sql.slots import slot
 
 # how strongly operators hold their operands, the loosest first
 _LEVELS: tuple[tuple[type, ...], ...] = (
@@ -90,6 +92,8 @@ _WITH_WORDS = frozenset({"substring", "substr", "trim", "position", "extract", "
 def easy_text(tree: Sql) -> str:
     """The text of a tree, which is changed on the way, in a form that is easy to parse.
 
+    Names that are known only when it runs are slots, see `xcql.sql.slots`.
+
     >>> import sqlglot
     >>> print(easy_text(sqlglot.parse_one("SELECT (CAST(a AS DOUBLE)) + (1)")))
     SELECT
@@ -117,13 +121,47 @@ def easy_text(tree: Sql) -> str:
 
 @cache
 def _writer() -> Any:
-    """Spark's SQL with casts as `x::type`."""
+    """Spark's SQL with casts as `x::type`, and text that nobody reads as anything else."""
 
     def cast(self: Any, node: exp.Cast) -> str:
         return f"{self.sql(node, 'this')}::{self.sql(node, 'to')}"
 
-    known = Spark.Generator.TRANSFORMS
-    return type("Writer", (Spark.Generator,), {"TRANSFORMS": {**known, exp.Cast: cast}})
+    def literal(self: Any, node: exp.Literal) -> str:
+        return literal_text(node.this) if node.is_string else str(node.this)
+
+    def placeholder(self: Any, node: exp.Placeholder) -> str:
+        return slot(f":{node.name}")
+
+    def lateral(self: Any, node: exp.Lateral) -> str:
+        # sqlglot's own form leaves out the quotes around the alias
+        view = self.seg(f"LATERAL VIEW{' OUTER' if node.args.get('outer') else ''}")
+        alias = node.args["alias"]
+        columns = self.expressions(alias, key="columns", flat=True)
+        return f"{view}{self.sep()}{self.sql(node, 'this')} {self.sql(alias, 'this')} AS {columns}"
+
+    changed = {
+        **Spark.Generator.TRANSFORMS,
+        exp.Cast: cast,
+        exp.Lateral: lateral,
+        exp.Literal: literal,
+        exp.Placeholder: placeholder,
+    }
+    return type("Writer", (Spark.Generator,), {"TRANSFORMS": changed})
+
+
+# what ends a literal, what ends a line, and `${`, which Spark replaces wherever it stands
+_UNSAFE = re.compile(r"['\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]|\$\{|\\\Z")
+
+
+def literal_text(value: str) -> str:
+    r"""A string in SQL, whatever the session has set for backslashes and `${...}`.
+
+    >>> print(literal_text("Ann & Co"), literal_text(r"\s+"), literal_text("it's"))
+    'Ann & Co' r'\s+' string(X'69742773')
+    """
+    if _UNSAFE.search(value):
+        return f"string(X'{value.encode('utf-8', 'surrogatepass').hex()}')"
+    return f"r'{value}'" if "\\" in value else f"'{value}'"
 
 
 def _branches(case: exp.Case) -> Sql:

@@ -18,6 +18,7 @@ from xcql.sql.dialect import (
     text_literal,
 )
 from xcql.sql.node_forms import escape_text
+from xcql.sql.slots import slot
 
 
 @form
@@ -28,7 +29,7 @@ def evaluator_item(kind: Sql, text: Sql) -> Sql:
 
 @form
 def evaluate(name: Sql, *arguments: Sql) -> Sql:
-    return call(name.this[1:-1], exp.Placeholder(this="now"), *arguments)
+    return call(slot(name.this), exp.Placeholder(this="now"), *arguments)
 
 
 @form

@@ -41,11 +41,12 @@ from xcql.algebra.scalars import TRUE, Call, Column, Constant, Scalar, conjuncts
 from xcql.analysis.graph import TagGraph
 from xcql.shred.standing import Standing
 from xcql.sql import dialect, window_forms
-from xcql.sql.dialect import Sql, call, cast, column, identifier, sql
+from xcql.sql.dialect import Sql, call, cast, identifier, sql, variable, variable_name
 from xcql.sql.easy_text import easy_text
 from xcql.sql.parts import Parts, Relation, Tables, Together, conjunction, one_row, window
 from xcql.sql.reductions import ORDERED, reduced
 from xcql.sql.scans import Demands, Scans
+from xcql.sql.slots import SqlText
 
 # modules that only declare more forms
 _FORMS = (window_forms,)
@@ -80,8 +81,8 @@ class Lowered:
     simply the least first.
     """
 
-    text: str
-    items: str | None
+    text: SqlText
+    items: SqlText | None
     tables: Tables
 
 
@@ -234,27 +235,26 @@ class _Lowering:
         if not isinstance(array, exp.Column):
             # Spark goes wrong where a generator looks into structs, and a Python function has to
             # be called before its result is unnested
-            name = f"{plan.item}_array"
+            name = f"{plan.item}.array"
             relation.columns[name] = array
             kept = frozenset((needed - own) | {name})
             relation = self.parts.wrapped(relation, kept, relation.hint)
-            array = column(name)
+            array = variable(name)
         if relation.source is None:
             relation.source = one_row()
-        view = f"{plan.item}_view"
         relation.laterals.append(
             exp.Lateral(
                 this=call("posexplode", array),
                 view=True,
                 outer=plan.outer or None,
                 alias=exp.TableAlias(
-                    this=identifier(view),
-                    columns=[identifier(plan.position), identifier(plan.item)],
+                    this=variable_name(f"{plan.item}.view"),
+                    columns=[variable_name(plan.position), variable_name(plan.item)],
                 ),
             )
         )
-        relation.columns[plan.item] = column(plan.item)
-        relation.columns[plan.position] = column(plan.position)
+        relation.columns[plan.item] = variable(plan.item)
+        relation.columns[plan.position] = variable(plan.position)
         if relation.hint == "part":
             relation.hint = plan.item
         return relation
@@ -264,30 +264,30 @@ class _Lowering:
         own = own_columns(plan)
         relation = self.open(plan.input, (needed - own) | used(plan.begin) | used(plan.end))
         kept = needed - own
-        ends = {f"{plan.name}_from": "least", f"{plan.name}_to": "greatest"}
+        ends = {f"{plan.name}.from": "least", f"{plan.name}.to": "greatest"}
         for name, function in ends.items():
             moment = Call("seconds_of", (Call(function, (plan.begin, plan.end)),))
             relation.columns[name] = sql(moment, relation.columns)
         relation = self.parts.wrapped(relation, kept | ends.keys(), relation.hint)
-        buckets = f"{plan.name}_buckets"
+        buckets = f"{plan.name}.buckets"
         made = Call("time_buckets", (*map(Column, ends), Constant(plan.is_left)))
         relation.columns[buckets] = sql(made, relation.columns)
         relation = self.parts.wrapped(relation, kept | {buckets}, relation.hint)
-        names = [plan.name, f"{plan.name}_first"]
+        names = [plan.name, f"{plan.name}.first"]
         relation.laterals.append(
             exp.Lateral(
-                this=call("inline", column(buckets)),
+                this=call("inline", variable(buckets)),
                 view=True,
                 # every tuple has a bucket; were it not said, Spark would make those of whole tables
                 # before the joins that leave few of their rows, to see who has none
                 outer=True,
                 alias=exp.TableAlias(
-                    this=identifier(f"{plan.name}_view"), columns=[identifier(one) for one in names]
+                    this=variable_name(f"{plan.name}.view"), columns=list(map(variable_name, names))
                 ),
             )
         )
         del relation.columns[buckets]
-        relation.columns |= {one: column(one) for one in names}
+        relation.columns |= {one: variable(one) for one in names}
         return relation
 
     def number(self, plan: Number, needed: frozenset[str]) -> Relation:
@@ -321,12 +321,12 @@ class _Lowering:
         looks = frozenset().union(*(used(one) for one in (plan.key, *plan.within)))
         relation = self.open(plan.input, needed | looks)
         partition = [sql(one, relation.columns) for one in (*plan.within, plan.key)]
-        copy = "copy_number"
+        copy = ".copy"
         relation.columns[copy] = window(
             call("row_number"), partition, [exp.Ordered(this=partition[-1].copy())]
         )
         relation = self.parts.wrapped(relation, needed | looks | {copy}, relation.hint)
-        relation.where.append(dialect.binary("=", column(copy), exp.Var(this="1")))
+        relation.where.append(dialect.binary("=", variable(copy), exp.Var(this="1")))
         del relation.columns[copy]
         return relation
 
@@ -351,8 +351,8 @@ class _Lowering:
             right_name = f"{right_name}_again"
             alias = exp.TableAlias(this=identifier(right_name))
             right_source = exp.Table(this=identifier(left_name), alias=alias)
-        known: dict[str, Sql] = {name: column(name, left_name) for name in left_needed}
-        inner = {name: column(name, right_name) for name in right_needed}
+        known: dict[str, Sql] = {name: variable(name, left_name) for name in left_needed}
+        inner = {name: variable(name, right_name) for name in right_needed}
         on: list[Sql] = [dialect.binary("=", sql(a, known), sql(b, inner)) for a, b in plan.keys]
         if plan.condition != TRUE:
             on += [sql(one, {**known, **inner}) for one in conjuncts(plan.condition)]
@@ -387,8 +387,8 @@ class _Lowering:
     def tally(self, plan: Tally, needed: frozenset[str]) -> Relation:
         """Both sides in one order, in which each left tuple counts the right ones before it."""
         kept = sorted(needed - {plan.name})
-        keys = [f"{plan.name}_key_{index}" for index in range(len(plan.keys))]
-        value, is_right = f"{plan.name}_value", f"{plan.name}_is_right"
+        keys = [f"{plan.name}.key{index}" for index in range(len(plan.keys))]
+        value, is_right = f"{plan.name}.value", f"{plan.name}.is_right"
         sides: list[exp.Select] = []
         for index, below in enumerate((plan.left, plan.right)):
             compared = [*(pair[index] for pair in plan.keys), plan.values[index]]
@@ -412,18 +412,18 @@ class _Lowering:
         # the larger before the smaller for "less than", and equal ones after the tuple itself
         # unless they count
         ordered: list[Sql] = [
-            exp.Ordered(this=column(value), desc=plan.comparison[0] == "<"),
-            exp.Ordered(this=column(is_right), desc=plan.comparison.endswith("=")),
+            exp.Ordered(this=variable(value), desc=plan.comparison[0] == "<"),
+            exp.Ordered(this=variable(is_right), desc=plan.comparison.endswith("=")),
         ]
-        counted = window(call("count_if", column(is_right)), list(map(column, keys)), ordered)
+        counted = window(call("count_if", variable(is_right)), list(map(variable, keys)), ordered)
         counted.set("spec", _SO_FAR.copy())
         relation = Relation(exp.Table(this=identifier(name)), hint=plan.name)
-        relation.columns = {one: column(one) for one in (*kept, is_right)}
+        relation.columns = {one: variable(one) for one in (*kept, is_right)}
         relation.columns[plan.name] = dialect.case_(
-            dialect.is_null(column(value)), dialect.constant(0), counted
+            dialect.is_null(variable(value)), dialect.constant(0), counted
         )
         relation = self.parts.wrapped(relation, frozenset(relation.columns), plan.name)
-        relation.where.append(exp.Not(this=column(is_right)))
+        relation.where.append(exp.Not(this=variable(is_right)))
         del relation.columns[is_right]
         return relation
 
@@ -442,9 +442,9 @@ class _Lowering:
             if any(key.descending or key.empty_greatest for key in kept):
                 ordered = [_sorted(key, relation.columns) for key in kept]
                 partition = [sql(scalar, relation.columns) for _, scalar in plan.keys]
-                relation.columns["rank"] = window(call("row_number"), partition, ordered)
-                relation = self.parts.wrapped(relation, looks | {"rank"}, relation.hint)
-                sort = [column("rank")]
+                relation.columns[".rank"] = window(call("row_number"), partition, ordered)
+                relation = self.parts.wrapped(relation, looks | {".rank"}, relation.hint)
+                sort = [variable(".rank")]
             else:
                 sort = [sql(key.scalar, relation.columns) for key in kept]
         made: dict[str, Sql] = {}
@@ -461,7 +461,7 @@ class _Lowering:
         if relation.source is None:
             relation.source = one_row()
         if not made:
-            relation.columns = {"one": call("any_value", exp.Var(this="1"))}
+            relation.columns = {".one": call("any_value", exp.Var(this="1"))}
         hint = relation.hint
         result = self.parts.wrapped(relation, frozenset(made), f"nested_{hint}"[:40])
         result.hint = f"nested_{hint}"[:40]
@@ -480,7 +480,7 @@ class _Lowering:
         for one in queries[1:]:
             union = exp.Union(this=union, expression=one, distinct=False)
         name = self.parts.add(easy_text(union), "merged")
-        known: dict[str, Sql] = {one: column(one) for one, _ in shared}
+        known: dict[str, Sql] = {one: variable(one) for one, _ in shared}
         return Relation(exp.Table(this=identifier(name)), columns=known, hint="merged")
 
 

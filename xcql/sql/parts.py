@@ -10,8 +10,9 @@ from typing import Literal
 from sqlglot import exp
 
 from xcql.analysis.graph import TagGraph
-from xcql.sql.dialect import Sql, call, column, identifier
+from xcql.sql.dialect import Sql, call, identifier, variable, variable_name
 from xcql.sql.easy_text import easy_text
+from xcql.sql.slots import SqlText, slot
 
 # tables by stream, tags, and whether only what has not ended is read: the name in the text, and the
 # columns that are read
@@ -19,8 +20,6 @@ Tables = dict[tuple[str, tuple[str, ...], bool], tuple[str, set[tuple[str, ...]]
 # in how many tasks an answer is brought together
 Together = Literal["one", "several"]
 _HINTS: dict[Together, str] = {"one": "REPARTITION(1)", "several": "REBALANCE"}
-# stands for the parts of the query until its text is put together
-_PARTS = "xcql_parts_"
 
 
 @dataclass(slots=True)
@@ -64,9 +63,13 @@ class Relation:
 
 
 def _named(value: Sql, name: str) -> Sql:
-    if isinstance(value, exp.Column) and value.name == name:
+    if _is_called(value, name):
         return value
-    return exp.Alias(this=value, alias=identifier(name))
+    return exp.Alias(this=value, alias=variable_name(name))
+
+
+def _is_called(value: Sql, name: str) -> bool:
+    return isinstance(value, exp.Column) and value.this == variable_name(name)
 
 
 def conjunction(conditions: list[Sql]) -> Sql:
@@ -88,7 +91,7 @@ def explode(array: Sql, view: str, name: str) -> exp.Lateral:
     return exp.Lateral(
         this=call("explode", array),
         view=True,
-        alias=exp.TableAlias(this=identifier(view), columns=[identifier(name)]),
+        alias=exp.TableAlias(this=variable_name(view), columns=[variable_name(name)]),
     )
 
 
@@ -112,20 +115,19 @@ class Parts:
     def wrapped(self, relation: Relation, needed: frozenset[str], hint: str) -> Relation:
         """The relation as a common table expression."""
         if relation.is_bare and all(
-            isinstance(one, exp.Column) and one.name == name
-            for name, one in relation.columns.items()
+            _is_called(one, name) for name, one in relation.columns.items()
         ):
             return relation
         text = easy_text(relation.query(needed))
         name = self._names.get(text)
         if name is None:
             name = self._names[text] = self.add(text, hint)
-        known: dict[str, Sql] = {one: column(one) for one in needed if one in relation.columns}
+        known: dict[str, Sql] = {one: variable(one) for one in needed if one in relation.columns}
         return Relation(exp.Table(this=identifier(name)), columns=known, hint=hint)
 
     def add(self, text: str, hint: str) -> str:
         """The name of a new common table expression."""
-        plain = re.sub(r"\W", "_", hint).lower() or "part"
+        plain = re.sub(r"[^a-z0-9_]", "_", hint.lower()) or "part"
         name, number = plain, 1
         while name in self._texts or name in {table for table, _ in self.tables.values()}:
             number += 1
@@ -143,7 +145,8 @@ class Parts:
         key = stream, tags, present
         if key not in self.tables:
             graph = self._graphs[stream]
-            name = re.sub(r"\W", "_", f"{stream}_{graph.tag(tags[0]).name.local}")
+            hint = f"{stream}_{graph.tag(tags[0]).name.local}"
+            name = re.sub(r"\W", "_", hint, flags=re.ASCII)
             taken = {table for table, _ in self.tables.values()}
             number, free_name = 1, name
             while free_name in taken:
@@ -151,10 +154,10 @@ class Parts:
                 free_name = f"{name}_{number}"
             self.tables[key] = (free_name, set())
         self.tables[key][1].update(columns_)
-        marker = _marker(list(self.tables).index(key))
-        return exp.Table(this=exp.Identifier(this=marker, quoted=False))
+        name = slot(self.tables[key][0])
+        return exp.Table(this=exp.Identifier(this=name, quoted=False))
 
-    def text(self, query: exp.Select, together: Together | None) -> str:
+    def text(self, query: exp.Select, together: Together | None) -> SqlText:
         """The whole text; the answer may be brought together before it is sorted.
 
         Otherwise Spark computes all of it twice, the first time to see how to divide the work of
@@ -169,19 +172,8 @@ class Parts:
             last = query.args["from_"].sql(dialect="spark")
             hint = "" if together is None else f"/*+ {_HINTS[together]} */ "
             inner = _indented(f"WITH {', '.join(written)}\nSELECT {hint}* {last}")
-            query.set("from_", exp.From(this=exp.Table(this=identifier(_PARTS))))
-        text = easy_text(query)
-        if written:
-            text = text.replace(_PARTS, f"(\n{inner}\n)")
-        text = text.replace("{", "{{").replace("}", "}}")
-        for index, (name, _) in enumerate(self.tables.values()):
-            text = text.replace(_marker(index), f"{{{name}}}")
-        return text
-
-
-def _marker(index: int) -> str:
-    """What stands for a table until the text is complete."""
-    return f"xcql_table_{index}_"
+            query.set("from_", exp.From(this=exp.Var(this=f"(\n{inner}\n)")))
+        return SqlText.of(easy_text(query))
 
 
 def _indented(text: str) -> str:

@@ -10,7 +10,7 @@ from xcql.algebra.operators import Extract, Follow, Plan, Unit, own_columns, use
 from xcql.analysis.graph import TagGraph
 from xcql.shred.standing import Standing, joint
 from xcql.sql import dialect
-from xcql.sql.dialect import Sql, call, column, identifier, sql
+from xcql.sql.dialect import Sql, call, column, identifier, sql, variable
 from xcql.sql.node_forms import four_bytes, number_of_bytes
 from xcql.sql.parts import Parts, Relation, explode
 
@@ -171,17 +171,17 @@ class Scans:
         own = own_columns(plan)
         looks = {used(one) for one in plan.within or ()}
         graph = self._graphs[plan.stream]
-        around = f"{plan.parent}_around"
+        around = f"{plan.parent}.around"
         # no filler stands inside itself: where it could, the ids on the way tell
         is_recursive = any(tag in graph.below(tag) for tag in plan.tags)
-        ids = {around} if is_recursive or f"{plan.row}_around" in needed else set()
-        below = (needed - own).union({f"{plan.parent}_key", f"{plan.parent}_holes"}, ids, *looks)
+        ids = {around} if is_recursive or f"{plan.row}.around" in needed else set()
+        below = (needed - own).union({f"{plan.parent}.key", f"{plan.parent}.holes"}, ids, *looks)
         parent = open(plan.input, frozenset(below))
-        hole = f"{plan.row}_hole"
-        parent.laterals.append(explode(parent.columns[f"{plan.parent}_holes"], f"{hole}s", hole))
+        hole = f"{plan.row}.hole"
+        parent.laterals.append(explode(parent.columns[f"{plan.parent}.holes"], f"{hole}s", hole))
 
         def of(name: str) -> Sql:
-            return exp.Dot(this=column(hole), expression=identifier(name))
+            return exp.Dot(this=variable(hole), expression=identifier(name))
 
         if is_recursive:
             passed = call("array_contains", parent.columns[around].copy(), of("filler"))
@@ -198,33 +198,33 @@ class Scans:
                 dialect.binary("<", of("start"), exp.Paren(this=end)),
             ]
         parent.columns |= {
-            f"{hole}_id": of("filler"),
-            f"{hole}_start": of("start"),
+            f"{hole}.id": of("filler"),
+            f"{hole}.start": of("start"),
         }
-        known = (needed - own) | ids | {f"{plan.parent}_key", f"{hole}_id", f"{hole}_start"}
+        known = (needed - own) | ids | {f"{plan.parent}.key", f"{hole}.id", f"{hole}.start"}
         left = self._parts.wrapped(parent, frozenset(known), parent.hint)
         above: dict[str, Callable[[], Sql]] = {}
-        inner_needed = {f"{plan.row}_{part}" for part in ("filler", "number")} | (needed & own)
-        inner_needed -= {f"{plan.row}_{part}" for part in ("key", "parent", "offset", "around")}
+        inner_needed = {f"{plan.row}.{part}" for part in ("filler", "number")} | (needed & own)
+        inner_needed -= {f"{plan.row}.{part}" for part in ("key", "parent", "offset", "around")}
         right = self._rows(plan.stream, plan.tags, plan.row, frozenset(inner_needed), above)
-        right = self._parts.wrapped(right, frozenset(inner_needed), f"{plan.row}_fillers")
-        on = dialect.binary("=", column(f"{hole}_id"), column(f"{plan.row}_filler"))
+        right = self._parts.wrapped(right, frozenset(inner_needed), f"{plan.row}.fillers")
+        on = dialect.binary("=", variable(f"{hole}.id"), variable(f"{plan.row}.filler"))
         left.joins.append(exp.Join(this=right.source, on=on))
         left.columns |= right.columns
-        parent_key = left.columns[f"{plan.parent}_key"]
+        parent_key = left.columns[f"{plan.parent}.key"]
         left.columns |= {
-            f"{plan.row}_key": call(
+            f"{plan.row}.key": call(
                 "concat",
                 parent_key.copy(),
-                four_bytes(column(f"{hole}_start")),
-                four_bytes(column(f"{plan.row}_number")),
+                four_bytes(variable(f"{hole}.start")),
+                four_bytes(variable(f"{plan.row}.number")),
             ),
-            f"{plan.row}_parent": parent_key.copy(),
-            f"{plan.row}_offset": column(f"{hole}_start"),
+            f"{plan.row}.parent": parent_key.copy(),
+            f"{plan.row}.offset": variable(f"{hole}.start"),
         }
         if ids:
-            one = call("array", column(f"{hole}_id"))
-            left.columns[f"{plan.row}_around"] = call("concat", column(around), one)
+            one = call("array", variable(f"{hole}.id"))
+            left.columns[f"{plan.row}.around"] = call("concat", variable(around), one)
         left.hint = plan.row
         return self._parts.wrapped(left, needed, plan.row)
 

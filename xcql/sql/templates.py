@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from itertools import count
 
@@ -36,8 +36,8 @@ def said(template: str, **parts: exp.Expression) -> exp.Expression:
     """
     tree = _parsed(template).copy()
     uses = Counter(one.name for one in tree.find_all(exp.Column) if not one.table)
-    taken = {one.name for part in parts.values() for one in part.find_all(exp.Column)}
-    filled: dict[str, exp.Expression] = {}
+    taken = free_names(parts.values())
+    values: dict[str, exp.Expression] = {}
     bound: list[tuple[str, exp.Expression]] = []
     for name, part in parts.items():
         if len(name) == 1 and uses[name] > 1 and not _is_simple(part):
@@ -45,19 +45,67 @@ def said(template: str, **parts: exp.Expression) -> exp.Expression:
             alias = next(one for one in _names(name) if one not in taken)
             taken.add(alias)
             bound.append((alias, part))
-            filled[name] = exp.column(alias)
+            values[name] = exp.column(alias)
         else:
-            filled[name] = part if isinstance(part, _TIGHT) else exp.Paren(this=part)
-
-    def fill(node: exp.Expression) -> exp.Expression:
-        if isinstance(node, exp.Column) and not node.table and node.name in filled:
-            return filled[node.name].copy()
-        return node
-
-    result: exp.Expression = exp.Paren(this=tree.transform(fill))
+            values[name] = part if isinstance(part, _TIGHT) else exp.Paren(this=part)
+    result: exp.Expression = exp.Paren(this=filled(tree, values))
     for alias, part in bound:
         result = named(part, alias, result)
     return result
+
+
+def filled(tree: exp.Expression, values: Mapping[str, exp.Expression]) -> exp.Expression:
+    """The tree, which is changed, with values in place of names.
+
+    A lambda of the tree whose parameter has a name that stands in a value gets another parameter:
+    it must not capture that name.
+
+    >>> said("transform(xs, e -> e + y)", y=exp.column("e")).sql("spark")
+    '(TRANSFORM(xs, e2 -> e2 + e))'
+    """
+    taken = free_names(values.values())
+    if not taken.isdisjoint(
+        parameter.name.lower() for one in tree.find_all(exp.Lambda) for parameter in one.expressions
+    ):
+        _rename_parameters(tree, taken)
+
+    def fill(node: exp.Expression) -> exp.Expression:
+        if isinstance(node, exp.Column) and not node.table and node.name in values:
+            return values[node.name].copy()
+        return node
+
+    return tree.transform(fill)
+
+
+def free_names(trees: Iterable[exp.Expression]) -> set[str]:
+    """The names of columns in some trees, as SQL compares them."""
+    return {one.name.lower() for tree in trees for one in tree.find_all(exp.Column)}
+
+
+def _rename_parameters(tree: exp.Expression, taken: set[str]) -> None:
+    """Give other names to the parameters of lambdas that are called like one of `taken`."""
+    known = taken | {one.name.lower() for one in tree.find_all(exp.Identifier)}
+    for function in tree.find_all(exp.Lambda):
+        for parameter in function.expressions:
+            old = parameter.name
+            if old.lower() not in taken:
+                continue
+            new = next(one for one in _names(old) if one.lower() not in known)
+            known.add(new.lower())
+            for use in function.this.find_all(exp.Column):
+                if use.name == old and _binder(use) is function:
+                    use.set("this", exp.to_identifier(new))
+            parameter.set("this", new)
+
+
+def _binder(use: exp.Expression) -> exp.Lambda | None:
+    """The lambda that a name is a parameter of."""
+    node = use.parent
+    while node is not None:
+        if isinstance(node, exp.Lambda) and use.name in {one.name for one in node.expressions}:
+            return node
+        node = node.parent
+    return None
 
 
 def named(value: exp.Expression, name: str, body: exp.Expression) -> exp.Expression:
@@ -92,4 +140,26 @@ def _parsed(template: str) -> exp.Expression:
             else:
                 cast.replace(strict)
     assert isinstance(tree, exp.Expression)
-    return tree
+    for name in list(tree.find_all(exp.Identifier)):
+        if _is_parameter(name):
+            name.replace(exp.Column(this=name.copy()))
+    return tree.transform(_field_of_column)
+
+
+def _is_parameter(name: exp.Identifier) -> bool:
+    """Whether it is a use of a lambda's parameter: `sqlglot` reads no column there."""
+    is_operand = not isinstance(name.parent, exp.Column | exp.Alias | exp.PropertyEQ)
+    is_field = isinstance(name.parent, exp.Dot) and name.arg_key == "expression"
+    is_declared = isinstance(name.parent, exp.Lambda) and name.arg_key == "expressions"
+    return is_operand and not is_field and not is_declared and _binder(name) is not None
+
+
+def _field_of_column(node: exp.Expression) -> exp.Expression:
+    """`q.x` is a field of the column `q`: templates name no tables."""
+    if not isinstance(node, exp.Column) or not node.table:
+        return node
+    base, *fields = node.parts
+    result: exp.Expression = exp.Column(this=base)
+    for one in fields:
+        result = exp.Dot(this=result, expression=one)
+    return result

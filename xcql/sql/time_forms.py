@@ -190,9 +190,9 @@ def out_of_zone(value: Sql, zone: Sql) -> Sql:
 
 @form
 def zoned_time_text(value: Sql, zone: Sql) -> Sql:
-    if isinstance(zone, exp.Var) and zone.this in ("''", "'Z'"):
+    if isinstance(zone, exp.Literal) and zone.this in ("", "Z"):
         text = _without_plus(time_text(value))
-        return text if zone.this == "''" else call("concat", text, zone)
+        return text if not zone.this else call("concat", text, zone)
     return call("concat", _without_plus(time_text(in_zone(value, zone))), zone.copy())
 
 

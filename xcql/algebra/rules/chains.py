@@ -86,6 +86,6 @@ def _merged(
     rows = [fresh(row) for _ in ways]
     plans = tuple(way(own) for way, own in zip(ways, rows, strict=True))
     columns = tuple(
-        (f"{row}_{name}", tuple(row_column(own, name) for own in rows)) for name in ROW_COLUMNS
+        (f"{row}.{name}", tuple(row_column(own, name) for own in rows)) for name in ROW_COLUMNS
     )
     return Merge(plans, columns, (SortKey(row_column(row, "key"), "key"),))

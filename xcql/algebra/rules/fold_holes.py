@@ -36,7 +36,7 @@ def fold_holes(plan: Plan, graphs: Mapping[str, TagGraph], wanted: frozenset[str
     for scalar in scalars(plan):
         needed |= used(scalar)
     if isinstance(plan, Follow):
-        needed.add(f"{plan.parent}_key")
+        needed.add(f"{plan.parent}.key")
     below = tuple(
         fold_holes(one, graphs, frozenset(needed) - (own_columns(plan) - columns(one)))
         for one in inputs(plan)
@@ -57,7 +57,7 @@ def _in_scalar(scalar: Scalar, graphs: Mapping[str, TagGraph]) -> Scalar:
 
 def _folded(follow: Follow, graphs: Mapping[str, TagGraph], wanted: frozenset[str]) -> Plan:
     parent = follow.parent
-    own = {f"{parent}_{column}" for column in ROW_COLUMNS}
+    own = {f"{parent}.{column}" for column in ROW_COLUMNS}
     if follow.within is not None or wanted & own:
         return follow
     conditions: list[Scalar] = []

@@ -207,12 +207,12 @@ def _mapped(array: Scalar, item: str, position: str, condition: Scalar, value: S
         )
         array = call("transform", array, pair)
         # named after the item: a lambda may stand in another's body
-        pair_name = f"{item}_pair"
+        pair_name = f"{item}.pair"
         known = {item: field(Column(pair_name), "e"), position: field(Column(pair_name), "p")}
         return _mapped(
             array,
             pair_name,
-            f"{pair_name}_at",
+            f"{pair_name}.at",
             substituted(condition, known),
             substituted(value, known),
         )
@@ -245,7 +245,7 @@ def _numbered(plan: Number, condition: Scalar, value: Scalar) -> Scalar:
     else:
         struct = call("named_struct", Constant("e"), TRUE)
     tuples = _array(rest, TRUE, struct)
-    one, at = f"{plan.name}_tuple", f"{plan.name}_at"
+    one, at = f"{plan.name}.tuple", f"{plan.name}.at"
     known: dict[str, Scalar] = {name: field(Column(one), name) for name in kept}
     index: Scalar = call("+", call("to_integer", Column(at)), Constant(1))
     if plan.backwards:

@@ -68,7 +68,7 @@ def _changed(plan: Plan, fresh: Callable[[str], str], rows: Rows) -> Plan:
     if found is None:
         return plan
     left, right = fresh("near"), fresh("near")
-    is_first = call("or", Column(f"{left}_first"), Column(f"{right}_first"))
+    is_first = call("or", Column(f"{left}.first"), Column(f"{right}.first"))
     return replace(
         plan,
         left=Spread(plan.left, *found[0], left, is_left=True, span=plan.span),

@@ -23,7 +23,7 @@ class Membership(NamedTuple):
 
     def unnested(self, plan: Plan) -> Plan:
         """The inner tuples, one for each value in the array."""
-        return Unnest(plan, self.array, self.name, f"{self.name}_at")
+        return Unnest(plan, self.array, self.name, f"{self.name}.at")
 
     @property
     def key(self) -> tuple[Scalar, Scalar]:
@@ -54,7 +54,7 @@ def membership(part: Scalar, outer: frozenset[str], inner: frozenset[str]) -> Me
     kept.append(call("is_not_null", element))
     array = call("filter", array, Lambda((item,), conjunction(*kept)))
     array = call("array_distinct", call("transform", array, Lambda((item,), element)))
-    return Membership(value, array, f"{item}_member")
+    return Membership(value, array, f"{item}.member")
 
 
 def _sides(

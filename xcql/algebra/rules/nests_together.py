@@ -152,7 +152,7 @@ def _same_rows(plan: Plan, other: Plan) -> dict[str, str] | None:
     """How the columns of a plan are called in another one of the same tuples."""
     match plan, other:
         case Extract(row=row), Extract(row=new) if replace(plan, row=new) == other:
-            return {f"{row}_{one}": f"{new}_{one}" for one in ROW_COLUMNS}
+            return {f"{row}.{one}": f"{new}.{one}" for one in ROW_COLUMNS}
     return {} if plan == other else None
 
 
