@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.hostile.texts import CANARY, SECRET
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
@@ -19,6 +21,8 @@ XMARK = ROOT.parent / "shared" / "xmark"
 # Spark's Python workers don't see pytest's own search path
 os.environ["PYTHONPATH"] = os.pathsep.join([str(ROOT), str(ROOT / "runtime")])
 os.environ["PYSPARK_PYTHON"] = sys.executable
+# a secret that Java sees, too, if it is in the environment before Java starts
+os.environ[CANARY] = SECRET
 
 
 @pytest.fixture(scope="session")
