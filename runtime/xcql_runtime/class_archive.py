@@ -12,12 +12,12 @@ import hashlib
 import os
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
 import pyspark
 
 from xcql.diagnostics import error
+from xcql.temporary import temporary_folder
 from xcql_runtime.java import check_java
 
 # what Java says of archives is for those who look into one
@@ -62,8 +62,8 @@ def make_archive() -> Path:
     java = check_java()
     folder = _folder()
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=folder) as name:
-        made, document = Path(name) / "classes.jsa", Path(name) / "shop.xml"
+    with temporary_folder(folder) as work:
+        made, document = work / "classes.jsa", work / "shop.xml"
         document.write_text(_DOCUMENT)
         # Java writes the archive when it ends, and holds the pipes until then
         ran = subprocess.run(
@@ -72,7 +72,9 @@ def make_archive() -> Path:
                 **os.environ,
                 "SPARK_SUBMIT_OPTS": f'"-XX:ArchiveClassesAtExit={made}" {_QUIET}',
                 # none can be used while one is made
-                "XDG_CACHE_HOME": name,
+                "XDG_CACHE_HOME": str(work),
+                # what it leaves if it is killed goes with the folder
+                "TMPDIR": str(work),
                 # that of this machine, wherever queries run otherwise
                 "XCQL_SPARK": "",
             },

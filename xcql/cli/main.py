@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import io
 import os
+import signal
 import sys
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
@@ -66,6 +67,7 @@ examples:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run `xcqlc` with the given arguments (default: the process's) and return its exit code."""
     _write_utf_8()
+    _end_in_order()
     parser = command_line((sys.argv[1:] if argv is None else argv)[:1])
     arguments = parser.parse_args(argv)
     if arguments.verb is None:
@@ -90,6 +92,21 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Exception as bug:
         report_bug(bug, arguments.verbose)
         return EXIT_BUG
+
+
+def _end_in_order() -> None:
+    """On SIGTERM and SIGHUP, leave by an exception, so that nothing temporary stays behind."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        # it may be ignored on purpose, as by nohup; and only the main thread can set this
+        with suppress(ValueError):
+            if signal.getsignal(number) is signal.SIG_DFL:
+                signal.signal(number, _leave)
+
+
+def _leave(number: int, _: object) -> None:
+    for other in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(other, signal.SIG_IGN)
+    sys.exit(128 + number)
 
 
 def _forget_output() -> None:

@@ -16,6 +16,8 @@ from xcql.diagnostics import XcqlError
 from xcql.evaluate.functions.regex import replacement_parts
 from xcql.evaluate.regular_expressions import Regex, compile_regex
 
+# a pattern with more ways than this through its options goes to the evaluator, a power of two
+_MOST_BITS = 12
 _CODE = re.compile(r"\\U([0-9a-f]{8})")
 # what the evaluator's expressions say in another way than Java's do, outside of classes
 _JAVA = {r"(?:\A)": r"\A", r"(?:\Z)": r"\z"}
@@ -71,7 +73,7 @@ def _tokens(site: CallSite, subject, pattern: str) -> Value:  # type: ignore[no-
 
 
 def _not_of_nothing(site: CallSite, regex: Regex) -> None:
-    if regex.pattern.search("") is not None:
+    if regex.is_found_in(""):
         raise NotNative("a pattern that matches the empty string", site.span)
 
 
@@ -94,6 +96,11 @@ def _pattern(site: CallSite, flags_at: int) -> tuple[Regex, str]:
 
 def _in_java(regex: Regex, flags: str, site: CallSite) -> str:
     written = regex.pattern.pattern
+    effort = regex.growth
+    if regex.part.loops_over_groups or effort.rate or effort.degree > 2 or effort.bits > _MOST_BITS:
+        raise NotNative(
+            "a pattern that Java may take forever for, or too much of its stack", site.span
+        )
     if "m" in flags or "(?(" in written:
         raise NotNative("a pattern that Java reads in another way", site.span)
     if "i" in flags and not written.isascii():
