@@ -109,6 +109,7 @@ for $x in ("abc","a.c","","ABC","h&#xE9;llo","&#x1F600;","a&#xA;b","x y","1-2","
 for $x in ("abracadabra","","a$b","\","2003-11-01") return string-join((replace($x,"bra","*"),replace($x,"a(.)","a$1$1"),replace($x,"a","\$"),replace($x,"a","\\"),replace($x,"[^a-z]",""),replace($x,"(\d+)-(\d+)","$2/$1"),replace($x,"(a)(b)?","[$1$2]"),replace($x,"A","x","i"),replace($x,"a","$0$0"),replace($x,"$","x","q"),replace($x,"(a)","$12"),replace($x,"a.*?a","-"))," ")
 for $x in ("a,b,,c","",",a","a,"," a  b&#x9;c&#xA;","abc") return string-join(tokenize($x,","),"|") || "/" || string-join(tokenize($x),"|") || "/" || string-join(tokenize($x,"\s+"),"|") || "/" || string-join(tokenize($x,"[,b]"),"|") || count(tokenize($x, ","))
 for $x in ("a1b22c","x") return count(tokenize($x,"\d+"))
+for $x in ("singing ring","aaaa b  ","12-34-56-7","abab","aXaAa bB","&#x1F600;a&#x1F600;&#x1F600;b") return string-join((replace($x,"[a-z]+ng","<$0>"),replace($x,"\s+$","_"),replace($x,"(\d+)-(\d+)","$2/$1"),replace($x,"[ab]+?b","-"),replace($x,"a+a","-","i"),replace($x,"a*b","-"),replace($x,"[^b]*b","-"),replace($x,"[a-z]+x?","."),replace($x,"\w+\W","-"),tokenize($x,"\s*[-i]\s*"),string(matches($x,"[A-Z]+b","i")),replace($x,"a.*b","-"),replace($x,"^\s+|\s+$",""))," ")
 tokenize("a.b.c", ".", "q")
 matches((), "a")
 for $x in ("PT1S","PT7.000001S") return string-join((xs:dayTimeDuration($x) div 3, xs:dayTimeDuration($x) * 0.1e0, xs:dayTimeDuration($x) * 2, xs:dayTimeDuration($x) * -0.5, xs:dayTimeDuration($x) div xs:dayTimeDuration("PT3S"))!string(.), " ")

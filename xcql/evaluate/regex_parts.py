@@ -75,6 +75,7 @@ class Part:
     # the characters of a loop over single characters, or of one
     characters: Ranges | None = None
     is_loop: bool = False
+    is_endless: bool = False
     # the sequence that it stands for
     parts: tuple[Part, ...] = ()
     # a loop over what is longer than a character: Java needs its stack for each turn
@@ -135,6 +136,7 @@ def sequence(parts: Sequence[Part]) -> Part:
         steps,
         parts[0].characters if len(parts) == 1 else None,
         is_loop=len(parts) == 1 and parts[0].is_loop,
+        is_endless=len(parts) == 1 and parts[0].is_endless,
         parts=tuple(parts),
     )
     return _with_traits(whole, parts)
@@ -174,11 +176,12 @@ def repeated(part: Part, low: int, high: int | None, sign: str) -> Part:
     )
     if high == 1:
         choice = Growth(1.0) if low == 0 else ONE
-        return replace(result, ends=part.ends.times(choice), characters=None, is_loop=False)
+        result = replace(result, ends=part.ends.times(choice), characters=None)
+        return replace(result, is_loop=False, is_endless=False)
     is_short = high is not None and high <= _SHORT_LOOP
     turns = Growth(math.log2(max(high or 1, 1))) if is_short else _LINEAR
     if part.characters is not None and not part.is_loop:
-        return replace(result, ends=turns, steps=turns, is_loop=True)
+        return replace(result, ends=turns, steps=turns, is_loop=True, is_endless=high is None)
     # what a turn can end with is followed by what the next one begins with
     ends = _walked(part.parts, part.first)[0] if part.parts else part.ends
     growth = turns.times(Growth(_GROUP_LOOP_BITS))
@@ -190,6 +193,7 @@ def repeated(part: Part, low: int, high: int | None, sign: str) -> Part:
         steps=growth.times(part.steps),
         characters=None,
         is_loop=False,
+        is_endless=False,
         is_reference=False,
         loops_over_groups=part.loops_over_groups or high is None or high > _FEW_TURNS,
         has_empty_turns=part.has_empty_turns or part.can_be_empty,
@@ -197,17 +201,33 @@ def repeated(part: Part, low: int, high: int | None, sign: str) -> Part:
     )
 
 
-def search_growth(whole: Part) -> Growth:
-    """The steps of a search in a text, from all of its places."""
+def leading_run(whole: Part) -> Ranges:
+    """The characters of the loop that a pattern begins with; none if there is no such loop.
+
+    The leftmost match begins where a run of these characters begins, or the search does: from a
+    later place in the run, the loop could have taken the characters before it as well.
+    """
+    first = (whole.parts or (whole,))[0]
+    return (first.characters or ()) if first.is_endless else ()
+
+
+def search_growth(whole: Part, from_runs: bool = False) -> Growth:
+    """The steps of a search in a text, from all of its places.
+
+    With `from_runs`, a pattern that begins with a loop is tried only where a run begins.
+    """
     parts = list(whole.parts or (whole,))
     # what cannot fail takes no more steps than characters: the search goes on behind them
     while parts and parts[-1].is_loop and parts[-1].can_be_empty:
         parts.pop()
     if parts and parts[-1].is_loop:
         parts[-1] = replace(parts[-1], steps=ONE, ends=ONE)
-    steps = _walked(parts, None)[1]
-    is_anchored = bool(parts) and parts[0].text == r"(?:\A)"
-    return steps.or_more(_LINEAR) if is_anchored else steps.times(_LINEAR)
+    if parts and parts[0].text == r"(?:\A)":
+        return _walked(parts, None)[1].or_more(_LINEAR)
+    if from_runs and leading_run(whole):
+        # all runs together are no longer than the text, and so are their ends
+        parts = parts[1:]
+    return _walked(parts, None)[1].times(_LINEAR)
 
 
 def _walked(parts: Sequence[Part], follow: Ranges | None) -> tuple[Growth, Growth]:

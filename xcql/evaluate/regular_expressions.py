@@ -218,7 +218,7 @@ class _Reader:
         if sign == "[":
             self.at += 1
             ranges = self.character_class()
-            return _class_part(ranges, _class_text(ranges, self.ignore_case))
+            return _class_part(ranges, class_text(ranges, ignore_case=self.ignore_case))
         if sign == "\\":
             return self.escape()
         self.at += 1
@@ -274,7 +274,7 @@ class _Reader:
         single, ranges = self.class_escape()
         if single is not None:
             return self.literal(single)
-        return _class_part(ranges, f"(?-i:{_class_text(ranges, False)})")
+        return _class_part(ranges, f"(?-i:{class_text(ranges)})")
 
     def back_reference(self) -> Part:
         self.at += 1
@@ -391,7 +391,8 @@ def _as_ignoring_case(sign: str) -> Ranges:
     return merged((code, code) for code in related if pattern.fullmatch(chr(code)))
 
 
-def _class_text(ranges: Ranges, ignore_case: bool) -> str:
+def class_text(ranges: Ranges, *, ignore_case: bool = False) -> str:
+    """A class of characters as Python writes it."""
     if not ranges:
         return r"(?!)"
     parts = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from xcql.algebra.operators import Unit, Unnest
-from xcql.algebra.scalars import Column, Constant, call
+from xcql.algebra.scalars import Column, Constant, Scalar, call, case, let
 from xcql.compile.calls import CallSite, function
 from xcql.compile.functions.sequences import boolean
 from xcql.compile.functions.strings import string, text
@@ -14,10 +14,13 @@ from xcql.compile.result import NotNative
 from xcql.compile.values import Single, Value, each
 from xcql.diagnostics import XcqlError
 from xcql.evaluate.functions.regex import replacement_parts
-from xcql.evaluate.regular_expressions import Regex, compile_regex
+from xcql.evaluate.regex_parts import leading_run, search_growth
+from xcql.evaluate.regular_expressions import Regex, class_text, compile_regex
 
 # a pattern with more ways than this through its options goes to the evaluator, a power of two
 _MOST_BITS = 12
+# characters; with a pattern whose steps are the square of them, some seconds
+_LONGEST = 100_000
 _CODE = re.compile(r"\\U([0-9a-f]{8})")
 # what the evaluator's expressions say in another way than Java's do, outside of classes
 _JAVA = {r"(?:\A)": r"\A", r"(?:\Z)": r"\z"}
@@ -25,8 +28,8 @@ _JAVA = {r"(?:\A)": r"\A", r"(?:\Z)": r"\z"}
 
 @function("matches", 2, 3)
 def _matches(site: CallSite) -> Value:
-    _, pattern = _pattern(site, 2)
-    return boolean(call("text_matches", text(site, 0), Constant(pattern)))
+    regex, pattern = _pattern(site, 2)
+    return boolean(call("text_matches", _subject(site, regex), Constant(pattern)))
 
 
 @function("replace", 3, 4)
@@ -43,7 +46,8 @@ def _replace(site: CallSite) -> Value:
         f"\\{text_}" if text_[:1].isdigit() and isinstance(before, int) else text_
         for before, text_ in zip([None, *parts], map(_quoted, parts), strict=False)
     )
-    return string(call("text_replaced", text(site, 0), Constant(pattern), Constant(replacement)))
+    subject = _subject(site, regex)
+    return string(call("text_replaced", subject, Constant(pattern), Constant(replacement)))
 
 
 def _quoted(part: str | int) -> str:
@@ -62,10 +66,10 @@ def _words(site: CallSite) -> Value:
 def _tokenize(site: CallSite) -> Value:
     regex, pattern = _pattern(site, 2)
     _not_of_nothing(site, regex)
-    return _tokens(site, text(site, 0), pattern)
+    return _tokens(site, _subject(site, regex), pattern)
 
 
-def _tokens(site: CallSite, subject, pattern: str) -> Value:  # type: ignore[no-untyped-def]
+def _tokens(site: CallSite, subject: Scalar, pattern: str) -> Value:
     fresh = site.compilation.fresh
     item, position = fresh("token"), fresh("token_at")
     array = call("text_split", subject, Constant(pattern))
@@ -94,18 +98,39 @@ def _pattern(site: CallSite, flags_at: int) -> tuple[Regex, str]:
     return regex, _in_java(regex, flags, site)
 
 
-def _in_java(regex: Regex, flags: str, site: CallSite) -> str:
-    written = regex.pattern.pattern
-    effort = regex.growth
-    if regex.part.loops_over_groups or effort.rate or effort.degree > 2 or effort.bits > _MOST_BITS:
-        raise NotNative(
-            "a pattern that Java may take forever for, or too much of its stack", site.span
+def _subject(site: CallSite, regex: Regex) -> Scalar:
+    """The text to search in; one that Java could take too long for is an error."""
+    if search_growth(regex.part, from_runs=True).degree <= 1:
+        return text(site, 0)
+
+    def checked(subject: Scalar) -> Scalar:
+        length = call("length_of_text", subject)
+        too_long = site.compilation.error(
+            "XCQL0008",
+            "a text of {} characters is too long for this regular expression on Spark; the strategy"
+            " caq searches in it",
+            site.span,
+            call("to_string", length),
         )
+        return case((call(">", length, Constant(_LONGEST)), too_long), otherwise=subject)
+
+    return let(text(site, 0), site.compilation.fresh("subject"), checked)
+
+
+def _in_java(regex: Regex, flags: str, site: CallSite) -> str:
+    effort = search_growth(regex.part, from_runs=True)
+    if regex.part.loops_over_groups or effort.rate or effort.degree > 2 or effort.bits > _MOST_BITS:
+        raise NotNative("a pattern that may take Java forever, or all of its stack", site.span)
+    written = regex.pattern.pattern
     if "m" in flags or "(?(" in written:
         raise NotNative("a pattern that Java reads in another way", site.span)
     if "i" in flags and not written.isascii():
         raise NotNative("a pattern that Java reads in another way", site.span)
     for python, java in _JAVA.items():
         written = written.replace(python, java)
+    if (run := leading_run(regex.part)) and effort != regex.growth:
+        # Java tries every place of a run unless it is told that the first one will do
+        before = class_text(run, ignore_case="i" in flags)
+        written = rf"(?:(?<!{before})|\G){written}"
     written = _CODE.sub(lambda code: f"\\x{{{int(code[1], 16):x}}}", written)
     return f"(?iu){written}" if "i" in flags else written
