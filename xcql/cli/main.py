@@ -22,6 +22,7 @@ from xcql.cli.report import (
     report_diagnostic,
 )
 from xcql.diagnostics import XcqlError
+from xcql.evaluate.stack import out_of_memory
 from xcql.version import __version__
 
 EXIT_OK = 0
@@ -86,6 +87,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except OSError as problem:
         _forget_output()
         report_diagnostic(explained_os_error(problem).diagnostic, arguments)
+        return EXIT_QUERY_ERROR
+    except MemoryError:
+        report_diagnostic(out_of_memory().diagnostic, arguments)
         return EXIT_QUERY_ERROR
     except KeyboardInterrupt:
         return 130

@@ -20,7 +20,7 @@ from xcql.evaluate.regular_expressions import Regex, class_text, compile_regex
 # a pattern with more ways than this through its options goes to the evaluator, a power of two
 _MOST_BITS = 12
 # characters; with a pattern whose steps are the square of them, some seconds
-_LONGEST = 100_000
+_LONGEST = 150_000
 _CODE = re.compile(r"\\U([0-9a-f]{8})")
 # what the evaluator's expressions say in another way than Java's do, outside of classes
 _JAVA = {r"(?:\A)": r"\A", r"(?:\Z)": r"\z"}
