@@ -107,7 +107,5 @@ def out_of_memory() -> XcqlError:
     return error(
         "XCQL0009",
         "there is not enough memory",
-        hints=[
-            "keep less at once: filter or count before a sequence is bound to a variable or joined"
-        ],
+        hints=["filter or count a long sequence instead of binding or joining all of it"],
     )

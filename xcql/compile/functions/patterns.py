@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from xcql.algebra.operators import Unit, Unnest
-from xcql.algebra.scalars import Column, Constant, Scalar, call, case, let
+from xcql.algebra.scalars import Column, Constant, Scalar, call
 from xcql.compile.calls import CallSite, function
 from xcql.compile.functions.sequences import boolean
 from xcql.compile.functions.strings import string, text
@@ -19,8 +19,6 @@ from xcql.evaluate.regular_expressions import Regex, class_text, compile_regex
 
 # a pattern with more ways than this through its options goes to the evaluator, a power of two
 _MOST_BITS = 12
-# characters; with a pattern whose steps are the square of them, some seconds
-_LONGEST = 150_000
 _CODE = re.compile(r"\\U([0-9a-f]{8})")
 # what the evaluator's expressions say in another way than Java's do, outside of classes
 _JAVA = {r"(?:\A)": r"\A", r"(?:\Z)": r"\z"}
@@ -28,8 +26,8 @@ _JAVA = {r"(?:\A)": r"\A", r"(?:\Z)": r"\z"}
 
 @function("matches", 2, 3)
 def _matches(site: CallSite) -> Value:
-    regex, pattern = _pattern(site, 2)
-    return boolean(call("text_matches", _subject(site, regex), Constant(pattern)))
+    _, pattern = _pattern(site, 2)
+    return boolean(call("text_matches", text(site, 0), Constant(pattern)))
 
 
 @function("replace", 3, 4)
@@ -46,8 +44,7 @@ def _replace(site: CallSite) -> Value:
         f"\\{text_}" if text_[:1].isdigit() and isinstance(before, int) else text_
         for before, text_ in zip([None, *parts], map(_quoted, parts), strict=False)
     )
-    subject = _subject(site, regex)
-    return string(call("text_replaced", subject, Constant(pattern), Constant(replacement)))
+    return string(call("text_replaced", text(site, 0), Constant(pattern), Constant(replacement)))
 
 
 def _quoted(part: str | int) -> str:
@@ -66,7 +63,7 @@ def _words(site: CallSite) -> Value:
 def _tokenize(site: CallSite) -> Value:
     regex, pattern = _pattern(site, 2)
     _not_of_nothing(site, regex)
-    return _tokens(site, _subject(site, regex), pattern)
+    return _tokens(site, text(site, 0), pattern)
 
 
 def _tokens(site: CallSite, subject: Scalar, pattern: str) -> Value:
@@ -98,29 +95,10 @@ def _pattern(site: CallSite, flags_at: int) -> tuple[Regex, str]:
     return regex, _in_java(regex, flags, site)
 
 
-def _subject(site: CallSite, regex: Regex) -> Scalar:
-    """The text to search in; one that Java could take too long for is an error."""
-    if search_growth(regex.part, from_runs=True).degree <= 1:
-        return text(site, 0)
-
-    def checked(subject: Scalar) -> Scalar:
-        length = call("length_of_text", subject)
-        too_long = site.compilation.error(
-            "XCQL0008",
-            "a text of {} characters is too long for this regular expression on Spark; the strategy"
-            " caq searches in it",
-            site.span,
-            call("to_string", length),
-        )
-        return case((call(">", length, Constant(_LONGEST)), too_long), otherwise=subject)
-
-    return let(text(site, 0), site.compilation.fresh("subject"), checked)
-
-
 def _in_java(regex: Regex, flags: str, site: CallSite) -> str:
     effort = search_growth(regex.part, from_runs=True)
-    if regex.part.loops_over_groups or effort.rate or effort.degree > 2 or effort.bits > _MOST_BITS:
-        raise NotNative("a pattern that may take Java forever, or all of its stack", site.span)
+    if regex.part.loops_over_groups or effort.rate or effort.degree > 1 or effort.bits > _MOST_BITS:
+        raise NotNative("a pattern that may take Java very long, or all of its stack", site.span)
     written = regex.pattern.pattern
     if "m" in flags or "(?(" in written:
         raise NotNative("a pattern that Java reads in another way", site.span)
