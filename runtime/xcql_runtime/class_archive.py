@@ -10,14 +10,15 @@ from __future__ import annotations
 
 import hashlib
 import os
+import signal
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
 import pyspark
 
 from xcql.diagnostics import error
+from xcql.temporary import remove_abandoned, temporary_folder
 from xcql_runtime.java import check_java
 
 # what Java says of archives is for those who look into one
@@ -46,6 +47,7 @@ def archive_options(java: str) -> tuple[str, ...]:
 
     `java` is what it says of itself: an archive is of one Java and one Spark.
     """
+    remove_abandoned(_folder())
     for path in _archives(java):
         try:
             file = path.stat()
@@ -62,30 +64,15 @@ def make_archive() -> Path:
     java = check_java()
     folder = _folder()
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=folder) as name:
-        made, document = Path(name) / "classes.jsa", Path(name) / "shop.xml"
+    with temporary_folder(folder) as work:
+        made, document = work / "classes.jsa", work / "shop.xml"
         document.write_text(_DOCUMENT)
-        # Java writes the archive when it ends, and holds the pipes until then
-        ran = subprocess.run(
-            [*_XCQLC, "run", "--verbose", "-e", _QUERY, "--doc", str(document)],
-            env={
-                **os.environ,
-                "SPARK_SUBMIT_OPTS": f'"-XX:ArchiveClassesAtExit={made}" {_QUIET}',
-                # none can be used while one is made
-                "XDG_CACHE_HOME": name,
-                # that of this machine, wherever queries run otherwise
-                "XCQL_SPARK": "",
-            },
-            capture_output=True,
-            encoding="utf-8",
-            errors="replace",
-            check=False,
-        )
+        told = _run_query(document, made, work)
         if not made.exists():
             raise error(
                 "XCQL0512",
                 "Java made no archive of its classes",
-                hints=[_last_line(ran.stderr), "everything else works without it"],
+                hints=[_last_line(told), "everything else works without it"],
             )
         known = _archives(java)
         path = made.rename(folder / _name(java, made.stat().st_size))
@@ -93,6 +80,36 @@ def make_archive() -> Path:
         if old != path:
             old.unlink(missing_ok=True)
     return path
+
+
+def _run_query(document: Path, archive: Path, work: Path) -> str:
+    """Run the query so that Java writes the archive; what was said on standard error."""
+    # Java writes the archive when it ends, and holds the pipes until then
+    process = subprocess.Popen(
+        [*_XCQLC, "run", "--verbose", "-e", _QUERY, "--doc", str(document)],
+        env={
+            **os.environ,
+            "SPARK_SUBMIT_OPTS": f'"-XX:ArchiveClassesAtExit={archive}" {_QUIET}',
+            # none can be used while one is made
+            "XDG_CACHE_HOME": str(work),
+            # what it leaves if it is killed goes with the folder
+            "TMPDIR": str(work),
+            # that of this machine, wherever queries run otherwise
+            "XCQL_SPARK": "",
+        },
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        encoding="utf-8",
+        errors="replace",
+        # so that it can be ended with its Java
+        start_new_session=True,
+    )
+    try:
+        return process.communicate()[1]
+    except BaseException:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        raise
 
 
 def _archives(java: str) -> list[Path]:

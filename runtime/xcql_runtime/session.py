@@ -9,7 +9,6 @@ stream 'bids': 120 filler; commit 1
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -27,6 +26,7 @@ from xcql.publish.play import Pace
 from xcql.shred.tables import QUARANTINE
 from xcql.source import Source
 from xcql.syntax.prolog import MainModule
+from xcql.temporary import temporary_folder
 from xcql_runtime.answering import Surroundings
 from xcql_runtime.catalog import StoreReader
 from xcql_runtime.class_archive import make_archive
@@ -118,8 +118,8 @@ class Session:
         Its store is a folder that goes when the block ends. A fragment that is no good is an
         error.
         """
-        with tempfile.TemporaryDirectory(prefix="xcql-") as folder:
-            session = cls(Path(folder) / "store", spark, verbose=verbose)
+        with temporary_folder() as folder:
+            session = cls(folder / "store", spark, verbose=verbose)
             for name, (fragments, tags) in streams.items():
                 session.ingest(fragments, stream=name, tags=tags, strict=True)
             yield session

@@ -6,6 +6,7 @@ import logging
 import os
 import re
 import sys
+import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,8 +14,10 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
+from xcql.temporary import process_folder
 from xcql_runtime.class_archive import archive_options
 from xcql_runtime.java import check_java, local_options, memory
+from xcql_runtime.java_process import ended_with_this_process
 from xcql_runtime.sql_settings import SETTINGS
 
 # what Java and Spark say at their start, whatever they are told
@@ -45,6 +48,7 @@ def local_session(
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     cores = cores or os.cpu_count() or 1
     master = address or f"local[{cores}]"
+    folder = process_folder()
     chosen = {
         **SETTINGS,
         "spark.ui.showConsoleProgress": str(sys.stderr.isatty()).lower(),
@@ -59,8 +63,11 @@ def local_session(
         log_settings = Path(__file__).with_name("log4j2.properties").as_uri()
         java_options += (f"-Dlog4j2.configurationFile={log_settings}",)
     if master.startswith("local"):
-        java_options += local_options()
+        java_options += (*local_options(), f"-Djava.io.tmpdir={folder}")
         chosen |= {
+            # Spark's temporary files go when ours do; SPARK_LOCAL_DIRS still names another place
+            "spark.local.dir": str(folder),
+            "spark.sql.warehouse.dir": (folder / "spark-warehouse").as_uri(),
             # what was compiled to Java for one query is there for the next; a hundred is Spark's
             # own limit, which twenty queries in turn go beyond
             "spark.sql.codegen.cache.maxEntries": "1000",
@@ -83,10 +90,11 @@ def local_session(
     builder = SparkSession.builder.master(master).appName("xcql")
     for key, value in (chosen | (settings or {})).items():
         builder = builder.config(key, value)
-    if verbose:
-        return builder.getOrCreate()
-    with _noise_removed():
-        return builder.getOrCreate()
+    with ended_with_this_process(), _temporary_files_in(folder):
+        if verbose:
+            return builder.getOrCreate()
+        with _noise_removed():
+            return builder.getOrCreate()
 
 
 def is_here(spark: SparkSession | None) -> bool:
@@ -97,6 +105,17 @@ def is_here(spark: SparkSession | None) -> bool:
     # that of a Spark Connect server is of another class, and may be anywhere
     master = known.conf.get("spark.master") if isinstance(known, SparkSession) else None
     return master is not None and master.startswith("local")
+
+
+@contextmanager
+def _temporary_files_in(folder: Path) -> Iterator[None]:
+    """Let PySpark put what it needs for its start into a folder of ours."""
+    before = tempfile.tempdir
+    tempfile.tempdir = str(folder)
+    try:
+        yield
+    finally:
+        tempfile.tempdir = before
 
 
 def _not_of_the_bridge(record: logging.LogRecord) -> bool:

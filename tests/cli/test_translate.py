@@ -48,9 +48,13 @@ def test_clean_copy_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     rootless.write_text('<filler id="0" tsid="1"><creditAccounts/></filler>')
     out = tmp_path / "query.xq"
     arguments = ["--standalone", "--fragments", f"credit={rootless}", "-o", str(out)]
-    assert main(["translate", "-e", QUERY, "--tags", TAGS, *arguments]) == 0
+    command = ["translate", "-e", QUERY, "--tags", TAGS, *arguments]
+    assert main(command) == 1
+    assert "a clean copy, credit.clean.xml: --clean-to FOLDER" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == [rootless]
+    assert main([*command, "--clean-to", str(tmp_path / "clean")]) == 0
     assert "credit.clean.xml" in capsys.readouterr().err
-    assert (tmp_path / "credit.clean.xml").exists()
+    assert (tmp_path / "clean" / "credit.clean.xml").exists()
     assert "credit.clean.xml" in out.read_text()
 
 

@@ -62,6 +62,16 @@ def test_what_is_repeated_or_late_is_counted(tmp_path: Path) -> None:
         assert query.answer() == ["300", "200"]
 
 
+def test_a_pattern_that_could_take_forever(tmp_path: Path) -> None:
+    text = """for $t in stream("credit")//transaction
+        where not(matches($t/vendor, "^(a|aa)+$")) return string-length($t/vendor)"""
+    with opened(text, tmp_path) as query:
+        element = f"<transaction><vendor>{'a' * 50_000}!</vendor><amount>5</amount></transaction>"
+        event = filler("ta", 5, "2004-01-05", element)
+        query.advance(0, [root("a"), account("a"), event], NOW)
+        assert query.answer() == ["50001"]
+
+
 def test_a_window_moves_by_itself(tmp_path: Path) -> None:
     text = 'for $a in stream("credit")//account return count($a/transaction?[now-PT1H, now])'
     with opened(text, tmp_path) as query:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import resource
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -82,3 +85,17 @@ def test_errors(arguments: list[str], message: str, capsys: pytest.CaptureFixtur
     output = capsys.readouterr()
     assert output.out == ""
     assert message in output.err
+
+
+def test_not_enough_memory() -> None:
+    query = 'string-length(fold-left(1 to 40, "aaaa", function($a, $b) { $a || $a }))'
+    limit = 3 << 30
+    ran = subprocess.run(
+        [sys.executable, "-m", "xcql.cli.main", "eval", "-e", query],
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (ran.returncode, ran.stdout) == (1, "")
+    assert ran.stderr.startswith("error[XCQL0009]: there is not enough memory")

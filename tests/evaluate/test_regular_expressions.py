@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-import pytest
+import time
 
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import xcql
 from xcql.diagnostics import XcqlError
+from xcql.evaluate.linear_regex import linear_regex
 from xcql.evaluate.regular_expressions import compile_regex
 
 
@@ -48,6 +54,10 @@ def test_search(pattern: str, flags: str, text: str, found: bool) -> None:
         ")",
         "[",
         "[]",
+        "a{1,1000000000}",
+        "a{1,1" + "0" * 5000 + "}",
+        "(" * 100_000,
+        "(" * 10_000 + ")" * 10_000,
         "[a",
         "a**",
         "*a",
@@ -77,3 +87,105 @@ def test_no_expression(pattern: str) -> None:
     with pytest.raises(XcqlError) as raised:
         compile_regex(pattern)
     assert raised.value.code == "FORX0002"
+
+
+# each of these needs more steps than anybody can wait for, if one way is tried after the other
+_ENDLESS = (
+    "(a*)*$",
+    "(a|aa)+$",
+    "(a|a)*b",
+    "(.*)*x",
+    "((a+)+)+b",
+    "(a|a?)+b",
+    "(a?){30}a{30}b",
+    "(.*a){20}b",
+    "a*a*a*a*a*b",
+    "(a*?)*?b",
+    "(?:a*a*)*b",
+    "([a-z]+)*!x",
+    "a?" * 30 + "a" * 30 + "b",
+    r"(\w+\s?)*$",
+    "[a-z]+[0-9]",
+    "(a|b)*c",
+)
+_NO_LINEAR_FORM = (r"(a*)*\1b", r"(a+)\1+b", r"(?:(a+)\1)*b", "(a{1,900}){1,900}b")
+
+
+@pytest.mark.parametrize("length", [33, 3_000, 100_000])
+@pytest.mark.parametrize("pattern", _ENDLESS)
+def test_every_search_ends(pattern: str, length: int) -> None:
+    begun = time.monotonic()
+    regex = compile_regex(pattern)
+    assert regex.is_found_in("a" * length + "!") is (pattern in ("(a*)*$", r"(\w+\s?)*$"))
+    assert time.monotonic() - begun < 10
+
+
+@pytest.mark.parametrize("pattern", _NO_LINEAR_FORM)
+def test_what_has_no_end_is_an_error(pattern: str) -> None:
+    with pytest.raises(XcqlError, match="could take forever"):
+        compile_regex(pattern).is_found_in("a" * 3_000 + "!")
+    assert not compile_regex(pattern).is_found_in("aaa!")
+
+
+@pytest.mark.parametrize(
+    ("query", "answer"),
+    [
+        ('replace($t, "(a|aa)+$", "-")', 100_001),
+        ('replace($t, "(a|aa)+!", "[$1]")', 3),
+        ('count(tokenize($t, "(a|a)*b"))', 1),
+        ('count(analyze-string($t, "(?:a|aa)+!")/*)', 1),
+        ('matches($t, "(a*)*$")', True),
+        ('matches($t, "^([ab]|c)*!$", "i")', True),
+    ],
+)
+def test_functions_over_a_long_text(query: str, answer: object) -> None:
+    text = "declare variable $t := string-join((1 to 100000) ! 'a') || '!'; "
+    found = xcql.evaluate(f"{text}{query}").values[0]
+    assert (len(found) if isinstance(found, str) else found) == answer
+
+
+@pytest.mark.parametrize(
+    "query",
+    ['replace($t, "(a*)*b", "-$1")', 'analyze-string($t, "(a*)*b")', r'matches($t, "(a*)*\1b")'],
+)
+def test_an_endless_call_has_a_place(query: str) -> None:
+    with pytest.raises(XcqlError) as caught:
+        xcql.evaluate(f"let $t := string-join((1 to 100) ! 'a') return {query}")
+    assert caught.value.code == "XCQL0008"
+    assert caught.value.diagnostic.span is not None
+
+
+_ATOMS = st.sampled_from(["a", "b", "ab", "[ab]", "[^a]", ".", "^", "$"])
+_SIGNS = st.sampled_from(["", "*", "+", "?", "{1,3}", "*?", "+?", "??", "{0,2}"])
+
+
+def _larger(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+    opening = st.sampled_from(["(", "(?:"])
+    return st.one_of(
+        st.builds("{}{}".format, inner, inner),
+        st.builds("(?:{}|{})".format, inner, inner),
+        st.builds("{}{}){}".format, opening, inner, _SIGNS),
+    )
+
+
+@given(
+    pattern=st.recursive(_ATOMS, _larger, max_leaves=6),
+    flags=st.sampled_from(["", "i", "m", "s"]),
+    text=st.text("abAB\n", max_size=9),
+)
+@settings(max_examples=100, deadline=None)
+def test_both_engines_find_the_same(pattern: str, flags: str, text: str) -> None:
+    regex = compile_regex(pattern, flags)
+    part = regex.part
+    if part.has_line_anchors and text.endswith("\n"):
+        return
+    assert part.linear is not None
+    linear = linear_regex(part.linear)
+    assert linear is not None
+    expected, found = list(regex.pattern.finditer(text)), list(linear.finditer(text))
+    assert bool(expected) is bool(found)
+    if regex.is_found_in("") or part.prefers_empty_turns:
+        return  # no function asks where such patterns match, or RE2 is not asked
+    assert [match.span() for match in expected] == [match.span() for match in found]
+    if not part.has_empty_turns:
+        assert [match.groups() for match in expected] == [match.groups() for match in found]

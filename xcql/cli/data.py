@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import re
-import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,6 +20,7 @@ from xcql.model.tags import TagStructure, read_tags
 from xcql.syntax.control import TryCatch
 from xcql.syntax.node import walk
 from xcql.syntax.prolog import MainModule
+from xcql.temporary import temporary_folder
 
 if TYPE_CHECKING:
     from xcql import Session
@@ -114,7 +114,7 @@ def opened(arguments: argparse.Namespace) -> Iterator[tuple[Session, str | None]
             raise error("XCQL0100", "a store knows the tags of its streams: leave out --tags")
         yield Session(existing_store(arguments.store), verbose=arguments.verbose), None
         return
-    with tempfile.TemporaryDirectory(prefix="xcql-") as folder:
+    with temporary_folder() as folder:
         streams: dict[str, Any] = {}
         for name, (fragments, tags) in stream_files(arguments).items():
             if tags is None:
@@ -127,7 +127,7 @@ def opened(arguments: argparse.Namespace) -> Iterator[tuple[Session, str | None]
         context = None
         if arguments.doc is not None:
             context = _stream_name(arguments.doc)
-            streams[context] = _fragmented(arguments, Path(folder) / "document.xml")
+            streams[context] = _fragmented(arguments, folder / "document.xml")
         with Session.temporary(streams, verbose=arguments.verbose) as session:
             yield session, context
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import io
 import os
+import signal
 import sys
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
@@ -21,6 +22,7 @@ from xcql.cli.report import (
     report_diagnostic,
 )
 from xcql.diagnostics import XcqlError
+from xcql.evaluate.stack import out_of_memory
 from xcql.version import __version__
 
 EXIT_OK = 0
@@ -66,6 +68,7 @@ examples:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run `xcqlc` with the given arguments (default: the process's) and return its exit code."""
     _write_utf_8()
+    _end_in_order()
     parser = command_line((sys.argv[1:] if argv is None else argv)[:1])
     arguments = parser.parse_args(argv)
     if arguments.verb is None:
@@ -85,11 +88,29 @@ def main(argv: Sequence[str] | None = None) -> int:
         _forget_output()
         report_diagnostic(explained_os_error(problem).diagnostic, arguments)
         return EXIT_QUERY_ERROR
+    except MemoryError:
+        report_diagnostic(out_of_memory().diagnostic, arguments)
+        return EXIT_QUERY_ERROR
     except KeyboardInterrupt:
         return 130
     except Exception as bug:
         report_bug(bug, arguments.verbose)
         return EXIT_BUG
+
+
+def _end_in_order() -> None:
+    """On SIGTERM and SIGHUP, leave by an exception, so that nothing temporary stays behind."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        # it may be ignored on purpose, as by nohup; and only the main thread can set this
+        with suppress(ValueError):
+            if signal.getsignal(number) is signal.SIG_DFL:
+                signal.signal(number, _leave)
+
+
+def _leave(number: int, _: object) -> None:
+    for other in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(other, signal.SIG_IGN)
+    sys.exit(128 + number)
 
 
 def _forget_output() -> None:

@@ -6,8 +6,10 @@ import errno
 import os
 import sys
 import tempfile
+import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import IO
 
@@ -43,6 +45,48 @@ def _opened(target: Path) -> Iterator[IO[bytes]]:
         with _explained(target), open(target, "wb", _BUFFER) as output:
             yield output
         return
+    with _explained(target):
+        nameless = _nameless_file(target.parent)
+    if nameless is None:
+        with _hidden_until_whole(target) as output:
+            yield output
+        return
+    with open(nameless, "wb", _BUFFER) as output:
+        yield output
+        output.flush()
+        _name(nameless, target)
+
+
+def _name(descriptor: int, target: Path) -> None:
+    """Give an open file its name."""
+    # the number of a folder is not looked at, but without one Python links the link itself
+    link = partial(os.link, f"/proc/self/fd/{descriptor}", src_dir_fd=descriptor)
+    try:
+        link(target)
+    except FileExistsError:
+        hidden = target.with_name(f".{target.name}.{uuid.uuid4().hex}.part")
+        link(hidden)
+        os.replace(hidden, target)
+
+
+def _nameless_file(folder: Path) -> int | None:
+    """A file that has no name yet, and goes if the process is killed; None if there are none here.
+
+    Linux has them, on most file systems.
+    """
+    if not hasattr(os, "O_TMPFILE") or not os.path.exists("/proc/self/fd"):
+        return None
+    try:
+        return os.open(folder, os.O_TMPFILE | os.O_WRONLY | os.O_CLOEXEC, 0o666)
+    except OSError as problem:
+        if problem.errno in (errno.EOPNOTSUPP, errno.EISDIR, errno.EINVAL):
+            return None
+        raise
+
+
+@contextmanager
+def _hidden_until_whole(target: Path) -> Iterator[IO[bytes]]:
+    """A file with a hidden name, which a process that is killed leaves behind."""
     with _explained(target):
         descriptor, temporary = tempfile.mkstemp(
             dir=target.parent, prefix=f".{target.name}.", suffix=".part"

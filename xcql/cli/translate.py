@@ -8,6 +8,7 @@ from pathlib import Path
 
 from xcql.cli.inputs import add_query_arguments, read_query
 from xcql.cli.kinds import existing_store, expect
+from xcql.cli.outputs import open_output
 from xcql.cli.report import report_note, report_warnings
 from xcql.diagnostics import error
 from xcql.model.tags import TagStructure, read_tags
@@ -77,7 +78,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--out",
         dest="output",
         metavar="FILE",
-        help="default: standard output; clean copies go beside it",
+        help="default: standard output",
+    )
+    parser.add_argument(
+        "--clean-to",
+        metavar="FOLDER",
+        help="for --standalone: where to write a clean copy NAME.clean.xml of fragments that other"
+        " XQuery processors cannot read as they are",
     )
     parser.add_argument(
         "--library", action="store_true", help="print the path of the library xcql.xqm, and stop"
@@ -105,8 +112,8 @@ def run(arguments: argparse.Namespace) -> int:
     text = translation.text + "\n"
     if arguments.standalone:
         text = _standalone(arguments, translation, tags)
-    elif arguments.fragments or arguments.now:
-        raise error("XCQL0100", "--fragments and --now go with --standalone")
+    elif arguments.fragments or arguments.now or arguments.clean_to:
+        raise error("XCQL0100", "--fragments, --now and --clean-to go with --standalone")
     _write(arguments, text)
     return 0
 
@@ -136,8 +143,9 @@ def _to_sql(arguments: argparse.Namespace, query: Source) -> int:
 def _write(arguments: argparse.Namespace, text: str) -> None:
     if arguments.output is None:
         sys.stdout.write(text)
-    else:
-        Path(arguments.output).write_text(text, encoding="utf-8")
+        return
+    with open_output(arguments.output) as output:
+        output.write(text.encode("utf-8"))
 
 
 def _standalone(
@@ -150,7 +158,7 @@ def _standalone(
                 "XCQL0100", "say which stream the --fragments are of: --fragments NAME=FILE"
             )
         files.setdefault(name or next(iter(tags)), []).append(Path(file))
-    folder = Path.cwd() if arguments.output is None else Path(arguments.output).parent
+    folder = None if arguments.clean_to is None else Path(arguments.clean_to)
     module = standalone(translation, files, tags, arguments.now, folder)
     for copy in module.copies:
         report_note(f"note: {copy.reason}; the query reads a clean copy, '{copy.path}'", arguments)

@@ -5,10 +5,8 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from xcql.analysis.streams import streams_named
@@ -21,6 +19,7 @@ from xcql.diagnostics import error
 from xcql.model.tags import TagStructure, read_tags
 from xcql.parser import parse
 from xcql.syntax.prolog import MainModule
+from xcql.temporary import temporary_folder
 
 if TYPE_CHECKING:
     from xcql import Session
@@ -143,9 +142,9 @@ def run(arguments: argparse.Namespace) -> int:
 def _explain(
     arguments: argparse.Namespace, query: str, structures: Mapping[str, TagStructure]
 ) -> None:
-    with tempfile.TemporaryDirectory(prefix="xcql-") as folder:
+    with temporary_folder() as folder:
         given = variables(arguments)
-        with open_continuous(query, structures, Path(folder), arguments.now, given) as continuous:
+        with open_continuous(query, structures, folder, arguments.now, given) as continuous:
             print(continuous.explanation())
 
 

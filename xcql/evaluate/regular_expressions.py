@@ -1,60 +1,106 @@
 """Regular expressions: from the syntax of XPath 3.1 to that of Python.
 
 The pattern is read by the grammar of XML Schema with XPath's additions; what Python would take
-for something else is an error here (FORX0002). Character properties and blocks come from
-elementpath's tables.
+for something else is an error here (FORX0002).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from functools import cache, lru_cache
+from typing import Literal
 
 from xcql.diagnostics import XcqlError, error
-
-Ranges = tuple[tuple[int, int], ...]
-
-_LAST = 0x10FFFF
-_NAME_START: Ranges = (
-    (0x3A, 0x3A),
-    (0x41, 0x5A),
-    (0x5F, 0x5F),
-    (0x61, 0x7A),
-    (0xC0, 0xD6),
-    (0xD8, 0xF6),
-    (0xF8, 0x2FF),
-    (0x370, 0x37D),
-    (0x37F, 0x1FFF),
-    (0x200C, 0x200D),
-    (0x2070, 0x218F),
-    (0x2C00, 0x2FEF),
-    (0x3001, 0xD7FF),
-    (0xF900, 0xFDCF),
-    (0xFDF0, 0xFFFD),
-    (0x10000, 0xEFFFF),
+from xcql.evaluate import regex_parts
+from xcql.evaluate.character_ranges import (
+    Ranges,
+    any_case,
+    any_character,
+    case_partners,
+    complement,
+    merged,
+    minus,
+    multi_escape,
+    property_ranges,
 )
-_NAME_MORE: Ranges = (
-    (0x2D, 0x2E),
-    (0x30, 0x39),
-    (0xB7, 0xB7),
-    (0x300, 0x36F),
-    (0x203F, 0x2040),
-)
+from xcql.evaluate.linear_regex import LinearRegex, linear_regex
+from xcql.evaluate.regex_parts import Growth, Part, search_growth
+
+_COUNTS: dict[str, tuple[int, int | None]] = {"?": (0, 1), "*": (0, None), "+": (1, None)}
+# as Python writes them, and as RE2 does
+_TEXT_START = (r"(?:\A)", r"\A")
+_TEXT_END = (r"(?:\Z)", r"\z")
+_LINE_START = (r"(?:\A|(?<=\n)(?!\Z))", "(?m:^)")
+_LINE_END = (r"(?:(?=\n)|(?<!\n)\Z)", "(?m:$)")
 _SINGLE = {"n": "\n", "r": "\r", "t": "\t"} | {sign: sign for sign in "\\|.?*+(){}-[]^$"}
 _QUANTIFIER = re.compile(r"\{([0-9]+)(,([0-9]*))?\}")
 _LARGEST_COUNT = 1_000_000
-_CASE_LIMIT = 0x1F000
+_DEEPEST = 200
+# the steps that Python's engine may take, as powers of two: where there is another, some tenths
+# of a second; where there is none, some seconds
+_QUICK = 23.0
+_BEARABLE = 31.0
+
+
+# what is asked of matches: whether there is one, where they are, or what their groups are, too
+Wanted = Literal["whether", "where", "groups"]
 
 
 @dataclass(frozen=True, slots=True)
 class Regex:
     """A compiled expression; `parents` gives for each group the group it stands in (0: none)."""
 
+    source: str
     pattern: re.Pattern[str]
+    part: Part
+    growth: Growth
     parents: tuple[int, ...] = ()
-    is_literal: bool = field(default=False)
+    is_literal: bool = False
+
+    def is_found_in(self, text: str) -> bool:
+        return next(self.found_in(text, "whether"), None) is not None
+
+    def found_in(self, text: str, wanted: Wanted) -> Iterator[re.Match[str]]:
+        """What matches, from left to right, and what of it is looked at.
+
+        Python's engine searches where a bound tells that it comes to an end soon, else RE2's. What
+        RE2 cannot express is an error (XCQL0008) where the bound is beyond all patience.
+        """
+        effort = self.growth.log2(len(text))
+        if effort <= _QUICK:
+            return self.pattern.finditer(text)
+        linear = self._linear(text, wanted)
+        if linear is not None:
+            return linear.finditer(text)
+        if effort <= _BEARABLE:
+            return self.pattern.finditer(text)
+        raise _endless(self.source, len(text))
+
+    def _linear(self, text: str, wanted: Wanted) -> LinearRegex | None:
+        """What does the same in linear time; None if there is nothing."""
+        part = self.part
+        if part.linear is None or (part.has_line_anchors and text.endswith("\n")):
+            return None
+        if wanted != "whether" and part.prefers_empty_turns:
+            return None
+        if wanted == "groups" and part.has_groups and part.has_empty_turns:
+            return None
+        return linear_regex(part.linear)
+
+
+def _endless(pattern: str, length: int) -> XcqlError:
+    shown = pattern if len(pattern) <= 60 else pattern[:60] + "…"
+    return error(
+        "XCQL0008",
+        f'the regular expression "{shown}" could take forever on a text of {length} characters',
+        notes=["it repeats what is repeated, or has many ways to match the same text"],
+        hints=[
+            "avoid quantifiers inside quantifiers, such as (a*)*, beside back-references",
+            "or look at shorter texts: substring($text, 1, 1000)",
+        ],
+    )
 
 
 @lru_cache(maxsize=512)
@@ -72,16 +118,16 @@ def compile_regex(pattern: str, flags: str = "") -> Regex:
             hints=["the flags are s, m, i, x and q"],
         )
     options = re.IGNORECASE if "i" in flags else re.NOFLAG
-    if "q" in flags:
-        return Regex(re.compile(re.escape(pattern), options), (), True)
-    if "x" in flags:
+    is_literal = "q" in flags
+    if "x" in flags and not is_literal:
         pattern = _without_space(pattern)
     reader = _Reader(pattern, dot_all="s" in flags, lines="m" in flags, ignore_case="i" in flags)
-    text = reader.read()
+    part = Part(re.escape(pattern), None) if is_literal else reader.read()
     try:
-        return Regex(re.compile(text, options), tuple(reader.parents))
+        compiled = re.compile(part.text, options)
     except (re.error, OverflowError, RecursionError) as problem:
         raise error("FORX0002", f'"{pattern[:80]}" cannot be compiled: {problem}') from None
+    return Regex(pattern, compiled, part, search_growth(part), tuple(reader.parents), is_literal)
 
 
 def _without_space(pattern: str) -> str:
@@ -109,6 +155,8 @@ class _Reader:
         self.dot_all, self.lines, self.ignore_case = dot_all, lines, ignore_case
         self.parents: list[int] = []
         self.open: list[int] = []
+        self.finished: dict[int, Part] = {}
+        self.depth = 0
 
     def fault(self, message: str) -> XcqlError:
         shown = self.text if len(self.text) <= 60 else self.text[:60] + "…"
@@ -119,28 +167,28 @@ class _Reader:
     def peek(self, length: int = 1) -> str:
         return self.text[self.at : self.at + length]
 
-    def read(self) -> str:
+    def read(self) -> Part:
         result = self.alternatives()
         if self.at < len(self.text):
             raise self.fault("there is no ( for this )")
         return result
 
-    def alternatives(self) -> str:
+    def alternatives(self) -> Part:
         branches = [self.branch()]
         while self.peek() == "|":
             self.at += 1
             branches.append(self.branch())
-        return "|".join(branches)
+        return regex_parts.alternatives(branches)
 
-    def branch(self) -> str:
+    def branch(self) -> Part:
         parts = []
         while self.at < len(self.text) and self.peek() not in "|)":
-            atom = self.atom()
-            parts.append(atom + self.quantifier())
-        return "".join(parts)
+            parts.append(self.quantified(self.atom()))
+        return regex_parts.sequence(parts)
 
-    def quantifier(self) -> str:
+    def quantified(self, atom: Part) -> Part:
         sign = self.peek()
+        low, high = _COUNTS.get(sign, (0, None))
         if sign and sign in "?*+":
             self.at += 1
             result = sign
@@ -148,43 +196,56 @@ class _Reader:
             match = _QUANTIFIER.match(self.text, self.at)
             if match is None:
                 raise self.fault("{ begins no quantifier such as {1,2}")
-            low, high = int(match[1]), int(match[3] or match[1])
-            if high < low or max(low, high) > _LARGEST_COUNT:
+            low, largest = int(match[1][:9]), int((match[3] or match[1])[:9])
+            if largest < low or max(low, largest) > _LARGEST_COUNT:
                 raise self.fault("the quantifier's numbers do not fit")
+            high = None if match[2] == "," else largest
             self.at = match.end()
             result = match[0]
         else:
-            return ""
+            return atom
         if self.peek() == "?":
             self.at += 1
             result += "?"
         if self.peek() and self.peek() in "?*+{":
             raise self.fault("there are two quantifiers in a row")
-        return result
+        return regex_parts.repeated(atom, low, high, result)
 
-    def atom(self) -> str:
+    def atom(self) -> Part:
         sign = self.peek()
         if sign == "(":
             return self.group()
         if sign == "[":
             self.at += 1
-            return _class_text(self.character_class(), self.ignore_case)
+            ranges = self.character_class()
+            return _class_part(ranges, class_text(ranges, ignore_case=self.ignore_case))
         if sign == "\\":
             return self.escape()
         self.at += 1
         if sign == ".":
-            return r"(?s:.)" if self.dot_all else r"[^\n\r]"
+            if self.dot_all:
+                return _class_part(any_character(), "(?s:.)")
+            return _class_part(complement(((10, 10), (13, 13))), r"[^\n\r]")
         if sign == "^":
-            return r"(?:\A|(?<=\n)(?!\Z))" if self.lines else r"(?:\A)"
+            text, linear = _LINE_START if self.lines else _TEXT_START
+            return regex_parts.start_anchor(text, linear, of_lines=self.lines)
         if sign == "$":
-            return r"(?:(?=\n)|(?<!\n)\Z)" if self.lines else r"(?:\Z)"
+            text, linear = _LINE_END if self.lines else _TEXT_END
+            return regex_parts.end_anchor(text, linear, of_lines=self.lines)
         if sign in "?*+{}]":
             self.at -= 1
             raise self.fault(f"{sign} stands for itself only with a \\ before it")
-        return re.escape(sign)
+        return self.literal(sign)
 
-    def group(self) -> str:
+    def literal(self, sign: str) -> Part:
+        ranges = _as_ignoring_case(sign) if self.ignore_case else ((ord(sign), ord(sign)),)
+        return _class_part(ranges, re.escape(sign))
+
+    def group(self) -> Part:
         self.at += 1
+        self.depth += 1
+        if self.depth > _DEEPEST:
+            raise self.fault(f"more than {_DEEPEST} groups stand inside each other")
         if self.peek(2) == "?:":
             self.at += 2
             opening = "(?:"
@@ -200,20 +261,22 @@ class _Reader:
         if self.peek() != ")":
             raise self.fault("a ) is missing")
         self.at += 1
+        self.depth -= 1
         if number:
             self.open.pop()
-        return f"{opening}{inner})"
+            self.finished[number] = inner
+        return regex_parts.group(inner, opening)
 
-    def escape(self) -> str:
+    def escape(self) -> Part:
         following = self.text[self.at + 1 : self.at + 2]
         if following.isdigit() and following.isascii():
             return self.back_reference()
         single, ranges = self.class_escape()
         if single is not None:
-            return re.escape(single)
-        return f"(?-i:{_class_text(ranges, False)})"
+            return self.literal(single)
+        return _class_part(ranges, f"(?-i:{class_text(ranges)})")
 
-    def back_reference(self) -> str:
+    def back_reference(self) -> Part:
         self.at += 1
         number = 0
         while self.peek() and self.peek() in "0123456789":
@@ -225,7 +288,8 @@ class _Reader:
         if not 1 <= number <= len(self.parents) or number in self.open:
             raise self.fault(f"there is no finished group {number}")
         # a group that took no part in the match counts as empty
-        return rf"(?:(?({number})\{number}))"
+        text = rf"(?:(?({number})\{number}))"
+        return regex_parts.back_reference(text, self.finished[number])
 
     def class_escape(self) -> tuple[str | None, Ranges]:
         """A single character, or the set of characters, that an escape such as `\\d` means."""
@@ -235,20 +299,20 @@ class _Reader:
             return _SINGLE[sign], ()
         if sign and sign in "sSdDwWiIcC":
             self.at += 2
-            ranges = _multi(sign.lower())
-            return None, ranges if sign.islower() else _complement(ranges)
+            ranges = multi_escape(sign.lower())
+            return None, ranges if sign.islower() else complement(ranges)
         if sign and sign in "pP":
             end = self.text.find("}", self.at)
             if self.text[self.at + 2 : self.at + 3] != "{" or end < 0:
                 raise self.fault(f"\\{sign} needs a name in braces, as in \\{sign}{{L}}")
             name = self.text[self.at + 3 : end]
-            ranges = _property(name)
+            ranges = property_ranges(name)
             if not ranges and not name.startswith("Is"):
                 raise self.fault(f'"{name}" is no property of characters')
             if not ranges:
                 raise self.fault(f'"{name[2:]}" is no block of characters')
             self.at = end + 1
-            return None, ranges if sign == "p" else _complement(ranges)
+            return None, ranges if sign == "p" else complement(ranges)
         raise self.fault(f"\\{sign} has no meaning")
 
     def character_class(self) -> Ranges:
@@ -269,13 +333,13 @@ class _Reader:
                 break
             ranges += self.class_part(start)
         self.at += 1
-        chosen = _merged(ranges)
+        chosen = merged(ranges)
         if self.ignore_case:
-            chosen = _any_case(chosen)
-            subtracted = _any_case(subtracted)
+            chosen = any_case(chosen)
+            subtracted = any_case(subtracted)
         if negative:
-            chosen = _complement(chosen)
-        return _minus(chosen, subtracted) if subtracted else chosen
+            chosen = complement(chosen)
+        return minus(chosen, subtracted) if subtracted else chosen
 
     def class_part(self, start: int) -> Iterable[tuple[int, int]]:
         """One character, range or escape inside a class."""
@@ -304,97 +368,31 @@ class _Reader:
         return sign, ()
 
 
-# sets of characters, as sorted ranges
+def _class_part(ranges: Ranges, text: str) -> Part:
+    return regex_parts.character(text, _linear_class(ranges), ranges)
 
 
-def _merged(ranges: Iterable[tuple[int, int]]) -> Ranges:
-    result: list[tuple[int, int]] = []
-    for low, high in sorted(ranges):
-        if result and low <= result[-1][1] + 1:
-            result[-1] = (result[-1][0], max(high, result[-1][1]))
-        else:
-            result.append((low, high))
-    return tuple(result)
-
-
-def _complement(ranges: Ranges) -> Ranges:
-    result, start = [], 0
-    for low, high in ranges:
-        if low > start:
-            result.append((start, low - 1))
-        start = high + 1
-    if start <= _LAST:
-        result.append((start, _LAST))
-    return tuple(result)
-
-
-def _minus(ranges: Ranges, removed: Ranges) -> Ranges:
-    return _complement(_merged([*_complement(ranges), *removed]))
-
-
-@cache
-def _multi(letter: str) -> Ranges:
-    if letter == "s":
-        return ((9, 10), (13, 13), (32, 32))
-    if letter == "d":
-        return _property("Nd")
-    if letter == "i":
-        return _NAME_START
-    if letter == "c":
-        return _merged([*_NAME_START, *_NAME_MORE])
-    return _complement(_merged([*_property("P"), *_property("Z"), *_property("C")]))
-
-
-@cache
-def _property(name: str) -> Ranges:
-    """The characters of a category such as `Lu` or a block such as `IsBasicLatin`."""
-    from elementpath.regex import RegexError, unicode_block, unicode_category
-
-    try:
-        found = unicode_block(name[2:]) if name.startswith("Is") else unicode_category(name)
-    except (RegexError, KeyError, ValueError):
-        return ()
-    # elementpath keeps single code points and half-open ranges
-    return _merged(
-        (part, part) if isinstance(part, int) else (part[0], part[1] - 1)
-        for part in found.codepoints
-    )
-
-
-@cache
-def _case_partners() -> dict[int, tuple[int, ...]]:
-    """For every character with upper and lower case the other forms of it."""
-    forms: dict[str, set[int]] = {}
-    for code in range(_CASE_LIMIT):
-        sign = chr(code)
-        lower, upper = sign.lower(), sign.upper()
-        if lower != upper:
-            for other in (lower, upper):
-                if len(other) == 1:
-                    forms.setdefault(sign, set()).add(ord(other))
-                    forms.setdefault(other, set()).add(code)
-    return {ord(sign): tuple(codes) for sign, codes in forms.items()}
-
-
-def _any_case(ranges: Ranges) -> Ranges:
+def _linear_class(ranges: Ranges) -> str:
+    """A class of characters as RE2 writes it."""
     if not ranges:
-        return ranges
-    partners = _case_partners()
-    more = [
-        (other, other)
-        for low, high in ranges
-        for code, others in (
-            partners.items()
-            if high - low > len(partners)
-            else ((c, partners[c]) for c in range(low, high + 1) if c in partners)
-        )
-        if low <= code <= high
-        for other in others
-    ]
-    return _merged([*ranges, *more])
+        return r"[^\x{0}-\x{10ffff}]"
+    return "[" + "".join(rf"\x{{{low:x}}}-\x{{{high:x}}}" for low, high in ranges) + "]"
 
 
-def _class_text(ranges: Ranges, ignore_case: bool) -> str:
+@cache
+def _as_ignoring_case(sign: str) -> Ranges:
+    """The characters that Python takes for the same if case is ignored."""
+    partners = case_partners()
+    related, new = {ord(sign)}, {ord(sign)}
+    while new:
+        new = {other for code in new for other in partners.get(code, ())} - related
+        related |= new
+    pattern = re.compile(re.escape(sign), re.IGNORECASE)
+    return merged((code, code) for code in related if pattern.fullmatch(chr(code)))
+
+
+def class_text(ranges: Ranges, *, ignore_case: bool = False) -> str:
+    """A class of characters as Python writes it."""
     if not ranges:
         return r"(?!)"
     parts = [

@@ -91,6 +91,8 @@ def _guarded(work: Callable[[], T]) -> T:
         return work()
     except RecursionError:
         raise too_nested() from None
+    except MemoryError:
+        raise out_of_memory() from None
 
 
 def too_nested(span: Span | None = None) -> XcqlError:
@@ -98,4 +100,12 @@ def too_nested(span: Span | None = None) -> XcqlError:
         "XCQL0003",
         "the query is nested too deeply, or calls functions inside each other too often",
         span,
+    )
+
+
+def out_of_memory() -> XcqlError:
+    return error(
+        "XCQL0009",
+        "there is not enough memory",
+        hints=["filter or count a long sequence instead of binding or joining all of it"],
     )

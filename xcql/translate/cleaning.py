@@ -15,6 +15,7 @@ from pathlib import Path
 from xml.parsers import expat
 from xml.sax.saxutils import quoteattr
 
+from xcql.diagnostics import error
 from xcql.model.fragments import ROOT_ID, Fragment
 from xcql.model.history import History, histories
 from xcql.model.read import FragmentBatch, read_all
@@ -40,7 +41,7 @@ def clean_copy(
     folder: Path | None = None,
 ) -> CleanCopy | None:
     """Write a clean copy of fragments files if they need one; None if they can be read as they
-    are."""
+    are. Without a folder for it, needing one is an error."""
     batch = read_all(files, tags)
     stream = histories(batch.fragments, tags, datetime.max)
     conflicts = {(r.file, r.offset) for r in stream.rejected}
@@ -50,7 +51,14 @@ def clean_copy(
     reason = _why(files, batch, bool(conflicts)) or cleaner.why(kept)
     if reason is None:
         return None
-    path = (folder or files[0].parent) / f"{name}.clean.xml"
+    if folder is None:
+        raise error(
+            "XCQL0406",
+            f'the fragments of stream "{name}" cannot be read as they are: {reason}',
+            hints=[f"name a folder for a clean copy, {name}.clean.xml: --clean-to FOLDER"],
+        )
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{name}.clean.xml"
     lines = [b"<fragments>", *(cleaner.fragment(fragment) for fragment in kept), b"</fragments>\n"]
     path.write_bytes(b"\n".join(lines))
     return CleanCopy(path, reason)

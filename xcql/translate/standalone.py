@@ -42,7 +42,8 @@ def standalone(
     """The translation as one module over fragments files, with a fixed `now`.
 
     A file that is not XML by itself, or that holds what has no place in the stream, gets a clean
-    copy in the folder `copies_in` (default: its own), which the module reads in its place.
+    copy in the folder `copies_in`, which the module reads in its place; without that folder, it is
+    an error.
     """
     instant = _instant(now)
     copies: list[CleanCopy] = []

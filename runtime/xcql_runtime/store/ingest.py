@@ -100,6 +100,8 @@ def ingest(
     with writing(store):
         state = read_state(store)
         stream = _stream_for(state, stream_name, tags)
+        # nobody else writes: what is there was left by a process that was killed
+        shutil.rmtree(store / "staging", ignore_errors=True)
         folder = store / "staging" / uuid.uuid4().hex
         folder.mkdir(parents=True)
         try:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import shutil
 import sys
-import tempfile
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -26,6 +25,7 @@ from xcql.parser import parse
 from xcql.publish.addresses import KafkaAddress, parse_address
 from xcql.source import Source as Text
 from xcql.syntax.prolog import MainModule
+from xcql.temporary import new_temporary_folder
 from xcql_runtime.failures import understood
 from xcql_runtime.store.state import State, folder_name
 from xcql_runtime.streaming.display import Lines, LiveDisplay
@@ -91,7 +91,7 @@ def start(spark: SparkSession, store: Path, state: State, request: StreamRequest
     tags = _tag_structures(given, sources, state, stored)
     sinks = sinks_of(spark, request.sink)
     is_temporary = request.checkpoint is None
-    folder = Path(request.checkpoint or tempfile.mkdtemp(prefix="xcql-"))
+    folder = Path(request.checkpoint or new_temporary_folder())
     with ExitStack() as after_failure:
         if is_temporary:
             after_failure.callback(shutil.rmtree, folder, ignore_errors=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from xcql.algebra.operators import Unit, Unnest
-from xcql.algebra.scalars import Column, Constant, call
+from xcql.algebra.scalars import Column, Constant, Scalar, call
 from xcql.compile.calls import CallSite, function
 from xcql.compile.functions.sequences import boolean
 from xcql.compile.functions.strings import string, text
@@ -14,8 +14,11 @@ from xcql.compile.result import NotNative
 from xcql.compile.values import Single, Value, each
 from xcql.diagnostics import XcqlError
 from xcql.evaluate.functions.regex import replacement_parts
-from xcql.evaluate.regular_expressions import Regex, compile_regex
+from xcql.evaluate.regex_parts import leading_run, search_growth
+from xcql.evaluate.regular_expressions import Regex, class_text, compile_regex
 
+# a pattern with more ways than this through its options goes to the evaluator, a power of two
+_MOST_BITS = 12
 _CODE = re.compile(r"\\U([0-9a-f]{8})")
 # what the evaluator's expressions say in another way than Java's do, outside of classes
 _JAVA = {r"(?:\A)": r"\A", r"(?:\Z)": r"\z"}
@@ -63,7 +66,7 @@ def _tokenize(site: CallSite) -> Value:
     return _tokens(site, text(site, 0), pattern)
 
 
-def _tokens(site: CallSite, subject, pattern: str) -> Value:  # type: ignore[no-untyped-def]
+def _tokens(site: CallSite, subject: Scalar, pattern: str) -> Value:
     fresh = site.compilation.fresh
     item, position = fresh("token"), fresh("token_at")
     array = call("text_split", subject, Constant(pattern))
@@ -71,7 +74,7 @@ def _tokens(site: CallSite, subject, pattern: str) -> Value:  # type: ignore[no-
 
 
 def _not_of_nothing(site: CallSite, regex: Regex) -> None:
-    if regex.pattern.search("") is not None:
+    if regex.is_found_in(""):
         raise NotNative("a pattern that matches the empty string", site.span)
 
 
@@ -93,6 +96,9 @@ def _pattern(site: CallSite, flags_at: int) -> tuple[Regex, str]:
 
 
 def _in_java(regex: Regex, flags: str, site: CallSite) -> str:
+    effort = search_growth(regex.part, from_runs=True)
+    if regex.part.loops_over_groups or effort.rate or effort.degree > 1 or effort.bits > _MOST_BITS:
+        raise NotNative("a pattern that may take Java very long, or all of its stack", site.span)
     written = regex.pattern.pattern
     if "m" in flags or "(?(" in written:
         raise NotNative("a pattern that Java reads in another way", site.span)
@@ -100,5 +106,9 @@ def _in_java(regex: Regex, flags: str, site: CallSite) -> str:
         raise NotNative("a pattern that Java reads in another way", site.span)
     for python, java in _JAVA.items():
         written = written.replace(python, java)
+    if (run := leading_run(regex.part)) and effort != regex.growth:
+        # Java tries every place of a run unless it is told that the first one will do
+        before = class_text(run, ignore_case="i" in flags)
+        written = rf"(?:(?<!{before})|\G){written}"
     written = _CODE.sub(lambda code: f"\\x{{{int(code[1], 16):x}}}", written)
     return f"(?iu){written}" if "i" in flags else written

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from xcql.diagnostics import error
 from xcql.evaluate.functions.strings import xml_split
 from xcql.evaluate.registry import NAMESPACES, Call, function
-from xcql.evaluate.regular_expressions import Regex, compile_regex
+from xcql.evaluate.regular_expressions import Regex, Wanted, compile_regex
 from xcql.xdm.builder import TreeBuilder
 from xcql.xdm.names import QName
 from xcql.xdm.nodes import Node
@@ -19,7 +19,7 @@ _REFERENCE = re.compile(r"\\\\|\\\$|\$[0-9]+|[\\$]")
 @function("fn:matches", "xs:string?", "xs:string", returns="xs:boolean")
 @function("fn:matches", "xs:string?", "xs:string", "xs:string", returns="xs:boolean")
 def matches(call: Call, text: str | None, pattern: str, flags: str = "") -> bool:
-    return compile_regex(pattern, flags).pattern.search(text or "") is not None
+    return compile_regex(pattern, flags).is_found_in(text or "")
 
 
 @function("fn:replace", "xs:string?", "xs:string", "xs:string", returns="xs:string")
@@ -27,21 +27,26 @@ def matches(call: Call, text: str | None, pattern: str, flags: str = "") -> bool
 def replace(call: Call, text: str | None, pattern: str, replacement: str, flags: str = "") -> str:
     regex = _not_empty(pattern, flags)
     if regex.is_literal:
-        return regex.pattern.sub(lambda match: replacement, text or "")
-    template = replacement_parts(replacement, regex.pattern.groups)
+        return _replaced(text or "", regex, [replacement])
+    return _replaced(text or "", regex, replacement_parts(replacement, regex.pattern.groups))
 
-    def expand(match: re.Match[str]) -> str:
-        return "".join(
+
+def _replaced(text: str, regex: Regex, template: list[str | int]) -> str:
+    wanted: Wanted = "groups" if any(isinstance(part, int) for part in template) else "where"
+    pieces, position = [], 0
+    for match in regex.found_in(text, wanted):
+        pieces.append(text[position : match.start()])
+        pieces += [
             part if isinstance(part, str) else (match.group(part) or "") for part in template
-        )
-
-    return regex.pattern.sub(expand, text or "")
+        ]
+        position = match.end()
+    return "".join([*pieces, text[position:]])
 
 
 def _not_empty(pattern: str, flags: str) -> Regex:
     """The expression; FORX0003 if it matches the empty string."""
     regex = compile_regex(pattern, flags)
-    if regex.pattern.search("") is not None:
+    if regex.is_found_in(""):
         raise error("FORX0003", f'the regular expression "{pattern[:80]}" matches the empty string')
     return regex
 
@@ -88,7 +93,7 @@ def _tokens(text: str, regex: Regex) -> Iterator[str]:
     if not text:
         return
     position = 0
-    for match in regex.pattern.finditer(text):
+    for match in regex.found_in(text, "where"):
         yield text[position : match.start()]
         position = match.end()
     yield text[position:]
@@ -102,7 +107,7 @@ def analyze_string(call: Call, text: str | None, pattern: str, flags: str = "") 
     builder = TreeBuilder()
     builder.start_element(_name("analyze-string-result"), base_uri=call.static.base_uri)
     position = 0
-    for match in regex.pattern.finditer(subject):
+    for match in regex.found_in(subject, "groups"):
         _text_element(builder, "non-match", subject[position : match.start()])
         builder.start_element(_name("match"))
         _write_groups(builder, match, regex.parents, 0, match.span())

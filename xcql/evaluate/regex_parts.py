@@ -1,0 +1,287 @@
+"""The parts of a regular expression: how each is written, and how much work it can make.
+
+An engine that tries one way after the other, as those of Python and Java do, may need more steps
+than anybody can wait for: `(a*)*$` has twice as many ways to fail for each further `a`. So every
+part knows a bound of its steps, for a text of n characters: `2**bits * n**degree * 2**(rate * n)`.
+The bound is a worst case: a pattern with a small one is safe, one with a large one may be quick.
+
+Each part is written for two engines: Python's own, and RE2, whose time is linear in the text.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from xcql.evaluate.character_ranges import Ranges, any_character, are_apart, merged
+
+# how many times slower a loop over a group is than a loop over a character, as a power of two
+_GROUP_LOOP_BITS = 5.0
+# a loop with more turns counts as if it had no limit
+_SHORT_LOOP = 16
+# turns that no stack is too small for
+_FEW_TURNS = 100
+# RE2 refuses to count further
+_LARGEST_COUNT = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Growth:
+    """The bound `2**bits * n**degree * 2**(rate * n)`, for a text of n characters."""
+
+    bits: float = 0.0
+    degree: int = 0
+    rate: float = 0.0
+
+    def times(self, other: Growth) -> Growth:
+        return Growth(self.bits + other.bits, self.degree + other.degree, self.rate + other.rate)
+
+    def or_more(self, other: Growth) -> Growth:
+        return Growth(
+            max(self.bits, other.bits),
+            max(self.degree, other.degree),
+            max(self.rate, other.rate),
+        )
+
+    def log2(self, length: int) -> float:
+        """The bound's logarithm.
+
+        >>> Growth(degree=2).log2(1024)
+        20.0
+        """
+        return self.bits + self.degree * math.log2(max(length, 2)) + self.rate * length
+
+
+ONE = Growth()
+_LINEAR = Growth(degree=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of a regular expression.
+
+    `text` is how Python writes it, `linear` how RE2 does (None if it cannot). `first` are the
+    characters that it can begin with; `ends` bounds in how many ways it can match from one place,
+    `steps` the work for that.
+    """
+
+    text: str
+    linear: str | None
+    first: Ranges = ()
+    can_be_empty: bool = False
+    ends: Growth = ONE
+    steps: Growth = ONE
+    # the characters of a loop over single characters, or of one
+    characters: Ranges | None = None
+    is_loop: bool = False
+    is_endless: bool = False
+    # the sequence that it stands for
+    parts: tuple[Part, ...] = ()
+    # a loop over what is longer than a character: Java needs its stack for each turn
+    loops_over_groups: bool = False
+    # something in it is tried as empty before it is tried as more
+    prefers_empty: bool = False
+    # a loop whose turns can be empty: engines differ in what its groups hold
+    has_empty_turns: bool = False
+    # the same, with turns that prefer to be empty: engines differ in what matches
+    prefers_empty_turns: bool = False
+    # ^ and $ of lines, which RE2 sees after a last line feed as well
+    has_line_anchors: bool = False
+    has_groups: bool = False
+    # a back-reference: it stands for one text, however often it is repeated
+    is_reference: bool = False
+
+
+def character(text: str, linear: str, characters: Ranges) -> Part:
+    return Part(text, linear, characters, characters=characters)
+
+
+def start_anchor(text: str, linear: str, *, of_lines: bool) -> Part:
+    return Part(text, linear, can_be_empty=True, has_line_anchors=of_lines)
+
+
+def end_anchor(text: str, linear: str, *, of_lines: bool) -> Part:
+    # no character can follow the end of a text
+    first: Ranges = ((10, 10),) if of_lines else ()
+    return Part(text, linear, first, has_line_anchors=of_lines)
+
+
+def back_reference(text: str, group: Part) -> Part:
+    length = ONE if group.ends.degree == 0 else _LINEAR
+    return Part(text, None, any_character(), True, steps=length, is_reference=True)
+
+
+def group(inner: Part, opening: str) -> Part:
+    linear = None if inner.linear is None else f"{opening}{inner.linear})"
+    return replace(
+        inner,
+        text=f"{opening}{inner.text})",
+        linear=linear,
+        has_groups=inner.has_groups or opening == "(",
+        # a group of one character is no character: its loop is one over groups
+        characters=inner.characters if inner.is_loop else None,
+    )
+
+
+def sequence(parts: Sequence[Part]) -> Part:
+    ends, steps = _walked(parts, None)
+    first, can_be_empty = _first(parts)
+    whole = Part(
+        "".join(part.text for part in parts),
+        _joined("", parts),
+        first,
+        can_be_empty,
+        ends,
+        steps,
+        parts[0].characters if len(parts) == 1 else None,
+        is_loop=len(parts) == 1 and parts[0].is_loop,
+        is_endless=len(parts) == 1 and parts[0].is_endless,
+        parts=tuple(parts),
+    )
+    return _with_traits(whole, parts)
+
+
+def alternatives(branches: Sequence[Part]) -> Part:
+    if len(branches) == 1:
+        return branches[0]
+    ends, steps = ONE, ONE
+    for branch in branches:
+        ends, steps = ends.or_more(branch.ends), steps.or_more(branch.steps)
+    if not _are_apart(branches):
+        ends = ends.times(Growth(math.log2(len(branches))))
+    whole = Part(
+        "|".join(branch.text for branch in branches),
+        _joined("|", branches),
+        merged(one for branch in branches for one in branch.first),
+        any(branch.can_be_empty for branch in branches),
+        ends,
+        steps,
+        prefers_empty=any(branch.can_be_empty for branch in branches[:-1]),
+    )
+    return _with_traits(whole, branches)
+
+
+def repeated(part: Part, low: int, high: int | None, sign: str) -> Part:
+    """A part with a quantifier; `high` is None if there is no limit."""
+    is_expressible = part.linear is not None and max(low, high or 0) <= _LARGEST_COUNT
+    linear = f"{part.linear}{sign}" if is_expressible else None
+    result = replace(
+        part,
+        text=f"{part.text}{sign}",
+        linear=linear,
+        can_be_empty=part.can_be_empty or low == 0,
+        parts=(),
+        prefers_empty=part.prefers_empty or (low == 0 and sign.endswith("?") and sign != "?"),
+    )
+    if high == 1:
+        choice = Growth(1.0) if low == 0 else ONE
+        result = replace(result, ends=part.ends.times(choice), characters=None)
+        return replace(result, is_loop=False, is_endless=False)
+    is_short = high is not None and high <= _SHORT_LOOP
+    turns = Growth(math.log2(max(high or 1, 1))) if is_short else _LINEAR
+    if part.characters is not None and not part.is_loop:
+        return replace(result, ends=turns, steps=turns, is_loop=True, is_endless=high is None)
+    # what a turn can end with is followed by what the next one begins with
+    ends = _walked(part.parts, part.first)[0] if part.parts else part.ends
+    growth = turns.times(Growth(_GROUP_LOOP_BITS))
+    if (part.can_be_empty or ends != ONE) and not part.is_reference:
+        growth = growth.times(Growth(rate=1.0 + ends.bits + ends.degree + ends.rate))
+    return replace(
+        result,
+        ends=growth,
+        steps=growth.times(part.steps),
+        characters=None,
+        is_loop=False,
+        is_endless=False,
+        is_reference=False,
+        loops_over_groups=part.loops_over_groups or high is None or high > _FEW_TURNS,
+        has_empty_turns=part.has_empty_turns or part.can_be_empty,
+        prefers_empty_turns=part.prefers_empty_turns or (part.can_be_empty and part.prefers_empty),
+    )
+
+
+def leading_run(whole: Part) -> Ranges:
+    """The characters of the loop that a pattern begins with; none if there is no such loop.
+
+    The leftmost match begins where a run of these characters begins, or the search does: from a
+    later place in the run, the loop could have taken the characters before it as well.
+    """
+    first = (whole.parts or (whole,))[0]
+    return (first.characters or ()) if first.is_endless else ()
+
+
+def search_growth(whole: Part, from_runs: bool = False) -> Growth:
+    """The steps of a search in a text, from all of its places.
+
+    With `from_runs`, a pattern that begins with a loop is tried only where a run begins.
+    """
+    parts = list(whole.parts or (whole,))
+    # what cannot fail takes no more steps than characters: the search goes on behind them
+    while parts and parts[-1].is_loop and parts[-1].can_be_empty:
+        parts.pop()
+    if parts and parts[-1].is_loop:
+        parts[-1] = replace(parts[-1], steps=ONE, ends=ONE)
+    if parts and parts[0].text == r"(?:\A)":
+        return _walked(parts, None)[1].or_more(_LINEAR)
+    if from_runs and leading_run(whole):
+        # all runs together are no longer than the text, and so are their ends
+        parts = parts[1:]
+    return _walked(parts, None)[1].times(_LINEAR)
+
+
+def _walked(parts: Sequence[Part], follow: Ranges | None) -> tuple[Growth, Growth]:
+    """The ways through a sequence, and the steps for it; `follow` may begin what comes after."""
+    ways, steps = ONE, ONE
+    for number, part in enumerate(parts):
+        steps = steps.or_more(ways.times(part.steps))
+        if not _ends_once(part, parts[number + 1 :] if part.is_loop else (), follow):
+            ways = ways.times(part.ends)
+    return ways, steps
+
+
+def _ends_once(part: Part, rest: Sequence[Part], follow: Ranges | None) -> bool:
+    """Whether only one end of a loop over characters can be followed by the rest."""
+    if not part.is_loop or part.characters is None:
+        return False
+    following, can_be_empty = _first(rest)
+    if can_be_empty and follow is None:
+        return False
+    if can_be_empty:
+        following = merged([*following, *(follow or ())])
+    return are_apart((part.characters, following))
+
+
+def _first(parts: Sequence[Part]) -> tuple[Ranges, bool]:
+    """What a sequence can begin with, and whether it can be empty."""
+    found: list[tuple[int, int]] = []
+    for part in parts:
+        found += part.first
+        if not part.can_be_empty:
+            return merged(found), False
+    return merged(found), True
+
+
+def _are_apart(branches: Sequence[Part]) -> bool:
+    """Whether the first character tells which branch it is."""
+    return not any(branch.can_be_empty for branch in branches) and are_apart(
+        branch.first for branch in branches
+    )
+
+
+def _joined(sign: str, parts: Sequence[Part]) -> str | None:
+    written = [part.linear for part in parts]
+    return None if None in written else sign.join(one for one in written if one is not None)
+
+
+def _with_traits(whole: Part, parts: Sequence[Part]) -> Part:
+    """The whole, with what holds for it because it holds for one of its parts."""
+    return replace(
+        whole,
+        prefers_empty=whole.prefers_empty or any(part.prefers_empty for part in parts),
+        has_empty_turns=any(part.has_empty_turns for part in parts),
+        prefers_empty_turns=any(part.prefers_empty_turns for part in parts),
+        loops_over_groups=any(part.loops_over_groups for part in parts),
+        has_line_anchors=any(part.has_line_anchors for part in parts),
+        has_groups=any(part.has_groups for part in parts),
+    )
