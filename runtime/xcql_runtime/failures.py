@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
+import pyarrow as pa
 from py4j.protocol import Py4JError, Py4JNetworkError
 from pyspark import InheritableThread
 from pyspark.errors import PySparkException
@@ -24,6 +25,8 @@ from pyspark.sql import SparkSession
 from xcql.compile.result import Site
 from xcql.diagnostics import Diagnostic, XcqlError, error
 from xcql.source import Source, Span
+from xcql_runtime import java_process
+from xcql_runtime.spark import ended
 
 T = TypeVar("T")
 
@@ -41,6 +44,8 @@ _CONDITION = re.compile(r"^\s*\[[A-Z_.]+\]\s*")
 _RAISED_IN_PYTHON = re.compile(r"^[\w.]+: .*", re.MULTILINE)
 # what those see who were about to hear from Java, or to ask it for something
 _JAVA_IS_GONE = (Py4JNetworkError, ConnectionError)
+# what calls of Spark raise that has failed, or ended
+SPARK_FAILURES = (PySparkException, Py4JError, *_JAVA_IS_GONE)
 _STATE = re.compile(r"\s*SQLSTATE: \w{5}.*", re.DOTALL)
 
 
@@ -71,8 +76,13 @@ def understood(query: Source | None = None, sites: Sequence[Site] = ()) -> Itera
     """Failures of Spark become errors of the query, or of what else was to be done."""
     try:
         yield
-    except (PySparkException, Py4JError, *_JAVA_IS_GONE) as problem:
+    except SPARK_FAILURES as problem:
         raise translated(problem, query, sites) from None
+    except (EOFError, OSError, pa.ArrowException):
+        # half an answer, if Java has ended while it handed it over
+        if java_process.exit_code() is None:
+            raise
+        raise ended(_place(query)) from None
 
 
 def interruptible(spark: SparkSession, job: Callable[[], T]) -> T:
@@ -109,15 +119,7 @@ def interruptible(spark: SparkSession, job: Callable[[], T]) -> T:
 def translated(problem: Exception, query: Source | None, sites: Sequence[Site] = ()) -> XcqlError:
     """What a failure of Spark means to the user."""
     if isinstance(problem, _JAVA_IS_GONE):
-        return error(
-            "XCQL0505",
-            "Java, in which Spark runs, has ended",
-            hints=[
-                "it may have had too little memory: XCQL_MEMORY=4g gives it more than its 2 GB, and"
-                " items() takes less of it than to_xml()",
-                "start anew: what was committed to a store is there",
-            ],
-        )
+        return ended(_place(query))
     text = str(problem)
     if query and (found := _CARRIED.search(text)):
         data = json.loads(base64.b64decode(found[1]))
@@ -135,7 +137,7 @@ def translated(problem: Exception, query: Source | None, sites: Sequence[Site] =
         site = sites[int(found[1])]
         value = found[2] if len(found[2]) <= 60 else f"{found[2][:60]}…"
         return error(site.code, site.message.replace("{}", value), site.span)
-    place = Span(query, 0, 0) if query else None
+    place = _place(query)
     if _OVERFLOW.search(text):
         return error(
             "FOAR0002",
@@ -152,6 +154,11 @@ def translated(problem: Exception, query: Source | None, sites: Sequence[Site] =
             " and at Spark's log"
         ],
     )
+
+
+def _place(query: Source | None) -> Span | None:
+    """The beginning of a query, for what is no fault of any part of it."""
+    return Span(query, 0, 0) if query else None
 
 
 def _cause(text: str) -> str:

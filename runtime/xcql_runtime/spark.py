@@ -7,21 +7,53 @@ import os
 import re
 import sys
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
 from pathlib import Path
 
+from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
+from xcql.diagnostics import XcqlError, error
+from xcql.source import Span
+from xcql_runtime import java_process
 from xcql_runtime.class_archive import archive_options
-from xcql_runtime.java import check_java, local_options, memory
+from xcql_runtime.java import check_java, has_own_folder, local_options, memory
 
 # what Java and Spark say at their start, whatever they are told
-_NOISE = re.compile(rb"WARNING: Using incubator modules.*|Using Spark's default log4j profile.*")
+_NOISE = re.compile(
+    rb"(?:WARNING: Using incubator modules.*|Using Spark's default log4j profile.*)\r?\n"
+)
+# what Java says at its end, which the error of the query says better
+_LAST_WORDS = re.compile(rb"Terminating due to java\.lang\.OutOfMemoryError.*\r?\n")
+
+
+@dataclass(frozen=True, slots=True)
+class _Started:
+    """A Spark that was started here: what it was told, and the folder of its temporary files."""
+
+    context: SparkContext | None
+    cores: int | None
+    settings: Mapping[str, str]
+    verbose: bool
+    folder: str | None
+
+
+class _Own:
+    """The Spark of this process if it was started here; the last one, if its Java has ended."""
+
+    lock = threading.RLock()
+    started = _Started(None, None, {}, False, None)
+
+    @classmethod
+    def is_current(cls) -> bool:
+        context = cls.started.context
+        return context is not None and context is SparkContext._active_spark_context
 
 
 def local_session(
-    cores: int | None = None, settings: dict[str, str] | None = None, *, verbose: bool = False
+    cores: int | None = None, settings: Mapping[str, str] | None = None, *, verbose: bool = False
 ) -> SparkSession:
     """The session that is active, or a new one: local, unless `XCQL_SPARK` names another Spark.
 
@@ -29,10 +61,60 @@ def local_session(
     address of a Spark Connect server (`sc://host:15002`). A session that we make says nothing but
     what matters unless it is to be `verbose`, shows Spark's progress bar only on a terminal, and
     keeps time in UTC; a local one has few partitions, as data on one machine needs them.
+
+    If the Java of a session that was made here has ended, another one is started in its place,
+    with the same settings.
     """
-    active = SparkSession.getActiveSession()
-    if active is not None:
-        return active
+    with _Own.lock:
+        if java_process.exit_code() is not None:
+            if not _Own.is_current():
+                raise ended()
+            before = _Own.started
+            java_process.forget(before.folder)
+            cores = cores or before.cores
+            settings = {**before.settings, **(settings or {})}
+            verbose = verbose or before.verbose
+        return SparkSession.getActiveSession() or _new_session(cores, settings or {}, verbose)
+
+
+def ended(place: Span | None = None) -> XcqlError:
+    """The error that Java has ended, with the way out; whose Java it was makes the difference."""
+    reason = java_process.reason_of_end()
+    if not _Own.is_current():
+        return error(
+            "XCQL0505",
+            f"Java, in which your SparkSession runs, {reason}",
+            place,
+            hints=[
+                "restart this Python process (in a notebook, the kernel): PySpark cannot replace"
+                " the Java of a SparkSession; what was committed to a store is safe",
+                "give it more memory: spark.driver.memory is a setting of your SparkSession",
+                "without spark=…, xcql.Session starts Spark itself, and restarts it when Java ends",
+            ],
+        )
+    return error(
+        "XCQL0505",
+        f"Java, in which Spark runs, {reason}",
+        place,
+        notes=["the next query of the session starts Spark again; the store is as it was"],
+        hints=[
+            f"give Java more memory: XCQL_MEMORY={_twice(memory())} (it has {memory()})",
+            "ask for less at a time: items() instead of to_xml(), a projection such as ?[now],"
+            " or one element instead of all of them",
+        ],
+    )
+
+
+def _twice(size: str) -> str:
+    """Double a size of memory.
+
+    >>> _twice("2g"), _twice("600m")
+    ('4g', '1200m')
+    """
+    return f"{2 * int(size[:-1])}{size[-1]}"
+
+
+def _new_session(cores: int | None, settings: Mapping[str, str], verbose: bool) -> SparkSession:
     address = os.environ.get("XCQL_SPARK", "")
     # what Spark, and the bridge to Java, say about an error that they raise anyway
     logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL + 1)
@@ -40,6 +122,10 @@ def local_session(
     if address.startswith("sc://"):
         return SparkSession.builder.remote(address).getOrCreate()
     java_options = archive_options(check_java())
+    folder = None
+    if has_own_folder():
+        folder = java_process.own_folder()
+        java_options += (f"-Djava.io.tmpdir={folder}",)
     # workers are to be this very Python, and to find what it finds
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     cores = cores or os.cpu_count() or 1
@@ -79,18 +165,28 @@ def local_session(
     if java_options:
         chosen["spark.driver.extraJavaOptions"] = " ".join(f'"{one}"' for one in java_options)
     builder = SparkSession.builder.master(master).appName("xcql")
-    for key, value in (chosen | (settings or {})).items():
+    for key, value in {**chosen, **settings}.items():
         builder = builder.config(key, value)
-    if verbose:
-        return builder.getOrCreate()
-    with _noise_removed():
-        return builder.getOrCreate()
+    is_first = SparkContext._active_spark_context is None
+    try:
+        with nullcontext() if verbose else _noise_removed():
+            session = builder.getOrCreate()
+    finally:
+        context = SparkContext._active_spark_context
+        if folder is not None and not (is_first and context):
+            os.rmdir(folder)  # no Java was started for it
+    if is_first and context is not None:
+        java_process.take_charge(context, folder)
+        _Own.started = _Started(context, cores, settings, verbose, folder)
+    return session
 
 
 def is_here(spark: SparkSession | None) -> bool:
     """Whether a session, or the one that `local_session` would make, runs on this machine alone."""
-    known = spark or SparkSession.getActiveSession()
-    if known is None:
+    known = spark
+    if known is None and java_process.exit_code() is None:
+        known = SparkSession.getActiveSession()
+    if known is None or java_process.has_ended(known):
         return (os.environ.get("XCQL_SPARK") or "local").startswith("local")
     # that of a Spark Connect server is of another class, and may be anywhere
     master = known.conf.get("spark.master") if isinstance(known, SparkSession) else None
@@ -118,9 +214,8 @@ def _noise_removed() -> Iterator[None]:
 
     def pass_on() -> None:
         while data := os.read(reading, 1 << 16):
-            if not started.is_set():
-                data = re.sub(rb"(?:" + _NOISE.pattern + rb")\r?\n", b"", data)
-            os.write(real, data)
+            noise = _LAST_WORDS if started.is_set() else _NOISE
+            os.write(real, noise.sub(b"", data))
 
     threading.Thread(target=pass_on, daemon=True).start()
     os.dup2(writing, 2)

@@ -1,0 +1,140 @@
+"""The Java process that a Spark session runs in: whether it has ended, and how to go on after that.
+
+PySpark takes Java for granted: it keeps the bridge to it, the context and the session for as long
+as Python lives, and cannot start Spark again in a process whose Java has ended. `forget` undoes
+what it keeps, so that the next session starts a Java of its own.
+
+Java does not remove its temporary files if it is killed or runs out of memory. So a Java of ours
+has them in a folder of its own, which it removes when it ends well, and `forget` otherwise.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from pyspark import SparkContext
+from pyspark.sql import SparkSession, SQLContext
+
+# with -XX:+ExitOnOutOfMemoryError, which `java.local_options` has
+_OUT_OF_MEMORY = 3
+# seconds until a process whose connections are closed has ended
+_PATIENCE = 2.0
+
+
+@dataclass(slots=True)
+class _Forgotten:
+    """The Java that was forgotten last: threads may fail by it when there is another already."""
+
+    code: int | None = None
+
+
+_last = _Forgotten()
+
+
+def has_ended(spark: SparkSession) -> bool:
+    """Whether the Java of a session has ended, or the session was stopped.
+
+    A session by Spark Connect has its Java elsewhere.
+    """
+    if not isinstance(spark, SparkSession):
+        return False
+    # those of a Java that was forgotten have another bridge
+    is_current = spark._jvm is SparkContext._jvm and spark._sc._jsc is not None
+    return not is_current or exit_code() is not None
+
+
+def exit_code(patience: float = 0) -> int | None:
+    """The exit code of the Java that sessions of this process run in; None if it runs.
+
+    `patience` is how many seconds to wait for a process that is about to end.
+    """
+    process = _process()
+    if process is None:
+        return None
+    if patience:
+        with suppress(subprocess.TimeoutExpired):
+            return process.wait(patience)
+    return process.poll()
+
+
+def reason_of_end() -> str:
+    """What has become of Java, as far as its exit code tells; for when connections have failed."""
+    code = exit_code(_PATIENCE)
+    match _last.code if code is None else code:
+        case None:
+            return "no longer responds"
+        case code if code == _OUT_OF_MEMORY:
+            return "ran out of memory"
+        case code if code < 0:
+            return f"was killed ({signal.Signals(-code).name})"
+        case code:
+            return f"has ended with exit code {code}"
+
+
+def own_folder() -> str:
+    """A new folder for the temporary files of a Java that is about to start."""
+    return tempfile.mkdtemp(prefix="xcql-java-")
+
+
+def take_charge(context: Any, folder: str | None) -> None:
+    """Keep the end of a context's Java quiet, and its temporary files from being left behind."""
+    # it would print a traceback when the connection to Java breaks
+    server = context._accumulatorServer
+    server.handle_error = partial(_report_unless_ended, server.handle_error)
+    if folder is not None:
+        # Java looks into its list last of all, when Spark has removed what is in the folder
+        context._jvm.java.io.File(folder).deleteOnExit()
+        atexit.register(_remove_if_ended, context._gateway.proc, folder)
+
+
+def forget(folder: str | None) -> None:
+    """Undo what PySpark keeps of a Java that has ended, and remove the files that it has left."""
+    context: Any = SparkContext._active_spark_context
+    gateway: Any = SparkContext._gateway
+    _last.code = exit_code()
+    with SparkContext._lock:
+        SparkContext._active_spark_context = None
+        SparkContext._gateway = None
+        SparkContext._jvm = None
+    SparkSession._instantiatedSession = None
+    SparkSession._activeSession = None
+    SQLContext._instantiatedContext = None
+    if context is not None:
+        context._jsc = None
+        if context._accumulatorServer is not None:
+            context._accumulatorServer.shutdown()
+            context._accumulatorServer = None
+    if gateway is not None:
+        gateway.close(keep_callback_server=True)
+        gateway.shutdown_callback_server()
+        gateway.proc.stdin.close()
+    if folder is not None:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _process() -> subprocess.Popen[bytes] | None:
+    """Java's process; None if there is none, or if it is not a child of this one."""
+    gateway: Any = SparkContext._gateway
+    # an attribute that is missing would be asked of Java
+    return None if gateway is None else gateway.__dict__.get("proc")
+
+
+def _report_unless_ended(report: Callable[..., None], *request: Any) -> None:
+    if not isinstance(sys.exc_info()[1], EOFError | ConnectionError):
+        report(*request)
+
+
+def _remove_if_ended(process: subprocess.Popen[bytes], folder: str) -> None:
+    if process.poll() is not None and os.path.isdir(folder):
+        shutil.rmtree(folder, ignore_errors=True)
