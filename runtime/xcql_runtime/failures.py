@@ -118,9 +118,12 @@ def interruptible(spark: SparkSession, job: Callable[[], T]) -> T:
 
 def translated(problem: Exception, query: Source | None, sites: Sequence[Site] = ()) -> XcqlError:
     """What a failure of Spark means to the user."""
-    if isinstance(problem, _JAVA_IS_GONE):
-        return ended(_place(query))
     text = str(problem)
+    if isinstance(problem, _JAVA_IS_GONE) or (
+        # the bridge gives no reason if it could not reach Java
+        type(problem) is Py4JError and "\n" not in text and java_process.has_left()
+    ):
+        return ended(_place(query))
     if query and (found := _CARRIED.search(text)):
         data = json.loads(base64.b64decode(found[1]))
         return XcqlError(

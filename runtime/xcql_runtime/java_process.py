@@ -68,6 +68,11 @@ def exit_code(patience: float = 0) -> int | None:
     return process.poll()
 
 
+def has_left() -> bool:
+    """Whether Java has ended, or is about to."""
+    return exit_code(_PATIENCE) is not None
+
+
 def reason_of_end() -> str:
     """What has become of Java, as far as its exit code tells; for when connections have failed."""
     code = exit_code(_PATIENCE)
