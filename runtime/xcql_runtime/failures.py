@@ -21,6 +21,7 @@ from py4j.protocol import Py4JError, Py4JNetworkError
 from pyspark import InheritableThread
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
+from pyspark.sql.utils import is_remote
 
 from xcql.compile.result import Site
 from xcql.diagnostics import Diagnostic, XcqlError, error
@@ -46,6 +47,10 @@ _RAISED_IN_PYTHON = re.compile(r"^[\w.]+: .*", re.MULTILINE)
 _JAVA_IS_GONE = (Py4JNetworkError, ConnectionError)
 # what calls of Spark raise that has failed, or ended
 SPARK_FAILURES = (PySparkException, Py4JError, *_JAVA_IS_GONE)
+# the same with Spark Connect: no server, or one that knows nothing of the session
+_SERVER_IS_GONE = re.compile(
+    r"StatusCode\.UNAVAILABLE|\[RETRIES_EXCEEDED\]|\[INVALID_HANDLE\.SESSION_\w+\]"
+)
 _STATE = re.compile(r"\s*SQLSTATE: \w{5}.*", re.DOTALL)
 
 
@@ -141,6 +146,17 @@ def translated(problem: Exception, query: Source | None, sites: Sequence[Site] =
         value = found[2] if len(found[2]) <= 60 else f"{found[2][:60]}…"
         return error(site.code, site.message.replace("{}", value), site.span)
     place = _place(query)
+    if is_remote() and _SERVER_IS_GONE.search(text):
+        return error(
+            "XCQL0505",
+            "the server of Spark Connect has ended, or cannot be reached",
+            place,
+            hints=[
+                "look whether it runs, and start it again if not; then make a new SparkSession and"
+                " a new xcql.Session: what was committed to a store is safe",
+                "if it ran out of memory: spark.driver.memory is a setting of the server",
+            ],
+        )
     if _OVERFLOW.search(text):
         return error(
             "FOAR0002",

@@ -17,7 +17,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -92,15 +91,19 @@ def own_folder() -> str:
     return tempfile.mkdtemp(prefix="xcql-java-")
 
 
-def take_charge(context: Any, folder: str | None) -> None:
-    """Keep the end of a context's Java quiet, and its temporary files from being left behind."""
-    # it would print a traceback when the connection to Java breaks
-    server = context._accumulatorServer
-    server.handle_error = partial(_report_unless_ended, server.handle_error)
-    if folder is not None:
-        # Java looks into its list last of all, when Spark has removed what is in the folder
-        context._jvm.java.io.File(folder).deleteOnExit()
-        atexit.register(_remove_if_ended, context._gateway.proc, folder)
+def remove_in_the_end(folder: str) -> None:
+    """Have the temporary files of the Java that runs removed when it ends, or else by Python."""
+    gateway: Any = SparkContext._gateway
+    # Java looks into its list last of all, when Spark has removed what is in the folder
+    gateway.jvm.java.io.File(folder).deleteOnExit()
+    atexit.register(_remove_if_ended, gateway.proc, folder)
+
+
+def keep_quiet(spark: SparkSession) -> None:
+    """Keep PySpark from printing a traceback when the connection to Java breaks."""
+    server: Any = spark._sc._accumulatorServer if isinstance(spark, SparkSession) else None
+    if server is not None:
+        server.handle_error = partial(_report_unless_ended, server)
 
 
 def forget(folder: str | None) -> None:
@@ -135,9 +138,9 @@ def _process() -> subprocess.Popen[bytes] | None:
     return None if gateway is None else gateway.__dict__.get("proc")
 
 
-def _report_unless_ended(report: Callable[..., None], *request: Any) -> None:
+def _report_unless_ended(server: Any, *request: Any) -> None:
     if not isinstance(sys.exc_info()[1], EOFError | ConnectionError):
-        report(*request)
+        type(server).handle_error(server, *request)
 
 
 def _remove_if_ended(process: subprocess.Popen[bytes], folder: str) -> None:

@@ -36,7 +36,7 @@ from xcql_runtime.externals import (
     external_function,
     split_variables,
 )
-from xcql_runtime.java_process import has_ended
+from xcql_runtime.java_process import has_ended, keep_quiet
 from xcql_runtime.memory import Memory
 from xcql_runtime.processes import on_cores
 from xcql_runtime.query import Answer, Request, Strategy, unknown_choice
@@ -71,6 +71,8 @@ class Session:
         self._verbose = verbose
         self._is_given = spark is not None
         self._spark = spark
+        if spark is not None:
+            keep_quiet(spark)
         self._views: dict[str, Answer] = {}
         self._reader = StoreReader(self.store)
         self._memory = Memory(self.store)

@@ -74,7 +74,9 @@ def local_session(
             cores = cores or before.cores
             settings = {**before.settings, **(settings or {})}
             verbose = verbose or before.verbose
-        return SparkSession.getActiveSession() or _new_session(cores, settings or {}, verbose)
+        found = SparkSession.getActiveSession() or _new_session(cores, settings or {}, verbose)
+    java_process.keep_quiet(found)
+    return found
 
 
 def ended(place: Span | None = None) -> XcqlError:
@@ -176,7 +178,8 @@ def _new_session(cores: int | None, settings: Mapping[str, str], verbose: bool) 
         if folder is not None and not (is_first and context):
             os.rmdir(folder)  # no Java was started for it
     if is_first and context is not None:
-        java_process.take_charge(context, folder)
+        if folder is not None:
+            java_process.remove_in_the_end(folder)
         _Own.started = _Started(context, cores, settings, verbose, folder)
     return session
 

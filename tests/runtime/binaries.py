@@ -77,7 +77,7 @@ def fragments(shape: Shape) -> Iterator[str]:
     """The fillers of a stream, a line each, in the order of time within each id."""
     random = Random(shape.seed)
     holes = "".join(f'<hole id="s{number}" tsid="2"/>' for number in range(shape.systems))
-    yield f'<filler id="0" tsid="1" validTime="{BEGIN.isoformat()}"><systems>{holes}</systems></filler>\n'
+    yield _filler("0", 1, BEGIN, f"<systems>{holes}</systems>")
     for number in range(shape.systems):
         name = f"s{number}"
         for time in _times(random, shape.system_versions):
@@ -85,7 +85,8 @@ def fragments(shape: Shape) -> Iterator[str]:
                 name,
                 2,
                 time,
-                f"<system><name>Kepler-{number}</name><distance>{random.randint(1, 9999)}</distance>"
+                f"<system><name>Kepler-{number}</name>"
+                f"<distance>{random.randint(1, 9999)}</distance>"
                 f'<hole id="{name}b" tsid="5"/></system>',
             )
         yield from _binary(shape, random, f"{name}b", shape.depth)

@@ -8,12 +8,9 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
 import pytest
-
-from xcql.source import Source
 
 ROOT = Path(__file__).parents[2]
 CREDIT = ROOT / "samples" / "credit"
@@ -65,7 +62,7 @@ def run(program: str, folder: Path, **environment: str) -> list[str]:
         env={**os.environ, "TMPDIR": str(folder), "XCQL_MEMORY": "600m", **environment},
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=900,
     )
     assert done.stderr == ""
     assert done.returncode == 0
