@@ -101,6 +101,6 @@ with xcql.Session.temporary(streams) as session:
         *("1", "['4']", "1", "4", "['4']", "['8']"),
         *(lost, lost),
         "XCQL0505 Java, in which Spark runs, ran out of memory",
-        "stream 'credit': nothing; commit 1",
+        "stream 'credit': nothing new",
         "['4']",
     ]
