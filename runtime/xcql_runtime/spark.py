@@ -124,8 +124,10 @@ def _new_session(cores: int | None, settings: Mapping[str, str], verbose: bool) 
     if address.startswith("sc://"):
         return SparkSession.builder.remote(address).getOrCreate()
     java_options = archive_options(check_java())
-    folder = None
-    if has_own_folder():
+    # a Java that runs already, for a context that was stopped, stays as it is
+    is_new = SparkContext._gateway is None
+    folder = None if is_new else _Own.started.folder
+    if is_new and has_own_folder():
         folder = java_process.own_folder()
         java_options += (f"-Djava.io.tmpdir={folder}",)
     # workers are to be this very Python, and to find what it finds
@@ -173,13 +175,14 @@ def _new_session(cores: int | None, settings: Mapping[str, str], verbose: bool) 
     try:
         with nullcontext() if verbose else _noise_removed():
             session = builder.getOrCreate()
-    finally:
-        context = SparkContext._active_spark_context
-        if folder is not None and not (is_first and context):
-            os.rmdir(folder)  # no Java was started for it
-    if is_first and context is not None:
-        if folder is not None:
-            java_process.remove_in_the_end(folder)
+    except BaseException:
+        # killed while it was starting, it would be taken for a Java of the user's
+        if is_new and (SparkContext._gateway is None or java_process.has_left()):
+            java_process.forget(folder)
+        raise
+    if is_new and folder is not None:
+        java_process.remove_in_the_end(folder)
+    if is_first and (context := SparkContext._active_spark_context) is not None:
         _Own.started = _Started(context, cores, settings, verbose, folder)
     return session
 

@@ -42,7 +42,7 @@ def command(verb: str, *arguments: str, folder: Path) -> subprocess.Popen[str]:
     )
 
 
-def until(found: Callable[[], int | None], seconds: float = 300) -> int:
+def until(found: Callable[[], int | None], seconds: float = 900) -> int:
     end = time.monotonic() + seconds
     while (one := found()) is None:
         assert time.monotonic() < end, "it takes too long"
@@ -59,9 +59,16 @@ def child(pid: int, name: str) -> int | None:
     return None
 
 
-def kill_java(process: subprocess.Popen[str], after: float = 0) -> None:
+def busy(java: int) -> int | None:
+    """The process, once it has been busy for a while: the start of Spark takes less."""
+    ticks = Path(f"/proc/{java}/stat").read_text().rpartition(")")[2].split()[11]
+    return java if int(ticks) > 40 * os.sysconf("SC_CLK_TCK") else None
+
+
+def kill_java(process: subprocess.Popen[str], *, at_work: bool = False) -> None:
     java = until(lambda: child(process.pid, "java"))
-    time.sleep(after)
+    if at_work:
+        until(lambda: busy(java))
     os.kill(java, signal.SIGKILL)
 
 
@@ -76,8 +83,8 @@ def check(name: str, told: str, folder: Path) -> None:
 
 def test_run(tmp_path: Path) -> None:
     process = command("run", "-e", LONG, *DATA, folder=tmp_path)
-    kill_java(process, after=60)
-    out, err = process.communicate(timeout=300)
+    kill_java(process, at_work=True)
+    out, err = process.communicate(timeout=900)
     assert (process.returncode, out) == (1, "")
     check("run", err, tmp_path)
 
@@ -90,12 +97,12 @@ def test_shell(tmp_path: Path) -> None:
         process.stdin.write(f"{query}\n")
         process.stdin.flush()
         if query == LONG:
-            kill_java(process, after=10)
+            kill_java(process, at_work=True)
         else:
             assert process.stdout.readline() == "4\n"
     kill_java(process)
     time.sleep(2)
-    out, err = process.communicate(f"{ACCOUNTS}\n", timeout=300)
+    out, err = process.communicate(f"{ACCOUNTS}\n", timeout=900)
     assert (process.returncode, out) == (1, "4\n")
     check("shell", err, tmp_path)
 
@@ -112,6 +119,6 @@ def test_watch(tmp_path: Path) -> None:
     assert process.stdout is not None
     process.stdout.readline()
     kill_java(process)
-    _, err = process.communicate(timeout=300)
+    _, err = process.communicate(timeout=900)
     assert process.returncode == 1
     check("watch", err, tmp_path)

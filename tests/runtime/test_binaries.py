@@ -43,7 +43,7 @@ def in_canonical_form(items: list[str]) -> list[str]:
 
 @pytest.mark.parametrize("strategy", ["auto", "caq"])
 def test_answers(strategy: str, spark: SparkSession, tmp_path: Path) -> None:
-    shape = Shape(2, 3, 1, 2, 2, 3)
+    shape = Shape(2, 2, 1, 2, 2, 3)
     session = stored(shape, tmp_path, spark)
     streams = {"s": ("".join(fragments(shape)), parse_tags(TAGS))}
     for query in QUERIES:
