@@ -23,6 +23,7 @@ from xcql.xdm.atomic import ATOMIC_TYPES
 from xcql.xdm.functions import XdmFunction
 from xcql.xdm.nodes import Node
 from xcql.xdm.parse import utf8_bytes
+from xcql_runtime.java_process import has_ended
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +120,17 @@ def split_variables(
             for _ in from_python(value):
                 pass
     return values, frames
+
+
+def check_frames(frames: Mapping[str, DataFrame]) -> None:
+    """Raise an error if a DataFrame was of a Spark that has ended."""
+    for name, frame in frames.items():
+        if has_ended(frame.sparkSession):
+            raise error(
+                "XCQL0505",
+                f"the DataFrame of the variable ${name} was lost when its Spark ended",
+                hints=["make the DataFrame again, with session.spark, and ask the query again"],
+            )
 
 
 def as_externals(

@@ -16,14 +16,18 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
+import pyarrow as pa
 from py4j.protocol import Py4JError, Py4JNetworkError
 from pyspark import InheritableThread
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
+from pyspark.sql.utils import is_remote
 
 from xcql.compile.result import Site
 from xcql.diagnostics import Diagnostic, XcqlError, error
 from xcql.source import Source, Span
+from xcql_runtime import java_process
+from xcql_runtime.spark import ended
 
 T = TypeVar("T")
 
@@ -42,6 +46,12 @@ _CONDITION = re.compile(r"^\s*\[[A-Z_.]+\]\s*")
 _RAISED_IN_PYTHON = re.compile(r"^[\w.]+: .*", re.MULTILINE)
 # what those see who were about to hear from Java, or to ask it for something
 _JAVA_IS_GONE = (Py4JNetworkError, ConnectionError)
+# what calls of Spark raise that has failed, or ended
+SPARK_FAILURES = (PySparkException, Py4JError, *_JAVA_IS_GONE)
+# the same with Spark Connect: no server, or one that knows nothing of the session
+_SERVER_IS_GONE = re.compile(
+    r"StatusCode\.UNAVAILABLE|\[RETRIES_EXCEEDED\]|\[INVALID_HANDLE\.SESSION_\w+\]"
+)
 _STATE = re.compile(r"\s*SQLSTATE: \w{5}.*", re.DOTALL)
 
 
@@ -73,8 +83,13 @@ def understood(query: Source | None = None, sites: Sequence[Site] = ()) -> Itera
     """Failures of Spark become errors of the query, or of what else was to be done."""
     try:
         yield
-    except (PySparkException, Py4JError, *_JAVA_IS_GONE) as problem:
+    except SPARK_FAILURES as problem:
         raise translated(problem, query, sites) from None
+    except (EOFError, OSError, pa.ArrowException):
+        # half an answer, if Java has ended while it handed it over
+        if java_process.exit_code() is None:
+            raise
+        raise ended(_place(query)) from None
 
 
 def interruptible(spark: SparkSession, job: Callable[[], T]) -> T:
@@ -110,17 +125,12 @@ def interruptible(spark: SparkSession, job: Callable[[], T]) -> T:
 
 def translated(problem: Exception, query: Source | None, sites: Sequence[Site] = ()) -> XcqlError:
     """What a failure of Spark means to the user."""
-    if isinstance(problem, _JAVA_IS_GONE):
-        return error(
-            "XCQL0505",
-            "Java, in which Spark runs, has ended",
-            hints=[
-                "it may have had too little memory: XCQL_MEMORY=4g gives it more than its 2 GB, and"
-                " items() takes less of it than to_xml()",
-                "start anew: what was committed to a store is there",
-            ],
-        )
     text = str(problem)
+    if isinstance(problem, _JAVA_IS_GONE) or (
+        # the bridge gives no reason if it could not reach Java
+        type(problem) is Py4JError and "\n" not in text and java_process.has_left()
+    ):
+        return ended(_place(query))
     mark = _MARK.search(text)
     is_raised = mark is not None and mark[0] == "XCQL|"
     if query and not is_raised and (found := _CARRIED.search(text)):
@@ -139,7 +149,18 @@ def translated(problem: Exception, query: Source | None, sites: Sequence[Site] =
         site = sites[int(found[1])]
         value = found[2] if len(found[2]) <= 60 else f"{found[2][:60]}…"
         return error(site.code, site.message.replace("{}", value), site.span)
-    place = Span(query, 0, 0) if query else None
+    place = _place(query)
+    if is_remote() and _SERVER_IS_GONE.search(text):
+        return error(
+            "XCQL0505",
+            "the server of Spark Connect has ended, or cannot be reached",
+            place,
+            hints=[
+                "look whether it runs, and start it again if not; then make a new SparkSession and"
+                " a new xcql.Session: what was committed to a store is safe",
+                "if it ran out of memory: spark.driver.memory is a setting of the server",
+            ],
+        )
     if _OVERFLOW.search(text):
         return error(
             "FOAR0002",
@@ -156,6 +177,11 @@ def translated(problem: Exception, query: Source | None, sites: Sequence[Site] =
             " and at Spark's log"
         ],
     )
+
+
+def _place(query: Source | None) -> Span | None:
+    """The beginning of a query, for what is no fault of any part of it."""
+    return Span(query, 0, 0) if query else None
 
 
 def _cause(text: str) -> str:

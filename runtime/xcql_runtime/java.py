@@ -19,6 +19,7 @@ OLDEST = 17
 # a throughput collector: what it costs other threads is less than of Java's own choice, G1
 _COLLECTOR = "-XX:+UseParallelGC"
 _ANY_COLLECTOR = re.compile(r"-XX:\+Use\w+GC\b")
+_TEMPORARY_FOLDER = re.compile(r"-Djava\.io\.tmpdir=|^spark\.local\.dir\b", re.MULTILINE)
 # Java that has run out of memory is to end at once, and to say so not in the midst of an answer:
 # if it goes on without the thread that was refused some, queries may wait for ever
 _ENDS_WITHOUT_MEMORY = ("-XX:+ExitOnOutOfMemoryError", "-XX:+DisplayVMOutputToStderr")
@@ -57,14 +58,24 @@ def local_options() -> tuple[str, ...]:
 
     A garbage collector that the user has chosen stays: Java does not start with two.
     """
+    chosen = _is_chosen(_ANY_COLLECTOR)
+    return _ENDS_WITHOUT_MEMORY if chosen else (_COLLECTOR, *_ENDS_WITHOUT_MEMORY)
+
+
+def has_own_folder() -> bool:
+    """Whether the user has not said where Java keeps its temporary files."""
+    return not _is_chosen(_TEMPORARY_FOLDER)
+
+
+def _is_chosen(option: re.Pattern[str]) -> bool:
+    """Whether the user has told Java something of the kind."""
     told = [os.environ.get(name, "") for name in _VARIABLES]
     home = os.environ.get("SPARK_HOME")
     if folder := os.environ.get("SPARK_CONF_DIR") or (home and os.path.join(home, "conf")):
         defaults = Path(folder) / "spark-defaults.conf"
         if defaults.is_file():
             told.append(defaults.read_text(encoding="utf-8", errors="replace"))
-    chosen = any(map(_ANY_COLLECTOR.search, told))
-    return _ENDS_WITHOUT_MEMORY if chosen else (_COLLECTOR, *_ENDS_WITHOUT_MEMORY)
+    return any(map(option.search, told))
 
 
 def memory() -> str:

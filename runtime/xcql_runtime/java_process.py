@@ -1,28 +1,96 @@
-"""The Java process that Spark runs in: it ends before this process does.
+"""The Java process that a Spark session runs in: whether it has ended, and how to go on after that.
+
+PySpark takes Java for granted: it keeps the bridge to it, the context and the session for as long
+as Python lives, and cannot start Spark again in a process whose Java has ended. `forget` undoes
+what it keeps, so that the next session starts a Java of its own.
 
 Java ends by itself when the pipe to it closes, but a while after the process that started it. Until
-then it uses our temporary folder, which is to be removed, so this process waits for it. PySpark's
-function that starts Java may be interrupted, and then nobody knows of the process that it started.
+then it uses our temporary folder, so this process waits for it before it removes the folder.
 """
 
 from __future__ import annotations
 
 import atexit
+import shutil
 import signal
 import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
 from typing import Any
 
-from pyspark import java_gateway
+from pyspark import SparkContext, java_gateway
+from pyspark.sql import SparkSession, SQLContext
 
-# what Java may take for its own end; keeping its classes (`xcqlc prepare`) takes the longest
-_PATIENCE_SECONDS = 60
+# with -XX:+ExitOnOutOfMemoryError, which `java.local_options` has
+_OUT_OF_MEMORY = 3
+# seconds until a process whose connections are closed has ended
+_PATIENCE = 2.0
+# seconds for Java's own end; keeping its classes (`xcqlc prepare`) takes the longest
+_PATIENCE_AT_EXIT = 60
+
+
+@dataclass(slots=True)
+class _Forgotten:
+    """The Java that was forgotten last: threads may fail by it when there is another already."""
+
+    code: int | None = None
+
+
+_last = _Forgotten()
+
+
+def has_ended(spark: SparkSession) -> bool:
+    """Whether the Java of a session has ended, or the session was stopped.
+
+    A session by Spark Connect has its Java elsewhere.
+    """
+    if not isinstance(spark, SparkSession):
+        return False
+    # those of a Java that was forgotten have another bridge
+    is_current = spark._jvm is SparkContext._jvm and spark._sc._jsc is not None
+    return not is_current or exit_code() is not None
+
+
+def exit_code(patience: float = 0) -> int | None:
+    """The exit code of the Java that sessions of this process run in; None if it runs.
+
+    `patience` is how many seconds to wait for a process that is about to end.
+    """
+    process = _process()
+    if process is None:
+        return None
+    if patience:
+        with suppress(subprocess.TimeoutExpired):
+            return process.wait(patience)
+    return process.poll()
+
+
+def has_left() -> bool:
+    """Whether Java has ended, or is about to."""
+    return exit_code(_PATIENCE) is not None
+
+
+def reason_of_end() -> str:
+    """What has become of Java, as far as its exit code tells; for when connections have failed."""
+    code = exit_code(_PATIENCE)
+    match _last.code if code is None else code:
+        case None:
+            return "no longer responds"
+        case code if code == _OUT_OF_MEMORY:
+            return "ran out of memory"
+        case code if code < 0:
+            return f"was killed ({signal.Signals(-code).name})"
+        case code:
+            return f"has ended with exit code {code}"
 
 
 @contextmanager
 def ended_with_this_process() -> Iterator[None]:
-    """The Java processes that are started in this block end with this process, or if it fails."""
+    """End the Java processes that are started in this block with this process, or if it fails."""
     started: list[subprocess.Popen[bytes]] = []
 
     def start(*arguments: Any, **options: Any) -> subprocess.Popen[bytes]:
@@ -46,6 +114,50 @@ def ended_with_this_process() -> Iterator[None]:
         module.Popen = original
 
 
+def keep_quiet(spark: SparkSession) -> None:
+    """Keep PySpark from printing a traceback when the connection to Java breaks."""
+    server: Any = spark._sc._accumulatorServer if isinstance(spark, SparkSession) else None
+    if server is not None:
+        server.handle_error = partial(_report_unless_ended, server)
+
+
+def forget(folder: Path | None) -> None:
+    """Undo what PySpark keeps of a Java that has ended, and remove the files that it has left."""
+    context: Any = SparkContext._active_spark_context
+    gateway: Any = SparkContext._gateway
+    _last.code = exit_code()
+    with SparkContext._lock:
+        SparkContext._active_spark_context = None
+        SparkContext._gateway = None
+        SparkContext._jvm = None
+    SparkSession._instantiatedSession = None
+    SparkSession._activeSession = None
+    SQLContext._instantiatedContext = None
+    if context is not None:
+        context._jsc = None
+        if context._accumulatorServer is not None:
+            context._accumulatorServer.shutdown()
+            context._accumulatorServer = None
+    if gateway is not None:
+        gateway.close(keep_callback_server=True)
+        gateway.shutdown_callback_server()
+        gateway.proc.stdin.close()
+    if folder is not None:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _process() -> subprocess.Popen[bytes] | None:
+    """Java's process; None if there is none, or if it is not a child of this one."""
+    gateway: Any = SparkContext._gateway
+    # an attribute that is missing would be asked of Java
+    return None if gateway is None else gateway.__dict__.get("proc")
+
+
+def _report_unless_ended(server: Any, *request: Any) -> None:
+    if not isinstance(sys.exc_info()[1], EOFError | ConnectionError):
+        type(server).handle_error(server, *request)
+
+
 def _end(process: subprocess.Popen[bytes]) -> None:
     # a second Ctrl-C must not interrupt this
     with suppress(ValueError):
@@ -54,7 +166,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
         with suppress(OSError):
             process.stdin.close()
     try:
-        process.wait(_PATIENCE_SECONDS)
+        process.wait(_PATIENCE_AT_EXIT)
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()

@@ -6,7 +6,6 @@ import io
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, redirect_stdout
 from dataclasses import dataclass, replace
-from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args
 
@@ -25,7 +24,7 @@ from xcql.syntax.prolog import MainModule
 from xcql_runtime.answering import Surroundings
 from xcql_runtime.caq import caq_frame, streams_of
 from xcql_runtime.evaluations import registered
-from xcql_runtime.externals import as_externals
+from xcql_runtime.externals import as_externals, check_frames
 from xcql_runtime.failures import interruptible, understood
 from xcql_runtime.memory import Memory
 from xcql_runtime.plans import repeatable, runs_in_one_task
@@ -70,6 +69,8 @@ class Answer:
         self._spark = spark
         self._request = request
         self._compiled, self._reasons = _compiled(request)
+        # of the session that it was made in: after Java's end there is another
+        self._made: tuple[SparkSession, DataFrame] | None = None
 
     @property
     def strategy(self) -> str:
@@ -86,15 +87,21 @@ class Answer:
         """What is odd in the query: old spellings that have a standard form."""
         return self._request.module.warnings
 
-    @cached_property
+    @property
     def df(self) -> DataFrame:
         """One row an item, in the order of the answer: `item`, `vtFrom`, `vtTo`.
 
         `item` is its XML. The lifespan is the item's own, else what covers its content; NULL for
         `start`, for `now`, and for atomic values.
         """
+        return self._in_session()[1]
+
+    def _in_session(self) -> tuple[SparkSession, DataFrame]:
         with self._understood():
-            return self._frame(self._rows)
+            spark = self._spark()
+            if self._made is None or self._made[0] is not spark:
+                self._made = spark, self._frame(self._rows)
+            return self._made
 
     def table(self) -> DataFrame:
         """One row an item, with a column for each attribute and each child of the elements.
@@ -112,9 +119,10 @@ class Answer:
             return _in_order(self._run(lambda df: df.select("item").toArrow()))
         with self._understood():
             # who holds all of them can sort them sooner than Spark divides that work
+            spark = self._spark()
             frame = self._frame(self._items)
             try:
-                return interruptible(self._spark(), lambda: _in_order(frame.toArrow()))
+                return interruptible(spark, lambda: _in_order(frame.toArrow()))
             except BaseException:
                 # a plan that was stopped half-way is not to be run again
                 self._request.memory.frames.forget()
@@ -220,6 +228,7 @@ class Answer:
 
     def _frame(self, analysed: Callable[[Compiled], DataFrame]) -> DataFrame:
         """What Spark makes of the compiled query, or what the evaluator answers."""
+        check_frames(self._request.frames)
         if self._compiled is not None:
             try:
                 return analysed(self._compiled)
@@ -295,9 +304,9 @@ class Answer:
         return record_frame(answers, dict(native.leaf_types) if native else {})
 
     def _run(self, action: Callable[[DataFrame], T]) -> T:
-        frame = self.df
+        spark, frame = self._in_session()
         with self._understood():
-            return interruptible(self._spark(), lambda: action(frame))
+            return interruptible(spark, lambda: action(frame))
 
     def _understood(self) -> AbstractContextManager[None]:
         sites = self._compiled.sites if self._compiled else ()

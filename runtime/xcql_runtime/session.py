@@ -30,11 +30,17 @@ from xcql.temporary import temporary_folder
 from xcql_runtime.answering import Surroundings
 from xcql_runtime.catalog import StoreReader
 from xcql_runtime.class_archive import make_archive
-from xcql_runtime.externals import ExternalFunction, external_function, split_variables
+from xcql_runtime.externals import (
+    ExternalFunction,
+    check_frames,
+    external_function,
+    split_variables,
+)
+from xcql_runtime.java_process import has_ended, keep_quiet
 from xcql_runtime.memory import Memory
 from xcql_runtime.processes import on_cores
 from xcql_runtime.query import Answer, Request, Strategy, unknown_choice
-from xcql_runtime.spark import is_here, local_session
+from xcql_runtime.spark import ended, is_here, local_session
 from xcql_runtime.store.commit import read_state
 from xcql_runtime.store.frames import files_frame
 from xcql_runtime.store.ingest import IngestSummary, ingest
@@ -55,7 +61,7 @@ class Session:
     """A store, opened with a Spark session.
 
     `spark` is used as it is and left as it was; without it a quiet local session is made when
-    one is needed; with `verbose` it logs what Spark logs.
+    one is needed, and again if its Java has ended; with `verbose` it logs what Spark logs.
     """
 
     def __init__(
@@ -63,7 +69,11 @@ class Session:
     ) -> None:
         self.store = Path(store)
         self._verbose = verbose
+        self._is_given = spark is not None
         self._spark = spark
+        if spark is not None:
+            keep_quiet(spark)
+        self._views: dict[str, Answer] = {}
         self._reader = StoreReader(self.store)
         self._memory = Memory(self.store)
         self._functions: dict[str, ExternalFunction] = {}
@@ -78,8 +88,19 @@ class Session:
 
     @property
     def spark(self) -> SparkSession:
-        if self._spark is None:
-            self._spark = local_session(verbose=self._verbose)
+        """The Spark session; one that was started here is started again if its Java has ended."""
+        return self._running_spark()
+
+    def _running_spark(self, settings: Mapping[str, str] | None = None) -> SparkSession:
+        before = self._spark
+        if before is not None and not has_ended(before):
+            return before
+        if self._is_given:
+            raise ended()
+        self._spark = local_session(settings=settings, verbose=self._verbose)
+        if before is not None:
+            for name, answer in self._views.items():
+                answer.df.createOrReplaceTempView(name)
         return self._spark
 
     def ingest(
@@ -187,6 +208,7 @@ class Session:
             tuple(functions.items()), known, lambda: _checked(source, functions)
         )
         values, frames = split_variables(variables or {})
+        check_frames(frames)
         state, catalog = self._reader.read()
         if context is not None:
             state.stream(context)  # an error if there is none
@@ -257,11 +279,9 @@ class Session:
             progress,
             warn,
         )
-        if self._spark is None:
-            # batches come and go; a bar for each would be in the way of what is shown
-            quiet = {"spark.ui.showConsoleProgress": "false"}
-            self._spark = local_session(settings=quiet, verbose=self._verbose)
-        return start(self.spark, self.store, read_state(self.store), request)
+        # batches come and go; a bar for each would be in the way of what is shown
+        quiet = {"spark.ui.showConsoleProgress": "false"}
+        return start(self._running_spark(quiet), self.store, read_state(self.store), request)
 
     def publish(
         self, fragments: Iterator[bytes], address: KafkaAddress, pace: Pace | None = None
@@ -295,6 +315,7 @@ class Session:
         """
         answer = query if isinstance(query, Answer) else self.query(query)
         answer.df.createOrReplaceTempView(name)
+        self._views[name] = answer
 
     def quarantine(self, stream: str) -> DataFrame:
         """What was not accepted of a stream: `file`, byte `offset`, `reason`, and its bytes, `raw`.

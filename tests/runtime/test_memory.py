@@ -32,8 +32,7 @@ def test_parts_are_not_kept_and_without_memory_java_ends() -> None:
         env={**os.environ, "XCQL_MEMORY": "600m"},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
     )
     assert run.stdout.split() == ["800000000", "XCQL0505", "XCQL0505"], run.stderr
-    # what Java says of its end may come too late to be passed on
-    assert run.stderr in ("", "Terminating due to java.lang.OutOfMemoryError: Java heap space\n")
+    assert run.stderr == ""

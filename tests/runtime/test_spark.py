@@ -48,6 +48,7 @@ def no_spark(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(spark, "SparkSession", Session)
     monkeypatch.setattr(spark, "check_java", lambda: "")
+    monkeypatch.setattr(spark, "has_own_folder", lambda: False)
 
 
 @pytest.mark.usefixtures("no_spark")

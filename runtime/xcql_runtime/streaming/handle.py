@@ -7,6 +7,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -20,7 +21,8 @@ from pyspark.sql.streaming.query import StreamingQuery
 from xcql.continuous import Arrival, Continuous, Figures, Update
 from xcql.diagnostics import Diagnostic, XcqlError, error
 from xcql.source import Source, Span
-from xcql_runtime.failures import translated
+from xcql_runtime.failures import SPARK_FAILURES, translated
+from xcql_runtime.java_process import has_ended
 from xcql_runtime.streaming.sinks import Sink
 from xcql_runtime.streaming.triggers import Triggers, wall_clock
 
@@ -93,10 +95,11 @@ class StreamHandle:
     def idle_seconds(self) -> float:
         """For how long nothing has arrived, and nothing was left to do."""
         spark = self._spark_query
-        # Spark looks for data first, and then takes its time to hand it over
-        if self._working or spark is None or self._is_first or spark.status["isDataAvailable"]:
-            self._is_first = spark is None or spark.lastProgress is None
-            self._heard = time.monotonic()
+        with suppress(*SPARK_FAILURES):  # `_watch` reports them
+            # Spark looks for data first, and then takes its time to hand it over
+            if self._working or spark is None or self._is_first or spark.status["isDataAvailable"]:
+                self._is_first = spark is None or spark.lastProgress is None
+                self._heard = time.monotonic()
         return time.monotonic() - self._heard
 
     def answer(self) -> list[str]:
@@ -132,7 +135,7 @@ class StreamHandle:
         if self._spark_query is not None and threading.current_thread() is not self._working:
             with self._guard:  # no batch is under way
                 self._guard.notify_all()
-            self._spark_query.stop()
+            self._stop_spark_query()
             self._ended.wait()
 
     def await_termination(self, timeout: float | None = None) -> bool:
@@ -197,6 +200,8 @@ class StreamHandle:
             self._problem = self._problem or told
             raise
         except Exception as problem:
+            if has_ended(self._spark):
+                raise
             text = f"a trigger failed: {type(problem).__name__}: {problem}"
             self._problem = self._problem or error("XCQL0730", text)
             raise
@@ -221,18 +226,31 @@ class StreamHandle:
                     break
                 if not self._stopping.is_set():
                     self._guard.wait(_SHORTEST_WAIT)
+        self._stop_spark_query()
+
+    def _stop_spark_query(self) -> None:
         if self._spark_query is not None:
-            self._spark_query.stop()
+            with suppress(*SPARK_FAILURES):  # `_watch` reports them
+                self._spark_query.stop()
 
     def _watch(self) -> None:
         """Wait for the end of Spark's query, and put things in order."""
         assert self._spark_query is not None
         try:
             self._spark_query.awaitTermination()
-        except (PySparkException, Py4JError) as problem:
+        except SPARK_FAILURES as problem:
             if not self._stopping.is_set() and self._problem is None:
-                self._problem = translated(problem, self._source)
+                self._problem = self._explained(problem)
         self._finish()
+
+    def _explained(self, problem: Exception) -> XcqlError:
+        """What the end of Spark's query means to the user."""
+        explained = translated(problem, self._source)
+        if has_ended(self._spark):
+            again = "the continuous query has ended; with its checkpoint, it can be started again"
+            notes = (*explained.diagnostic.notes, again)
+            return XcqlError(replace(explained.diagnostic, notes=notes))
+        return explained
 
     def _finish(self) -> None:
         self._stopping.set()

@@ -1,0 +1,124 @@
+"""Commands whose Java is killed: one message, the exit code, nothing left behind; a shell goes on.
+
+The messages are in `java_ends/`; `XCQL_WRITE_GOLDEN=1` writes them anew: read what changed.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+CREDIT = ROOT / "samples" / "credit"
+GOLDEN = Path(__file__).parent / "java_ends"
+DATA = [
+    *("--stream", f"credit={CREDIT / 'fragments.xml'}", "--tags", str(CREDIT / "tags.xml")),
+]
+LONG = "count(for $a in 1 to 1000000, $b in 1 to 1000000 where $a * $b mod 7 = 1 return $a)"
+ACCOUNTS = 'count(stream("credit")//account)'
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(sys.platform != "linux", reason="there is no /proc"),
+]
+
+
+def command(verb: str, *arguments: str, folder: Path) -> subprocess.Popen[str]:
+    roots = os.pathsep.join([str(ROOT), str(ROOT / "runtime")])
+    return subprocess.Popen(
+        [sys.executable, "-m", "xcql.cli.main", verb, *arguments],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": roots, "TMPDIR": str(folder)},
+    )
+
+
+def until(found: Callable[[], int | None], seconds: float = 900) -> int:
+    end = time.monotonic() + seconds
+    while (one := found()) is None:
+        assert time.monotonic() < end, "it takes too long"
+        time.sleep(0.05)
+    return one
+
+
+def child(pid: int, name: str) -> int | None:
+    """The process of a name that is a child of another."""
+    for task in Path(f"/proc/{pid}/task").iterdir():
+        for one in (task / "children").read_text().split():
+            if Path("/proc", one, "comm").read_text().strip() == name:
+                return int(one)
+    return None
+
+
+def busy(java: int) -> int | None:
+    """The process, once it has been busy for a while: the start of Spark takes less."""
+    ticks = Path(f"/proc/{java}/stat").read_text().rpartition(")")[2].split()[11]
+    return java if int(ticks) > 40 * os.sysconf("SC_CLK_TCK") else None
+
+
+def kill_java(process: subprocess.Popen[str], *, at_work: bool = False) -> None:
+    java = until(lambda: child(process.pid, "java"))
+    if at_work:
+        until(lambda: busy(java))
+    os.kill(java, signal.SIGKILL)
+
+
+def check(name: str, told: str, folder: Path) -> None:
+    assert "Traceback" not in told
+    golden = GOLDEN / f"{name}.txt"
+    if os.environ.get("XCQL_WRITE_GOLDEN"):
+        golden.write_text(told, encoding="utf-8")
+    assert told == golden.read_text(encoding="utf-8")
+    assert list(folder.glob("xcql-*")) == []
+
+
+def test_run(tmp_path: Path) -> None:
+    process = command("run", "-e", LONG, *DATA, folder=tmp_path)
+    kill_java(process, at_work=True)
+    out, err = process.communicate(timeout=900)
+    assert (process.returncode, out) == (1, "")
+    check("run", err, tmp_path)
+
+
+def test_shell(tmp_path: Path) -> None:
+    process = command("shell", *DATA, folder=tmp_path)
+    assert process.stdin is not None
+    assert process.stdout is not None
+    for query in (ACCOUNTS, LONG, ACCOUNTS):
+        process.stdin.write(f"{query}\n")
+        process.stdin.flush()
+        if query == LONG:
+            kill_java(process, at_work=True)
+        else:
+            assert process.stdout.readline() == "4\n"
+    kill_java(process)
+    time.sleep(2)
+    out, err = process.communicate(f"{ACCOUNTS}\n", timeout=900)
+    assert (process.returncode, out) == (1, "4\n")
+    check("shell", err, tmp_path)
+
+
+def test_watch(tmp_path: Path) -> None:
+    source = tmp_path / "inbox"
+    source.mkdir()
+    (source / "fragments.xml").write_bytes((CREDIT / "fragments.xml").read_bytes())
+    process = command(
+        *("watch", "-e", ACCOUNTS, "--source", f"credit=dir:{source}", "--quiet"),
+        *("--tags", str(CREDIT / "tags.xml")),
+        folder=tmp_path,
+    )
+    assert process.stdout is not None
+    process.stdout.readline()
+    kill_java(process)
+    _, err = process.communicate(timeout=900)
+    assert process.returncode == 1
+    check("watch", err, tmp_path)

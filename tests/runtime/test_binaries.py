@@ -1,0 +1,101 @@
+"""Binaries inside binaries with a long history: right answers, or a clear error."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.runtime.binaries import NOW, TAGS, Shape, fragments
+from xcql import Session, XcqlError, evaluate
+from xcql.model.tags import parse_tags
+from xcql.xdm.parse import parse_xml
+from xcql.xdm.serialize import canonical
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+QUERIES = (
+    'count(stream("s")//planet)',
+    'stream("s")//binary//star[number(mass) > 1]?[2015-01-01]/name',
+    'count(stream("s")//planet/ancestor::binary)',
+    'for $p in stream("s")//planet[number(mass) > 1]'
+    " return <p>{$p/ancestor::binary/name, $p/name, $p/note}</p>",
+    'stream("s")/systems/system[2]',
+)
+
+
+def stored(shape: Shape, folder: Path, spark: SparkSession | None = None) -> Session:
+    (folder / "fragments.xml").write_text("".join(fragments(shape)), encoding="utf-8")
+    session = Session(folder / "store", spark)
+    session.ingest(folder / "fragments.xml", stream="s", tags=parse_tags(TAGS), strict=True)
+    return session
+
+
+def in_canonical_form(items: list[str]) -> list[str]:
+    return [canonical(parse_xml(f"<item>{item}</item>")) for item in items]
+
+
+@pytest.mark.parametrize("strategy", ["auto", "caq"])
+def test_answers(strategy: str, spark: SparkSession, tmp_path: Path) -> None:
+    shape = Shape(2, 2, 1, 2, 2, 3)
+    session = stored(shape, tmp_path, spark)
+    streams = {"s": ("".join(fragments(shape)), parse_tags(TAGS))}
+    for query in QUERIES:
+        answer = session.query(query, strategy, NOW)  # type: ignore[arg-type]
+        expected = [item.xml for item in evaluate(query, streams=streams, now=NOW)]
+        assert in_canonical_form(answer.to_xml()) == in_canonical_form(expected)
+    assert session.query(QUERIES[0], now=NOW).to_xml() == [str(shape.planet_copies)]
+
+
+def test_a_view_that_is_too_large(spark: SparkSession, tmp_path: Path) -> None:
+    # 50 versions of everything: a thousand fragments, and 25 million copies of planets
+    shape = Shape(2, 2, 1, 50, 50, 50)
+    assert shape.planet_copies == 25_500_000
+    session = stored(shape, tmp_path, spark)
+    with pytest.raises(XcqlError, match="XCQL0318"):
+        session.query(QUERIES[0], now=NOW).to_xml()
+    assert session.query("1 + 1").to_xml() == ["2"]
+
+
+_PROGRAM = """
+import json, sys
+from xcql import Session, XcqlError
+session = Session(sys.argv[1])
+for query in json.loads(sys.argv[2]):
+    try:
+        answer = session.query(query, now="2026-01-01")
+        items = sum(1 for _ in answer.items())
+        print(json.dumps([answer.strategy, items]), flush=True)
+    except XcqlError as problem:
+        print(json.dumps([answer.strategy, problem.code]), flush=True)
+    assert session.query("1 + 1").to_xml() == ["2"]
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "shape",
+    [Shape(60, 3, 1, 1, 10, 50), Shape(3, 3, 1, 5, 10, 50)],
+    ids=["places in the store", "more places than the store keeps"],
+)
+def test_little_memory(shape: Shape, tmp_path: Path) -> None:
+    stored(shape, tmp_path)
+    queries = ('for $p in stream("s")//planet return 1', *QUERIES[1:], 'stream("s")/systems')
+    done = subprocess.run(
+        [sys.executable, "-c", _PROGRAM, str(tmp_path / "store"), json.dumps(queries)],
+        env={**os.environ, "XCQL_MEMORY": "512m"},
+        capture_output=True,
+        text=True,
+        timeout=3600,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    outcomes = [json.loads(line)[1] for line in done.stdout.splitlines()]
+    assert len(outcomes) == len(queries)
+    assert outcomes[0] in (shape.planet_copies, "XCQL0505")
+    assert all(isinstance(one, int) or one == "XCQL0505" for one in outcomes)
