@@ -9,13 +9,12 @@ from xml.sax.saxutils import quoteattr
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from xcql.continuous import Arrival
 from xcql.model.time import START, format_begin
 from xcql.shred.arrays import numbers_of
 from xcql.shred.tables import INSTANT
-from xcql_runtime.store.rows import stored_removes
+from xcql_runtime.store.rows import read_file, stored_removes
 from xcql_runtime.store.state import State, Stream
 
 _ROWS = pa.schema(
@@ -56,7 +55,7 @@ def _tables(store: Path, stream: Stream) -> Iterator[pa.Table]:
     names = _ROWS.names[:6]
     for tsid, table in stream.tables.items():
         for file in table.files:
-            rows = pq.read_table(store / file.path, columns=names, partitioning=None)
+            rows = read_file(store, file, names)
             yield _with(rows, tsid=pa.array([tsid] * rows.num_rows), isTimed=None)
     removes = stored_removes(store, stream)
     operation = pa.array(["remove"] * removes.num_rows)
