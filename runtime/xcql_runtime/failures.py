@@ -15,6 +15,7 @@ import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
+from urllib.parse import unquote, urlsplit
 
 from py4j.protocol import Py4JError, Py4JNetworkError
 from pyspark import InheritableThread
@@ -23,7 +24,9 @@ from pyspark.sql import SparkSession
 
 from xcql.compile.result import Site
 from xcql.diagnostics import Diagnostic, XcqlError, error
+from xcql.shred.checksums import damaged_file, store_of
 from xcql.source import Source, Span
+from xcql_runtime.store.commit import is_store
 
 T = TypeVar("T")
 
@@ -37,6 +40,7 @@ _OVERFLOW = re.compile(
     r"\[(ARITHMETIC_OVERFLOW|BINARY_ARITHMETIC_OVERFLOW|CAST_OVERFLOW|NUMERIC_VALUE_OUT_OF_RANGE"
     r"|NUMERIC_OUT_OF_SUPPORTED_RANGE|DECIMAL_PRECISION_EXCEEDS_MAX_PRECISION)[\].]"
 )
+_UNREADABLE = re.compile(r"\[FAILED_READ_FILE\.(\w+)\][^\n]*? file (file:\S+?)\.(?:\s|\Z)")
 _CONDITION = re.compile(r"^\s*\[[A-Z_.]+\]\s*")
 _RAISED_IN_PYTHON = re.compile(r"^[\w.]+: .*", re.MULTILINE)
 # what those see who were about to hear from Java, or to ask it for something
@@ -135,6 +139,8 @@ def translated(problem: Exception, query: Source | None, sites: Sequence[Site] =
         site = sites[int(found[1])]
         value = found[2] if len(found[2]) <= 60 else f"{found[2][:60]}…"
         return error(site.code, site.message.replace("{}", value), site.span)
+    if damage := _damage(text):
+        return damage
     place = Span(query, 0, 0) if query else None
     if _OVERFLOW.search(text):
         return error(
@@ -152,6 +158,21 @@ def translated(problem: Exception, query: Source | None, sites: Sequence[Site] =
             " and at Spark's log"
         ],
     )
+
+
+def _damage(text: str) -> XcqlError | None:
+    """The error for a file of a store that Spark could not read, if it says so."""
+    found = _UNREADABLE.search(text)
+    if found is None:
+        return None
+    path = unquote(urlsplit(found[2]).path)
+    if not is_store(store_of(path)):
+        return None
+    if found[1] == "FILE_NOT_EXIST":
+        return damaged_file(path, "the file is missing")
+    if "CRC checksum verification failed" in text:
+        return damaged_file(path, "a page of it does not fit its checksum")
+    return damaged_file(path, "Spark cannot read it")
 
 
 def _cause(text: str) -> str:

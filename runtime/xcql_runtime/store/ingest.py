@@ -178,6 +178,23 @@ def _ingest(
     )
 
 
+def rebuilt(job: Job, stream: Stream, fragments: Path) -> Stream:
+    """The stream with its tables made anew, from a file with the fragments that are left of it."""
+    inputs = [make_ready(fragments, "fragments", job.folder)]
+    change = _change(job, Stream(stream.name, stream.tags), inputs, [])
+    # those of a cycle were kept, and put down as quarantined, when they came
+    refused = [one for one in change.rejected if not one["reason"].startswith("cycle:")]
+    quarantine = pa.Table.from_pylist(refused, schema=QUARANTINE)
+    return replace(
+        stream,
+        tables=write_tables(job, change.tables),
+        removes=write_small(job, stream, "removes", change.removes),
+        quarantine=stream.quarantine + write_small(job, stream, "quarantine", quarantine),
+        batches=max(stream.batches, 1),
+        placed=change.placed,
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class _Change:
     """What a batch makes of a stream. The rows themselves are forgotten before any is written."""
