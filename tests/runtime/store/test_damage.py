@@ -136,10 +136,10 @@ def answer_or_refusal(session: Session, text: str, strategy: Strategy) -> list[s
         return "refused" if is_told else str(problem)
 
 
-def check_flips(sound: Path, folder: Path, spark: SparkSession, flips: int, asked: int) -> None:
+def check_flips(sound: Path, folder: Path, spark: SparkSession, flips: int, asked: int) -> int:
     """Flip a bit in a copy of the store, each time another: it is seen, and no answer is wrong.
 
-    So many of the queries are asked each time, in turn.
+    So many of the queries are asked each time, in turn; the number of those that were refused.
     """
     seed = random.randrange(1 << 30)
     print("seed", seed)
@@ -161,7 +161,7 @@ def check_flips(sound: Path, folder: Path, spark: SparkSession, flips: int, aske
             assert found in (right, "refused"), (path, bit, text)
             refused += found == "refused"
         shutil.rmtree(store)
-    assert refused
+    return refused
 
 
 def test_no_flipped_bit_goes_unseen(sound: Path, tmp_path: Path, spark: SparkSession) -> None:
@@ -172,7 +172,7 @@ def test_no_flipped_bit_goes_unseen(sound: Path, tmp_path: Path, spark: SparkSes
 def test_none_of_many_flipped_bits_goes_unseen(
     sound: Path, tmp_path: Path, spark: SparkSession
 ) -> None:
-    check_flips(sound, tmp_path, spark, flips=200, asked=len(QUERIES))
+    assert check_flips(sound, tmp_path, spark, flips=200, asked=len(QUERIES)) > 20
 
 
 def test_damage_is_seen_all_over_a_file(store: Path) -> None:
