@@ -15,6 +15,7 @@ import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
+from urllib.parse import unquote, urlsplit
 
 import pyarrow as pa
 from py4j.protocol import Py4JError, Py4JNetworkError
@@ -25,9 +26,11 @@ from pyspark.sql.utils import is_remote
 
 from xcql.compile.result import Site
 from xcql.diagnostics import Diagnostic, XcqlError, error
+from xcql.shred.checksums import damaged_file, store_of
 from xcql.source import Source, Span
 from xcql_runtime import java_process
 from xcql_runtime.spark import ended
+from xcql_runtime.store.commit import is_store
 
 T = TypeVar("T")
 
@@ -42,6 +45,7 @@ _OVERFLOW = re.compile(
     r"\[(ARITHMETIC_OVERFLOW|BINARY_ARITHMETIC_OVERFLOW|CAST_OVERFLOW|NUMERIC_VALUE_OUT_OF_RANGE"
     r"|NUMERIC_OUT_OF_SUPPORTED_RANGE|DECIMAL_PRECISION_EXCEEDS_MAX_PRECISION)[\].]"
 )
+_UNREADABLE = re.compile(r"\[FAILED_READ_FILE\.(\w+)\][^\n]*? file (file:\S+?)\.(?:\s|\Z)")
 _CONDITION = re.compile(r"^\s*\[[A-Z_.]+\]\s*")
 _RAISED_IN_PYTHON = re.compile(r"^[\w.]+: .*", re.MULTILINE)
 # what those see who were about to hear from Java, or to ask it for something
@@ -161,6 +165,8 @@ def translated(problem: Exception, query: Source | None, sites: Sequence[Site] =
                 "if it ran out of memory: spark.driver.memory is a setting of the server",
             ],
         )
+    if damage := _damage(text):
+        return damage
     if _OVERFLOW.search(text):
         return error(
             "FOAR0002",
@@ -182,6 +188,21 @@ def translated(problem: Exception, query: Source | None, sites: Sequence[Site] =
 def _place(query: Source | None) -> Span | None:
     """The beginning of a query, for what is no fault of any part of it."""
     return Span(query, 0, 0) if query else None
+
+
+def _damage(text: str) -> XcqlError | None:
+    """The error for a file of a store that Spark could not read, if it says so."""
+    found = _UNREADABLE.search(text)
+    if found is None:
+        return None
+    path = unquote(urlsplit(found[2]).path)
+    if not is_store(store_of(path)):
+        return None
+    if found[1] == "FILE_NOT_EXIST":
+        return damaged_file(path, "the file is missing")
+    if "CRC checksum verification failed" in text:
+        return damaged_file(path, "a page of it does not fit its checksum")
+    return damaged_file(path, "Spark cannot read it")
 
 
 def _cause(text: str) -> str:

@@ -45,6 +45,7 @@ from xcql_runtime.store.commit import read_state
 from xcql_runtime.store.frames import files_frame
 from xcql_runtime.store.ingest import IngestSummary, ingest
 from xcql_runtime.store.inputs import find_files
+from xcql_runtime.store.repair import repair
 from xcql_runtime.store.temporalize import temporalize
 from xcql_runtime.store.upkeep import StoreInfo, compact, info, vacuum, verify
 from xcql_runtime.streaming.handle import StreamHandle
@@ -332,6 +333,11 @@ class Session:
     def verify(self) -> list[str]:
         """What is wrong with the store, one sentence each; nothing, if all is well."""
         return verify(self.store)
+
+    def repair(self) -> list[str]:
+        """Make a damaged store sound, and delete nothing; what was done, one sentence each."""
+        with self._running() as run:
+            return repair(self.store, run, self._cores)
 
     def compact(self) -> int:
         """Put the rows of every table into few files; how many files went."""

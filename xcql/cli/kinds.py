@@ -100,7 +100,8 @@ def existing_store(folder: str) -> str:
         raise error("XCQL0106", f"there is no store '{folder}'", hints=hints)
     if not path.is_dir():
         raise error("XCQL0106", f"'{folder}' is a file; a store is a folder", hints=[make])
-    if not (path / "commits").is_dir():
+    # a damaged store may have lost one of them
+    if not any((path / one).is_dir() for one in ("commits", "copies")):
         raise error("XCQL0106", f"the folder '{folder}' is not a store", hints=[make])
     return folder
 

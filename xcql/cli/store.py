@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING
 
 from xcql.cli.kinds import existing_store
 from xcql.diagnostics import error
+
+if TYPE_CHECKING:
+    from xcql import Session
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "action",
-        choices=["info", "compact", "verify", "vacuum"],
+        choices=["info", "compact", "verify", "vacuum", "repair"],
         help="info: streams and tables; compact: fewer files; verify: check everything;"
-        " vacuum: remove leftovers",
+        " vacuum: remove leftovers; repair: make a damaged store sound",
     )
     parser.add_argument("store", metavar="DIR", help="the store's folder")
 
@@ -28,14 +32,25 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"{session.compact()} files fewer")
     elif arguments.action == "vacuum":
         print(f"{session.vacuum()} files removed")
+    elif arguments.action == "repair":
+        print("\n".join(session.repair() or ["sound: nothing to repair"]))
     else:
-        problems = session.verify()
-        if problems:
-            raise error(
-                "XCQL0319",
-                f"the store '{arguments.store}' is damaged",
-                notes=problems,
-                hints=["ingest its fragments into a new store"],
-            )
-        print("sound")
+        _verify(session, arguments.store)
     return 0
+
+
+def _verify(session: Session, store: str) -> None:
+    problems = session.verify()
+    if problems:
+        raise error(
+            "XCQL0319",
+            f"the store '{store}' is damaged",
+            notes=problems,
+            hints=[f"xcqlc store repair {store} rebuilds what it can, and tells what is lost"],
+        )
+    print("sound")
+    if unchecked := session.info().without_checksums:
+        print(
+            f"{unchecked} files are of an earlier version, and have no checksums to compare:"
+            f" xcqlc store compact {store} adds them"
+        )

@@ -22,11 +22,11 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from xcql.model.tags import TagStructure
 from xcql.shred.arrays import numbers_of, taken
 from xcql.shred.arrivals import HOLES
+from xcql.shred.checksums import Checksums, read_parquet, write_parquet
 from xcql.shred.columns import conform, element_type, flat, is_nested_alike, nest, none_of
 from xcql.shred.shape import Slot
 from xcql.shred.shredder import Shredder
@@ -138,7 +138,7 @@ def write_table(
     sources: Sequence[RowSource],
     plan: pa.Table,
     path: Path,
-) -> None:
+) -> Checksums:
     """Write one Parquet file of a table: rows of the sources, as the plan lists them.
 
     Those without a `vtTo` come first.
@@ -153,21 +153,17 @@ def write_table(
     columns |= {field.name: plan.column(field.name) for field in DERIVED}
     schema = table_schema(shape)
     result = pa.table([columns[name] for name in schema.names], schema=schema)
-    path.parent.mkdir(parents=True, exist_ok=True)
     # what has not ended is in row groups of its own: who asks for that reads nothing else
     lasting = result.column("vtTo").null_count
-    with pq.ParquetWriter(
+    halves = (result.slice(0, lasting), result.slice(lasting))
+    return write_parquet(
         path,
         schema,
-        compression="zstd",
+        ((half, _rows_of_group(half)) for half in halves if half.num_rows),
         compression_level=1,
         use_dictionary=True,
         dictionary_pagesize_limit=_DICTIONARY_BYTES,
-        store_schema=False,
-    ) as writer:
-        for half in (result.slice(0, lasting), result.slice(lasting)):
-            if half.num_rows:
-                writer.write_table(half, row_group_size=_rows_of_group(half))
+    )
 
 
 def _rows_of_group(table: pa.Table) -> int:
@@ -177,10 +173,9 @@ def _rows_of_group(table: pa.Table) -> int:
     return math.ceil(rows / (1 + max(size // _GROUP_BYTES, rows // _GROUP_ROWS)))
 
 
-def write_rows(rows: pa.Table, path: Path) -> None:
+def write_rows(rows: pa.Table, path: Path) -> Checksums:
     """Write one Parquet file of a small table: removes, or quarantined fragments."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    pq.write_table(rows, path, compression="zstd", store_schema=False)
+    return write_parquet(path, rows.schema, [(rows, rows.num_rows)])
 
 
 def staged_rows(**columns: pa.Array) -> pa.RecordBatch:
@@ -208,7 +203,7 @@ def _arrived(structure: TagStructure, tsid: str, shape: Slot, source: RowSource)
     if source.is_staged:
         rows = read_staged(source.rows).select(names)
     else:
-        rows = pq.read_table(source.rows, columns=names, partitioning=None)
+        rows = read_parquet(source.rows, names)
     rows = rows.combine_chunks()
     if is_nested_alike(source.shape, shape):
         element = _only_chunk(rows.column("element"))

@@ -26,25 +26,29 @@ from pyspark.sql.types import (
     TimestampNTZType,
 )
 
-from xcql.shred.tables import table_schema
-from xcql_runtime.store.state import DataFile, Table
+from xcql.shred.checksums import check_opening
+from xcql_runtime.store.state import DataFile
 
-
-def table_frame(spark: SparkSession, store: Path, table: Table) -> DataFrame:
-    """The rows of one table, with the columns that `xcql.shred.tables` describes."""
-    return files_frame(spark, store, table.files, table_schema(table.shape))
+# whatever the session's settings are, rows that cannot be read are not left out
+_CAREFUL = {
+    "parquet.page.verify-checksum.enabled": "true",
+    "ignoreCorruptFiles": "false",
+    "ignoreMissingFiles": "false",
+}
 
 
 def files_frame(
     spark: SparkSession, store: Path, files: Sequence[DataFile], schema: pa.Schema
 ) -> DataFrame:
-    """The rows of Parquet files of the store."""
+    """The rows of Parquet files of the store; an error if one is missing, or damaged."""
+    for file in files:
+        check_opening(store / file.path, file.bytes, file.checksums)
     paths = [str((store / file.path).absolute()) for file in files]
     if not paths:
         return spark.createDataFrame([], structure(schema))
     # a path is a path: `[` and `*` in the name of a folder are no patterns
-    reader = spark.read.schema(structure(schema)).option("__globPaths__", "false")
-    return reader.parquet(*paths)
+    options = {**_CAREFUL, "__globPaths__": "false"}
+    return spark.read.schema(structure(schema)).options(**options).parquet(*paths)
 
 
 def structure(schema: pa.Schema) -> StructType:

@@ -34,7 +34,7 @@ from xcql.shred.staging import (
     plan_with_care,
     stage_chunk,
 )
-from xcql.shred.tables import QUARANTINE, REMOVES, read_staged, write_rows
+from xcql.shred.tables import QUARANTINE, REMOVES, read_staged
 from xcql_runtime.store.commit import read_state, sync_files, write_state, writing
 from xcql_runtime.store.inputs import Input, content_digest, find_files, make_ready
 from xcql_runtime.store.rows import (
@@ -46,13 +46,13 @@ from xcql_runtime.store.rows import (
     stored_rows,
     stream_rows,
 )
-from xcql_runtime.store.state import DataFile, State, Stream
+from xcql_runtime.store.state import State, Stream
 from xcql_runtime.store.write import (
     WORTH_A_JOB,
     Job,
     TablesToBe,
-    new_path,
     plan_tables,
+    write_small,
     write_tables,
 )
 from xcql_runtime.workers import Run, run_here
@@ -158,8 +158,8 @@ def _ingest(
     after = replace(
         stream,
         tables=write_tables(job, change.tables),
-        removes=stream.removes + _write_small(job, stream, "removes", change.removes),
-        quarantine=stream.quarantine + _write_small(job, stream, "quarantine", quarantine),
+        removes=stream.removes + write_small(job, stream, "removes", change.removes),
+        quarantine=stream.quarantine + write_small(job, stream, "quarantine", quarantine),
         contents=frozenset(known),
         batches=stream.batches + 1,
         placed=change.placed,
@@ -177,6 +177,23 @@ def _ingest(
         dict(sorted(reasons.items())),
         tuple(skipped),
         tuple(change.warnings),
+    )
+
+
+def rebuilt(job: Job, stream: Stream, fragments: Path) -> Stream:
+    """The stream with its tables made anew, from a file with the fragments that are left of it."""
+    inputs = [make_ready(fragments, "fragments", job.folder)]
+    change = _change(job, Stream(stream.name, stream.tags), inputs, [])
+    # those of a cycle were kept, and put down as quarantined, when they came
+    refused = [one for one in change.rejected if not one["reason"].startswith("cycle:")]
+    quarantine = pa.Table.from_pylist(refused, schema=QUARANTINE)
+    return replace(
+        stream,
+        tables=write_tables(job, change.tables),
+        removes=write_small(job, stream, "removes", change.removes),
+        quarantine=stream.quarantine + write_small(job, stream, "quarantine", quarantine),
+        batches=max(stream.batches, 1),
+        placed=change.placed,
     )
 
 
@@ -418,11 +435,3 @@ def _too_many_places(stream: Stream) -> Diagnostic:
         f"the view of '{stream.name}' has so many copies of fillers that they are not counted out",
         hints=["look for holes that many versions share; queries go from hole to hole instead"],
     )
-
-
-def _write_small(job: Job, stream: Stream, folder: str, rows: pa.Table) -> tuple[DataFile, ...]:
-    if not rows.num_rows:
-        return ()
-    path = new_path(stream, folder)
-    write_rows(rows, job.store / path)
-    return (DataFile(path, rows.num_rows, (job.store / path).stat().st_size),)

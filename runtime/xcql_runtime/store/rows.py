@@ -14,11 +14,11 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from xcql.model.tags import TagStructure
 from xcql.shred.arrays import Flags, Ints, borders_of, column_of, numbers_of, ranges, taken
 from xcql.shred.arrivals import BEGINNING, FOREVER, Arrivals, gather, instant_column
+from xcql.shred.checksums import check_opening, read_parquet
 from xcql.shred.derive import Derived, derive
 from xcql.shred.namespaces import namespaces_of
 from xcql.shred.places import Places
@@ -65,13 +65,20 @@ class StreamRows:
         return np.flatnonzero(self.sources == part)
 
 
+def read_file(store: Path, file: DataFile, columns: Sequence[str] | None = None) -> pa.Table:
+    """Columns of a data file, all of them by default; an error if it is damaged."""
+    path = store / file.path
+    check_opening(path, file.bytes, file.checksums)
+    return read_parquet(path, columns)
+
+
 def stored_rows(store: Path, stream: Stream) -> Iterator[Source]:
     """The rows of the stream's tables, file by file."""
     for tsid, table in stream.tables.items():
         for file in table.files:
             path = str(store / file.path)
             names = list(dict.fromkeys([*LIGHT, *(one.name for one in DERIVED)]))
-            columns = pq.read_table(path, columns=names, partitioning=None)
+            columns = read_file(store, file, names)
             # a fragment may have several rows, one for each version
             numbers = np.unique(numbers_of(columns.column("seq")), return_index=True)[1]
             light = columns.select([*LIGHT, "seq"])
@@ -86,7 +93,7 @@ def stored_rows(store: Path, stream: Stream) -> Iterator[Source]:
 
 
 def stored_removes(store: Path, stream: Stream) -> pa.Table:
-    parts = [pq.read_table(store / file.path, partitioning=None) for file in stream.removes]
+    parts = [read_file(store, file) for file in stream.removes]
     return pa.concat_tables([REMOVES.empty_table(), *(part.cast(REMOVES) for part in parts)])
 
 
@@ -104,6 +111,12 @@ def stream_rows(structure: TagStructure, parts: Sequence[Source], removes: pa.Ta
     )
 
 
+def all_rows(store: Path, stream: Stream) -> StreamRows:
+    """All rows that a store has of a stream."""
+    parts = list(stored_rows(store, stream))
+    return stream_rows(stream.tags, parts, stored_removes(store, stream))
+
+
 def derive_rows(rows: StreamRows) -> Derived:
     """What the rows of a stream amount to."""
     return derive(rows.structure, rows.arrivals, _canonical_bodies(rows))
@@ -117,7 +130,7 @@ def _canonical_bodies(rows: StreamRows) -> Callable[[int], str]:
         source = rows.parts[part].source
         if source.is_staged:
             return read_staged(source.rows)
-        return pq.read_table(source.rows, columns=["raw", "namespaces"], partitioning=None)
+        return read_parquet(source.rows, ["raw", "namespaces"])
 
     @lru_cache(maxsize=1024)
     def body_of(row: int) -> str:

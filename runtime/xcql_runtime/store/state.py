@@ -1,10 +1,12 @@
 """What a store holds at one commit: an immutable value, and its JSON form.
 
     DIR/commits/000000000007.json   the state after the seventh commit; the newest one counts
+    DIR/copies/000000000007.json    the same again, for a commit that is damaged or lost
     DIR/data/STREAM/TSID/*.parquet  the fillers with that tsid (see `xcql.shred.columns`)
     DIR/data/STREAM/removes/        `<remove>`s, which have no element
     DIR/data/STREAM/quarantine/     what was not accepted, with the reason
     DIR/staging/                    work under way; of no meaning to a reader
+    DIR/damaged/                    what a repair took out of the store
     DIR/lock                        held by the one writer
 
 Files are never changed, only added; those that the newest commit does not name are no part of
@@ -20,23 +22,27 @@ from urllib.parse import quote
 
 from xcql.diagnostics import error
 from xcql.model.tags import TagStructure, parse_tags, tags_to_xml
+from xcql.shred.checksums import Checksums
 from xcql.shred.shape import Slot, slot_from_json, slot_to_json
 from xcql.shred.standing import Standing
 
-FORMAT = 1
+# 2: commits and data files have checksums
+FORMAT = 2
 
 
 @dataclass(frozen=True, slots=True)
 class DataFile:
     """A Parquet file of the store; its path is relative to the store's folder.
 
-    `present` is how many of its rows have not ended, None where nobody has counted them.
+    `present` is how many of its rows have not ended, None where nobody has counted them. A file
+    that was written by an earlier version has no checksums.
     """
 
     path: str
     rows: int
     bytes: int
     present: int | None = None
+    checksums: Checksums | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +109,11 @@ class State:
                 hints=["ingest fragments first: xcqlc ingest FRAGMENTS --tags TAGS --stream NAME"],
             )
         return self.streams[name]
+
+    def files(self) -> Iterator[DataFile]:
+        """The files of all streams."""
+        for stream in self.streams.values():
+            yield from stream.files()
 
     def with_stream(self, stream: Stream) -> State:
         return State(self.number + 1, {**self.streams, stream.name: stream})
@@ -171,7 +182,11 @@ def _stream_from_json(data: dict[str, Any]) -> Stream:
 
 
 def _files(data: list[dict[str, Any]]) -> tuple[DataFile, ...]:
-    return tuple(DataFile(**file) for file in data)
+    return tuple(
+        DataFile(**{**file, "checksums": Checksums(**sums) if sums else None})
+        for file in data
+        for sums in [file.get("checksums")]
+    )
 
 
 def renumbered(state: State) -> State:

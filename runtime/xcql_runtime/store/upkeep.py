@@ -2,36 +2,33 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from xcql.diagnostics import error
-from xcql.shred.tables import QUARANTINE, REMOVES, table_schema
+from xcql.shred.tables import QUARANTINE, REMOVES
 from xcql_runtime.store.commit import (
+    BrokenCommit,
+    commit_numbers,
     forget_old_commits,
+    is_store,
+    read_commit,
     read_state,
     sync_files,
     write_state,
     writing,
 )
-from xcql_runtime.store.rows import (
-    DerivedRows,
-    StreamRows,
-    derive_rows,
-    stored_removes,
-    stored_rows,
-    stream_rows,
-)
+from xcql_runtime.store.rows import all_rows, derive_rows, read_file
+from xcql_runtime.store.soundness import broken_commits, broken_derivation, broken_file
 from xcql_runtime.store.state import DataFile, State, Stream, renumbered
-from xcql_runtime.store.write import Job, TablesToBe, new_path, plan_tables, write_tables
+from xcql_runtime.store.write import Job, TablesToBe, plan_tables, write_small, write_tables
 from xcql_runtime.workers import Run, run_here
 
 
@@ -64,6 +61,8 @@ class StoreInfo:
 
     commit: int
     streams: tuple[StreamInfo, ...]
+    # files of an earlier version, in which damage may go unseen
+    without_checksums: int = 0
 
     def __str__(self) -> str:
         lines = [f"commit {self.commit}, {_counted(len(self.streams), 'stream')}"]
@@ -75,6 +74,9 @@ class StoreInfo:
                 f" {_counted(table.files, 'file')}, {_counted(table.bytes, 'byte')}"
                 for table in stream.tables
             ]
+        if self.without_checksums:
+            files = _counted(self.without_checksums, "file")
+            lines.append(f"{files} without checksums, of an earlier version")
         return "\n".join(lines)
 
 
@@ -107,35 +109,40 @@ def info(store: Path) -> StoreInfo:
             )
         quarantined = sum(file.rows for file in stream.quarantine)
         found.append(StreamInfo(stream.name, stream.batches, quarantined, tuple(tables)))
-    return StoreInfo(state.number, tuple(found))
+    unchecked = sum(file.checksums is None for file in state.files())
+    return StoreInfo(state.number, tuple(found), unchecked)
 
 
 def verify(store: Path) -> list[str]:
     """What is wrong with a store, one sentence each; an empty list says that it is sound.
 
-    Every file is there and whole, and all that is derived is what the fragments say.
+    Every file is there, every bit of it is as it was written, and all that is derived is what the
+    fragments say. That holds for files of earlier commits, too, as long as they are there.
     """
-    problems = []
-    for stream in _state_of(store).streams.values():
-        broken = list(_broken_files(store, stream))
-        problems += broken
-        if not broken:
-            rows = _all_rows(store, stream)
-            derived_rows = DerivedRows(rows, derive_rows(rows))
+    state = _state_of(store)
+    problems = list(broken_commits(store))
+    for stream in state.streams.values():
+        broken = [problem for file in stream.files() for problem in broken_file(store, file)]
+        problems += broken or broken_derivation(store, stream)
+    known = set(state.files())
+    for number in sorted({*commit_numbers(store)} - {state.number}):
+        with suppress(BrokenCommit, FileNotFoundError):
+            earlier = set(read_commit(store, number).files()) - known
             problems += [
-                f"{part.source.rows}: its versions and places are not what the fragments say"
-                for number, part in enumerate(rows.parts)
-                if not derived_rows.is_unchanged(number)
+                f"{problem} (only commit {number} needs it, which is not the newest)"
+                for file in sorted(earlier, key=lambda file: file.path)
+                for problem in broken_file(store, file)
             ]
+            known |= earlier
     return problems
 
 
 def compact(store: Path, run: Run = run_here, cores: int = 1) -> int:
-    """Write every table anew into few files; the number of files that went."""
+    """Write every table anew into few files, with checksums; the number of files that went."""
     _state_of(store)
     with writing(store):
         state = read_state(store)
-        before = sum(1 for stream in state.streams.values() for _ in stream.files())
+        before = len(list(state.files()))
         folder = store / "staging" / uuid.uuid4().hex
         new_streams = {}
         try:
@@ -146,8 +153,7 @@ def compact(store: Path, run: Run = run_here, cores: int = 1) -> int:
         finally:
             shutil.rmtree(folder, ignore_errors=True)
         after = replace(renumbered(state), streams=new_streams)
-        old = {file for stream in state.streams.values() for file in stream.files()}
-        new = {file for stream in new_streams.values() for file in stream.files()}
+        old, new = set(state.files()), set(after.files())
         if new != old:
             sync_files(store / file.path for file in new - old)
             write_state(store, after)
@@ -162,7 +168,7 @@ def vacuum(store: Path) -> int:
     _state_of(store)
     with writing(store):
         state = read_state(store)
-        kept = {file.path for stream in state.streams.values() for file in stream.files()}
+        kept = {file.path for file in state.files()}
         removed = 0
         for folder in ("data", "staging"):
             for path in sorted((store / folder).rglob("*"), reverse=True):
@@ -177,7 +183,7 @@ def vacuum(store: Path) -> int:
 
 
 def _state_of(store: Path) -> State:
-    if not (store / "lock").is_file():
+    if not is_store(store):
         raise error("XCQL0313", f"there is no store '{store}'")
     return read_state(store)
 
@@ -192,8 +198,8 @@ def _compacted(job: Job, stream: Stream) -> Stream:
 
 
 def _few_files(job: Job, stream: Stream) -> TablesToBe:
-    rows = _all_rows(job.store, stream)
-    scattered = [tsid for tsid, table in stream.tables.items() if len(table.files) > 1]
+    rows = all_rows(job.store, stream)
+    scattered = [tsid for tsid, table in stream.tables.items() if not _is_compact(table.files)]
     nothing = np.zeros(len(rows.arrivals), np.bool_)
     return plan_tables(job, stream, rows, derive_rows(rows), {}, nothing, anew=scattered)
 
@@ -201,47 +207,12 @@ def _few_files(job: Job, stream: Stream) -> TablesToBe:
 def _joined(
     job: Job, stream: Stream, folder: str, files: Sequence[DataFile], schema: pa.Schema
 ) -> tuple[DataFile, ...]:
-    if len(files) < 2:
+    if _is_compact(files):
         return tuple(files)
-    rows = pa.concat_tables(
-        pq.read_table(job.store / file.path, partitioning=None).cast(schema) for file in files
-    )
-    path = new_path(stream, folder)
-    pq.write_table(rows, job.store / path, compression="zstd", store_schema=False)
-    return (DataFile(path, rows.num_rows, os.path.getsize(job.store / path)),)
+    rows = pa.concat_tables(read_file(job.store, file).cast(schema) for file in files)
+    return write_small(job, stream, folder, rows)
 
 
-def _all_rows(store: Path, stream: Stream) -> StreamRows:
-    parts = list(stored_rows(store, stream))
-    return stream_rows(stream.tags, parts, stored_removes(store, stream))
-
-
-def _broken_files(store: Path, stream: Stream) -> Iterator[str]:
-    for tsid, table in stream.tables.items():
-        for file in table.files:
-            yield from _broken(store, file, table_schema(table.shape))
-        if stream.tags.by_id(tsid) is None:
-            yield f"the stream '{stream.name}' has a table for the unknown tag {tsid}"
-    for file in stream.removes:
-        yield from _broken(store, file, REMOVES)
-    for file in stream.quarantine:
-        yield from _broken(store, file, QUARANTINE)
-
-
-def _broken(store: Path, file: DataFile, schema: pa.Schema) -> Iterator[str]:
-    path = store / file.path
-    if not path.is_file():
-        yield f"{path}: the file is missing"
-    elif path.stat().st_size != file.bytes:
-        yield f"{path}: it has {path.stat().st_size} bytes, and {file.bytes} were written"
-    else:
-        try:
-            table = pq.read_table(path, partitioning=None)
-        except (OSError, pa.ArrowException) as problem:
-            yield f"{path}: it cannot be read: {problem}"
-            return
-        if table.num_rows != file.rows:
-            yield f"{path}: it has {table.num_rows} rows, and {file.rows} were written"
-        unknown = set(table.column_names) - set(schema.names)
-        if unknown:
-            yield f"{path}: it has columns that its table has not: {', '.join(sorted(unknown))}"
+def _is_compact(files: Sequence[DataFile]) -> bool:
+    """Whether files are to be left as they are: there is one at most, and it has checksums."""
+    return len(files) < 2 and all(file.checksums for file in files)

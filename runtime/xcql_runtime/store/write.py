@@ -13,10 +13,18 @@ import pyarrow as pa
 from xcql.model.tags import TagStructure
 from xcql.shred.arrays import Flags, Ints, column_of, ranges
 from xcql.shred.arrivals import BEGINNING, FOREVER
+from xcql.shred.checksums import Checksums
 from xcql.shred.derive import Derived
 from xcql.shred.shape import Slot, is_layout_kept, widen
 from xcql.shred.standing import Standing
-from xcql.shred.tables import WRITE_PLAN, RowSource, read_staged, write_staged, write_table
+from xcql.shred.tables import (
+    WRITE_PLAN,
+    RowSource,
+    read_staged,
+    write_rows,
+    write_staged,
+    write_table,
+)
 from xcql_runtime.store.rows import DerivedRows, StreamRows
 from xcql_runtime.store.state import DataFile, Stream, Table, folder_name
 from xcql_runtime.workers import Run, run_here
@@ -131,8 +139,9 @@ def write_tables(job: Job, planned: TablesToBe) -> dict[str, Table]:
     tables = dict(planned.tables)
     run = job.run if planned.bytes > WORTH_A_JOB else run_here
     written = run(_write, planned.writes)
-    for write, (count, size, present) in zip(planned.writes, written, strict=True):
-        file = DataFile(str(Path(write.path).relative_to(job.store)), count, size, present)
+    for write, (count, size, present, checksums) in zip(planned.writes, written, strict=True):
+        path = str(Path(write.path).relative_to(job.store))
+        file = DataFile(path, count, size, present, checksums)
         table = tables[write.tsid]
         tables[write.tsid] = replace(table, files=(*table.files, file))
     return {tsid: table for tsid, table in tables.items() if table.files}
@@ -166,7 +175,7 @@ def _standing(derived_rows: DerivedRows, rows: Ints) -> tuple[Standing, tuple[in
     return standing, tuple(np.unique(places.depths[within]).tolist())
 
 
-def new_path(stream: Stream, folder: str) -> str:
+def _new_path(stream: Stream, folder: str) -> str:
     """A path in the store that no file has had."""
     return f"{stream.folder}/{folder_name(folder)}/{uuid.uuid4().hex}.parquet"
 
@@ -199,13 +208,23 @@ def _planned(
         plan.shape,
         tuple(rows.parts[part].source for part in plan.parts),
         str(plan_path),
-        str(job.store / new_path(stream, plan.tsid)),
+        str(job.store / _new_path(stream, plan.tsid)),
     )
 
 
-def _write(file: _Write) -> tuple[int, int, int]:
-    """Write a file; the numbers of its rows, of its bytes, and of the rows that have not ended."""
+def write_small(job: Job, stream: Stream, folder: str, rows: pa.Table) -> tuple[DataFile, ...]:
+    """Write removes, or quarantined fragments; no file if there are none."""
+    if not rows.num_rows:
+        return ()
+    path = _new_path(stream, folder)
+    checksums = write_rows(rows, job.store / path)
+    size = (job.store / path).stat().st_size
+    return (DataFile(path, rows.num_rows, size, checksums=checksums),)
+
+
+def _write(file: _Write) -> tuple[int, int, int, Checksums]:
+    """Write a file; how many rows and bytes it has, how many rows have not ended, and checksums."""
     path = Path(file.path)
     plan = read_staged(file.plan)
-    write_table(file.structure, file.tsid, file.shape, file.sources, plan, path)
-    return plan.num_rows, path.stat().st_size, plan.column("vtTo").null_count
+    checksums = write_table(file.structure, file.tsid, file.shape, file.sources, plan, path)
+    return plan.num_rows, path.stat().st_size, plan.column("vtTo").null_count, checksums

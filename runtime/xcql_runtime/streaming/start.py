@@ -27,10 +27,10 @@ from xcql.source import Source as Text
 from xcql.syntax.prolog import MainModule
 from xcql.temporary import new_temporary_folder
 from xcql_runtime.failures import understood
+from xcql_runtime.store.fragments import stored_fragments
 from xcql_runtime.store.state import State, folder_name
 from xcql_runtime.streaming.display import Lines, LiveDisplay
 from xcql_runtime.streaming.handle import StreamHandle, in_file
-from xcql_runtime.streaming.history import stored_fragments
 from xcql_runtime.streaming.journal import SeenFiles
 from xcql_runtime.streaming.sinks import Callback, KafkaTopic, ParquetLog, Sink
 from xcql_runtime.streaming.sources import Source, arrivals_of, resolved, source_rows

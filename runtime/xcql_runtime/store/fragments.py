@@ -1,4 +1,4 @@
-"""The fragments of a store, as they came: what a continuous query begins with."""
+"""The fragments of a store, as they came: for continuous queries to begin with, and for repairs."""
 
 from __future__ import annotations
 
@@ -9,13 +9,12 @@ from xml.sax.saxutils import quoteattr
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from xcql.continuous import Arrival
 from xcql.model.time import START, format_begin
 from xcql.shred.arrays import numbers_of
 from xcql.shred.tables import INSTANT
-from xcql_runtime.store.rows import stored_removes
+from xcql_runtime.store.rows import read_file, stored_removes
 from xcql_runtime.store.state import State, Stream
 
 _ROWS = pa.schema(
@@ -30,6 +29,8 @@ _ROWS = pa.schema(
         ("isTimed", pa.bool_()),
     ]
 )
+# those that a table of a tag has
+FRAGMENT_COLUMNS = _ROWS.names[:6]
 # so many rows are Python's at a time
 _AT_ONCE = 10_000
 # with the prefix, a default namespace that is declared for the element is none of the fragment's
@@ -39,11 +40,12 @@ _PREFIX = "stream:"
 def stored_fragments(store: Path, state: State, streams: Sequence[str]) -> Iterator[Arrival]:
     """All fragments of streams, those of each in the order in which they came."""
     for name in streams:
-        for text in _texts(store, state.stream(name)):
+        for text in fragment_texts(store, state.stream(name)):
             yield Arrival(name, text)
 
 
-def _texts(store: Path, stream: Stream) -> Iterator[str]:
+def fragment_texts(store: Path, stream: Stream) -> Iterator[str]:
+    """All fragments of a stream, in the order in which they came."""
     rows = pa.concat_tables([_ROWS.empty_table(), *_tables(store, stream)])
     # a fragment with several versions has several rows, and comes once
     order = np.unique(numbers_of(rows.column("seq")), return_index=True)[1]
@@ -53,10 +55,9 @@ def _texts(store: Path, stream: Stream) -> Iterator[str]:
 
 
 def _tables(store: Path, stream: Stream) -> Iterator[pa.Table]:
-    names = _ROWS.names[:6]
     for tsid, table in stream.tables.items():
         for file in table.files:
-            rows = pq.read_table(store / file.path, columns=names, partitioning=None)
+            rows = read_file(store, file, FRAGMENT_COLUMNS)
             yield _with(rows, tsid=pa.array([tsid] * rows.num_rows), isTimed=None)
     removes = stored_removes(store, stream)
     operation = pa.array(["remove"] * removes.num_rows)

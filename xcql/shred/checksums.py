@@ -1,0 +1,242 @@
+"""Parquet files whose every bit is checked: how they are written, read, and compared.
+
+Parquet has a checksum for each page, but none for the headers of pages and none for the footer,
+and a flipped bit there can change an answer. So each file has three checksums:
+
+    digest         of the whole file: `xcqlc store verify` compares it
+    tail_digest    of the last `tail` bytes, which are the footer
+    in the footer  of all bytes that belong to no page (`xcql.outside`), and where these are
+                   (`xcql.lengths`)
+
+The first two are kept in the commit. The last two are compared when a file is opened for the first
+time: that reads a few dozen bytes for each page. Pages are compared with their own checksums
+whenever they are read.
+"""
+
+from __future__ import annotations
+
+import base64
+import errno
+import hashlib
+import os
+import zlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from xcql.diagnostics import XcqlError, error
+
+_OUTSIDE, _LENGTHS = "xcql.outside", "xcql.lengths"
+# how many bytes are hashed at a time
+_BLOCK = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Checksums:
+    """What a file has to be: a digest of all of it, and one of its last `tail` bytes."""
+
+    digest: str
+    tail: int
+    tail_digest: str
+
+
+def write_parquet(
+    path: Path, schema: pa.Schema, parts: Iterable[tuple[pa.Table, int]], **options: Any
+) -> Checksums:
+    """Write tables, each in row groups of so many rows, as one file."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("wb") as file:
+        sink = _Sink(file)
+        with pq.ParquetWriter(
+            pa.PythonFile(sink, mode="w"),
+            schema,
+            compression="zstd",
+            store_schema=False,
+            write_page_checksum=True,
+            **options,
+        ) as writer:
+            for table, group in parts:
+                writer.write_table(table, row_group_size=group)
+            writer.add_key_value_metadata(sink.outside())
+        return sink.checksums()
+
+
+def read_parquet(path: str | Path, columns: Sequence[str] | None = None) -> pa.Table:
+    """Columns of a file of a store; what does not fit the checksums of its pages is an error."""
+    try:
+        return pq.read_table(
+            path, columns=columns, partitioning=None, page_checksum_verification=True
+        )
+    except (PermissionError, MemoryError):
+        raise
+    except (OSError, pa.ArrowException) as problem:
+        raise damaged_file(path, _reason(problem)) from None
+
+
+def check_opening(path: Path, size: int, checksums: Checksums | None) -> None:
+    """Raise an error if a file is missing, or if anything but its pages is not as it was written.
+
+    Of a file without checksums, from an earlier version, only the size is known.
+    """
+    try:
+        found = path.stat()
+        if found.st_size != size:
+            raise damaged_file(path, f"it has {found.st_size} bytes, and {size} were written")
+        if checksums is not None:
+            _check_outside(path, found.st_ino, found.st_mtime_ns, size, checksums)
+    except PermissionError:
+        raise
+    except OSError as problem:
+        raise damaged_file(path, _reason(problem)) from None
+
+
+def is_whole(path: Path, checksums: Checksums) -> bool:
+    """Whether every bit of a file is as it was written."""
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while block := file.read(_BLOCK):
+            digest.update(block)
+    return _short(digest) == checksums.digest
+
+
+def damaged_file(path: str | Path, reason: str) -> XcqlError:
+    """The error for a file of a store that cannot be used."""
+    store = store_of(path)
+    return error(
+        "XCQL0319",
+        f"the store '{store}' is damaged: {path}: {reason}",
+        hints=[
+            f"xcqlc store verify {store} lists everything that is damaged",
+            f"xcqlc store repair {store} rebuilds what it can, and tells what is lost",
+        ],
+    )
+
+
+def store_of(path: str | Path) -> Path:
+    """The store that a data file belongs to: DIR of `DIR/data/STREAM/TABLE/FILE`."""
+    parents = Path(path).parents
+    return parents[min(3, len(parents) - 1)]
+
+
+def short_digest(data: bytes) -> str:
+    """A digest of some bytes, as commits have it."""
+    return _short(hashlib.sha256(data))
+
+
+class _Sink:
+    """A file that is being written, its digest, and what of it is in no page.
+
+    A page is written after its header, which says how long it is. Whatever comes otherwise is
+    taken for no page, so that no byte is left without a checksum.
+    """
+
+    closed = False
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self._digest = hashlib.sha256()
+        self._outside = hashlib.sha256()
+        # lengths in turn: outside of pages, in a page, outside of pages, …
+        self._lengths = [0]
+        self._page_size = -1
+        self._size = 0
+        self._tail_begin = 0
+        self._tail = hashlib.sha256()
+
+    def write(self, data: bytes) -> int:
+        size = len(data)
+        self._file.write(data)
+        self._digest.update(data)
+        self._tail.update(data)
+        self._size += size
+        if size == self._page_size:
+            self._lengths += [size, 0]
+            self._page_size = -1
+        else:
+            self._outside.update(data)
+            self._lengths[-1] += size
+            self._page_size = _page_size(data)
+        return size
+
+    def outside(self) -> dict[str, str]:
+        """What the footer says of all that was written before it."""
+        self._tail_begin = self._size
+        self._tail = hashlib.sha256()
+        lengths = zlib.compress(np.array(self._lengths, "<u4").tobytes())
+        return {
+            _OUTSIDE: _short(self._outside),
+            _LENGTHS: base64.b64encode(lengths).decode("ascii"),
+        }
+
+    def checksums(self) -> Checksums:
+        return Checksums(_short(self._digest), self._size - self._tail_begin, _short(self._tail))
+
+    def flush(self) -> None:
+        self._file.flush()
+
+    def close(self) -> None:
+        self._file.flush()
+        self.closed = True
+
+
+def _page_size(header: bytes) -> int:
+    """How long the page after a header is: its third number; -1 if this is not a header."""
+    numbers: list[int] = []
+    position = 0
+    while len(numbers) < 3:
+        # the mark of a number, the next field of the header
+        if header[position : position + 1] != b"\x15":
+            return -1
+        number = shift = 0
+        position += 1
+        while position < len(header):
+            byte = header[position]
+            number |= (byte & 127) << shift
+            position += 1
+            shift += 7
+            if byte < 128:
+                break
+        numbers.append(number)
+    return numbers[2] >> 1
+
+
+@lru_cache(maxsize=100_000)
+def _check_outside(path: Path, inode: int, changed: int, size: int, checksums: Checksums) -> None:
+    """Compare footer and headers; once in a process, for as long as the file seems the same."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        begin = size - checksums.tail
+        tail = os.pread(descriptor, checksums.tail, begin)
+        if short_digest(tail) != checksums.tail_digest:
+            raise damaged_file(path, "its footer is not as it was written")
+        metadata = pq.read_metadata(pa.BufferReader(tail)).metadata
+        packed = base64.b64decode(metadata[_LENGTHS.encode()])
+        lengths = np.frombuffer(zlib.decompress(packed), "<u4").tolist()
+        digest = hashlib.sha256()
+        position = 0
+        for number, length in enumerate(lengths):
+            if number % 2 == 0:
+                digest.update(os.pread(descriptor, length, position))
+            position += length
+        if _short(digest) != metadata[_OUTSIDE.encode()].decode("ascii"):
+            raise damaged_file(path, "the headers of its pages are not as they were written")
+    finally:
+        os.close(descriptor)
+
+
+def _short(digest: hashlib._Hash) -> str:
+    return digest.hexdigest()[:32]
+
+
+def _reason(problem: Exception) -> str:
+    if isinstance(problem, FileNotFoundError):
+        return "the file is missing"
+    if isinstance(problem, OSError) and problem.errno not in (None, errno.EINVAL):
+        return f"it cannot be read: {os.strerror(problem.errno or 0).lower()}"
+    return f"it cannot be read: {problem}".strip().splitlines()[0]
