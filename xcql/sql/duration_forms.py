@@ -140,7 +140,7 @@ def _quotient(x: Sql, y: Sql, away: str) -> Sql:
 
 # a decimal as a whole number of its last digits, and half of what these count to one
 _LAST_DIGITS = (
-    f"CAST(replace(CAST(CAST(abs(y) AS {DECIMAL}) AS STRING), '.', '') AS DECIMAL(37, 0))"
+    f"CAST(replace(ltrim('-', CAST(CAST(y AS {DECIMAL}) AS STRING)), '.', '') AS DECIMAL(37, 0))"
 )
 _HALF = "50000000000000000000BD"
 _IS_ODD = "m.whole % 2 <> 0"
