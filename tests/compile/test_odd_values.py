@@ -64,10 +64,6 @@ QUICK_TOGETHER = [
         "for $i in ITEMS let $x := TYPED group by $x return ($x * 0.1, $x div 0.3)",
     ),
     (
-        "xs:double",
-        "for $i in ITEMS return (if ($i/v = '1000000') then xs:integer($i/v) else TYPED) || ''",
-    ),
-    (
         "xs:string",
         'declare default collation "http://www.w3.org/2005/xpath-functions/collation/'
         'html-ascii-case-insensitive"; distinct-values(ITEMS/v)',
@@ -102,12 +98,12 @@ def test_sequences_that_engines_differ_in(kind: str, template: str, engines: Eng
     _check_together(kind, template, engines)
 
 
-def test_letter_case_of_all_characters(spark: SparkSession) -> None:
-    """Each character by itself; a byte order mark is lost where texts are decoded here."""
+def test_letter_case_of_all_letters(spark: SparkSession) -> None:
+    """Each by itself; a byte order mark is lost where texts are decoded here."""
     rows = spark.sql(
         """SELECT id, upper(x) AS upper, lower(x) AS lower FROM (
           SELECT id, decode(unhex(lpad(hex(id), 8, '0')), 'UTF-32') AS x
-          FROM range(32, 1114112) WHERE id NOT BETWEEN 55296 AND 57343 AND id <> 65279)
+          FROM range(32, 131072) WHERE id NOT BETWEEN 55296 AND 57343 AND id <> 65279)
         WHERE upper(x) <> x OR lower(x) <> x"""
     ).collect()
     found = {chr(row["id"]): (row["upper"], row["lower"]) for row in rows}
