@@ -20,9 +20,10 @@ from xcql.compile.result import Compiled, NotNative, TableUse
 from xcql.compile.scope import Compilation, Scope, value_of
 from xcql.compile.strategy import chosen
 from xcql.compile.values import Single, Value, aligned_keys, aligned_order, leaves
+from xcql.evaluate.collations import CODEPOINT_URI
 from xcql.recursion import deep_recursion
 from xcql.sql.lowering import Answer, lowered
-from xcql.syntax.prolog import ContextItemDecl, FunctionDecl, MainModule, VariableDecl
+from xcql.syntax.prolog import ContextItemDecl, FunctionDecl, MainModule, Setter, VariableDecl
 
 Native = Literal["qac", "qac+", "auto"]
 
@@ -129,6 +130,10 @@ def _streams_used(compilation: Compilation) -> list[tuple[str, object]]:
 
 def _prolog(compilation: Compilation) -> Scope:
     module = compilation.module
+    for one in module.declarations:
+        is_collation = isinstance(one, Setter) and one.keyword == "default collation"
+        if is_collation and one.value != CODEPOINT_URI:  # type: ignore[attr-defined]
+            raise NotNative("a collation", one.span)
     names = Namespaces.of(module.declarations)
     functions = {}
     for one in module.declarations:

@@ -316,8 +316,9 @@ def one_atomic(
     types = list(kinds)
     if len(types) == 1:
         type_ = types[0]
-    elif all(one in NUMBERS for one in types):
-        type_ = common_number(types)
+    elif set(types) <= {"xs:integer", "xs:decimal"}:
+        # an integer is a decimal; as a double it would be computed with and written otherwise
+        type_ = "xs:decimal"
     elif all(one in STRINGS for one in types):
         type_ = "xs:string"
     else:

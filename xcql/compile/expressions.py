@@ -484,7 +484,8 @@ def _unary(expr: Unary, scope: Scope) -> Value:
         if isinstance(item.scalar, Constant):
             item = replace(item, scalar=Constant(-item.scalar.value))  # type: ignore[operator]
         else:
-            item = replace(item, scalar=call("negative", item.scalar))
+            negative = "decimal_negative" if item.type == "xs:decimal" else "negative"
+            item = replace(item, scalar=call(negative, item.scalar))
     if isinstance(operand, Single):
         return Single(item)
     return guarded(call("is_not_null", item.scalar), Single(item))

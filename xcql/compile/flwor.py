@@ -215,7 +215,7 @@ def _order_by(clause: OrderBy, stream: Tuples) -> list[Tuples]:
         if key.collation is not None:
             raise NotNative("a collation", key.span)
         item = one_atomic(value_of(key.key, scope), scope, key.key.span)
-        greatest = (key.empty or "least") == "greatest"
+        greatest = (key.empty or scope.compilation.empty_order) == "greatest"
         if item is None:
             # tuples of other kinds may have something to be ordered by, before or after these
             keys.append(SortKey(NULL, "other", key.descending, greatest))
@@ -223,21 +223,21 @@ def _order_by(clause: OrderBy, stream: Tuples) -> list[Tuples]:
         if item.type == "xs:untypedAtomic":
             item = replace(item, type="xs:string")
         column = scope.compilation.fresh("sort")
-        scalar, kind = sortable(item, key.span)
+        scalar, kind = sortable(item, key.span, greatest)
         plan = Project(plan, column, scalar)
         keys.append(SortKey(Column(column), kind, key.descending, greatest))
     plan = Order(plan, (*keys, *order(stream.plan)))
     return [Tuples(plan, scope.within(columns(plan)), stream.bound)]
 
 
-def sortable(item: Atomic, span: object) -> tuple[Scalar, KeyKind]:
+def sortable(item: Atomic, span: object, empty_greatest: bool = False) -> tuple[Scalar, KeyKind]:
     """A scalar that sorts as the values do."""
     if item.type == "xs:double":
-        # NaN is less than any number, but more than nothing
+        # NaN stands between the numbers and the empty sequence, on whichever side that is
         nan = call("is_nan", item.scalar)
         flag = case(
             (call("is_null", item.scalar), Constant(None)),
-            (nan, Constant(0)),
+            (nan, Constant(2 if empty_greatest else 0)),
             otherwise=Constant(1),
         )
         number = case((nan, Constant(0.0)), otherwise=item.scalar)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from xcql.algebra.operators import (
@@ -34,6 +34,7 @@ def grouped(clause: GroupBy, stream: Tuples) -> list[Tuples]:
     compilation = stream.scope.compilation
     scope = stream.scope
     keys: list[tuple[str, Scalar]] = []
+    first: list[tuple[str, Scalar]] = []
     values: dict[str, Value] = {}
     for key in clause.keys:
         if key.collation is not None:
@@ -52,6 +53,10 @@ def grouped(clause: GroupBy, stream: Tuples) -> list[Tuples]:
             raise NotNative("grouping by times with zones", key.span)
         keys.append((name, item.scalar))
         column = Column(name)
+        if item.type == "xs:double":
+            # 0 and -0 are one group, which has the zero that came first
+            column = Column(compilation.fresh(f"first_{key.variable}"))
+            first.append((column.name, item.scalar))
         values[str(key.variable)] = guarded(
             call("is_not_null", column), Single(replace(item, scalar=column))
         )
@@ -62,9 +67,8 @@ def grouped(clause: GroupBy, stream: Tuples) -> list[Tuples]:
     made = sorted(columns(stream.plan) & looked_at)
     members = compilation.fresh("members")
     gathered = (members, Aggregate("collect", packed(made)))
-    plan = _in_order_of_appearance(
-        Nest(stream.plan, tuple(keys), (gathered,), span=clause.span), compilation.fresh
-    )
+    nest = Nest(stream.plan, tuple(keys), (gathered,), span=clause.span)
+    plan = in_order_of_appearance(nest, first, compilation.fresh)
     after = replace(stream.scope, taken=stream.scope.taken | columns(plan))
     for name in stream.bound:
         if name not in values:
@@ -74,24 +78,36 @@ def grouped(clause: GroupBy, stream: Tuples) -> list[Tuples]:
     return [Tuples(plan, after, tuple(dict.fromkeys((*stream.bound, *values))))]
 
 
-def _in_order_of_appearance(nest: Nest, fresh: Callable[[str], str]) -> Plan:
-    """The groups in the order of their first tuples."""
+def in_order_of_appearance(
+    nest: Nest, firsts: Sequence[tuple[str, Scalar]], fresh: Callable[[str], str]
+) -> Plan:
+    """The groups in the order of their first tuples.
+
+    `firsts` are columns to be made, and the scalars whose values in the first tuple they hold.
+    """
     keys = [key for key in order(nest.input) if not isinstance(key.scalar, Constant)]
     if not keys:
-        return nest
+        some = [(name, Aggregate("any", scalar)) for name, scalar in firsts]
+        return replace(nest, fields=(*nest.fields, *some))
     first = fresh("first")
     if any(key.descending or key.empty_greatest for key in keys):
         numbered = Number(nest.input, fresh("number"))
-        least = Aggregate("min", Column(numbered.name))
-        nest = replace(nest, input=numbered, fields=(*nest.fields, (first, least)))
-        return Order(nest, (SortKey(Column(first), "number"),))
-    least = Aggregate("min", call("tuple", *(key.scalar for key in keys)))
+        keys = [SortKey(Column(numbered.name), "number")]
+        nest = replace(nest, input=numbered)
+        if not firsts:
+            least = Aggregate("min", Column(numbered.name))
+            nest = replace(nest, fields=(*nest.fields, (first, least)))
+            return Order(nest, (SortKey(Column(first), "number"),))
+    held = (*(key.scalar for key in keys), *(scalar for _, scalar in firsts))
+    least = Aggregate("min", call("tuple", *held))
     plan: Plan = replace(nest, fields=(*nest.fields, (first, least)))
     by: list[SortKey] = []
     for index, key in enumerate(keys, 1):
         name = fresh("order")
         plan = Project(plan, name, field(Column(first), f"col{index}"))
         by.append(replace(key, scalar=Column(name)))
+    for index, (name, _) in enumerate(firsts, len(keys) + 1):
+        plan = Project(plan, name, field(Column(first), f"col{index}"))
     return Order(plan, tuple(by))
 
 

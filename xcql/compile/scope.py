@@ -17,7 +17,7 @@ from xcql.compile.result import Evaluation, NotNative, Site
 from xcql.compile.values import Value, apart
 from xcql.source import Span
 from xcql.syntax.node import Expr
-from xcql.syntax.prolog import FunctionDecl, MainModule
+from xcql.syntax.prolog import FunctionDecl, MainModule, Setter
 
 
 @dataclass(slots=True)
@@ -37,6 +37,18 @@ class Compilation:
     active: list[tuple[str, str, int]] = field(default_factory=list)
     # the tags of the fillers around the one whose text is put together just now
     serialising: list[tuple[str, ...]] = field(default_factory=list)
+
+    @property
+    def empty_order(self) -> str:
+        """Where `order by` puts the empty sequence unless it says so itself."""
+        return next(
+            (
+                one.value
+                for one in self.module.declarations
+                if isinstance(one, Setter) and one.keyword == "default order empty"
+            ),
+            "least",
+        )
 
     def fresh(self, hint: str) -> str:
         """A column or row name that no other has, as near to the hint as can be.

@@ -442,12 +442,8 @@ def _scaled(duration: Atomic, factor: Atomic, scope: Scope, span: Span) -> Atomi
         case "xs:integer":
             return Atomic(call("*", x, y), duration.type)
         case "xs:decimal":
-            too_long = scope.compilation.error(
-                "FOAR0002", "a decimal with more digits than SQL has room for", span
-            )
-            whole = call("decimal_multiply", call("to_decimal", x), y, too_long)
-            rounding = "decimal_round" if is_months else "decimal_round_half_even"
-            return Atomic(call("to_integer", call(rounding, whole, Constant(0))), duration.type)
+            operation = "times_decimal_half_up" if is_months else "times_decimal_half_even"
+            return Atomic(call(operation, x, y), duration.type)
         case "xs:double" if not is_months:
             no_number = scope.compilation.error(
                 "FOCA0005", "a duration times or divided by NaN is no duration", span
@@ -468,16 +464,9 @@ def _divided(duration: Atomic, divisor: Atomic, scope: Scope, span: Span) -> Ato
     x, y = duration.scalar, divisor.scalar
     too_long = scope.compilation.error("FODT0002", "the result is too long for a duration", span)
     by_zero = call("=", y, Constant(0))
-    match divisor.type:
-        case "xs:integer":
-            pass
-        case "xs:decimal":
-            digits = scope.compilation.error(
-                "FOAR0002", "a decimal with more digits than SQL has room for", span
-            )
-            x, y = call("*", x, Constant(1_000_000)), call("millionths", y, digits)
-        case _:
-            raise NotNative(f"{duration.type} divided by {divisor.type}", span)
-    is_months = duration.type == "xs:yearMonthDuration"
-    quotient = call("divided_half_up" if is_months else "divided_half_even", x, y)
+    if divisor.type not in ("xs:integer", "xs:decimal"):
+        raise NotNative(f"{duration.type} divided by {divisor.type}", span)
+    operation = "divided" if divisor.type == "xs:integer" else "by_decimal"
+    rounding = "half_up" if duration.type == "xs:yearMonthDuration" else "half_even"
+    quotient = call(f"{operation}_{rounding}", x, y)
     return Atomic(case((by_zero, too_long), otherwise=quotient), duration.type)

@@ -311,6 +311,8 @@ def _to_number(value: int | float | Decimal, wanted: AtomicType) -> Atomic:
 
 def to_double(value: int | float | Decimal) -> float:
     """The xs:double nearest to a number; infinite if it is too large."""
+    if not value and isinstance(value, Decimal):
+        return 0.0  # Python's decimals have a negative zero, those of XML Schema have none
     try:
         return float(value)
     except OverflowError:

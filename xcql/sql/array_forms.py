@@ -18,6 +18,7 @@ from xcql.sql.dialect import (
     let,
     text_literal,
 )
+from xcql.sql.templates import said
 
 
 @form
@@ -104,7 +105,12 @@ def array_sum(array: Sql) -> Sql:
 
 @form
 def array_sum_doubles(array: Sql) -> Sql:
-    return _fold(array, constant(0.0))
+    """Begins with the first number, not with 0: the sum of -0 is -0."""
+    return said(
+        """coalesce(aggregate(filter(xs, x -> x IS NOT NULL), CAST(NULL AS DOUBLE),
+          (total, x) -> coalesce(total + x, x)), 0.0D)""",
+        xs=array,
+    )
 
 
 @form

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from xcql.sql.dialect import Sql, form, let, matches_pattern, trimmed
-from xcql.sql.number_forms import decimal_text
+from xcql.sql.number_forms import DECIMAL, decimal_text
 from xcql.sql.templates import said
 
 _DAY, _HOUR, _MINUTE = 86_400_000_000, 3_600_000_000, 60_000_000
@@ -136,3 +136,91 @@ def _quotient(x: Sql, y: Sql, away: str) -> Sql:
               THEN CASE WHEN (q.x < 0) = (q.y < 0) THEN 1 ELSE -1 END ELSE 0 END AS BIGINT)"""
         ),
     )
+
+
+# a decimal as a whole number of its last digits, and half of what these count to one
+_LAST_DIGITS = (
+    f"CAST(replace(ltrim('-', CAST(CAST(y AS {DECIMAL}) AS STRING)), '.', '') AS DECIMAL(37, 0))"
+)
+_HALF = "50000000000000000000BD"
+_IS_ODD = "m.whole % 2 <> 0"
+_IS_POSITIVE = "(m.x < 0) = (m.y < 0)"
+
+
+@form
+def times_decimal_half_even(x: Sql, y: Sql) -> Sql:
+    """An integer times a decimal, as an integer; halves go to the even one."""
+    return _rounded(_product(x, y), _HALF, _IS_ODD)
+
+
+@form
+def times_decimal_half_up(x: Sql, y: Sql) -> Sql:
+    """An integer times a decimal, as an integer; halves go up."""
+    return _rounded(_product(x, y), _HALF, _IS_POSITIVE)
+
+
+@form
+def by_decimal_half_even(x: Sql, y: Sql) -> Sql:
+    """An integer divided by a decimal, as an integer; halves go to the even one."""
+    return _rounded(_long_division(x, y), "m.divisor - m.rest", _IS_ODD)
+
+
+@form
+def by_decimal_half_up(x: Sql, y: Sql) -> Sql:
+    """An integer divided by a decimal, as an integer; halves go up."""
+    return _rounded(_long_division(x, y), "m.divisor - m.rest", _IS_POSITIVE)
+
+
+def _rounded(made: Sql, half: str, up_at_half: str) -> Sql:
+    """The whole part of a result, or one further away from zero."""
+    return let(
+        made,
+        "m",
+        said(
+            f"""CAST(CASE WHEN {_IS_POSITIVE} THEN 1 ELSE -1 END * (m.whole + CASE
+              WHEN m.rest > {half} OR m.rest = {half} AND {up_at_half} THEN 1 ELSE 0 END) AS BIGINT)
+            """
+        ),
+    )
+
+
+def _product(x: Sql, y: Sql) -> Sql:
+    """The product of an integer and a decimal: its whole part, and 20 digits after the point.
+
+    SQL has no room for a product of 56 digits, so the decimal is taken apart: its whole part, and
+    twice ten digits.
+    """
+    unit = "10000000000BD"
+    parts = said(
+        f"""named_struct('x', x, 'y', y, 'size', CAST(abs(x) AS DECIMAL(19, 0)),
+          'whole', CAST({_LAST_DIGITS} DIV 100000000000000000000BD AS DECIMAL(17, 0)),
+          'first', CAST({_LAST_DIGITS} % 100000000000000000000BD DIV {unit} AS DECIMAL(10, 0)),
+          'last', CAST({_LAST_DIGITS} % {unit} AS DECIMAL(10, 0)))""",
+        x=x,
+        y=y,
+    )
+    low = said(
+        f"""named_struct('x', p.x, 'y', p.y, 'whole', p.size * p.whole,
+          'middle', p.size * p.first + p.size * p.last DIV {unit},
+          'last', p.size * p.last % {unit})"""
+    )
+    result = said(
+        f"""named_struct('x', q.x, 'y', q.y, 'whole', q.whole + q.middle DIV {unit},
+          'rest', CAST(q.middle % {unit} AS DECIMAL(10, 0)) * {unit} + q.last)"""
+    )
+    return let(parts, "p", let(low, "q", result))
+
+
+def _long_division(x: Sql, y: Sql) -> Sql:
+    """An integer divided by a decimal of 20 digits after the point, digit by digit."""
+    step = """named_struct('whole', d.whole * 10 + d.rest * 10BD DIV n.divisor,
+      'rest', CAST(d.rest * 10BD % n.divisor AS DECIMAL(37, 0)))"""
+    begin = """named_struct('whole', abs(n.x) DIV n.divisor,
+      'rest', CAST(CAST(abs(n.x) AS DECIMAL(19, 0)) % n.divisor AS DECIMAL(37, 0)))"""
+    operands = said(f"named_struct('x', x, 'y', y, 'divisor', {_LAST_DIGITS})", x=x, y=y)
+    divided = said(
+        f"""aggregate(sequence(1, 20), {begin}, (d, i) -> {step},
+          d -> named_struct('x', n.x, 'y', n.y, 'whole', d.whole, 'rest', d.rest,
+            'divisor', n.divisor))"""
+    )
+    return let(operands, "n", divided)

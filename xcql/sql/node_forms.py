@@ -19,7 +19,11 @@ from xcql.sql.dialect import (
     let,
     text_literal,
 )
+from xcql.sql.templates import said
 
+_MARKUP = (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"))
+# what XML's serialisation writes as references everywhere, as a class of a regular expression
+_CONTROLS = r"\x00-\x08\x0b-\x1f\x7f-\x9f\u2028"
 _NAME_OF_TAG = r"^<[^\s/>]+"
 VALUE = r"""(?:"[^"]*"|'[^']*')"""
 # a lifespan that came with the data, after whatever other attributes stand before it
@@ -67,26 +71,30 @@ def key_below(key: Sql, name: Sql) -> Sql:
 
 @form
 def escape_text(value: Sql) -> Sql:
-    if isinstance(value, exp.Var):
-        return value
-    for sign, written in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ("\r", "&#xD;")):
+    """Text as it stands between tags; see `xcql.xdm.serialize` for what is a reference there."""
+    for sign, written in _MARKUP:
         value = call("replace", value, text_literal(sign), text_literal(written))
-    return value
+    return _with_references(value, _CONTROLS)
 
 
 @form
 def escape_attribute(value: Sql) -> Sql:
-    for sign, written in (
-        ("&", "&amp;"),
-        ("<", "&lt;"),
-        (">", "&gt;"),
-        ('"', "&quot;"),
-        ("\t", "&#x9;"),
-        ("\n", "&#xA;"),
-        ("\r", "&#xD;"),
-    ):
+    """Text as it stands between the double quotes of an attribute."""
+    for sign, written in (*_MARKUP, ('"', "&quot;")):
         value = call("replace", value, text_literal(sign), text_literal(written))
-    return value
+    return _with_references(value, _CONTROLS + r"\t\n")
+
+
+def _with_references(text: Sql, signs: str) -> Sql:
+    """The text with a character reference for each of some characters, which are rare."""
+    return said(
+        """CASE WHEN regexp_like(t, any_sign) THEN
+          aggregate(array_distinct(regexp_extract_all(t, any_sign, 0)), t,
+            (written, sign) -> replace(written, sign, concat('&#x', hex(ascii(sign)), ';')))
+        ELSE t END""",
+        t=text,
+        any_sign=text_literal(f"[{signs}]"),
+    )
 
 
 def _name_of_tag(text: Sql) -> Sql:

@@ -213,6 +213,17 @@ def decimal_add(x: Sql, y: Sql) -> Sql:
 
 
 @form
+def decimal_negative(value: Sql) -> Sql:
+    """A difference: Spark's own minus sign and `abs` round to 34 digits."""
+    return decimal_subtract(constant(Decimal(0)), value)
+
+
+@form
+def decimal_abs(value: Sql) -> Sql:
+    return said(f"CASE WHEN x < 0 THEN CAST(0 - x AS {DECIMAL}) ELSE x END", x=value)
+
+
+@form
 def decimal_subtract(x: Sql, y: Sql) -> Sql:
     return said(f"CAST(x - y AS {DECIMAL})", x=x, y=y)
 

@@ -41,12 +41,15 @@ def codepoints(value: Sql) -> Sql:
 
 @form
 def text_of_codepoints(codes: Sql, otherwise: Sql) -> Sql:
-    """The text that code points make; each has to be one of a character of XML."""
+    """The text that code points make; each has to be one of a character of XML.
+
+    Decoding drops a byte order mark from the beginning, so one is put there.
+    """
     return said(
-        """decode(unhex(array_join(transform(xs, x -> CASE
+        """decode(unhex(concat('0000FEFF', array_join(transform(xs, x -> CASE
             WHEN x IN (9, 10, 13) OR x BETWEEN 32 AND 55295 OR x BETWEEN 57344 AND 65533
               OR x BETWEEN 65536 AND 1114111
-            THEN lpad(hex(x), 8, '0') ELSE otherwise END), '')), 'UTF-32')""",
+            THEN lpad(hex(x), 8, '0') ELSE otherwise END), ''))), 'UTF-32')""",
         xs=codes,
         otherwise=otherwise,
     )

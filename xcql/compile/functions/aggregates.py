@@ -12,6 +12,7 @@ from xcql.compile.items import Atomic, Item
 from xcql.compile.result import NotNative
 from xcql.compile.values import (
     EMPTY,
+    Concat,
     Each,
     Single,
     Value,
@@ -41,12 +42,26 @@ def common_type(site: CallSite, value: Value) -> str:
         type_ = atomized(leaf.item, site.scope).type
         types.add("xs:double" if type_ == "xs:untypedAtomic" else type_)
     if types <= NUMBERS:
-        return common_number(list(types))
+        type_ = common_number(list(types))
+        if len(types) > 1 and type_ == "xs:double" and not _has_double(site, value):
+            raise NotNative("numbers of which it is not known if one is a double", site.span)
+        return type_
     if types <= STRINGS:
         return "xs:string"
     if len(types) == 1:
         return types.pop()
     raise NotNative("items of several types", site.span)
+
+
+def _has_double(site: CallSite, value: Value) -> bool:
+    """Whether one of the items is a double for certain: then all of them are made doubles."""
+    if isinstance(value, Single):
+        type_ = atomized(value.item, site.scope).type
+        return type_ in ("xs:double", "xs:untypedAtomic")
+    if isinstance(value, Concat) and value.values:
+        found = [_has_double(site, one) for one in value.values]
+        return all(found) if value.exclusive else any(found)
+    return False
 
 
 def values_of(site: CallSite, value: Value, type_: str, reduction: str) -> Scalar:

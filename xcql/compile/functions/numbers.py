@@ -66,7 +66,7 @@ def _of_number(
 
 @function("abs", 1)
 def _abs(site: CallSite) -> Value:
-    return _of_number(site, "abs", "abs", "abs")
+    return _of_number(site, "abs", "abs", "decimal_abs")
 
 
 @function("floor", 1)

@@ -21,7 +21,6 @@ from xcql.compile.casts import (
     NUMBERS,
     STRINGS,
     cast,
-    common_number,
     is_plain_zone,
     one_atomic,
 )
@@ -225,8 +224,8 @@ def _distinct_values(site: CallSite) -> Value:
     types = {atomized(leaf.item, site.scope).type for leaf in leaves(value)}
     if len(types) == 1:
         (type_,) = types
-    elif types <= NUMBERS:
-        type_ = common_number(list(types))
+    elif types <= {"xs:integer", "xs:decimal"}:
+        type_ = "xs:decimal"
     elif types <= STRINGS:
         raise NotNative("distinct values of strings and untyped data", site.span)
     else:
@@ -238,16 +237,24 @@ def _distinct_values(site: CallSite) -> Value:
     if item.zone not in (None, Constant(""), Constant("Z")):
         raise NotNative("distinct times with zones", site.span)
     from xcql.algebra.operators import Aggregate
+    from xcql.compile.grouping import in_order_of_appearance
 
     # each value stands where it came first
-    name, at = site.compilation.fresh("value"), site.compilation.fresh("value_at")
-    keys = [key.scalar for key in order(leaf.plan)]
-    first = keys[0] if len(keys) == 1 else Call("struct", tuple(keys))
+    fresh = site.compilation.fresh
+    name = fresh("value")
+    keys = order(leaf.plan)
     scalar = cast(item, type_, site.scope, site.span).scalar
     if not keys:
         return typed
-    plan = Nest(leaf.plan, ((name, scalar),), ((at, Aggregate("min", first)),))
-    ordered = Order(plan, (SortKey(Column(at), "other"),))
+    if type_ == "xs:double" or any(key.descending or key.empty_greatest for key in keys):
+        first = fresh("first_value")
+        nest = Nest(leaf.plan, ((name, scalar),), ())
+        plan = in_order_of_appearance(nest, [(first, scalar)], fresh)
+        return each(plan, Single(replace(item, scalar=Column(first), type=type_)))
+    at = fresh("value_at")
+    first_key = keys[0].scalar if len(keys) == 1 else call("struct", *(one.scalar for one in keys))
+    nest = Nest(leaf.plan, ((name, scalar),), ((at, Aggregate("min", first_key)),))
+    ordered = Order(nest, (SortKey(Column(at), "other"),))
     return each(ordered, Single(replace(item, scalar=Column(name), type=type_)))
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Literal
 
 from xcql.diagnostics import error
+from xcql.evaluate import letter_case
 from xcql.evaluate.collations import CODEPOINT
 from xcql.evaluate.functions.numbers import round_half_up
 from xcql.evaluate.registry import Call, function
@@ -169,12 +170,12 @@ def normalize_unicode(call: Call, text: str | None, form: str = "NFC") -> str:
 
 @function("fn:upper-case", "xs:string?", returns="xs:string")
 def upper_case(call: Call, text: str | None) -> str:
-    return (text or "").upper()
+    return letter_case.upper(text or "")
 
 
 @function("fn:lower-case", "xs:string?", returns="xs:string")
 def lower_case(call: Call, text: str | None) -> str:
-    return (text or "").lower()
+    return letter_case.lower(text or "")
 
 
 @function("fn:translate", "xs:string?", "xs:string", "xs:string", returns="xs:string")
