@@ -358,7 +358,18 @@ declare function xcql:interval_projection(
           for $child in $item/node()
           return xcql:sliced($child, $interval[1], $interval[2])
         }
+      case attribute() | text() return
+        let $lifespan := xcql:lifespan($item)
+        where $lifespan[1] le $interval[2] and $lifespan[2] ge $interval[1]
+        return xcql:alone($item)
       default return $item
+};
+
+(:~ An attribute or a text without a parent. :)
+declare %private function xcql:alone($leaf as node()) as node() {
+  typeswitch ($leaf)
+    case attribute() return attribute { fn:node-name($leaf) } { fn:string($leaf) }
+    default return text { fn:string($leaf) }
 };
 
 declare %private function xcql:sliced(
@@ -416,6 +427,7 @@ declare function xcql:version_projection(
             for $child in $item/node()
             return xcql:sliced($child, $lifespan[1], $lifespan[2])
           }
+      case attribute() | text() return xcql:alone($item)
       default return $item
 };
 
@@ -431,7 +443,10 @@ declare function xcql:vtTo($node as node()?) as xs:dateTime? {
   xcql:lifespan($node)[2]
 };
 
-(:~ Begin and end of a node's lifespan: its own, else what covers those of its child elements. :)
+(:~
+ : Begin and end of a node's lifespan: its own, else what covers those of its child elements; that of
+ : an attribute or a text is the one of the nearest element above that has its own.
+ :)
 declare function xcql:lifespan($node as node()?) as xs:dateTime* {
   typeswitch ($node)
     case empty-sequence() return ()
@@ -440,7 +455,8 @@ declare function xcql:lifespan($node as node()?) as xs:dateTime* {
       else xcql:cover($node/*)
     case document-node() return xcql:cover($node/*)
     default return
-      if ($node/..) then xcql:lifespan($node/..) else ($xcql:start, $xcql:now)
+      let $above := $node/ancestor::*[@vtFrom and @vtTo][1]
+      return if ($above) then xcql:lifespan($above) else ($xcql:start, $xcql:now)
 };
 
 declare %private function xcql:cover($elements as element()*) as xs:dateTime+ {

@@ -19,7 +19,13 @@ from xcql.algebra.scalars import (
     disjunction,
     negation,
 )
-from xcql.compile.access import atomized, is_node, serialised, string_value
+from xcql.compile.access import (
+    atomized,
+    constructed_lifespan,
+    is_node,
+    serialised,
+    string_value,
+)
 from xcql.compile.casts import STRINGS, one_atomic, to_string
 from xcql.compile.items import (
     Atomic,
@@ -430,7 +436,7 @@ def constructed_axis(leaf: Leaf, axis: str, test: Node, scope: Scope, span: Span
         case "attribute":
             names = attribute_test(test, scope)
             return [
-                Leaf(_there(leaf, attribute.scalar), attribute)
+                Leaf(_there(leaf, attribute.scalar), replace(attribute, owner=element))
                 for attribute in element.attributes
                 if names is None or attribute.name in names
             ]
@@ -471,16 +477,19 @@ def _below(
     if is_text_test(test) or is_any_node(test):
         return found + _texts(leaf, element, axis, test, scope, span)
     inner_axis = "self" if axis == "child" else "descendant-or-self"
+    around = constructed_lifespan(element) or element.around
     for value in element.content:
         for one in leaves(value):
             item = one.item
             if isinstance(item, StreamDocument):
                 raise NotNative("a path into a copy of a stream", span)
             if isinstance(item, StreamElement):
-                item = replace(item, is_copy=True, above=None)
+                item = replace(item, is_copy=True, above=None, around=around)
             if isinstance(item, Inner):
                 copied = replace(item.owner, is_copy=True, above=None)
                 item = replace(item, owner=copied, above=None, way=None)
+            if isinstance(item, Element):
+                item = replace(item, around=around)
             if isinstance(item, Dynamic):
                 raise NotNative(item.reason, span)
             if isinstance(item, StreamElement | Inner | Element):
@@ -504,7 +513,7 @@ def _texts(
         if not element.content:
             return []
         text = constructed_string(element, scope)
-        return [Leaf(Select(leaf.plan, call("<>", text, Constant(""))), Text(text))]
+        return [Leaf(Select(leaf.plan, call("<>", text, Constant(""))), Text(text, element))]
     if not any(
         any(isinstance(one.item, Atomic | Text | Dynamic) for one in leaves(value))
         for value in element.content

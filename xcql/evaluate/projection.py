@@ -12,20 +12,22 @@ from typing import Any
 
 from xcql.model.lifespan import FROM, TO, lifespan, own_lifespan
 from xcql.model.time import Interval, format_begin, format_time
-from xcql.xdm.builder import TreeBuilder, copy_into
-from xcql.xdm.nodes import DocumentNode, ElementNode, Node
+from xcql.xdm.builder import TreeBuilder, copy, copy_into
+from xcql.xdm.nodes import AttributeNode, DocumentNode, ElementNode, Node, TextNode
 
 
 def project_interval(item: Any, interval: Interval, now: datetime) -> Any | None:
     """What of an item is valid in the interval, as a new tree; None if nothing is.
 
-    What is neither an element nor a document passes through.
+    An attribute or a text is valid as long as the element it is in; other items pass through.
     """
     if isinstance(item, DocumentNode):
         builder = _document(item)
         _project_below(builder, item.children, interval, now)
         builder.end()
         return builder.result()
+    if isinstance(item, (AttributeNode, TextNode)):
+        return copy(item) if lifespan(item, now).intersection(interval) is not None else None
     if not isinstance(item, ElementNode):
         return item
     builder = TreeBuilder()
@@ -38,6 +40,8 @@ def project_interval(item: Any, interval: Interval, now: datetime) -> Any | None
 
 def project_version(item: Any, now: datetime) -> Any:
     """An item as it is, with its content sliced to its own lifespan, as a new tree."""
+    if isinstance(item, (AttributeNode, TextNode)):
+        return copy(item)
     if not isinstance(item, (ElementNode, DocumentNode)):
         return item
     span = lifespan(item, now)
