@@ -431,6 +431,59 @@ declare function xcql:version_projection(
       default return $item
 };
 
+(: ---------------------------------------------------------------- identifiers :)
+
+(:~
+ : All elements of a document that have one of these IDs: in a temporal view an element has many
+ : versions and copies. `$declared` has lines with the type and name of an attribute, and the names
+ : of its element and of elements above that; xml:id needs none.
+ :)
+declare function xcql:id($values as xs:string*, $node as node(), $declared as xs:string*)
+  as element()*
+{
+  let $words := $values ! fn:tokenize(.)
+  return
+    xcql:document($node)//*[
+      (xcql:declared(., "ID", $declared), @xml:id) ! fn:normalize-space(.) = $words
+    ]
+};
+
+(:~ All attributes of a document that refer to one of these IDs. :)
+declare function xcql:idref($values as xs:string*, $node as node(), $declared as xs:string*)
+  as attribute()*
+{
+  for $element in xcql:document($node)//*
+  return xcql:declared($element, ("IDREF", "IDREFS"), $declared)[fn:tokenize(.) = $values]
+};
+
+declare %private function xcql:document($node as node()) as document-node() {
+  let $root := fn:root($node)
+  return
+    if ($root instance of document-node()) then $root
+    else
+      fn:error(
+        fn:QName("http://www.w3.org/2005/xqt-errors", "err:FODC0001"),
+        "the node is not part of a document"
+      )
+};
+
+(:~ The attributes of an element that are declared to be of one of these types. :)
+declare %private function xcql:declared(
+  $element as element(), $types as xs:string+, $declared as xs:string*
+) as attribute()*
+{
+  for $line in $declared
+  let $parts := fn:tokenize($line, " ")
+  let $names := fn:reverse($element/ancestor-or-self::*) ! xcql:expanded(.)
+  where $parts[1] = $types
+    and (every $n in 3 to fn:count($parts) satisfies $names[$n - 2] = $parts[$n])
+  return $element/@*[xcql:expanded(.) = $parts[2]]
+};
+
+declare %private function xcql:expanded($node as node()) as xs:string {
+  "Q{" || fn:namespace-uri($node) || "}" || fn:local-name($node)
+};
+
 (: ---------------------------------------------------------------- lifespans and time :)
 
 (:~ Begin of a node's lifespan. :)

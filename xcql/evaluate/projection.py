@@ -24,8 +24,7 @@ def project_interval(item: Any, interval: Interval, now: datetime) -> Any | None
     if isinstance(item, DocumentNode):
         builder = _document(item)
         _project_below(builder, item.children, interval, now)
-        builder.end()
-        return builder.result()
+        return _ended(builder, item)
     if isinstance(item, (AttributeNode, TextNode)):
         return copy(item) if lifespan(item, now).intersection(interval) is not None else None
     if not isinstance(item, ElementNode):
@@ -53,6 +52,8 @@ def project_version(item: Any, now: datetime) -> Any:
         for attribute in item.attributes:
             builder.attribute(attribute.name, attribute.value, attribute.declared_type)
     _project_below(builder, item.children, span, now)
+    if isinstance(item, DocumentNode):
+        return _ended(builder, item)
     builder.end()
     return builder.result()
 
@@ -61,6 +62,14 @@ def _document(item: DocumentNode) -> TreeBuilder:
     builder = TreeBuilder()
     builder.start_document(base_uri=item.base_uri)
     return builder
+
+
+def _ended(builder: TreeBuilder, item: DocumentNode) -> DocumentNode:
+    """The new document, which is a temporal view if the other one is."""
+    builder.end()
+    document = builder.document()
+    document.is_view = item.is_view
+    return document
 
 
 def _namespaces(top: ElementNode) -> dict[str, str]:
