@@ -332,7 +332,10 @@ def _with_holes_filled(node: StreamElement, scope: Scope) -> Scalar:
     around.pop()
     ordered = call("sort_array", Call("concat_arrays", tuple(parts)))
     texts = call("transform", ordered, Lambda(("part",), field(Column("part"), "text")))
-    return call("join_texts", texts, Constant(""))
+    joined = call("join_texts", texts, Constant(""))
+    # what the fillers inside hold has been looked at already, but it is part of the text
+    slots = scope.compilation.catalog.streams[node.stream].slots.values()
+    return call("empty_elements", joined, Constant(any(slot.commented for slot in slots)))
 
 
 def _part(position: Scalar, part: Scalar, number: Scalar, text: Scalar) -> Scalar:

@@ -267,7 +267,23 @@ def constructed_xml(element: Element, scope: Scope) -> Scalar:
     content = [content_xml(value, scope) for value in element.content]
     if not content:
         return _flat_concat([*start, Constant("/>")])
-    return _flat_concat([*start, Constant(">"), *content, Constant(f"</{element.name}>")])
+    end = Constant(f"</{element.name}>")
+    inside = _flat_concat(content)
+    if is_never_blank(inside):
+        return _flat_concat([*start, Constant(">"), *content, end])
+    return call("element_around", _flat_concat(start), inside, end)
+
+
+def is_never_blank(text: Scalar) -> bool:
+    """Whether a text has at least one sign, as far as can be told."""
+    match text:
+        case Constant(value=str() as value):
+            return bool(value)
+        case Call(function="concat", arguments=arguments):
+            return any(map(is_never_blank, arguments))
+        case Call(function="element_around" | "with_lifespan" | "with_namespaces"):
+            return True
+    return False
 
 
 def may_be_null(scalar: Scalar) -> bool:
