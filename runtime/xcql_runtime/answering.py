@@ -21,6 +21,8 @@ from xcql.evaluate.sequences import located
 from xcql.evaluate.stack import with_deep_stack
 from xcql.evaluate.times import lifespan_columns
 from xcql.garbage import uncollected
+from xcql.model.identifiers import mark_identifiers
+from xcql.model.tags import TagStructure
 from xcql.source import Source, Span
 from xcql.xdm.nodes import DocumentNode
 from xcql_runtime.externals import ExternalFunction
@@ -59,13 +61,14 @@ class Task:
     """A query to be answered over the views of streams.
 
     What comes with it is numbered: first `streams`, then `frames`, the variables that are rows of
-    DataFrames. `known` are all streams of the store; `prefix` is that of lifespans in the text.
+    DataFrames. `known` are all streams of the store, with their tags; `prefix` is that of lifespans
+    in the text.
     """
 
     surroundings: Surroundings
     streams: tuple[str, ...]
     frames: tuple[str, ...]
-    known: tuple[str, ...]
+    known: Mapping[str, TagStructure]
     prefix: str
 
 
@@ -75,7 +78,9 @@ def answer(task: Task, copies: dict[int, list[Copy]]) -> Iterator[pa.RecordBatch
 
     @cache
     def view(name: str) -> DocumentNode:
-        return parse_view(copies.pop(task.streams.index(name), ()), around.now, task.prefix)
+        document = parse_view(copies.pop(task.streams.index(name), ()), around.now, task.prefix)
+        mark_identifiers(document, task.known[name])
+        return document
 
     with _errors_of(around.query), uncollected():
         with _in_folder(around.folder):

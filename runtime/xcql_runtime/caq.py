@@ -53,7 +53,7 @@ def caq_frame(
         around,
         streams_of(module, state, around.context),
         tuple(frames),
-        tuple(state.streams),
+        {name: stream.tags for name, stream in state.streams.items()},
         prefix,
     )
     tables: dict[str, DataFrame] = {}

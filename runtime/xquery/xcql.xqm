@@ -358,7 +358,18 @@ declare function xcql:interval_projection(
           for $child in $item/node()
           return xcql:sliced($child, $interval[1], $interval[2])
         }
+      case attribute() | text() return
+        let $lifespan := xcql:lifespan($item)
+        where $lifespan[1] le $interval[2] and $lifespan[2] ge $interval[1]
+        return xcql:alone($item)
       default return $item
+};
+
+(:~ An attribute or a text without a parent. :)
+declare %private function xcql:alone($leaf as node()) as node() {
+  typeswitch ($leaf)
+    case attribute() return attribute { fn:node-name($leaf) } { fn:string($leaf) }
+    default return text { fn:string($leaf) }
 };
 
 declare %private function xcql:sliced(
@@ -416,7 +427,61 @@ declare function xcql:version_projection(
             for $child in $item/node()
             return xcql:sliced($child, $lifespan[1], $lifespan[2])
           }
+      case attribute() | text() return xcql:alone($item)
       default return $item
+};
+
+(: ---------------------------------------------------------------- identifiers :)
+
+(:~
+ : All elements of a document that have one of these IDs: in a temporal view an element has many
+ : versions and copies. `$declared` has lines with the type and name of an attribute, and the names
+ : of its element and of elements above that; xml:id needs none.
+ :)
+declare function xcql:id($values as xs:string*, $node as node(), $declared as xs:string*)
+  as element()*
+{
+  let $words := $values ! fn:tokenize(.)
+  return
+    xcql:document($node)//*[
+      (xcql:declared(., "ID", $declared), @xml:id) ! fn:normalize-space(.) = $words
+    ]
+};
+
+(:~ All attributes of a document that refer to one of these IDs. :)
+declare function xcql:idref($values as xs:string*, $node as node(), $declared as xs:string*)
+  as attribute()*
+{
+  for $element in xcql:document($node)//*
+  return xcql:declared($element, ("IDREF", "IDREFS"), $declared)[fn:tokenize(.) = $values]
+};
+
+declare %private function xcql:document($node as node()) as document-node() {
+  let $root := fn:root($node)
+  return
+    if ($root instance of document-node()) then $root
+    else
+      fn:error(
+        fn:QName("http://www.w3.org/2005/xqt-errors", "err:FODC0001"),
+        "the node is not part of a document"
+      )
+};
+
+(:~ The attributes of an element that are declared to be of one of these types. :)
+declare %private function xcql:declared(
+  $element as element(), $types as xs:string+, $declared as xs:string*
+) as attribute()*
+{
+  for $line in $declared
+  let $parts := fn:tokenize($line, " ")
+  let $names := fn:reverse($element/ancestor-or-self::*) ! xcql:expanded(.)
+  where $parts[1] = $types
+    and (every $n in 3 to fn:count($parts) satisfies $names[$n - 2] = $parts[$n])
+  return $element/@*[xcql:expanded(.) = $parts[2]]
+};
+
+declare %private function xcql:expanded($node as node()) as xs:string {
+  "Q{" || fn:namespace-uri($node) || "}" || fn:local-name($node)
 };
 
 (: ---------------------------------------------------------------- lifespans and time :)
@@ -431,7 +496,10 @@ declare function xcql:vtTo($node as node()?) as xs:dateTime? {
   xcql:lifespan($node)[2]
 };
 
-(:~ Begin and end of a node's lifespan: its own, else what covers those of its child elements. :)
+(:~
+ : Begin and end of a node's lifespan: its own, else what covers those of its child elements; that of
+ : an attribute or a text is the one of the nearest element above that has its own.
+ :)
 declare function xcql:lifespan($node as node()?) as xs:dateTime* {
   typeswitch ($node)
     case empty-sequence() return ()
@@ -440,7 +508,8 @@ declare function xcql:lifespan($node as node()?) as xs:dateTime* {
       else xcql:cover($node/*)
     case document-node() return xcql:cover($node/*)
     default return
-      if ($node/..) then xcql:lifespan($node/..) else ($xcql:start, $xcql:now)
+      let $above := $node/ancestor::*[@vtFrom and @vtTo][1]
+      return if ($above) then xcql:lifespan($above) else ($xcql:start, $xcql:now)
 };
 
 declare %private function xcql:cover($elements as element()*) as xs:dateTime+ {

@@ -46,6 +46,15 @@ SHAPES = {
     "begin": 'for $n in stream("s")//n return <v>{vtFrom($n)}</v>',
     "attributes": 'for $a in stream("s")//a return <v>{$a/@*}</v>',
     "Allen": 'for $a in stream("s")//a where $a before [2003-01-12, now] return $a/@k/string()',
+    "attributes in a window": (
+        'for $a in stream("s")//a'
+        " return <v>{$a/@k?[now-P3D, now]/string(), $a/n/@k?[now]/string()}</v>"
+    ),
+    "text in a window": 'for $n in stream("s")//n/text()?[now-P5D, now-P1D] return <v>{$n}</v>',
+    "lifespans of attributes": 'for $k in stream("s")//a/@k return <v>{vtFrom($k), vtTo($k)}</v>',
+    "Allen, of text": (
+        'for $n in stream("s")//n where $n/text() before [2003-01-12, now] return <v>{$n/@k}</v>'
+    ),
     "parents": 'for $n in stream("s")//n return <p k="{$n/../@k}">{name($n/..)}</p>',
     "siblings": 'for $n in stream("s")//a/n return <p>{count($n/following-sibling::*)}</p>',
     "positions": 'for $a in stream("s")/r/a return $a/n[1]',

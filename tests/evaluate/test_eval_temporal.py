@@ -74,8 +74,19 @@ class TestLifespan:
         assert wrong("vtFrom(stream('s')//item)") == "XPTY0004"
         assert wrong("vtFrom(1)") == "XPTY0004"
 
-    def test_of_an_attribute_or_text_is_its_elements(self) -> None:
+    def test_of_an_attribute_or_text_is_that_of_the_nearest_element_with_its_own(self) -> None:
         assert ask("vtFrom(stream('s')//item[1]/@n)") == "2003-01-01T00:00:00"
+        assert ask("vtFrom(stream('s')//item[1]/v/text())") == "2003-01-01T00:00:00"
+        assert ask("vtTo(stream('s')//sub/text())") == "2003-03-01T00:00:00"
+        always = f"0001-01-01T00:00:00 {NOW}"
+        assert ask("stream('s')//note/text() ! (vtFrom(.), vtTo(.))") == always
+        # what is below an element counts for the element, not for its attributes
+        built = "<x a='1'>{ stream('s')//event }</x>"
+        assert ask(f"vtFrom({built}/@a), vtFrom({built})") == (
+            "0001-01-01T00:00:00 2003-05-05T00:00:00"
+        )
+        assert ask("attribute a {1} ! vtFrom(.)") == "0001-01-01T00:00:00"
+        assert ask("stream('s')//item[@n before [2003-07-01, now]]/v/string()") == "a"
 
     def test_times_that_are_none(self) -> None:
         assert wrong("vtFrom(<a vtFrom='soon' vtTo='now'/>)") == "XCQL0002"
@@ -119,7 +130,20 @@ class TestIntervalProjection:
         assert ask("let $p := stream('s')//item?[start, now] return $p[1] << $p[2]") == "true"
 
     def test_other_items_pass_through(self) -> None:
-        assert ask("(1, 'a', stream('s')//item/@n)?[1999-01-01]") == '1 a n="1" n="2"'
+        assert ask("(1, 'a')?[1999-01-01]") == "1 a"
+
+    def test_attributes_and_text_follow_their_element(self) -> None:
+        assert ask("stream('s')//item/@n?[2003-02-01]") == 'n="1"'
+        assert ask("stream('s')//item/v/text()?[2003-07-01]") == "b"
+        assert ask("stream('s')//note/text()?[1999-01-01]") == "always"
+        assert ask("stream('s')//note/text()?[2999-01-01]") == ""
+        assert ask("stream('s')//item/@n#[last]") == 'n="2"'
+        assert ask("count(stream('s')//item/@n?[now]/..), count(stream('s')//v/text()#[1]/..)") == (
+            "0 0"
+        )
+
+    def test_an_element_keeps_its_attributes_and_text(self) -> None:
+        assert ask("stream('s')//item[1]/v?[1999-01-01]") == "<v>a</v>"
 
     def test_applies_to_the_whole_path_and_predicates_after_it_filter_its_value(self) -> None:
         assert ask("stream('s')//item[v = 'b']?[now][1]/@n/string()") == "2"

@@ -242,3 +242,61 @@ def test_xmark() -> None:
         found = tag_structure(infer_from_document(read_document(file, "auction")))
     for tag in found:
         assert allowed.at(found.path_of(tag)) is not None
+
+
+def identifiers(tree: NameTree, *paths: str) -> dict[str, dict[str, str]]:
+    """The declared attributes of each tag that has any."""
+    structure = tag_structure(tree, identifiers=paths)
+    assert parse_tags(tags_to_xml(structure)) == structure
+    return {
+        str(tag.name): {one.name.clark: one.type for one in tag.attributes}
+        for tag in structure
+        if tag.attributes
+    }
+
+
+def test_identifiers_of_a_dtd(tmp_path: Path) -> None:
+    found = dtd(
+        tmp_path,
+        """<!ELEMENT a (b*)><!ELEMENT b EMPTY>
+        <!ATTLIST a id ID #REQUIRED n CDATA #IMPLIED>
+        <!ATTLIST b to IDREF #IMPLIED all IDREFS #IMPLIED x:y ID #IMPLIED t NMTOKEN #IMPLIED>""",
+    )
+    assert identifiers(found) == {
+        "a": {"Q{}id": "ID"},
+        "b": {"Q{}to": "IDREF", "Q{}all": "IDREFS"},
+    }
+
+
+def test_identifiers_of_a_schema(tmp_path: Path) -> None:
+    found = xsd(
+        tmp_path,
+        """<xs:simpleType name="key"><xs:restriction base="xs:ID"/></xs:simpleType>
+        <xs:element name="a"><xs:complexType><xs:sequence>
+          <xs:element name="b"><xs:complexType><xs:attribute name="to" type="xs:IDREF"/>
+            <xs:attribute name="all" type="xs:IDREFS" form="qualified"/></xs:complexType>
+          </xs:element></xs:sequence>
+          <xs:attribute name="id" type="t:key"/><xs:attribute name="n" type="xs:int"/>
+        </xs:complexType></xs:element>""",
+    )
+    assert identifiers(found) == {
+        "t:a": {"Q{}id": "ID"},
+        "t:b": {"Q{}to": "IDREF", "Q{urn:t}all": "IDREFS"},
+    }
+
+
+def test_identifiers_of_a_document_with_a_dtd() -> None:
+    document = "<!DOCTYPE a [<!ATTLIST b id ID #IMPLIED>]><a><b id='1'><a/></b></a>"
+    assert identifiers(tree_of(document)) == {"b": {"Q{}id": "ID"}}
+
+
+def test_identifiers_by_hand() -> None:
+    tree = tree_of("<a><b><c/></b><c/></a>")
+    assert identifiers(tree, "b/c/@id", "//b/@Q{urn:x}key") == {
+        "b": {"Q{urn:x}key": "ID"},
+        "c": {"Q{}id": "ID"},
+    }
+    for wrong in ("//b", "@id", "//b/@", "//b/@1", "//nothing/@id"):
+        with pytest.raises(XcqlError) as problem:
+            tag_structure(tree, identifiers=[wrong])
+        assert problem.value.code == "XCQL0260"

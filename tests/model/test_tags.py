@@ -178,3 +178,22 @@ def test_one_clear_error_each(text: str, code: str, message: str, place: tuple[i
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(XcqlError, match="cannot be read"):
         read_tags(tmp_path / "none.xml")
+
+
+@pytest.mark.parametrize(
+    ("inside", "code"),
+    [
+        ('<attribute name="k"/>', "XCQL0202"),
+        ('<attribute name="k" type="CDATA"/>', "XCQL0202"),
+        ('<attribute type="ID"/>', "XCQL0206"),
+        ('<attribute name="x:k" type="ID"/>', "XCQL0206"),
+        ('<attribute name="k" type="ID"/><attribute name="k" type="IDREF"/>', "XCQL0206"),
+        ('<attribute name="k" type="ID"><tag/></attribute>', "XCQL0200"),
+        ('<tag ref="1"><attribute name="k" type="ID"/></tag>', "XCQL0204"),
+    ],
+)
+def test_attributes_that_are_declared_wrongly(inside: str, code: str) -> None:
+    with pytest.raises(XcqlError) as problem:
+        parse_tags(f'<structure><tag type="snapshot" id="1" name="a">{inside}</tag></structure>')
+    assert problem.value.code == code
+    assert problem.value.diagnostic.span is not None

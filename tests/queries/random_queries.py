@@ -98,6 +98,11 @@ def random_query(random: Random, roots: Mapping[str, Tag]) -> str:
     return _Writer(random, roots).query()
 
 
+def leaf_query(random: Random, roots: Mapping[str, Tag]) -> str:
+    """A query about attributes or text in time, of streams with these root tags."""
+    return _Writer(random, roots).leaves()
+
+
 @dataclass(frozen=True, slots=True)
 class _Nodes:
     """A path in writing: what it says, the tags it may lead to, and whether it is one node at most.
@@ -237,6 +242,28 @@ class _Writer:
         return (
             f"for {binding},\n    {y} in {during}{where if self.random.randrange(2) else ''}\n"
             f"return <c from='{{ vtFrom({y}) }}' to='{{ vtTo({y}) }}'>{{ {self.text(x)} }}</c>"
+        )
+
+    def leaves(self) -> str:
+        """Attributes and text, whose lifespans are those of elements above."""
+        leaf = self.random.choice(["@k", "@k", "text()"])
+        name = self.variable()
+        start = self.path(self.stream(), 1)
+        found = replace(start, text=f"{start.text}/{leaf}", tags=(), one=False)
+        one = replace(found, text=name, one=True)
+        projected = self.random.choice([f"?[{self.interval()}]"] * 3 + ["#[last]", "#[1, 2]"])
+        each, above = f"for {name} in {found.text}", f"for {name} in {start.text}"
+        return self.random.choice(
+            [
+                f"{each} return <v f='{{ vtFrom({name}) }}'>{{ {name} }}</v>",
+                f"{each} return <v>{{ vtFrom({name}), vtTo({name}) }}</v>",
+                f"{each} where {self.allen_test(one)} return string({name})",
+                f"{each} where {self.time_test(one)} return <v>{{ {name} }}</v>",
+                f"{found.text}{projected} ! <v>{{ . }}</v>",
+                f"{above} return <v>{{ {name}/{leaf}{projected} ! string() }}</v>",
+                f"{above}[{leaf}?[{self.interval()}]] return name({name})",
+                f"count({found.text}{projected})",
+            ]
         )
 
     # -- nodes

@@ -28,6 +28,9 @@ PLACE = _names(
     " has-children"
 )
 
+# They look for elements by the identifiers that a document or a Tag Structure declares.
+BY_ID = _names("id idref element-with-id")
+
 # They give back nodes, or whatever a function gives that they call.
 ANYTHING = _names(
     "for-each for-each-pair filter fold-left fold-right apply sort insert-before parse-json"

@@ -111,7 +111,10 @@ def _standard_call(w: Walker, node: FunctionCall, local: str, env: Env) -> Typed
             w.look_everywhere(typed.type.streams)
         of_streams = any(typed.type.of_streams or typed.type.unknown for typed in walked)
         arguments = tuple(typed.expr for typed in walked[: len(node.arguments)])
-        return Typed(replace(node, arguments=arguments), UNKNOWN if of_streams else PLAIN)
+        new: Expr = replace(node, arguments=arguments)
+        if local in known.BY_ID and of_streams:
+            new = w.rules.by_id(node, tuple(typed.expr for typed in walked))
+        return Typed(new, UNKNOWN if of_streams else PLAIN)
     if local in known.ANYTHING:
         return Typed(w.rebuilt(node, env), UNKNOWN if w.graphs else PLAIN)
     return Typed(w.rebuilt(node, env), PLAIN)

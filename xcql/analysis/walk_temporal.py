@@ -29,7 +29,9 @@ def literal(w: Walker, node: Expr, env: Env) -> Typed:
 @walks(IntervalProjection)
 def interval_projection(w: Walker, node: IntervalProjection, env: Env) -> Typed:
     """`e?[tb,te]` -> `interval_projection(e', tb, te)`, which fills holes on the way"""
-    base = _to_be_copied(w, w.walk(node.base, env))
+    walked = w.walk(node.base, env)
+    _place_of_leaves(w, walked)
+    base = _to_be_copied(w, walked)
     begin = bound(w, node.interval.begin, env)
     end = None if node.interval.end is None else bound(w, node.interval.end, env)
     expr = w.rules.interval_projection(node, base.expr, begin, end)
@@ -84,10 +86,14 @@ def bound(w: Walker, expr: Expr, env: Env) -> Expr:
 
 def spanned(w: Walker, typed: Typed) -> Typed:
     """A node whose lifespan is asked for: its own, or that of all that is in it."""
+    _place_of_leaves(w, typed)
+    return typed if has_lifespan(w, typed.type) else w.whole(typed)
+
+
+def _place_of_leaves(w: Walker, typed: Typed) -> None:
+    """Text and attributes are valid as long as an element above them."""
     if typed.type.leaves:
         w.place(typed.type, "the lifespan of text or an attribute is asked for", typed.expr.span)
-        w.look_everywhere(typed.type.leaves)
-    return typed if has_lifespan(w, typed.type) else w.whole(typed)
 
 
 def has_lifespan(w: Walker, type_: Type) -> bool:

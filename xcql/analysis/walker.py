@@ -105,6 +105,10 @@ class Rules:
     def needs_view(self, streams: frozenset[str], reason: str, span: Span) -> None:
         """Called where only the temporal view gives the right answer."""
 
+    def by_id(self, node: FunctionCall, arguments: tuple[Expr, ...]) -> Expr:
+        """A call of fn:id or fn:idref in a stream; the context item is among the arguments."""
+        return replace(node, arguments=arguments)
+
     def interval_projection(
         self, node: IntervalProjection, base: Expr, begin: Expr, end: Expr | None
     ) -> Expr:

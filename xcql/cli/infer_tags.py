@@ -35,6 +35,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="PATH",
         help="elements that happen at one instant",
     )
+    parser.add_argument(
+        "--id",
+        action="append",
+        nargs="+",
+        default=[],
+        metavar="PATH",
+        help="attributes that identify elements, for id(): //person/@id",
+    )
     parser.add_argument("--root", metavar="NAME", help="the root element, for a schema with many")
     parser.add_argument(
         "-o",
@@ -48,6 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 examples:
   xcqlc infer-tags auction.xml.gz --temporal //item //person -o tags.xml
   xcqlc infer-tags auction.dtd --temporal //item --event //bidder
+  xcqlc infer-tags auction.xml --temporal //person --id //person/@id
 """
 
 
@@ -56,6 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
         _read(arguments),
         [path for paths in arguments.temporal for path in paths],
         [path for paths in arguments.event for path in paths],
+        [path for paths in arguments.id for path in paths],
     )
     with open_output(arguments.output) as output:
         output.write(tags_to_xml(structure).encode("utf-8"))

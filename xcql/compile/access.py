@@ -332,7 +332,10 @@ def _with_holes_filled(node: StreamElement, scope: Scope) -> Scalar:
     around.pop()
     ordered = call("sort_array", Call("concat_arrays", tuple(parts)))
     texts = call("transform", ordered, Lambda((".part",), field(Column(".part"), "text")))
-    return call("join_texts", texts, Constant(""))
+    joined = call("join_texts", texts, Constant(""))
+    # what the fillers inside hold has been looked at already, but it is part of the text
+    slots = scope.compilation.catalog.streams[node.stream].slots.values()
+    return call("empty_elements", joined, Constant(any(slot.commented for slot in slots)))
 
 
 def _part(position: Scalar, part: Scalar, number: Scalar, text: Scalar) -> Scalar:
@@ -425,20 +428,14 @@ def lifespan(item: Item, scope: Scope) -> Lifespan:
                 raise NotNative("the lifespan of elements with holes inside of mixed content")
             check_lifespans(item.stream, scope)
             return ALWAYS
-        case (
-            Attribute(owner=StreamElement() | Inner() as owner)
-            | Text(owner=StreamElement() | Inner() as owner)
-        ):
-            return lifespan(owner, scope)
+        case Attribute(owner=owner, within=within) | Text(owner=owner, within=within):
+            return _lifespan_of_leaves(owner or within, scope)
         case StreamDocument():
             return cover(below_document(item, scope), scope)
-        case Element(attributes=attributes, content=content):
-            own = {attribute.name: attribute.scalar for attribute in attributes}
-            if "vtFrom" in own and "vtTo" in own:
-                return (
-                    call("lifespan_bound", own["vtFrom"], Constant("start")),
-                    call("lifespan_bound", own["vtTo"], Constant("now")),
-                )
+        case Element(content=content):
+            own = constructed_lifespan(item)
+            if own is not None:
+                return own
             found = [leaf for value in content for leaf in leaves(value)]
             return cover(
                 [
@@ -448,6 +445,39 @@ def lifespan(item: Item, scope: Scope) -> Lifespan:
                 ],
                 scope,
             )
+    return ALWAYS
+
+
+def constructed_lifespan(element: Element) -> Lifespan | None:
+    """The lifespan that the attributes of a constructed element give it."""
+    own = {attribute.name: attribute.scalar for attribute in element.attributes}
+    if "vtFrom" not in own or "vtTo" not in own:
+        return None
+    return (
+        call("lifespan_bound", own["vtFrom"], Constant("start")),
+        call("lifespan_bound", own["vtTo"], Constant("now")),
+    )
+
+
+def _lifespan_of_leaves(
+    owner: StreamElement | StreamDocument | Element | Inner | None, scope: Scope
+) -> Lifespan:
+    """The lifespan of attributes and text of an element: of the nearest that has its own."""
+    match owner:
+        case Element(around=around):
+            return constructed_lifespan(owner) or around or ALWAYS
+        case Inner(owner=outer):
+            if outer.is_copy:
+                raise NotNative("the lifespan of text or attributes in a copy of mixed content")
+            check_lifespans(owner.stream, scope)
+            return _lifespan_of_leaves(outer, scope)
+        case StreamElement(above=above):
+            if is_fragmented(owner, scope):
+                return own_lifespan(owner, scope)
+            check_lifespans(owner.stream, scope)
+            if owner.is_top or owner.is_copy:
+                return owner.around or ALWAYS
+            return _lifespan_of_leaves(above, scope)
     return ALWAYS
 
 

@@ -19,7 +19,13 @@ from xcql.algebra.scalars import (
     disjunction,
     negation,
 )
-from xcql.compile.access import atomized, is_node, serialised, string_value
+from xcql.compile.access import (
+    atomized,
+    constructed_lifespan,
+    is_node,
+    serialised,
+    string_value,
+)
 from xcql.compile.casts import STRINGS, one_atomic, to_string
 from xcql.compile.items import (
     Atomic,
@@ -261,7 +267,23 @@ def constructed_xml(element: Element, scope: Scope) -> Scalar:
     content = [content_xml(value, scope) for value in element.content]
     if not content:
         return _flat_concat([*start, Constant("/>")])
-    return _flat_concat([*start, Constant(">"), *content, Constant(f"</{element.name}>")])
+    end = Constant(f"</{element.name}>")
+    inside = _flat_concat(content)
+    if is_never_blank(inside):
+        return _flat_concat([*start, Constant(">"), *content, end])
+    return call("element_around", _flat_concat(start), inside, end)
+
+
+def is_never_blank(text: Scalar) -> bool:
+    """Whether a text has at least one sign, as far as can be told."""
+    match text:
+        case Constant(value=str() as value):
+            return bool(value)
+        case Call(function="concat", arguments=arguments):
+            return any(map(is_never_blank, arguments))
+        case Call(function="element_around" | "with_lifespan" | "with_namespaces"):
+            return True
+    return False
 
 
 def may_be_null(scalar: Scalar) -> bool:
@@ -430,7 +452,7 @@ def constructed_axis(leaf: Leaf, axis: str, test: Node, scope: Scope, span: Span
         case "attribute":
             names = attribute_test(test, scope)
             return [
-                Leaf(_there(leaf, attribute.scalar), attribute)
+                Leaf(_there(leaf, attribute.scalar), replace(attribute, owner=element))
                 for attribute in element.attributes
                 if names is None or attribute.name in names
             ]
@@ -471,16 +493,19 @@ def _below(
     if is_text_test(test) or is_any_node(test):
         return found + _texts(leaf, element, axis, test, scope, span)
     inner_axis = "self" if axis == "child" else "descendant-or-self"
+    around = constructed_lifespan(element) or element.around
     for value in element.content:
         for one in leaves(value):
             item = one.item
             if isinstance(item, StreamDocument):
                 raise NotNative("a path into a copy of a stream", span)
             if isinstance(item, StreamElement):
-                item = replace(item, is_copy=True, above=None)
+                item = replace(item, is_copy=True, above=None, around=around)
             if isinstance(item, Inner):
                 copied = replace(item.owner, is_copy=True, above=None)
                 item = replace(item, owner=copied, above=None, way=None)
+            if isinstance(item, Element):
+                item = replace(item, around=around)
             if isinstance(item, Dynamic):
                 raise NotNative(item.reason, span)
             if isinstance(item, StreamElement | Inner | Element):
@@ -504,7 +529,7 @@ def _texts(
         if not element.content:
             return []
         text = constructed_string(element, scope)
-        return [Leaf(Select(leaf.plan, call("<>", text, Constant(""))), Text(text))]
+        return [Leaf(Select(leaf.plan, call("<>", text, Constant(""))), Text(text, element))]
     if not any(
         any(isinstance(one.item, Atomic | Text | Dynamic) for one in leaves(value))
         for value in element.content

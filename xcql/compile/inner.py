@@ -142,7 +142,8 @@ def attributes_inside(
         step = f"@*[name()='{name}']"
         way = _known_way(leaf)
         if way is not None:
-            found += _by_xpath(leaf, way, step, scope, partial(Attribute, name))
+            make = partial(Attribute, name, within=node.owner)
+            found += _by_xpath(leaf, way, step, scope, make)
             continue
         values = call("xpath", node.text, Constant(f"/*/{step}"))
         value = call("get", values, Constant(0))
@@ -243,13 +244,14 @@ def _texts_on_way(leaf: Leaf, way: Way, scope: Scope) -> list[Leaf]:
     owner = leaf.item.owner
     ways = owner.shape.ways
     if ways is None or way.path is None or ways.get(way.path) is False:
-        return _by_xpath(leaf, way, "text()", scope, Text)
+        return _by_xpath(leaf, way, "text()", scope, partial(Text, within=owner))
     if way.path not in ways:
         return []
     scope.compilation.demand(owner, WAYS, way.path)
     item, position = scope.compilation.fresh("text"), scope.compilation.fresh("position")
     array = field(field(owner.struct, WAYS), way.path)
-    return [Leaf(Unnest(way.before, array, item, position), Text(Column(item)))]
+    text = Text(Column(item), within=owner)
+    return [Leaf(Unnest(way.before, array, item, position), text)]
 
 
 def tags_in_order(names: Iterable[str]) -> str:

@@ -6,13 +6,13 @@ whether two are the same, cannot be taken out of the query; then what stands aro
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from xcql.algebra.operators import Unit, Unnest
 from xcql.algebra.scalars import Call, Column, Constant, Scalar, call
 from xcql.analysis.names import FUNCTIONS
-from xcql.compile.access import serialised
+from xcql.compile.access import is_fragmented, serialised
 from xcql.compile.casts import to_string
 from xcql.compile.folding import folded
 from xcql.compile.items import (
@@ -43,10 +43,26 @@ from xcql.syntax.functions import (
 )
 from xcql.syntax.literals import ContextItem, VariableRef
 from xcql.syntax.node import Expr, Name, Node, children, walk
-from xcql.syntax.operators import Comparison, SimpleMap
-from xcql.syntax.path import REVERSE_AXES, AxisStep, Filter, Lookup, Path, UnaryLookup
-from xcql.syntax.prolog import MainModule, VariableDecl
-from xcql.syntax.temporal import LastVersion
+from xcql.syntax.operators import Arrow, Comparison, SimpleMap
+from xcql.syntax.path import (
+    REVERSE_AXES,
+    AxisStep,
+    Filter,
+    Lookup,
+    NameTest,
+    Path,
+    UnaryLookup,
+    Wildcard,
+)
+from xcql.syntax.prolog import FunctionDecl, MainModule, VariableDecl
+from xcql.syntax.temporal import (
+    AllenComparison,
+    IntervalProjection,
+    LastVersion,
+    TimeInterval,
+    VersionProjection,
+)
+from xcql.syntax.types import ElementTest
 
 # functions that look further than their arguments
 _UNSAFE = frozenset(
@@ -92,6 +108,10 @@ def evaluated(expr: Expr, scope: Scope, problem: NotNative) -> Value:
         context = VariableRef(Name(_CONTEXT, span=span), span=span)
         body = SimpleMap(context, expr, span=span)
         looked_at[_CONTEXT] = scope.context
+    if _reads_leaves_in_time(expr, scope) and not all(
+        _is_complete(leaf.item, scope) for value in looked_at.values() for leaf in leaves(value)
+    ):
+        raise problem
     module = module_of(body, looked_at, scope)
     known = folded(module, looked_at, scope, span)
     if known is not None:
@@ -154,31 +174,86 @@ def _gives_functions(expr: Expr, scope: Scope) -> bool:
 
 def can_be_taken_out(expr: Expr, scope: Scope) -> bool:
     """Whether copies of what the expression looks at will do."""
+    for node in _all_code(expr, scope):
+        match node:
+            case AxisStep(axis=axis) if axis in (
+                *REVERSE_AXES,
+                "following",
+                "following-sibling",
+            ):
+                return False
+            case Path(absolute=True) | LastVersion():
+                return False
+            case Comparison(op="is" | "<<" | ">>"):
+                return False
+            case FunctionCall(name=name) if name.local in _UNSAFE:
+                if _declared(node, scope) is None:
+                    return False
+    return True
+
+
+def _all_code(expr: Expr, scope: Scope) -> Iterator[Node]:
+    """The parts of an expression, and of the functions that it calls."""
     pending: list[Expr] = [expr]
     seen: set[int] = set()
-    functions = scope.compilation.functions
     while pending:
         for node in walk(pending.pop()):
-            match node:
-                case AxisStep(axis=axis) if axis in (
-                    *REVERSE_AXES,
-                    "following",
-                    "following-sibling",
-                ):
-                    return False
-                case Path(absolute=True) | LastVersion():
-                    return False
-                case Comparison(op="is" | "<<" | ">>"):
-                    return False
-                case FunctionCall(name=name, arguments=arguments):
-                    uri, local = scope.names.function_name(name)
-                    own = functions.get((uri or "", local, len(arguments)))
-                    if own is None and local in _UNSAFE:
-                        return False
-                    if own is not None and own.body is not None and id(own) not in seen:
-                        seen.add(id(own))
-                        pending.append(own.body)
-    return True
+            yield node
+            own = _declared(node, scope) if isinstance(node, FunctionCall) else None
+            if own is not None and own.body is not None and id(own) not in seen:
+                seen.add(id(own))
+                pending.append(own.body)
+
+
+def _declared(call: FunctionCall, scope: Scope) -> FunctionDecl | None:
+    """The function of the query that is called."""
+    uri, local = scope.names.function_name(call.name)
+    return scope.compilation.functions.get((uri or "", local, len(call.arguments)))
+
+
+def _is_complete(item: Item, scope: Scope) -> bool:
+    """Whether attributes and text in a copy are valid as long as they are in their place."""
+    match item:
+        case StreamElement(is_top=is_top):
+            return is_top or is_fragmented(item, scope)
+        case Atomic() | Element(around=None) | Markup():
+            return True
+        case Attribute(owner=None, within=None) | Text(owner=None, within=None):
+            return True
+    return False
+
+
+def _reads_leaves_in_time(expr: Expr, scope: Scope) -> bool:
+    """Whether the lifespan of an attribute or of a text may be asked for."""
+    for node in _all_code(expr, scope):
+        match node:
+            case IntervalProjection(base=base):
+                asked: tuple[Node, ...] = (base,)
+            case AllenComparison(left=left, right=right):
+                asked = (left, right)
+            case FunctionCall(name=Name(local="vtFrom" | "vtTo"), arguments=arguments):
+                asked = arguments
+            case NamedFunctionRef(name=Name(local="vtFrom" | "vtTo")) | Arrow():
+                return True
+            case _:
+                continue
+        if not all(map(_gives_elements, asked)):
+            return True
+    return False
+
+
+def _gives_elements(expr: Node) -> bool:
+    """Whether no item of a value can be an attribute or a text, as far as the expression tells."""
+    match expr:
+        case TimeInterval():
+            return True
+        case Path(steps=(*_, last)):
+            return _gives_elements(last)
+        case Filter(base=base) | IntervalProjection(base=base) | VersionProjection(base=base):
+            return _gives_elements(base)
+        case AxisStep(axis=axis, test=NameTest() | Wildcard() | ElementTest()):
+            return axis != "attribute"
+    return False
 
 
 # functions without arguments that do not ask for the context item

@@ -179,6 +179,8 @@ class StreamElement(Item):
     lifespan: tuple[Scalar, Scalar] | None = None
     is_top: bool = False
     is_copy: bool = False
+    # the lifespan of the nearest constructed element around a copy that has its own
+    around: tuple[Scalar, Scalar] | None = None
     tree: Tree | None = None
 
     def column(self, name: str) -> Scalar:
@@ -189,7 +191,8 @@ class StreamElement(Item):
 class Attribute(Item):
     """An attribute: its expanded name, its name as written, and its value (NULL: not there).
 
-    `made_of` is the type of the one value that a constructed attribute was made of.
+    `made_of` is the type of the one value that a constructed attribute was made of. `within` is an
+    element that it stands in, at whatever depth, where the owner is not known.
     """
 
     name: str
@@ -197,15 +200,20 @@ class Attribute(Item):
     owner: StreamElement | Element | Inner | None = None
     type: str = "xs:untypedAtomic"
     made_of: str = "xs:untypedAtomic"
+    within: StreamElement | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Text(Item):
-    """A text node; `place` is where it begins in the owner's bytes, if there may be others."""
+    """A text node; `place` is where it begins in the owner's bytes, if there may be others.
+
+    `within` is as for attributes.
+    """
 
     scalar: Scalar
-    owner: StreamElement | Inner | None = None
+    owner: StreamElement | Element | Inner | None = None
     place: Scalar | None = None
+    within: StreamElement | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,6 +270,8 @@ class Element(Item):
     content: tuple[Value, ...]
     namespaces: tuple[tuple[str, str], ...] = ()
     is_document: bool = False
+    # the lifespan of the nearest constructed element around it that has its own
+    around: tuple[Scalar, Scalar] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,6 +43,7 @@ from xcql.compile.casts import (
 from xcql.compile.document_order import is_sorted
 from xcql.compile.items import (
     Atomic,
+    Attribute,
     Dynamic,
     Element,
     Function,
@@ -50,6 +51,7 @@ from xcql.compile.items import (
     Item,
     StreamDocument,
     StreamElement,
+    Text,
     Tree,
     Window,
 )
@@ -213,11 +215,21 @@ def _projected(item: Item, window: Window, number: int, scope: Scope, span: Span
                 for one in content
             )
             return Single(replace(item, content=parts))
+        case Attribute() | Text():
+            begin, end = lifespan(item, scope)
+            meets = call("overlaps", begin, end, window.begin, window.end)
+            return guarded(meets, Single(_alone(item)))
         case Inner():
             raise NotNative("a projection of elements inside of mixed content", span)
         case Dynamic() | Function():
             raise NotNative("a projection of what has no native form", span)
     return Single(item)
+
+
+def _alone(leaf: Attribute | Text) -> Item:
+    """An attribute or a text as a projection gives it: without an element around it."""
+    alone: Item = replace(leaf, owner=None, within=None)
+    return replace(alone, place=None) if isinstance(alone, Text) else alone
 
 
 def _both(before: Window | None, window: Window) -> Window:
@@ -265,6 +277,8 @@ def _version_of(item: Item, tree: Tree, scope: Scope, span: Span) -> Item:
     """An item of a version projection: its content is what is valid in its own lifespan."""
     if isinstance(item, Element | StreamDocument | Inner | Dynamic | Function):
         raise NotNative("versions of such items", span)
+    if isinstance(item, Attribute | Text):
+        return _alone(item)
     if not isinstance(item, StreamElement):
         return item
     check_lifespans(item.stream, scope, span)

@@ -139,6 +139,9 @@ class _Planner:
 
     def plan(self) -> Plan:
         self._check_prolog()
+        for part in walk(self.module):
+            if isinstance(part, FunctionCall) and part.name.local in _BY_ID:
+                raise NeedsWhole(f"{part.name.local}() looks for elements everywhere", part.span)
         body, aggregate = self._aggregate(self.module.body)
         flwor = body if isinstance(body, Flwor) else self._as_loop(body)
         leading, first, rest, order = self._clauses(flwor)
@@ -421,6 +424,7 @@ class _Planner:
         return sides
 
 
+_BY_ID = ("id", "idref", "element-with-id")
 _CLAUSES = {"GroupBy": "group by", "Count": "count", "Window": "window", "OrderBy": "order by"}
 
 

@@ -12,20 +12,21 @@ from typing import Any
 
 from xcql.model.lifespan import FROM, TO, lifespan, own_lifespan
 from xcql.model.time import Interval, format_begin, format_time
-from xcql.xdm.builder import TreeBuilder, copy_into
-from xcql.xdm.nodes import DocumentNode, ElementNode, Node
+from xcql.xdm.builder import TreeBuilder, copy, copy_into
+from xcql.xdm.nodes import AttributeNode, DocumentNode, ElementNode, Node, TextNode
 
 
 def project_interval(item: Any, interval: Interval, now: datetime) -> Any | None:
     """What of an item is valid in the interval, as a new tree; None if nothing is.
 
-    What is neither an element nor a document passes through.
+    An attribute or a text is valid as long as the element it is in; other items pass through.
     """
     if isinstance(item, DocumentNode):
         builder = _document(item)
         _project_below(builder, item.children, interval, now)
-        builder.end()
-        return builder.result()
+        return _ended(builder, item)
+    if isinstance(item, (AttributeNode, TextNode)):
+        return copy(item) if lifespan(item, now).intersection(interval) is not None else None
     if not isinstance(item, ElementNode):
         return item
     builder = TreeBuilder()
@@ -38,6 +39,8 @@ def project_interval(item: Any, interval: Interval, now: datetime) -> Any | None
 
 def project_version(item: Any, now: datetime) -> Any:
     """An item as it is, with its content sliced to its own lifespan, as a new tree."""
+    if isinstance(item, (AttributeNode, TextNode)):
+        return copy(item)
     if not isinstance(item, (ElementNode, DocumentNode)):
         return item
     span = lifespan(item, now)
@@ -49,6 +52,8 @@ def project_version(item: Any, now: datetime) -> Any:
         for attribute in item.attributes:
             builder.attribute(attribute.name, attribute.value, attribute.declared_type)
     _project_below(builder, item.children, span, now)
+    if isinstance(item, DocumentNode):
+        return _ended(builder, item)
     builder.end()
     return builder.result()
 
@@ -57,6 +62,14 @@ def _document(item: DocumentNode) -> TreeBuilder:
     builder = TreeBuilder()
     builder.start_document(base_uri=item.base_uri)
     return builder
+
+
+def _ended(builder: TreeBuilder, item: DocumentNode) -> DocumentNode:
+    """The new document, which is a temporal view if the other one is."""
+    builder.end()
+    document = builder.document()
+    document.is_view = item.is_view
+    return document
 
 
 def _namespaces(top: ElementNode) -> dict[str, str]:

@@ -15,9 +15,10 @@ from xcql.evaluate.conversion import convert
 from xcql.evaluate.projection import project_interval, project_version
 from xcql.evaluate.scope import Code, Environment, Scope, compile_expression, compiles
 from xcql.evaluate.sequences import Items, computed, located, zero_or_one, zero_or_one_atomic
-from xcql.evaluate.times import datetime_value, instant_of, node_lifespan, utc_now
+from xcql.evaluate.times import datetime_value, instant_of, utc_now
 from xcql.evaluate.types import AtomicItemType, SequenceType
 from xcql.evaluate.values import kind_of
+from xcql.model.lifespan import lifespan
 from xcql.model.time import ALLEN_RELATIONS, START, Interval
 from xcql.source import Span
 from xcql.syntax import temporal as syntax
@@ -239,7 +240,7 @@ def _operand(node: Node, scope: Scope) -> _IntervalCode:
                 hints=["an interval is written [begin, end]"],
             )
         try:
-            return node_lifespan(item, utc_now(context))
+            return lifespan(item, utc_now(context))
         except XcqlError as problem:
             raise located(problem, span) from None
 

@@ -11,10 +11,10 @@ from xcql.diagnostics import XcqlError, error
 from xcql.evaluate.context import Context
 from xcql.evaluate.dates import build
 from xcql.model.lifespan import lifespan
-from xcql.model.time import START, Interval, parse_time
+from xcql.model.time import START, parse_time
 from xcql.source import Span
 from xcql.xdm.atomic import instant, type_of
-from xcql.xdm.nodes import DocumentNode, ElementNode, Node
+from xcql.xdm.nodes import Node
 
 _EPOCH = datetime(1970, 1, 1)
 
@@ -54,15 +54,6 @@ def instant_of(value: Any, now: datetime, span: Span | None) -> datetime:
     )
 
 
-def node_lifespan(node: Node, now: datetime) -> Interval:
-    """When a node is valid; an attribute, text and the like as long as the element it is in."""
-    if isinstance(node, (ElementNode, DocumentNode)):
-        return lifespan(node, now)
-    if node.parent is not None:
-        return lifespan(node.parent, now)
-    return Interval(START, now)
-
-
 def lifespan_columns(item: Any, now: datetime) -> tuple[datetime | None, datetime | None]:
     """The columns `vtFrom` and `vtTo` of an item: None for `start`, for `now`, and for what has
     no lifespan: an atomic value, or attributes of these names that are no times.
@@ -72,10 +63,10 @@ def lifespan_columns(item: Any, now: datetime) -> tuple[datetime | None, datetim
     if not isinstance(item, Node):
         return None, None
     try:
-        found = node_lifespan(item, now)
+        found = lifespan(item, now)
         end: datetime | None = found.end
         # whether it is the symbol that makes the end shows when `now` is later than all else
-        if end == now and node_lifespan(item, datetime.max).end == datetime.max:
+        if end == now and lifespan(item, datetime.max).end == datetime.max:
             end = None
     except XcqlError:
         return None, None

@@ -31,11 +31,16 @@ _EXCERPT = 120
 
 @dataclass(slots=True)
 class Document:
-    """A document that is read once, front to back."""
+    """A document that is read once, front to back.
+
+    `attribute_types` are those that its DTD declares, by the names of element and attribute; they
+    are known once the content is being read.
+    """
 
     name: str
     chunks: Iterator[bytes]
     warnings: list[Diagnostic] = field(default_factory=list)
+    attribute_types: dict[tuple[str, str], str] = field(default_factory=dict)
 
 
 def read_document(file: BinaryIO, name: str) -> Document:
@@ -61,7 +66,7 @@ def read_document(file: BinaryIO, name: str) -> Document:
         )
     seen[0] = _standalone(seen[0])
     if doctype.has_internal_subset:
-        document.chunks = _without_doctype(document.chunks, name)
+        document.chunks = _without_doctype(document.chunks, name, document.attribute_types)
     return document
 
 
@@ -207,7 +212,9 @@ def _standalone(first: bytes) -> bytes:
     return b'<?xml version="1.0" standalone="yes"?>' + rest
 
 
-def _without_doctype(chunks: Iterable[bytes], name: str) -> Iterator[bytes]:
+def _without_doctype(
+    chunks: Iterable[bytes], name: str, attribute_types: dict[tuple[str, str], str]
+) -> Iterator[bytes]:
     """The same document, with all that its internal DTD subset says applied."""
     parser = expat.ParserCreate("UTF-8")
     parser.ordered_attributes = True
@@ -262,6 +269,9 @@ def _without_doctype(chunks: Iterable[bytes], name: str) -> Iterator[bytes]:
     parser.StartDoctypeDeclHandler = lambda *_: doctype(True)
     parser.EndDoctypeDeclHandler = lambda: doctype(False)
     parser.ExternalEntityRefHandler = external
+    parser.AttlistDeclHandler = lambda element, attribute, type_, *_: attribute_types.setdefault(
+        (element, attribute), type_
+    )
 
     window, base = b"", 0
     for chunk in chain(filter(None, chunks), [b""]):

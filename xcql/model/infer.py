@@ -6,7 +6,8 @@ where it recurs stands a reference, which becomes a `ref` tag.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+import re
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import TypeVar
 from xml.parsers import expat
@@ -14,7 +15,15 @@ from xml.parsers import expat
 from xcql.diagnostics import XcqlError, error
 from xcql.model.documents import Document, parse_chunk, place_in
 from xcql.model.paths import find_at
-from xcql.model.tags import MAX_DEPTH, Tag, TagKind, TagStructure
+from xcql.model.tags import (
+    ATTRIBUTE_TYPES,
+    MAX_DEPTH,
+    AttributeType,
+    DeclaredAttribute,
+    Tag,
+    TagKind,
+    TagStructure,
+)
 from xcql.xdm.names import QName
 from xcql.xdm.parse import NAME_SEPARATOR, expanded_name
 
@@ -28,7 +37,7 @@ class NameTree(dict[str, "NameTree"]):
     As a dictionary it goes by the names as the parser tells them, which is fast.
     """
 
-    __slots__ = ("children", "depth", "name", "parent")
+    __slots__ = ("attributes", "children", "depth", "name", "parent")
 
     def __init__(self, name: QName, parent: NameTree | None = None) -> None:
         super().__init__()
@@ -36,6 +45,8 @@ class NameTree(dict[str, "NameTree"]):
         self.parent = parent
         self.depth: int = 1 if parent is None else parent.depth + 1
         self.children: dict[QName, NameTree] = {}
+        # the attributes that are identifiers, or refer to them, as far as that is declared
+        self.attributes: dict[QName, AttributeType] = {}
 
     def __missing__(self, told: str) -> NameTree:
         child = self[told] = self.child(expanded_name(told))
@@ -102,17 +113,41 @@ def infer_from_document(document: Document) -> NameTree:
         window, base = window[parsed - base :], parsed
     (root,) = above.children.values()
     root.parent = None
+    _declare_identifiers(root, document.attribute_types)
     return root
+
+
+def _declare_identifiers(root: NameTree, types: Mapping[tuple[str, str], str]) -> None:
+    """Note the identifiers that a document's own DTD declares."""
+    if not types:
+        return
+    for element, _, is_reference in _places(root):
+        if not is_reference:
+            element.attributes.update(identifiers_of(str(element.name), types))
+
+
+def identifiers_of(
+    element: str, types: Mapping[tuple[str, str], str]
+) -> Iterator[tuple[QName, AttributeType]]:
+    """The attributes of an element that identify it, or refer to others, as a DTD names them.
+
+    One with a prefix is left out: a DTD does not say what a prefix stands for.
+    """
+    for (owner, attribute), type_ in types.items():
+        if owner == element and type_ in ATTRIBUTE_TYPES and ":" not in attribute:
+            yield QName("", attribute), type_
 
 
 def infer_from_declarations(
     root: tuple[QName, Declaration],
     content: Callable[[Declaration], Iterable[tuple[QName, Declaration]]],
+    identifiers: Callable[[Declaration], Mapping[QName, AttributeType]],
     source_name: str,
 ) -> NameTree:
     """The tree of the elements that a schema allows below a root.
 
-    `content` tells the child elements of a declared element, in order.
+    `content` tells the child elements of a declared element, in order, `identifiers` its attributes
+    that are identifiers or refer to them.
     """
     tree = NameTree(root[0])
     pending = [(tree, root[1])]
@@ -120,6 +155,7 @@ def infer_from_declarations(
     visited = {(id(tree), root[1])}
     while pending:
         parent, declaration = pending.pop()
+        parent.attributes.update(identifiers(declaration))
         for name, child_declaration in content(declaration):
             try:
                 child = parent.child(name)
@@ -142,12 +178,16 @@ def _too_many(source_name: str) -> XcqlError:
 
 
 def tag_structure(
-    tree: NameTree, temporal: Sequence[str] = (), event: Sequence[str] = ()
+    tree: NameTree,
+    temporal: Sequence[str] = (),
+    event: Sequence[str] = (),
+    identifiers: Sequence[str] = (),
 ) -> TagStructure:
     """The tag structure of a tree of names; the paths tell which elements have a history.
 
     A path is `/site/people/person` from the root, or `//item`, `people/person` anywhere; `*` is
-    any name. A name without a prefix stands for every element with that local name.
+    any name. A name without a prefix stands for every element with that local name. Those of
+    `identifiers` lead to attributes that identify elements: `//person/@id`.
 
     >>> tree = NameTree(QName("", "site"))
     >>> _ = tree.child(QName("", "item")).child(QName("", "name"))
@@ -172,15 +212,37 @@ def tag_structure(
                     hints=["a tag has one type: make one of the paths more precise"],
                 )
 
+    attributes = {id(element): dict(element.attributes) for element, _, _ in places}
+    for path in identifiers:
+        elements, name = _attribute_path(path)
+        for element in find_at(elements, [(element, names) for element, names, _ in places]):
+            attributes[id(element)][name] = "ID"
+
     def tag(element: NameTree, parent: NameTree | None) -> Tag:
         own_id = ids[id(element)]
         kind = kinds.get(id(element), ("snapshot", ""))[0]
         if element.parent is not parent:
             return Tag(own_id, element.name, kind, ref=own_id)
         children = tuple(tag(child, element) for child in element.children.values())
-        return Tag(own_id, element.name, kind, children)
+        declared = tuple(
+            DeclaredAttribute(name, type_) for name, type_ in attributes[id(element)].items()
+        )
+        return Tag(own_id, element.name, kind, children, attributes=declared)
 
     return TagStructure(tag(tree, None))
+
+
+def _attribute_path(path: str) -> tuple[str, QName]:
+    """The path to the elements, and the name of the attribute, in a path such as `//person/@id`."""
+    elements, slash, name = path.strip().rpartition("/@")
+    match = re.fullmatch(r"(?:Q\{([^}]*)\})?([^\W\d][\w.\-]*)", name)
+    if not slash or not elements or match is None:
+        raise error(
+            "XCQL0260",
+            f"'{path}' is not a path to an attribute",
+            hints=["write //person/@id; one in a namespace is //person/@Q{urn:example}id"],
+        )
+    return elements, QName(match[1] or "", match[2])
 
 
 def _places(root: NameTree) -> Iterator[_Place]:

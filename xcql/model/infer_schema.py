@@ -12,8 +12,9 @@ from xml.parsers import expat
 
 from xcql.diagnostics import error
 from xcql.model.documents import parse_chunk, place_in
-from xcql.model.infer import NameTree, infer_from_declarations
+from xcql.model.infer import NameTree, identifiers_of, infer_from_declarations
 from xcql.model.paths import near_names
+from xcql.model.tags import ATTRIBUTE_TYPES, AttributeType
 from xcql.xdm.encoding import decode_xml
 from xcql.xdm.names import QName
 
@@ -31,7 +32,7 @@ def infer_from_dtd(path: str | Path, root: str | None = None) -> NameTree:
         data = Path(path).read_bytes()
     except OSError as problem:
         raise error("XCQL0101", f"'{path}' cannot be read: {problem.strerror}") from None
-    content, namespaces = _read_dtd(data, source_name)
+    content, namespaces, types = _read_dtd(data, source_name)
     top = _choose_root(list(content), content, root, source_name)
 
     def children(name: str) -> Iterator[tuple[QName, str]]:
@@ -39,8 +40,11 @@ def infer_from_dtd(path: str | Path, root: str | None = None) -> NameTree:
             (_dtd_name(child, namespaces, source_name), child) for child in content.get(name, ())
         )
 
+    def identifiers(name: str) -> dict[QName, AttributeType]:
+        return dict(identifiers_of(name, types))
+
     return infer_from_declarations(
-        (_dtd_name(top, namespaces, source_name), top), children, source_name
+        (_dtd_name(top, namespaces, source_name), top), children, identifiers, source_name
     )
 
 
@@ -71,7 +75,10 @@ def infer_from_xsd(path: str | Path, root: str | None = None) -> NameTree:
             types.setdefault(id(child.type), child)
             yield _xsd_name(child), id(child.type)
 
-    return infer_from_declarations((_xsd_name(top), id(top.type)), children, str(path))
+    def identifiers(declaration: int) -> dict[QName, AttributeType]:
+        return dict(_xsd_identifiers(types[declaration]))
+
+    return infer_from_declarations((_xsd_name(top), id(top.type)), children, identifiers, str(path))
 
 
 def _choose_root(
@@ -107,11 +114,15 @@ def _reachable(element: str, below: Mapping[str, Iterable[str]]) -> set[str]:
     return reached
 
 
-def _read_dtd(data: bytes, source_name: str) -> tuple[dict[str, list[str]], dict[str, str]]:
-    """The names in the content of each declared element, and the namespaces by prefix."""
+def _read_dtd(
+    data: bytes, source_name: str
+) -> tuple[dict[str, list[str]], dict[str, str], dict[tuple[str, str], str]]:
+    """The names in the content of each declared element, the namespaces by prefix, and the types
+    of attributes."""
     text = decode_xml(data, source_name).encode()
     models: dict[str, Any] = {}
     namespaces: dict[str, str] = {}
+    types: dict[tuple[str, str], str] = {}
 
     def attribute(
         element: str, name: str, type_: str, default: str | None, is_required: int
@@ -119,6 +130,7 @@ def _read_dtd(data: bytes, source_name: str) -> tuple[dict[str, list[str]], dict
         # namespaces are declared as attributes with a fixed value
         if default and (name == "xmlns" or name.startswith("xmlns:")):
             namespaces[name[6:]] = default
+        types.setdefault((element, name), type_)
 
     parser = expat.ParserCreate("UTF-8")
     parser.SetParamEntityParsing(expat.XML_PARAM_ENTITY_PARSING_ALWAYS)
@@ -146,10 +158,11 @@ def _read_dtd(data: bytes, source_name: str) -> tuple[dict[str, list[str]], dict
     # the DTD is the external subset of a document without content
     parser.Parse(b'<!DOCTYPE x SYSTEM "dtd"><x/>', True)
     everything = list(models)
-    return {
+    content = {
         name: everything if model[0] == _ANY else list(dict.fromkeys(_names_in(model)))
         for name, model in models.items()
-    }, namespaces
+    }
+    return content, namespaces, types
 
 
 def _names_in(model: Any) -> Iterator[str]:
@@ -182,6 +195,22 @@ def _xsd_children(element: Any) -> list[Any]:
         if child.name is not None:
             found += [child, *child.iter_substitutes()]
     return [child for child in found if not child.abstract]
+
+
+def _xsd_identifiers(element: Any) -> Iterator[tuple[QName, AttributeType]]:
+    """The attributes of an element whose types are xs:ID, xs:IDREF, xs:IDREFS, or made of them."""
+    for attribute in element.attributes.values():
+        if attribute.name is None:
+            continue  # a wildcard
+        bases = {attribute.type.local_name}
+        base = attribute.type.base_type
+        while base is not None:
+            bases.add(base.local_name)
+            base = base.base_type
+        for type_ in ATTRIBUTE_TYPES:
+            if type_ in bases:
+                uri = attribute.target_namespace if attribute.qualified else ""
+                yield QName(uri, attribute.local_name), type_
 
 
 def _xsd_name(element: Any) -> QName:

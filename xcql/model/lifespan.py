@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from xcql.model.time import START, Interval, parse_time
-from xcql.xdm.nodes import DocumentNode, ElementNode
+from xcql.xdm.nodes import DocumentNode, ElementNode, Node
 
 FROM = "vtFrom"
 TO = "vtTo"
@@ -19,16 +19,20 @@ def own_lifespan(element: ElementNode, now: datetime) -> Interval | None:
     return Interval(parse_time(begin, now), parse_time(end, now))
 
 
-def lifespan(node: ElementNode | DocumentNode, now: datetime) -> Interval:
-    """The lifespan of an element or document: its own, else what covers its child elements'.
+def lifespan(node: Node, now: datetime) -> Interval:
+    """The lifespan of a node.
 
-    What has neither is valid from `start` to `now`.
+    That of an element or document is its own, else what covers its child elements'; that of an
+    attribute, a text and the like is the one of the nearest element above that has its own. Without
+    any it is from `start` to `now`.
 
     >>> from xcql.xdm.parse import parse_xml
     >>> document = parse_xml('<a><b vtFrom="2003-01-01" vtTo="2004-01-01"/></a>')
     >>> lifespan(document, datetime(2010, 1, 1)).end.year
     2004
     """
+    if not isinstance(node, (ElementNode, DocumentNode)):
+        return _lifespan_above(node, now)
     always = Interval(START, now)
     begin: datetime | None = None
     end: datetime | None = None
@@ -47,3 +51,11 @@ def lifespan(node: ElementNode | DocumentNode, now: datetime) -> Interval:
     assert begin is not None
     assert end is not None
     return Interval(begin, end)
+
+
+def _lifespan_above(node: Node, now: datetime) -> Interval:
+    for above in node.ancestors():
+        own = own_lifespan(above, now) if isinstance(above, ElementNode) else None
+        if own is not None:
+            return own
+    return Interval(START, now)

@@ -8,7 +8,9 @@ The paper's XML form is read and written here:
       </tag>
     </stream:structure>
 
-`<tag ref="ID"/>` stands for a recursive occurrence of the tag with that id.
+`<tag ref="ID"/>` stands for a recursive occurrence of the tag with that id. In a tag,
+`<attribute name="person" type="IDREF"/>` declares an attribute that identifies elements (ID), or
+names others (IDREF, IDREFS).
 """
 
 from __future__ import annotations
@@ -28,6 +30,8 @@ from xcql.xdm.names import XML_NAMESPACE, QName
 
 TagKind = Literal["snapshot", "temporal", "event"]
 TAG_KINDS: tuple[TagKind, ...] = get_args(TagKind)
+AttributeType = Literal["ID", "IDREF", "IDREFS"]
+ATTRIBUTE_TYPES: tuple[AttributeType, ...] = get_args(AttributeType)
 
 # what the prefix `stream` is bound to where we write it; readers go by the prefix
 STREAM_NAMESPACE = "urn:xcql:stream"
@@ -37,6 +41,14 @@ STREAM_NAMESPACE = "urn:xcql:stream"
 MAX_DEPTH = 200
 
 _NAME = re.compile(r"(?:([^\W\d][\w.\-·]*):)?([^\W\d][\w.\-·]*)")
+
+
+@dataclass(frozen=True, slots=True)
+class DeclaredAttribute:
+    """An attribute that `fn:id` and `fn:idref` know; others need no declaration."""
+
+    name: QName
+    type: AttributeType
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +64,7 @@ class Tag:
     children: tuple[Tag, ...] = ()
     ref: str | None = None
     span: Span | None = field(default=None, compare=False, repr=False)
+    attributes: tuple[DeclaredAttribute, ...] = ()
 
     @property
     def is_fragmented(self) -> bool:
@@ -76,6 +89,7 @@ class TagStructure:
     _by_id: dict[str, Tag] = field(init=False, repr=False, compare=False)
     _paths: dict[str, str] = field(init=False, repr=False, compare=False)
     _by_name: dict[str, dict[tuple[str, str], Tag]] = field(init=False, repr=False, compare=False)
+    _has_identifiers: bool = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         paths: dict[str, str] = {}
@@ -112,6 +126,12 @@ class TagStructure:
         object.__setattr__(self, "_by_id", resolved)
         object.__setattr__(self, "_paths", paths)
         object.__setattr__(self, "_by_name", by_name)
+        object.__setattr__(self, "_has_identifiers", any(tag.attributes for tag in self))
+
+    @property
+    def has_identifiers(self) -> bool:
+        """Whether any tag declares attributes."""
+        return self._has_identifiers
 
     def __iter__(self) -> Iterator[Tag]:
         """Every tag once, in document order, references left out."""
@@ -209,27 +229,36 @@ def tags_to_xml(structure: TagStructure) -> str:
             name = f"{prefixes[tag.name.uri]}:{name}"
         id = "" if tag.id == tag.ref else f" id={quoteattr(tag.id)}"
         ref = "" if tag.ref is None else f" ref={quoteattr(tag.ref)}"
-        end = ">" if tag.children else "/>"
+        has_content = tag.children or tag.attributes
+        end = ">" if has_content else "/>"
         lines.append(f'{indent}<tag type="{tag.kind}"{id} name={quoteattr(name)}{ref}{end}')
-        if tag.children:
+        lines += [f"{indent}  {_attribute_xml(one, prefixes)}" for one in tag.attributes]
+        if has_content:
             pending.append((None, depth))
             pending += [(child, depth + 1) for child in reversed(tag.children)]
     return "\n".join([*lines, "</stream:structure>", ""])
+
+
+def _attribute_xml(attribute: DeclaredAttribute, prefixes: dict[str, str]) -> str:
+    name, uri = attribute.name.local, attribute.name.uri
+    if uri:
+        name = f"{'xml' if uri == XML_NAMESPACE else prefixes[uri]}:{name}"
+    return f'<attribute name={quoteattr(name)} type="{attribute.type}"/>'
 
 
 def _prefixes(structure: TagStructure) -> dict[str, str]:
     """A prefix for every namespace: the first that the structure uses for it and that is free."""
     prefixes: dict[str, str] = {}
     for tag, _ in _walk(structure.root):
-        uri = tag.name.uri
-        if uri and uri not in prefixes:
-            taken = {"stream", *prefixes.values()}
-            candidate = tag.name.prefix or "ns"
-            number = 1
-            while candidate in taken:
-                number += 1
-                candidate = f"{tag.name.prefix or 'ns'}{number}"
-            prefixes[uri] = candidate
+        for name in (tag.name, *(attribute.name for attribute in tag.attributes)):
+            if name.uri and name.uri not in (*prefixes, XML_NAMESPACE):
+                taken = {"stream", *prefixes.values()}
+                candidate = name.prefix or "ns"
+                number = 1
+                while candidate in taken:
+                    number += 1
+                    candidate = f"{name.prefix or 'ns'}{number}"
+                prefixes[name.uri] = candidate
     return prefixes
 
 
@@ -267,12 +296,13 @@ def _check_reference(tag: Tag, target: Tag) -> None:
             tag.span,
             hints=["a reference is the same tag again: give it the same name and type, or none"],
         )
-    if tag.children:
+    if tag.children or tag.attributes:
+        content = "child tags" if tag.children else "attributes"
         raise error(
             "XCQL0204",
-            f"the tag {tag.name} has both a `ref` and child tags",
+            f"the tag {tag.name} has both a `ref` and {content}",
             tag.span,
-            hints=["its child tags are those of the tag it refers to"],
+            hints=["its child tags and attributes are those of the tag it refers to"],
         )
 
 
@@ -291,6 +321,7 @@ class _OpenTag:
     span: Span
     scope: dict[str, str]
     children: list[_OpenTag] = field(default_factory=list)
+    attributes: list[DeclaredAttribute] = field(default_factory=list)
 
 
 class _Reader:
@@ -305,6 +336,7 @@ class _Reader:
         self._parser.EndElementHandler = self._end
         self._parser.EntityDeclHandler = self._entity
         self._open: list[_OpenTag] = []
+        self._in_attribute = False
 
     def read(self) -> Tag:
         try:
@@ -371,10 +403,17 @@ class _Reader:
             tuple(self._tag(child, opened) for child in tag.children),
             tag.ref,
             tag.span,
+            tuple(tag.attributes),
         )
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:
         span = self._span(self._parser.CurrentByteIndex)
+        if self._in_attribute:
+            raise error("XCQL0200", f"<{name}> stands inside an <attribute>", span)
+        if len(self._open) > 1 and name.removeprefix("stream:") == "attribute":
+            self._in_attribute = True
+            self._declare(attributes, span)
+            return
         expected = "structure" if not self._open else "tag"
         if name.removeprefix("stream:") != expected:
             raise error(
@@ -408,8 +447,28 @@ class _Reader:
             self._open[-1].children.append(opened)
         self._open.append(opened)
 
+    def _declare(self, attributes: dict[str, str], span: Span) -> None:
+        """Read the declaration of an attribute of the tag that is open."""
+        tag = self._open[-1]
+        written, type_ = attributes.get("name", ""), attributes.get("type")
+        if type_ not in ATTRIBUTE_TYPES:
+            raise error(
+                "XCQL0202",
+                f"'{type_ or ''}' is not a type of attribute",
+                span,
+                hints=["the types are ID, IDREF and IDREFS; other attributes are not declared"],
+            )
+        name = _expanded(written, "an attribute", tag.scope, span)
+        if not name.prefix:
+            name = QName("", name.local)
+        if any(one.name == name for one in tag.attributes):
+            raise error("XCQL0206", f"the attribute {written} is declared twice", span)
+        tag.attributes.append(DeclaredAttribute(name, type_))
+
     def _end(self, name: str) -> None:
-        if len(self._open) > 1:
+        if self._in_attribute:
+            self._in_attribute = False
+        elif len(self._open) > 1:
             self._open.pop()
 
     def _entity(self, *declaration: object) -> None:
@@ -438,16 +497,19 @@ def _missing(attribute: str, tag: _OpenTag) -> XcqlError:
 
 def _name(tag: _OpenTag) -> QName:
     """The tag's name by the namespaces in scope; one without a prefix is in the default one."""
-    name = tag.name or ""
+    return _expanded(tag.name or "", "an element", tag.scope, tag.span)
+
+
+def _expanded(name: str, what: str, scope: dict[str, str], span: Span) -> QName:
     match = _NAME.fullmatch(name)
     if match is None:
-        raise error("XCQL0206", f"'{name}' is not the name of an element", tag.span)
+        raise error("XCQL0206", f"'{name}' is not the name of {what}", span)
     prefix, local = match[1] or "", match[2]
-    if prefix and prefix not in tag.scope:
+    if prefix and prefix not in scope:
         raise error(
             "XCQL0206",
             f"the prefix of '{name}' is not declared",
-            tag.span,
+            span,
             hints=[f'declare it: <stream:structure xmlns:{prefix}="…">'],
         )
-    return QName(tag.scope.get(prefix, ""), local, prefix)
+    return QName(scope.get(prefix, ""), local, prefix)

@@ -23,6 +23,7 @@ from xcql.model.fragments import (
     pieces,
 )
 from xcql.model.history import Histories, History, Version, histories
+from xcql.model.identifiers import mark_identifiers
 from xcql.model.lifespan import FROM, TO
 from xcql.model.tags import Tag, TagStructure
 from xcql.model.time import format_begin, format_end, to_utc
@@ -235,7 +236,9 @@ def _view(
                 hints=["look for fillers that many versions refer to; query the store instead"],
             )
     builder.end()
-    return View(builder.document(), stream.rejected, tuple(warnings.values()))
+    document = builder.document()
+    mark_identifiers(document, tags)
+    return View(document, stream.rejected, tuple(warnings.values()))
 
 
 def _is_declared(tag: Tag, parent: Tag, tags: TagStructure) -> bool:

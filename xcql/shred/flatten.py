@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 
 import numpy as np
@@ -13,6 +13,7 @@ from xcql.model.tags import Tag, TagStructure
 from xcql.shred.arrays import Ints, Numbers, borders_of, column_of, offsets_of, slices, taken
 from xcql.shred.arrivals import HOLES
 from xcql.shred.columns import FlatSlot, nest
+from xcql.shred.normal import edited, moved
 from xcql.shred.plain import PlainText, distinct
 from xcql.shred.shape import MAX_WAY_LENGTH, Attribute, Slot, Way, widen
 from xcql.shred.shredder import MAX_PLACES_INSIDE, is_opaque_by_tag
@@ -65,6 +66,7 @@ def plain_tables(
     `declarations` is the text of the namespaces around, `skipped` is where the text begins in its
     file.
     """
+    text = _in_normal_form(text)
     for root in _slots(text, structure):
         fillers = text.fragment_of[root.elements]
         begins, ends = _spans(text, root.elements)
@@ -84,6 +86,14 @@ def plain_tables(
                 element=nest(shape, _flat(text, root, begins, None), ()),
             ),
         )
+
+
+def _in_normal_form(text: PlainText) -> PlainText:
+    """The text as the serialiser would write it; only where fragments begin stays as it was."""
+    tokens = text.tokens
+    begins, ends = moved(tokens.begins, tokens.edits), moved(tokens.ends, tokens.edits)
+    data = edited(text.data, tokens.edits)
+    return replace(text, data=data, tokens=replace(tokens, begins=begins, ends=ends))
 
 
 def digest_of(content: bytes | memoryview, declarations: bytes) -> bytes:

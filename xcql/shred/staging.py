@@ -20,6 +20,7 @@ from datetime import datetime
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
+from xml.parsers.expat import ExpatError
 
 import pyarrow as pa
 
@@ -40,7 +41,8 @@ from xcql.model.tags import TagStructure
 from xcql.shred.columns import flat, nest
 from xcql.shred.derive import null_if_start
 from xcql.shred.flatten import digest_of, plain_tables
-from xcql.shred.namespaces import declarations
+from xcql.shred.namespaces import context, declarations, namespaces_of
+from xcql.shred.normal import element_text
 from xcql.shred.plain import read_plainly, read_time
 from xcql.shred.shape import Slot, widen
 from xcql.shred.shredder import NotShreddable, Shredder
@@ -351,6 +353,10 @@ class _Staging:
             shredder = self._shredders[tsid] = Shredder(self._structure, tag)
             self._rows[tsid] = []
         declared = self._declared(namespaces, content)
+        try:
+            content = element_text(content, namespaces_of(declared), context(declared)[0])
+        except ExpatError as problem:
+            raise NotShreddable(str(problem)) from None
         holes = shredder.add(content, declared)
         self._rows[tsid].append(
             (

@@ -8,7 +8,7 @@ One row is one version of a filler (a row more where its lifespan depends on `no
     places                                         where the filler stands in the view (`places`)
     holes                                          its holes in order: id, span, tag they stand in
     namespaces                                     declarations in force around it, as attributes
-    raw                                            the bytes of its element, as they came
+    raw                                            its element as the serialiser writes it
     element                                        the element, shredded (`columns`)
 """
 

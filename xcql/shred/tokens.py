@@ -12,7 +12,7 @@ over: `odd` says where it stands, so that the elements with such things can be r
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from xml.parsers import expat
@@ -22,8 +22,10 @@ import pyarrow as pa
 
 from xcql.model.fragments import Namespaces
 from xcql.model.scan import START_TAG
-from xcql.shred.arrays import Ints, Octets, having, numbers_of, slices, taken
+from xcql.shred.arrays import Flags, Ints, Octets, having, numbers_of, slices, taken
+from xcql.shred.normal import Edits, in_order
 from xcql.xdm.parse import NAME_SEPARATOR, in_context
+from xcql.xdm.serialize import escape_attribute, escape_text
 
 START, EMPTY, END = 1, 0, -1
 
@@ -50,7 +52,7 @@ class Tokens:
 
     `names` are indices into `name_list`; `kinds` are START, EMPTY or END. Attributes have the tag
     they belong to, their name (an index into `attribute_list`) and their value as it reads. `odd`
-    are the byte offsets of what was passed over.
+    are the byte offsets of what was passed over. `edits` bring the rest into the serialiser's form.
     """
 
     begins: Ints
@@ -64,6 +66,7 @@ class Tokens:
     attribute_list: list[str]
     attribute_values: pa.BinaryArray
     odd: Ints
+    edits: Edits
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,8 +115,10 @@ def tokenize(data: bytes) -> Tokens | None:
         begins, closes = _outside(begins, passed_over), _outside(closes, passed_over)
     if not len(begins):
         return None
+    to_be_read = b"&\r"
     if len(begins) != len(closes) or (begins > closes).any() or (closes[:-1] > begins[1:]).any():
         # some `>` stand in texts or values
+        to_be_read += b">"
         closes = closes[np.searchsorted(closes, begins)]
 
     # quotes that stand in tags; where there are apostrophes, too, or a value with a `>`, the tag
@@ -157,19 +162,36 @@ def tokenize(data: bytes) -> Tokens | None:
     attribute_names[is_first] = numbers[codes[attribute_tags[is_first]]]
     attribute_names[~is_first] = numbers[len(found) + numbers_of(nexts.indices)]
 
-    texts = slices(data, closes + 1, np.append(begins[1:], len(data)))
+    text_ends = np.append(begins[1:], len(data))
+    texts, text_edits = _read(slices(data, closes + 1, text_ends), to_be_read, _text, escape_text)
+    values, value_edits = _read(
+        slices(data, opens + 1, shuts), b"&\r\n\t", _attribute_value, escape_attribute
+    )
+    is_pair = np.zeros(len(begins), np.bool_)
+    is_pair[:-1] = (kinds[:-1] == START) & (kinds[1:] == END) & (begins[1:] == closes[:-1] + 1)
+    tags_read = _TagsRead(begins, closes + 1, cuts, kinds, is_pair, odd_tags)
+    edits = in_order(
+        [
+            *_head_edits(tags_read, found, codes, heads.dictionary.to_pylist()),
+            *_tail_edits(tags_read, shuts, attribute_tags),
+            _between_edits(shuts, opens, is_first, next_found, nexts),
+            _moved_edits(text_edits, closes + 1, text_ends),
+            _moved_edits(value_edits, opens + 1, shuts),
+        ]
+    )
     return Tokens(
         begins,
         closes + 1,
         kinds,
         head_names[codes],
         name_list,
-        _read(texts, b"&\r", _text),
+        texts,
         attribute_tags,
         attribute_names,
         attribute_list,
-        _read(slices(data, opens + 1, shuts), b"&\r\n\t", _attribute_value),
-        np.concatenate([begins[odd_tags], passed_over[:, 0]]),
+        values,
+        np.concatenate([begins[odd_tags], passed_over[:, 0], _controls(octets)]),
+        edits,
     )
 
 
@@ -241,15 +263,139 @@ def _by_depth(depths: Ints) -> Ints:
     return np.argsort(depths.astype(np.int16), kind="stable")
 
 
-def _read(array: pa.BinaryArray, octets: bytes, read: Callable[[str], str]) -> pa.BinaryArray:
-    """The values as they read: those with any of the bytes in them have to be looked at."""
+def _read(
+    array: pa.BinaryArray, octets: bytes, read: Callable[[str], str], write: Callable[[str], str]
+) -> tuple[pa.BinaryArray, dict[int, bytes]]:
+    """The values as they read: those with any of the bytes in them have to be looked at.
+
+    With them come those that are to be written otherwise, by their numbers.
+    """
     numbers = having(array, octets)
     if not len(numbers):
-        return array
-    values = [read(array[number].as_py().decode()).encode() for number in numbers.tolist()]
+        return array, {}
+    values: list[bytes] = []
+    rewritten: dict[int, bytes] = {}
+    for number in numbers.tolist():
+        written: bytes = array[number].as_py()
+        value = read(written.decode())
+        values.append(value.encode())
+        normal = write(value).encode()
+        if normal != written:
+            rewritten[number] = normal
     places = np.arange(len(array))
     places[numbers] = len(array) + np.arange(len(numbers))
-    return taken(pa.concat_arrays([array, pa.array(values, pa.binary())]), places)
+    return taken(pa.concat_arrays([array, pa.array(values, pa.binary())]), places), rewritten
+
+
+def _controls(octets: Octets) -> Ints:
+    """Where characters stand that the serialiser writes as references, though parsers read them.
+
+    They are rare: DEL, those from U+0080 to U+009F, U+2028 and U+2029.
+    """
+    high = np.flatnonzero(octets >= 0x7F)
+    values = octets[high]
+    twos = high[values == 0xC2]
+    threes = high[values == 0xE2]
+    threes = threes[octets[threes + 1] == 0x80]
+    return np.concatenate(
+        [
+            high[values == 0x7F],
+            twos[octets[twos + 1] <= 0x9F],
+            threes[np.isin(octets[threes + 2], (0xA8, 0xA9))],
+        ]
+    )
+
+
+# edits: how tags, values and texts are written otherwise
+
+_Edits = tuple[Ints, Ints, list[bytes]]
+
+
+@dataclass(frozen=True, slots=True)
+class _TagsRead:
+    """Tags: where they begin and end, where their first value begins, and of which kind they are.
+
+    A pair is a start tag with its end tag right after it.
+    """
+
+    begins: Ints
+    ends: Ints
+    cuts: Ints
+    kinds: Ints
+    is_pair: Flags
+    is_odd: Flags
+
+    @property
+    def ends_pair(self) -> Flags:
+        return np.concatenate([[False], self.is_pair[:-1]])
+
+
+def _head_edits(
+    tags: _TagsRead, found: list[re.Match[bytes] | None], codes: Ints, heads: list[bytes]
+) -> Iterator[_Edits]:
+    """Tags up to their first value, or whole ones without any."""
+    ends_pair = tags.ends_pair
+    gone = np.flatnonzero(ends_pair)
+    yield tags.begins[gone], tags.ends[gone], [b""] * len(gone)
+    has_values = tags.cuts < tags.ends
+    for code, (match, head) in enumerate(zip(found, heads, strict=True)):
+        if match is None:
+            continue
+        lead = (b"</" if head.startswith(b"</") else b"<") + match[1]
+        if match[2] is not None:
+            kinds = [(has_values, lead + b" " + match[2] + b"=")]
+        else:
+            closing = b"/>" if head.endswith(b"/>") else b">"
+            kinds = [
+                (~has_values & ~tags.is_pair, lead + closing),
+                (~has_values & tags.is_pair, lead + b"/>"),
+            ]
+        for applies, normal in kinds:
+            if normal != head:
+                those = np.flatnonzero((codes == code) & applies & ~ends_pair & ~tags.is_odd)
+                yield tags.begins[those], tags.cuts[those], [normal] * len(those)
+
+
+def _tail_edits(tags: _TagsRead, shuts: Ints, attribute_tags: Ints) -> Iterator[_Edits]:
+    """What stands in tags after the last value."""
+    if not len(shuts):
+        return
+    is_last = np.append(attribute_tags[1:] != attribute_tags[:-1], True)
+    those, after = attribute_tags[is_last], shuts[is_last] + 1
+    is_empty = (tags.kinds[those] == EMPTY) | tags.is_pair[those]
+    # an empty element has one sign more, which that of a pair lacks
+    for empty, closing in ((True, b"/>"), (False, b">")):
+        length = tags.ends[those] - after
+        wrong = (is_empty == empty) & ((length != len(closing)) | tags.is_pair[those])
+        numbers = np.flatnonzero(wrong)
+        yield after[numbers], tags.ends[those[numbers]], [closing] * len(numbers)
+
+
+def _between_edits(
+    shuts: Ints,
+    opens: Ints,
+    is_first: Flags,
+    found: list[re.Match[bytes] | None],
+    nexts: pa.DictionaryArray,
+) -> _Edits:
+    """What stands between two values."""
+    normal = [b'" ' + match[1] + b'="' if match else b"" for match in found]
+    written = nexts.dictionary.to_pylist()
+    is_wrong = np.array(
+        [match is not None and a != b for match, a, b in zip(found, normal, written, strict=True)],
+        np.bool_,
+    )
+    codes = numbers_of(nexts.indices)
+    those = np.flatnonzero(is_wrong[codes]) if len(codes) else np.empty(0, np.int64)
+    values = np.flatnonzero(~is_first)[those]
+    texts = [normal[code] for code in codes[those].tolist()]
+    return shuts[values - 1], opens[values] + 1, texts
+
+
+def _moved_edits(rewritten: dict[int, bytes], begins: Ints, ends: Ints) -> _Edits:
+    """Texts or values that are written otherwise, by their numbers."""
+    numbers = np.array(list(rewritten), np.int64)
+    return begins[numbers], ends[numbers], list(rewritten.values())
 
 
 def _text(text: str) -> str:

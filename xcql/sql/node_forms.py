@@ -26,6 +26,9 @@ _MARKUP = (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"))
 _CONTROLS = r"\x00-\x08\x0b-\x1f\x7f-\x9f\u2028"
 _NAME_OF_TAG = r"^<[^\s/>]+"
 VALUE = r"""(?:"[^"]*"|'[^']*')"""
+_NAME_AND_ATTRIBUTES = rf"^<[^\s/>]+(?:\s+[^\s=/>]+\s*=\s*{VALUE})*"
+_EMPTY_PAIR = r"(<[^<>/!?][^<>]*+)(?<!/)></[^<>]++>"
+_COMMENTS_AND_REST = r"(?s)<!--.*?-->|<\?.*?\?>|(?:[^<]++|<(?![!?]))++"
 # a lifespan that came with the data, after whatever other attributes stand before it
 _OLD_LIFESPAN = (
     rf"^(<[^\s/>]+(?:\s+(?!(?:vtFrom|vtTo)[\s=])[^\s=]+\s*=\s*{VALUE})*)"
@@ -107,16 +110,52 @@ def _after_name(text: Sql) -> Sql:
 
 @form
 def with_lifespan(text: Sql, namespaces: Sql, begin: Sql, end: Sql) -> Sql:
-    return call(
-        "concat",
-        _name_of_tag(text),
-        namespaces,
-        text_literal(' vtFrom="'),
-        begin,
-        text_literal('" vtTo="'),
-        end,
-        text_literal('"'),
-        _after_name(text.copy()),
+    """The text of an element with a lifespan after its attributes, and declarations before."""
+    body = said(
+        """concat(
+          regexp_extract(tag_text, name_of_tag, 0), namespaces,
+          substr(tag_attributes, length(regexp_extract(tag_text, name_of_tag, 0)) + 1),
+          ' vtFrom="', begin_text, '" vtTo="', end_text, '"',
+          substr(tag_text, length(tag_attributes) + 1))""",
+        name_of_tag=text_literal(_NAME_OF_TAG),
+        namespaces=namespaces,
+        begin_text=begin,
+        end_text=end,
+    )
+    attributes = said(
+        "regexp_extract(tag_text, up_to_end, 0)", up_to_end=text_literal(_NAME_AND_ATTRIBUTES)
+    )
+    return let(text, "tag_text", let(attributes, "tag_attributes", body))
+
+
+@form
+def element_around(start: Sql, content: Sql, end: Sql) -> Sql:
+    """An element with content, or an empty one where there is none; `start` lacks its `>`."""
+    body = said(
+        """CASE WHEN element_content = '' THEN '/>'
+          ELSE concat('>', element_content, end_tag) END""",
+        end_tag=end,
+    )
+    return call("concat", start, let(content, "element_content", body))
+
+
+@form
+def empty_elements(text: Sql, commented: Sql) -> Sql:
+    """The text with `<a/>` for each `<a></a>`, which is left where nothing came into a hole.
+
+    Between the signs of a tag in the serialiser's form no others stand; comments may hold anything.
+    """
+    pattern, written = text_literal(_EMPTY_PAIR), text_literal("$1/>")
+    if isinstance(commented, exp.Boolean) and not commented.this:
+        return call("regexp_replace", text, pattern, written)
+    return said(
+        """array_join(transform(regexp_extract_all(t, parts, 0), part ->
+          CASE WHEN startswith(part, '<!') OR startswith(part, '<?') THEN part
+            ELSE regexp_replace(part, pattern, written) END), '')""",
+        t=text,
+        parts=text_literal(_COMMENTS_AND_REST),
+        pattern=pattern,
+        written=written,
     )
 
 

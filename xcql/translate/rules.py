@@ -9,6 +9,7 @@
 | `e#[vb, ve]` | `version_projection(e', vb, ve)` |
 | `vtFrom(e)`, `vtTo(e)` | the same, of the library |
 | `a before b` | `before(lifespan(a), lifespan(b))` |
+| `id(v, e)` | `id(v, e, which attributes are identifiers)` |
 """
 
 from __future__ import annotations
@@ -43,6 +44,7 @@ from xcql.syntax.temporal import (
 )
 from xcql.syntax.types import AnyKindTest
 from xcql.translate import emission as to
+from xcql.translate.identifiers import identifier_lines
 
 
 class FragmentRules(Rules):
@@ -212,6 +214,13 @@ class FragmentRules(Rules):
             if step.predicates:
                 break
         return found
+
+    def by_id(self, node: FunctionCall, arguments: tuple[Expr, ...]) -> Expr:
+        declared = [
+            line for graph in self.graphs.values() for line in identifier_lines(graph, node.span)
+        ]
+        name = "idref" if node.name.local == "idref" else "id"
+        return to.call(name, *arguments, to.strings(declared, node.span), span=node.span)
 
     # ------------------------------------------------------------------ projections and time
 

@@ -76,6 +76,8 @@ class TreeBuilder:
         element = self._open[-1]
         assert isinstance(element, ElementNode)
         if name.uri:
+            if name.uri == XML_NAMESPACE and name.local == "id":
+                declared_type = "ID"
             if not name.prefix or self._scopes[-1].get(name.prefix) != name.uri:
                 name = QName(name.uri, name.local, self._declare(element, name))
         elif name.prefix:

@@ -63,9 +63,12 @@ class Node:
 
 
 class DocumentNode(Node):
-    """The root of a document. `ids` maps the values of its ID attributes to their elements."""
+    """The root of a document.
 
-    __slots__ = ("_base_uri", "children", "document_uri", "ids")
+    A temporal view has the versions and copies of an element, all with the same ID: `is_view`.
+    """
+
+    __slots__ = ("_base_uri", "children", "document_uri", "identified", "is_view")
 
     kind = "document"
 
@@ -75,7 +78,9 @@ class DocumentNode(Node):
         self.children: list[ChildNode] = []
         self.document_uri = document_uri
         self._base_uri = base_uri if base_uri is not None else document_uri
-        self.ids: dict[str, ElementNode] = {}
+        self.is_view = False
+        # the elements by their IDs, once somebody has asked for them
+        self.identified: dict[str, list[ElementNode]] | None = None
 
     @property
     def base_uri(self) -> str | None:

@@ -1,7 +1,7 @@
 """From XML text to a tree, by expat. Nothing outside the text is ever read.
 
 Entities that the document itself declares are expanded within a bound; a reference to an external
-one is an error. ID attributes that its DTD declares are remembered, for `fn:id`.
+one is an error. Attributes have the types that its DTD declares, for `fn:id`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from xcql.source import Source, Span
 from xcql.xdm.builder import TreeBuilder
 from xcql.xdm.encoding import decode_xml, encoding_of
 from xcql.xdm.names import XML_NAMESPACE, QName
-from xcql.xdm.nodes import DocumentNode, ElementNode, descendants
+from xcql.xdm.nodes import DocumentNode, ElementNode
 from xcql.xdm.serialize import escape_attribute
 
 # expat joins namespace, local name and prefix with this; XML allows it nowhere
@@ -133,10 +133,7 @@ class _Parser:
         self._builder.start_document(document_uri)
         self._parse()
         self._builder.end()
-        document = self._builder.document()
-        if self._types or b"xml:id" in self._data:
-            document.ids.update(_ids(document))
-        return document
+        return self._builder.document()
 
     def _parse(self) -> None:
         try:
@@ -159,7 +156,7 @@ class _Parser:
             if self._types:
                 declared = self._types.get((str(name), str(attribute)), "CDATA")
             if attribute.uri == XML_NAMESPACE and attribute.local == "id":
-                declared, value = "ID", " ".join(value.split())
+                value = " ".join(value.split())
             self._builder.attribute(attribute, value, declared)
 
     def _end_element(self, raw_name: str) -> None:
@@ -218,14 +215,3 @@ class _Parser:
             self._expat.CurrentByteIndex,
             f"this document cannot be read: {message}",
         )
-
-
-def _ids(document: DocumentNode) -> dict[str, ElementNode]:
-    """The elements by the values of their ID attributes; of several with one value, the first."""
-    found: dict[str, ElementNode] = {}
-    for node in descendants(document):
-        if isinstance(node, ElementNode):
-            for attribute in node.attributes:
-                if attribute.declared_type == "ID":
-                    found.setdefault(attribute.value, node)
-    return found

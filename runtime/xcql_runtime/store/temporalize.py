@@ -33,6 +33,7 @@ from xcql_runtime.store.state import DataFile, Stream
 
 _NAME_OF_TAG = r"^<[^\s/>]+"
 _VALUE = r"""(?:"[^"]*"|'[^']*')"""
+_NAME_AND_ATTRIBUTES = rf"^<[^\s/>]+(?:\s+[^\s=/>]+\s*=\s*{_VALUE})*"
 # a lifespan that came with the data, after whatever other attributes stand before it
 _OLD_LIFESPAN = (
     rf"^(<[^\s/>]+(?:\s+(?!(?:vtFrom|vtTo)[\s=])[^\s=]+\s*=\s*{_VALUE})*)"
@@ -134,12 +135,14 @@ def _own_pieces(
     return (
         rows.withColumn("start", start)
         .withColumn("name", regexp_extract("start", _NAME_OF_TAG, 0))
+        .withColumn("head", regexp_extract("start", _NAME_AND_ATTRIBUTES, 0))
         .selectExpr(
             "concat(key, unhex(lpad(hex(number), 8, '0'))) AS row",
             f"""concat(
                   array(named_struct(
                     'position', -1,
-                    'text', concat(name, namespaces{lifespan}, substr(start, length(name) + 1)))),
+                    'text', concat(name, namespaces, substr(head, length(name) + 1){lifespan},
+                      substr(start, length(head) + 1)))),
                   transform(holes, (hole, i) -> named_struct(
                     'position', hole.start,
                     'text', string(substring(

@@ -120,7 +120,7 @@ def _counts_with(other: Node, node: Node) -> bool:
     return isinstance(other, TextNode if isinstance(node, TextNode) else CommentNode)
 
 
-# identifiers: there is no schema, so what is an ID is what a DTD declares, or `xml:id`
+# identifiers: what is an ID is what a DTD or a Tag Structure declares, or `xml:id`
 
 
 @function("fn:id", "xs:string*", returns="element()*")
@@ -128,17 +128,25 @@ def _counts_with(other: Node, node: Node) -> bool:
 @function("fn:element-with-id", "xs:string*", returns="element()*")
 @function("fn:element-with-id", "xs:string*", "node()", returns="element()*")
 def elements_by_id(call: Call, values: Iterable[str], *node: Node | None) -> list[Node]:
-    wanted = {word for value in values for word in xml_split(value) if is_ncname(word)}
     document = _document(call, node)
-    if document.ids:
-        return in_document_order(document.ids[word] for word in wanted if word in document.ids)
-    found: dict[str, Node] = {}
+    words = {word for value in values for word in xml_split(value)}
+    if document.identified is None:
+        document.identified = _identified(document)
+    known = document.identified
+    if document.is_view:
+        return in_document_order(element for word in words for element in known.get(word, ()))
+    return in_document_order(known[word][0] for word in words if word in known and is_ncname(word))
+
+
+def _identified(document: DocumentNode) -> dict[str, list[ElementNode]]:
+    """The elements of a document by their IDs, in document order."""
+    found: dict[str, list[ElementNode]] = {}
     for below in descendants(document):
         if isinstance(below, ElementNode):
             for attribute in below.attributes:
                 if attribute.declared_type == "ID":
-                    found.setdefault(" ".join(xml_split(attribute.value)), below)
-    return in_document_order(found[word] for word in wanted if word in found)
+                    found.setdefault(" ".join(xml_split(attribute.value)), []).append(below)
+    return found
 
 
 @function("fn:idref", "xs:string*", returns="node()*")

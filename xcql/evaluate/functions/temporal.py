@@ -8,7 +8,8 @@ from elementpath import datatypes as ep
 
 from xcql.diagnostics import error
 from xcql.evaluate.registry import Call, function
-from xcql.evaluate.times import datetime_value, node_lifespan, utc_now
+from xcql.evaluate.times import datetime_value, utc_now
+from xcql.model.lifespan import lifespan
 from xcql.model.time import START
 from xcql.xdm.nodes import DocumentNode, Node
 
@@ -43,14 +44,14 @@ def stream(call: Call, name: str | None = None) -> DocumentNode:
 def vt_from(call: Call, node: Node | None) -> ep.DateTime | None:
     if node is None:
         return None
-    return datetime_value(node_lifespan(node, utc_now(call.context)).begin)
+    return datetime_value(lifespan(node, utc_now(call.context)).begin)
 
 
 @function("fn:vtTo", "node()?", returns="xs:dateTime?")
 def vt_to(call: Call, node: Node | None) -> ep.DateTime | None:
     if node is None:
         return None
-    return datetime_value(node_lifespan(node, utc_now(call.context)).end)
+    return datetime_value(lifespan(node, utc_now(call.context)).end)
 
 
 @function("fn:now", returns="xs:dateTime")

@@ -1,0 +1,62 @@
+"""The identifiers of a Tag Structure as text, for the library: `ID Q{}id Q{}person Q{}people`.
+
+A line has the type and the name of an attribute, the name of its element, and as many names above
+that as it takes to tell the element from others that are called the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from xcql.analysis.graph import TagGraph
+from xcql.analysis.types import DOCUMENT
+from xcql.diagnostics import error
+from xcql.model.tags import DeclaredAttribute, Tag
+from xcql.source import Span
+from xcql.xdm.names import QName
+
+# the names of an element and of those above it, from the inside out
+_Chain = tuple[QName, ...]
+# with recursive tags there is no end of names that are alike
+_LONGEST = 12
+
+
+def identifier_lines(graph: TagGraph, span: Span) -> list[str]:
+    """What the library has to know of the identifiers of a stream."""
+    lines = []
+    for tag in graph.structure:
+        for attribute in tag.attributes:
+            for chain in _chains(tag, attribute, graph, span):
+                names = " ".join(name.clark for name in (attribute.name, *chain))
+                lines.append(f"{attribute.type} {names}")
+    return lines
+
+
+def _chains(tag: Tag, attribute: DeclaredAttribute, graph: TagGraph, span: Span) -> list[_Chain]:
+    others = [
+        other
+        for other in graph.structure
+        if other.name == tag.name and attribute not in other.attributes
+    ]
+    for length in range(1, _LONGEST):
+        own = set(_upward(tag.id, length, graph))
+        if not any(own & set(_upward(other.id, length, graph)) for other in others):
+            return sorted(own, key=str)
+    raise error(
+        "XCQL0407",
+        f"elements <{tag.name}> with the identifier {attribute.name} cannot be told from others",
+        span,
+        hints=["declare the attribute for all tags of that name"],
+    )
+
+
+def _upward(id: str, length: int, graph: TagGraph) -> Iterator[_Chain]:
+    """The names from a tag upwards, so many at most."""
+    if id == DOCUMENT:
+        yield ()
+    elif length == 1:
+        yield (graph.tag(id).name,)
+    else:
+        for parent in graph.parents(id):
+            for above in _upward(parent, length - 1, graph):
+                yield (graph.tag(id).name, *above)
