@@ -1,0 +1,91 @@
+"""Names and text of a query in SQL: they stay apart from the names that templates have."""
+
+from __future__ import annotations
+
+from string import ascii_lowercase
+
+import pytest
+import sqlglot
+from sqlglot import exp
+
+from xcql.shred.tables import COMMON
+from xcql.sql import dialect
+from xcql.sql.dialect import column, lambda_, let, variable
+from xcql.sql.easy_text import easy_text, literal_text
+from xcql.sql.slots import SqlText, slot
+from xcql.sql.templates import said
+
+
+@pytest.mark.parametrize(
+    ("value", "written"),
+    [
+        ("Ann & Co", "'Ann & Co'"),
+        ("", "''"),
+        ("$1", "'$1'"),
+        ("{x} :now /* -- %s `", "'{x} :now /* -- %s `'"),
+        (r"\d+", r"r'\d+'"),
+        ("it's", "string(X'69742773')"),
+        ("${env:HOME}", "string(X'247b656e763a484f4d457d')"),
+        ("a\nb", "string(X'610a62')"),
+        ("a\u2028b", "string(X'61e280a862')"),
+        ("\\", "string(X'5c')"),
+    ],
+)
+def test_text(value: str, written: str) -> None:
+    assert literal_text(value) == written
+    assert sqlglot.parse_one(written, dialect="spark")
+
+
+def test_a_variable_is_not_a_column_of_a_table() -> None:
+    assert easy_text(variable("raw")) == "`$raw`"
+    assert easy_text(variable("item.key")) == "`$item@key`"
+    assert easy_text(column("raw")) == "`raw`"
+
+
+# what forms are given in queries: columns of the algebra, of tables, and of what a scan unnests
+OPERANDS = [
+    *(variable(name) for name in ("an_operand", *ascii_lowercase, "xs", "inner_text", "every")),
+    *(column(name) for name in (*COMMON.names, "place_key", "place_since")),
+]
+
+
+@pytest.mark.parametrize("name", sorted(dialect._FORMS))
+def test_forms_leave_alone_what_they_are_given(name: str) -> None:
+    """Whatever an operand is called, it stands in the result as often."""
+    for number in range(1, 6):
+        counts = set()
+        for operand in OPERANDS:
+            try:
+                tree = dialect._FORMS[name](*(operand.copy() for _ in range(number)))
+            except (TypeError, ValueError, AttributeError, IndexError):
+                break  # another number of operands, or constants
+            uses = [one for one in tree.find_all(exp.Column) if one == operand]
+            assert not any(map(_is_bound, uses)), (name, operand)
+            counts.add(len(uses))
+        assert len(counts) <= 1, name
+
+
+def _is_bound(use: exp.Expression) -> bool:
+    """Whether a lambda around a name has it as a parameter."""
+    node = use.parent
+    while node is not None:
+        if isinstance(node, exp.Lambda) and use.name in {one.name for one in node.expressions}:
+            return True
+        node = node.parent
+    return False
+
+
+def test_a_value_is_not_captured_by_a_lambda_around_its_place() -> None:
+    body = exp.Anonymous(this="f", expressions=[column("xs"), lambda_("e", column("y"))])
+    assert easy_text(let(column("e"), "y", body)) == "f(`xs`, `e2` -> `e`)"
+    assert easy_text(said("transform(xs, e -> m.p + e)", m=column("e"))).replace("\n", "") == (
+        "(  TRANSFORM(xs, e2 -> `e`.p + e2))"
+    )
+
+
+def test_slots_are_filled_and_nothing_else() -> None:
+    text = SqlText.of(f"SELECT '{{items}} :now f(' FROM {slot('items')} WHERE {slot('f')}(1)")
+    assert text.slots == {"items", "f"}
+    assert (
+        text.format_string({"f": "f_1"}) == "SELECT '{{items}} :now f(' FROM {items} WHERE f_1(1)"
+    )
