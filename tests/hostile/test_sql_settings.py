@@ -62,8 +62,8 @@ def test_settings_go_back_after_an_error(users_own: SparkSession) -> None:
     def fail() -> None:
         with our_settings(users_own):
             assert users_own.conf.get("spark.sql.variable.substitute") == "false"
-            raise ValueError
+            raise ValueError("no")
 
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError, match="no"):
         fail()
     assert {name: users_own.conf.get(name) for name in OTHERS} == OTHERS
