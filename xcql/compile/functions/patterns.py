@@ -21,7 +21,7 @@ from xcql.evaluate.regular_expressions import Regex, class_text, compile_regex
 _MOST_BITS = 12
 _CODE = re.compile(r"\\U([0-9a-f]{8})")
 # what the evaluator's expressions say in another way than Java's do, outside of classes
-_JAVA = {r"(?:\A)": r"\A", r"(?:\Z)": r"\z"}
+_JAVA = {r"(?:\A)": r"\A", r"(?:\Z)": r"\z", "(?s:.)": r"[\x{0}-\x{10ffff}]"}
 
 
 @function("matches", 2, 3)
@@ -97,7 +97,7 @@ def _pattern(site: CallSite, flags_at: int) -> tuple[Regex, str]:
 
 def _in_java(regex: Regex, flags: str, site: CallSite) -> str:
     effort = search_growth(regex.part, from_runs=True)
-    if regex.part.loops_over_groups or effort.rate or effort.degree > 1 or effort.bits > _MOST_BITS:
+    if regex.part.takes_stack or effort.rate or effort.degree > 1 or effort.bits > _MOST_BITS:
         raise NotNative("a pattern that may take Java very long, or all of its stack", site.span)
     written = regex.pattern.pattern
     if "m" in flags or "(?(" in written:
