@@ -78,8 +78,9 @@ class Part:
     is_endless: bool = False
     # the sequence that it stands for
     parts: tuple[Part, ...] = ()
-    # a loop over what is longer than a character: Java needs its stack for each turn
-    loops_over_groups: bool = False
+    # Java needs its stack for each turn: of loops over groups; and of loops that count, or over
+    # groups of one character, wherever the width of characters in UTF-16 changes
+    takes_stack: bool = False
     # something in it is tried as empty before it is tried as more
     prefers_empty: bool = False
     # a loop whose turns can be empty: engines differ in what its groups hold
@@ -178,10 +179,19 @@ def repeated(part: Part, low: int, high: int | None, sign: str) -> Part:
         choice = Growth(1.0) if low == 0 else ONE
         result = replace(result, ends=part.ends.times(choice), characters=None)
         return replace(result, is_loop=False, is_endless=False)
+    has_many_turns = high is None or high > _FEW_TURNS
     is_short = high is not None and high <= _SHORT_LOOP
     turns = Growth(math.log2(max(high or 1, 1))) if is_short else _LINEAR
     if part.characters is not None and not part.is_loop:
-        return replace(result, ends=turns, steps=turns, is_loop=True, is_endless=high is None)
+        is_slow = sign.startswith("{") or part.text.startswith("(?-i:")
+        return replace(
+            result,
+            ends=turns,
+            steps=turns,
+            is_loop=True,
+            is_endless=high is None,
+            takes_stack=is_slow and has_many_turns,
+        )
     # what a turn can end with is followed by what the next one begins with
     ends = _walked(part.parts, part.first)[0] if part.parts else part.ends
     growth = turns.times(Growth(_GROUP_LOOP_BITS))
@@ -195,7 +205,7 @@ def repeated(part: Part, low: int, high: int | None, sign: str) -> Part:
         is_loop=False,
         is_endless=False,
         is_reference=False,
-        loops_over_groups=part.loops_over_groups or high is None or high > _FEW_TURNS,
+        takes_stack=part.takes_stack or has_many_turns,
         has_empty_turns=part.has_empty_turns or part.can_be_empty,
         prefers_empty_turns=part.prefers_empty_turns or (part.can_be_empty and part.prefers_empty),
     )
@@ -281,7 +291,7 @@ def _with_traits(whole: Part, parts: Sequence[Part]) -> Part:
         prefers_empty=whole.prefers_empty or any(part.prefers_empty for part in parts),
         has_empty_turns=any(part.has_empty_turns for part in parts),
         prefers_empty_turns=any(part.prefers_empty_turns for part in parts),
-        loops_over_groups=any(part.loops_over_groups for part in parts),
+        takes_stack=any(part.takes_stack for part in parts),
         has_line_anchors=any(part.has_line_anchors for part in parts),
         has_groups=any(part.has_groups for part in parts),
     )

@@ -274,7 +274,7 @@ class _Reader:
         single, ranges = self.class_escape()
         if single is not None:
             return self.literal(single)
-        return _class_part(ranges, f"(?-i:{class_text(ranges)})")
+        return _class_part(ranges, class_text(ranges, ignore_case=self.ignore_case))
 
     def back_reference(self) -> Part:
         self.at += 1

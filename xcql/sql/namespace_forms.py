@@ -6,7 +6,8 @@ from xcql.sql.dialect import Sql, form, let, text_literal
 from xcql.sql.node_forms import VALUE
 from xcql.sql.templates import said
 
-_START_TAG = rf"^<(?:{VALUE}|[^>\"'])*>"
+# possessive: Java would need its stack for each turn of another loop over a group
+_START_TAG = rf"^<(?:{VALUE}|[^>\"']++)*+>"
 _ATTRIBUTE = rf"\s[^\s=]+\s*=\s*{VALUE}"
 _DECLARED = r"^\s(xmlns(?::[^\s=]+)?)\s*="
 

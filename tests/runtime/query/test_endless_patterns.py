@@ -54,14 +54,21 @@ _FOUND = {
     "(?:a|\U0001f600)+z": "",
     "^a.*!$": "a d",
     "^.*a.*!$": "a d",
+    r"^\w{1,900000}$": "b c",
+    r"^\w+?$": "b c",
+    r"^(\w*)$": "b c",
     "a.*z": "",
 }
 
 
 def test_matches(session: xcql.Session) -> None:
     tests = ", ".join(f'string-join($t[matches(., "{one}")]/@id, " ")' for one in _FOUND)
+    tests += """, string-join($t[matches(., "^.*a.$", "s")]/@id, " "),
+        string-join($t[matches(., "^\\w+$", "i")]/@id, " ")"""
     answer = session.query(f'let $t := stream("s")//t return ({tests})')
-    assert dict(zip(_FOUND, answer.to_xml(), strict=True)) == _FOUND
+    *found, any_line, any_case = answer.to_xml()
+    assert dict(zip(_FOUND, found, strict=True)) == _FOUND
+    assert (any_line, any_case) == ("a c d", "b c")
 
 
 def test_replace_and_tokenize(session: xcql.Session) -> None:

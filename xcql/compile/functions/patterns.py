@@ -13,15 +13,17 @@ from xcql.compile.items import Atomic
 from xcql.compile.result import NotNative
 from xcql.compile.values import Single, Value, each
 from xcql.diagnostics import XcqlError
+from xcql.evaluate.character_ranges import Ranges, minus
 from xcql.evaluate.functions.regex import replacement_parts
 from xcql.evaluate.regex_parts import leading_run, search_growth
 from xcql.evaluate.regular_expressions import Regex, class_text, compile_regex
 
 # a pattern with more ways than this through its options goes to the evaluator, a power of two
 _MOST_BITS = 12
+_SURROGATES = ((0xD800, 0xDFFF),)
 _CODE = re.compile(r"\\U([0-9a-f]{8})")
 # what the evaluator's expressions say in another way than Java's do, outside of classes
-_JAVA = {r"(?:\A)": r"\A", r"(?:\Z)": r"\z"}
+_JAVA = {r"(?:\A)": r"\A", r"(?:\Z)": r"\z", "(?s:.)": r"[\x{0}-\x{10ffff}]"}
 
 
 @function("matches", 2, 3)
@@ -97,7 +99,7 @@ def _pattern(site: CallSite, flags_at: int) -> tuple[Regex, str]:
 
 def _in_java(regex: Regex, flags: str, site: CallSite) -> str:
     effort = search_growth(regex.part, from_runs=True)
-    if regex.part.loops_over_groups or effort.rate or effort.degree > 1 or effort.bits > _MOST_BITS:
+    if regex.part.takes_stack or effort.rate or effort.degree > 1 or effort.bits > _MOST_BITS:
         raise NotNative("a pattern that may take Java very long, or all of its stack", site.span)
     written = regex.pattern.pattern
     if "m" in flags or "(?(" in written:
@@ -108,7 +110,17 @@ def _in_java(regex: Regex, flags: str, site: CallSite) -> str:
         written = written.replace(python, java)
     if (run := leading_run(regex.part)) and effort != regex.growth:
         # Java tries every place of a run unless it is told that the first one will do
-        before = class_text(run, ignore_case="i" in flags)
-        written = rf"(?:(?<!{before})|\G){written}"
+        written = rf"(?:(?<!{_behind(run, flags)})|\G){written}"
     written = _CODE.sub(lambda code: f"\\x{{{int(code[1], 16):x}}}", written)
     return f"(?iu){written}" if "i" in flags else written
+
+
+def _behind(characters: Ranges, flags: str) -> str:
+    """A class of characters as it stands in Java's look-behind.
+
+    Java looks at halves of characters beyond 65535 there, unless the pattern has one as it is.
+    """
+    written = class_text(minus(characters, _SURROGATES), ignore_case="i" in flags)
+    return _CODE.sub(
+        lambda code: chr(int(code[1], 16)) if int(code[1], 16) > 0xFFFF else code[0], written
+    )
