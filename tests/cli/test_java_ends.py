@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -50,26 +51,22 @@ def until(found: Callable[[], int | None], seconds: float = 900) -> int:
     return one
 
 
-def child(pid: int, name: str) -> int | None:
-    """The process of a name that is a child of another."""
+def java_of(pid: int, seconds: float = 0) -> int | None:
+    """The Java of a process, once it has worked for so long."""
     for task in Path(f"/proc/{pid}/task").iterdir():
         for one in (task / "children").read_text().split():
-            if Path("/proc", one, "comm").read_text().strip() == name:
-                return int(one)
+            with suppress(FileNotFoundError):  # the one that was asked for its version
+                if Path("/proc", one, "comm").read_text() == "java\n":
+                    stat = Path("/proc", one, "stat").read_text()
+                    ticks = int(stat.rpartition(")")[2].split()[11])
+                    if ticks >= seconds * os.sysconf("SC_CLK_TCK"):
+                        return int(one)
     return None
 
 
-def busy(java: int) -> int | None:
-    """The process, once it has been busy for a while: the start of Spark takes less."""
-    ticks = Path(f"/proc/{java}/stat").read_text().rpartition(")")[2].split()[11]
-    return java if int(ticks) > 40 * os.sysconf("SC_CLK_TCK") else None
-
-
 def kill_java(process: subprocess.Popen[str], *, at_work: bool = False) -> None:
-    java = until(lambda: child(process.pid, "java"))
-    if at_work:
-        until(lambda: busy(java))
-    os.kill(java, signal.SIGKILL)
+    # the start of Spark, and of the query, takes less than that
+    os.kill(until(lambda: java_of(process.pid, 40 if at_work else 0)), signal.SIGKILL)
 
 
 def check(name: str, told: str, folder: Path) -> None:
@@ -118,6 +115,7 @@ def test_watch(tmp_path: Path) -> None:
     )
     assert process.stdout is not None
     process.stdout.readline()
+    time.sleep(5)  # until it waits for more
     kill_java(process)
     _, err = process.communicate(timeout=900)
     assert process.returncode == 1

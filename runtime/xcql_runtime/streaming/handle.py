@@ -75,6 +75,7 @@ class StreamHandle:
         self._guard = threading.Condition(threading.RLock())
         self._stopping = threading.Event()
         self._ended = threading.Event()
+        self._cleared = threading.Event()  # and nothing is left behind
         self._problem: XcqlError | BrokenPipeError | None = None
         self._spark_query: StreamingQuery | None = None
         self._heard = time.monotonic()
@@ -136,14 +137,14 @@ class StreamHandle:
             with self._guard:  # no batch is under way
                 self._guard.notify_all()
             self._stop_spark_query()
-            self._ended.wait()
+            self._cleared.wait()
 
     def await_termination(self, timeout: float | None = None) -> bool:
         """Wait until the query ends; whether it did, within so many seconds.
 
         If it has failed, its error is raised here.
         """
-        ended = self._ended.wait(timeout)
+        ended = self._cleared.wait(timeout)
         if self._problem is not None:
             raise self._problem
         return ended
@@ -254,15 +255,18 @@ class StreamHandle:
 
     def _finish(self) -> None:
         self._stopping.set()
-        with self._guard:
-            self._guard.notify_all()
-            for sink in self._sinks:
-                sink.close()
-            self._last_answer = self._query.answer()
-            self._ended.set()
-            self._query.close()
-        if self._forget is not None:
-            shutil.rmtree(self._forget, ignore_errors=True)
+        try:
+            with self._guard:
+                self._guard.notify_all()
+                for sink in self._sinks:
+                    sink.close()
+                self._last_answer = self._query.answer()
+                self._ended.set()
+                self._query.close()
+            if self._forget is not None:
+                shutil.rmtree(self._forget, ignore_errors=True)
+        finally:
+            self._cleared.set()
 
     def _note(self, figures: Figures) -> None:
         self._figures.append(figures)
