@@ -56,6 +56,7 @@ MISTAKES: dict[str, tuple[list[str], int]] = {
     "wrong-time-option": (["eval", "query.xcql", *ASK[:-1], "yesterday"], 1),
     "unknown-stream": (["run", "-e", 'stream("creditt")//account', "--store", "store"], 1),
     "newer-store": (["run", "query.xcql", "--store", "newer"], 1),
+    "damaged-store": (["run", "query.xcql", "--store", "damaged"], 1),
     "empty-file": (["eval", "-e", "count(//book)", "--doc", "empty.xml"], 1),
     "empty-fragments": ([*INGEST[:1], "empty.xml", *INGEST[2:], "new"], 1),
     "empty-query": (["eval", "empty.xml", *ASK], 1),
@@ -85,13 +86,16 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     before = Path.cwd()
     os.chdir(folder)
     try:
-        for store in ("store", "newer"):
+        for store in ("store", "newer", "damaged"):
             assert main([*INGEST, store, "--quiet"]) == 0
     finally:
         os.chdir(before)
     (commit,) = (folder / "newer" / "commits").glob("*.json")
     data = json.loads(commit.read_text())
+    del data["checksum"]
     commit.write_text(json.dumps({**data, "format": 7}))
+    (commit,) = (folder / "damaged" / "commits").glob("*.json")
+    commit.write_text("")
     yield folder
     shutil.rmtree(folder)
 

@@ -69,9 +69,9 @@ def test_files_that_are_gone(session: xcql.Session, tmp_path: Path) -> None:
     own.ingest(tmp_path / "f.xml", stream="s", tags=tmp_path / "tags.xml")
     for file in (tmp_path / "store" / "data").rglob("*.parquet"):
         file.unlink()
-    with pytest.raises(xcql.XcqlError, match="Path does not exist") as caught:
+    with pytest.raises(xcql.XcqlError, match="the file is missing") as caught:
         own.query('stream("s")', "caq").count()
-    assert caught.value.code == "XCQL0500"
+    assert caught.value.code == "XCQL0319"
     assert caught.value.__cause__ is None
 
 
