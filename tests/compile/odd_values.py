@@ -283,6 +283,8 @@ _WHOLE_NUMBER = (
     "$x * 1.5",
     'format-integer(xs:integer($x), "000")',
 )
+# what long decimals have no room for
+_GROWS = re.compile(r"\$x [*+d]|sum|avg|\(\$x, \$x \+|round\(\$x, -1")
 _PICTURES = tuple(
     f'format-number($x, "{picture}")' for picture in ("0", "#,##0.00", "0.###", "000.0#")
 )
@@ -292,10 +294,7 @@ EXPRESSIONS: Mapping[str, Sequence[str]] = {
     "xs:double": (*_ANY, *_NUMBER, "$x mod 3", "1 div $x"),
     "moderate doubles": (*_PICTURES, "$x idiv 3", "xs:integer($x)", "round($x, -1)"),
     "xs:decimal": (*_ANY, *_NUMBER, *_WHOLE_NUMBER, *_PICTURES),
-    "long decimals": (
-        *_ANY,
-        *(one for one in _NUMBER if one[:4] not in ("$x *", "$x d") and one != "round($x, -1)"),
-    ),
+    "long decimals": (*_ANY, *(one for one in _NUMBER if not _GROWS.match(one))),
     "xs:integer": (*_ANY, *_NUMBER, *_WHOLE_NUMBER, "1 to $x mod 5", "codepoints-to-string($x)"),
     "long integers": (*_ANY, "-$x", "abs($x)", "$x mod 7", "$x idiv 7", "$x - $x", "xs:double($x)"),
     "xs:string": (

@@ -63,13 +63,14 @@ def _infinite(sign: str) -> str:
 def _shortest() -> Sql:
     """The shortest text with an exponent that stands for the double `d`.
 
-    Java before 19 writes a digit too many for some numbers (2E23 is 1.9999999999999998E23); then
-    the text with a digit less stands for the same number.
+    Java before 19 writes up to three digits too many for some numbers (2E23 is
+    1.9999999999999998E23, 1.09007199254741E17 is 1.09007199254740992E17); then a text with fewer
+    digits stands for the same number.
     """
     digits = "length(regexp_replace(CAST(abs(d) AS STRING), '^[0.]+|[.]0$|[.]|E.*$', ''))"
-    format_ = "format_string(concat('%.', CAST(greatest(k - {}, 0) AS STRING), 'e'), d)"
-    less, all_ = format_.format(2), format_.format(1)
-    choice = f"CASE WHEN CAST({less} AS DOUBLE) = d THEN {less} ELSE {all_} END"
+    written = "format_string(concat('%.', CAST(greatest(k - fewer, 0) AS STRING), 'e'), d)"
+    texts = f"transform(array(4, 3, 2, 1), fewer -> {written})"
+    choice = f"get(filter({texts}, shorter -> CAST(shorter AS DOUBLE) = d), 0)"
     return let(said(digits), "k", said(choice))
 
 
