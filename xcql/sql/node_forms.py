@@ -21,7 +21,7 @@ from xcql.sql.dialect import (
 )
 from xcql.sql.templates import said
 
-_NAME_OF_TAG = r"^<[^\s/>]+"
+NAME_OF_TAG = r"^<[^\s/>]+"
 VALUE = r"""(?:"[^"]*"|'[^']*')"""
 _NAME_AND_ATTRIBUTES = rf"^<[^\s/>]+(?:\s+[^\s=/>]+\s*=\s*{VALUE})*"
 _EMPTY_PAIR = r"(<[^<>/!?][^<>]*+)(?<!/)></[^<>]++>"
@@ -94,11 +94,11 @@ def escape_attribute(value: Sql) -> Sql:
 
 
 def _name_of_tag(text: Sql) -> Sql:
-    return call("regexp_extract", text, text_literal(_NAME_OF_TAG), exp.Var(this="0"))
+    return call("regexp_extract", text, text_literal(NAME_OF_TAG), exp.Var(this="0"))
 
 
 def _after_name(text: Sql) -> Sql:
-    return call("regexp_replace", text, text_literal(_NAME_OF_TAG), text_literal(""))
+    return call("regexp_replace", text, text_literal(NAME_OF_TAG), text_literal(""))
 
 
 @form
@@ -110,7 +110,7 @@ def with_lifespan(text: Sql, namespaces: Sql, begin: Sql, end: Sql) -> Sql:
           substr(tag_attributes, length(regexp_extract(tag_text, name_of_tag, 0)) + 1),
           ' vtFrom="', begin_text, '" vtTo="', end_text, '"',
           substr(tag_text, length(tag_attributes) + 1))""",
-        name_of_tag=text_literal(_NAME_OF_TAG),
+        name_of_tag=text_literal(NAME_OF_TAG),
         namespaces=namespaces,
         begin_text=begin,
         end_text=end,
