@@ -165,7 +165,9 @@ def test_texts_are_read_from_columns(asked: Asked) -> None:
 def test_of_a_store_of_old_less_is_known(asked: Asked) -> None:
     """What may be in mixed content is then taken to be there."""
     write_state(asked.store, renumbered(of_old(asked.state(), ways=True)))
-    asked.check(QUERIES[0][0], False)
+    # texts are valid as long as an element above, and one inside may have a lifespan of its own
+    assert asked.strategy(QUERIES[0][0]) == "caq"
+    asked.check('for $t in stream("s")//item/text return count($t/bold/text())', False)
     assert asked.strategy('stream("s")//item?[2005-01-15]/text/bold/text()') == "caq"
     write_state(asked.store, renumbered(of_old(asked.state(), ways=False)))
     for text, _ in QUERIES[:3]:

@@ -224,7 +224,7 @@ def serialised(item: Item, scope: Scope) -> Scalar:
             return scalar
         case Inner():
             text = inner_xml(item, scope)
-            return call("with_namespaces", text, _namespaces_around(item, text, scope))
+            return call("with_namespaces", text, _declared_around(item, text, scope))
     raise NotNative("a function as XML")
 
 
@@ -260,6 +260,10 @@ def _element_xml(node: StreamElement, scope: Scope) -> Scalar:
 
 def _start_completed(node: StreamElement, text: Scalar, scope: Scope) -> Scalar:
     """The text of an element with what its start tag lacks: namespaces around, its lifespan."""
+    around = node.column("namespaces")
+    if not scope.compilation.serialising:
+        # an answer stands in no default namespace that it could come into
+        around = call("without_no_default", around)
     if is_fragmented(node, scope):
         begin, end = own_lifespan(node, scope)
         own = node.shape.attributes
@@ -268,11 +272,17 @@ def _start_completed(node: StreamElement, text: Scalar, scope: Scope) -> Scalar:
         return call(
             "with_lifespan",
             text,
-            node.column("namespaces"),
+            around,
             call("coalesce", call("time_text", begin), Constant("start")),
             call("coalesce", call("time_text", end), Constant("now")),
         )
-    return call("with_namespaces", text, _namespaces_around(node, text, scope))
+    return call("with_namespaces", text, _declared_around(node, text, scope))
+
+
+def _declared_around(node: StreamElement | Inner, text: Scalar, scope: Scope) -> Scalar:
+    """What an answer, or what stands inside of one, has to declare."""
+    around = _namespaces_around(node, text, scope)
+    return around if scope.compilation.serialising else call("without_no_default", around)
 
 
 def _namespaces_around(node: StreamElement | Inner, text: Scalar, scope: Scope) -> Scalar:
@@ -335,7 +345,10 @@ def _with_holes_filled(node: StreamElement, scope: Scope) -> Scalar:
     joined = call("join_texts", texts, Constant(""))
     # what the fillers inside hold has been looked at already, but it is part of the text
     slots = scope.compilation.catalog.streams[node.stream].slots.values()
-    return call("empty_elements", joined, Constant(any(slot.commented for slot in slots)))
+    whole = call("empty_elements", joined, Constant(any(slot.commented for slot in slots)))
+    if scope.compilation.serialising:
+        return whole
+    return call("declared_once", whole, node.column("namespaces"))
 
 
 def _part(position: Scalar, part: Scalar, number: Scalar, text: Scalar) -> Scalar:

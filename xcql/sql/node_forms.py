@@ -24,7 +24,7 @@ from xcql.sql.templates import said
 _MARKUP = (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"))
 # what XML's serialisation writes as references everywhere, as a class of a regular expression
 _CONTROLS = r"\x00-\x08\x0b-\x1f\x7f-\x9f\u2028"
-_NAME_OF_TAG = r"^<[^\s/>]+"
+NAME_OF_TAG = r"^<[^\s/>]+"
 VALUE = r"""(?:"[^"]*"|'[^']*')"""
 _NAME_AND_ATTRIBUTES = rf"^<[^\s/>]+(?:\s+[^\s=/>]+\s*=\s*{VALUE})*"
 _EMPTY_PAIR = r"(<[^<>/!?][^<>]*+)(?<!/)></[^<>]++>"
@@ -101,11 +101,11 @@ def _with_references(text: Sql, signs: str) -> Sql:
 
 
 def _name_of_tag(text: Sql) -> Sql:
-    return call("regexp_extract", text, text_literal(_NAME_OF_TAG), exp.Var(this="0"))
+    return call("regexp_extract", text, text_literal(NAME_OF_TAG), exp.Var(this="0"))
 
 
 def _after_name(text: Sql) -> Sql:
-    return call("regexp_replace", text, text_literal(_NAME_OF_TAG), text_literal(""))
+    return call("regexp_replace", text, text_literal(NAME_OF_TAG), text_literal(""))
 
 
 @form
@@ -117,7 +117,7 @@ def with_lifespan(text: Sql, namespaces: Sql, begin: Sql, end: Sql) -> Sql:
           substr(tag_attributes, length(regexp_extract(tag_text, name_of_tag, 0)) + 1),
           ' vtFrom="', begin_text, '" vtTo="', end_text, '"',
           substr(tag_text, length(tag_attributes) + 1))""",
-        name_of_tag=text_literal(_NAME_OF_TAG),
+        name_of_tag=text_literal(NAME_OF_TAG),
         namespaces=namespaces,
         begin_text=begin,
         end_text=end,
