@@ -1,7 +1,8 @@
 """The settings of Spark under which our SQL text means what we wrote.
 
 A session may be the user's own, with other settings. They are changed only while Spark reads a
-text of ours: what it makes of the text keeps them.
+text of ours: what it makes of the text keeps them. Spark Connect reads the text again whenever the
+DataFrame is used, so there they stay changed.
 """
 
 from __future__ import annotations
@@ -11,10 +12,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from pyspark.sql import SparkSession
+from pyspark.sql.utils import is_remote
 
 SETTINGS = {
     # `${env:HOME}` in a text is text
     "spark.sql.variable.substitute": "false",
+    # the literal r'\d' has no quotes in its value
+    "spark.sql.parser.escapedStringLiterals": "false",
     # numbers that are too large are errors, not other numbers
     "spark.sql.ansi.enabled": "true",
 }
@@ -25,14 +29,10 @@ _CHANGING = threading.Lock()
 def our_settings(spark: SparkSession) -> Iterator[None]:
     """Read SQL under our settings, and give the session its own back."""
     with _CHANGING:
-        others = {
-            name: value
-            for name, ours in SETTINGS.items()
-            if (value := str(spark.conf.get(name))).lower() != ours
-        }
-        if others:
-            for name in others:
-                spark.conf.set(name, SETTINGS[name])
+        others = _others(spark)
+        for name in others:
+            spark.conf.set(name, SETTINGS[name])
+        if others and not is_remote():
             try:
                 yield
             finally:
@@ -40,3 +40,9 @@ def our_settings(spark: SparkSession) -> Iterator[None]:
                     spark.conf.set(name, value)
             return
     yield
+
+
+def _others(spark: SparkSession) -> dict[str, str]:
+    """The settings of a session that are not as ours."""
+    found = {name: str(spark.conf.get(name)) for name in SETTINGS}
+    return {name: value for name, value in found.items() if value.lower() != SETTINGS[name]}
