@@ -18,6 +18,8 @@ from xcql.evaluate.character_ranges import Ranges, any_character, are_apart, mer
 
 # how many times slower a loop over a group is than a loop over a character, as a power of two
 _GROUP_LOOP_BITS = 5.0
+# the last character that is one unit in UTF-16
+_BMP = 0xFFFF
 # a loop with more turns counts as if it had no limit
 _SHORT_LOOP = 16
 # turns that no stack is too small for
@@ -183,14 +185,17 @@ def repeated(part: Part, low: int, high: int | None, sign: str) -> Part:
     is_short = high is not None and high <= _SHORT_LOOP
     turns = Growth(math.log2(max(high or 1, 1))) if is_short else _LINEAR
     if part.characters is not None and not part.is_loop:
-        is_slow = sign.startswith("{") or part.text.startswith("(?-i:")
+        is_recursive = sign.startswith("{") or part.text.startswith("(?-i:")
+        widths_differ = any(last > _BMP for _, last in part.characters) and any(
+            first <= _BMP for first, _ in part.characters
+        )
         return replace(
             result,
             ends=turns,
             steps=turns,
             is_loop=True,
             is_endless=high is None,
-            takes_stack=is_slow and has_many_turns,
+            takes_stack=is_recursive and widths_differ and has_many_turns,
         )
     # what a turn can end with is followed by what the next one begins with
     ends = _walked(part.parts, part.first)[0] if part.parts else part.ends

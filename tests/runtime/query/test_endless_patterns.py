@@ -49,7 +49,7 @@ _FOUND = {
     "(a|b)*!": "a d",
     "(ab)+c": "",
     r"(\w)+z": "",
-    "[^x]{1,9000}x": "",
+    "[^x]{1,900}x": "",
     r"\w+x": "",
     "(?:a|\U0001f600)+z": "",
     "^a.*!$": "a d",
@@ -68,7 +68,7 @@ def test_matches(session: xcql.Session) -> None:
     answer = session.query(f'let $t := stream("s")//t return ({tests})')
     *found, any_line, any_case = answer.to_xml()
     assert dict(zip(_FOUND, found, strict=True)) == _FOUND
-    assert (any_line, any_case) == ("a c d", "b c")
+    assert (any_line, any_case) == ("a b c d", "b c")
 
 
 def test_replace_and_tokenize(session: xcql.Session) -> None:
