@@ -21,7 +21,14 @@ from xcql.algebra.operators import (
     renamed_plan,
 )
 from xcql.algebra.scalars import NULL, Column, Constant, Scalar, call, case, negation
-from xcql.compile.casts import INSTANTS, NUMBERS, STRINGS, one_atomic
+from xcql.compile.casts import (
+    INSTANTS,
+    NUMBERS,
+    STRINGS,
+    is_plain_zone,
+    on_time_line,
+    one_atomic,
+)
 from xcql.compile.comparisons import truth
 from xcql.compile.items import Atomic, StreamElement
 from xcql.compile.renaming import renamed_item
@@ -249,7 +256,8 @@ def sortable(item: Atomic, span: object, empty_greatest: bool = False) -> tuple[
     if item.type in STRINGS:
         return item.scalar, "text"
     if item.type in INSTANTS:
-        return item.scalar, "time"
+        # a date is kept as it reads, but dates with zones are ordered by their midnights
+        return item.scalar if is_plain_zone(item.zone) else on_time_line(item), "time"
     if item.type == "xs:boolean":
         return item.scalar, "truth"
     if item.type in ("xs:dayTimeDuration", "xs:yearMonthDuration"):

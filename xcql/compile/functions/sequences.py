@@ -21,7 +21,6 @@ from xcql.compile.casts import (
     NUMBERS,
     STRINGS,
     cast,
-    is_plain_zone,
     one_atomic,
 )
 from xcql.compile.comparisons import truth
@@ -329,8 +328,6 @@ def _sort(site: CallSite) -> Value:
         return sequence
     if found.type == "xs:untypedAtomic":
         found = replace(found, type="xs:string")
-    if found.type == "xs:date" and not is_plain_zone(found.zone):
-        raise NotNative("sorting by dates with zones", site.span)
     scalar, kind = sortable(found, site.span)
     name = site.compilation.fresh("sort")
     keyed = Project(leaf.plan, name, scalar)
