@@ -36,12 +36,13 @@ MATH = f"{FUNCTIONS}/math"
 
 @dataclass(frozen=True, slots=True)
 class CallSite:
-    """A call, with the values of its arguments."""
+    """A call, with the values of its arguments; `only_compared` as in `Scope`."""
 
     scope: Scope
     span: Span
     arguments: tuple[Value, ...]
     expressions: tuple[Expr, ...]
+    only_compared: bool = False
 
     @property
     def compilation(self) -> Compilation:
@@ -88,6 +89,7 @@ def library() -> dict[tuple[str, str, int], NativeFunction]:
 
 @compiles(FunctionCall)
 def _call(expr: FunctionCall, scope: Scope) -> Value:
+    only_compared, scope = scope.only_compared, replace(scope, only_compared=False)
     uri, local = scope.names.function_name(expr.name)
     if any(isinstance(one, ArgumentPlaceholder) for one in expr.arguments):
         return _partly_applied(expr, scope)
@@ -112,7 +114,7 @@ def _call(expr: FunctionCall, scope: Scope) -> Value:
     if native is None:
         raise NotNative(f"the function {local}#{len(expr.arguments)} has no native form", expr.span)
     arguments = tuple(value_of(argument, scope) for argument in expr.arguments)
-    return native(CallSite(scope, expr.span, arguments, expr.arguments))
+    return native(CallSite(scope, expr.span, arguments, expr.arguments, only_compared))
 
 
 def _stream(expr: FunctionCall, scope: Scope) -> Value:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 
 from xcql.algebra.nulls import is_null_with
 from xcql.algebra.operators import Select, columns
@@ -72,8 +73,8 @@ _VALUE = {"eq": "=", "ne": "<>", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
 
 @compiles(Comparison)
 def _comparison(expr: Comparison, scope: Scope) -> Value:
-    left = value_of(expr.left, scope)
-    right = value_of(expr.right, scope)
+    operands = replace(scope, only_compared=True)
+    left, right = value_of(expr.left, operands), value_of(expr.right, operands)
     if expr.op in _GENERAL:
         found = general(_GENERAL[expr.op], left, right, scope, expr.span)
         return Single(Atomic(found, "xs:boolean"))

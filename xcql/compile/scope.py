@@ -16,6 +16,7 @@ from xcql.compile.items import Shape, StreamElement, shape_of
 from xcql.compile.result import Evaluation, NotNative, Site
 from xcql.compile.values import Value, apart
 from xcql.source import Span
+from xcql.syntax.functions import FunctionCall
 from xcql.syntax.node import Expr
 from xcql.syntax.prolog import FunctionDecl, MainModule, Setter
 
@@ -97,7 +98,9 @@ class Compilation:
 class Scope:
     """The names at a place in the query.
 
-    `taken` are the columns of the tuples that expressions here are evaluated for.
+    `taken` are the columns of the tuples that expressions here are evaluated for. `only_compared`
+    says that the value of a function called here is only compared with others: then it makes no
+    difference whether a number is an integer or a double.
     """
 
     compilation: Compilation
@@ -108,6 +111,7 @@ class Scope:
     last: Callable[[], Scalar] | None = None
     taken: frozenset[str] = frozenset()
     now: Scalar = NOW
+    only_compared: bool = False
 
     def bind(self, name: object, value: Value) -> Scope:
         return replace(self, variables={**self.variables, str(name): value})
@@ -149,6 +153,8 @@ def native(expr: Expr, scope: Scope) -> Value:
     compiler = _COMPILERS.get(type(expr))
     if compiler is None:
         raise NotNative(f"{type(expr).__name__} has no native form", expr.span)
+    if scope.only_compared and not isinstance(expr, FunctionCall):
+        scope = replace(scope, only_compared=False)
     return compiler(expr, scope)
 
 

@@ -43,7 +43,7 @@ def common_type(site: CallSite, value: Value) -> str:
         types.add("xs:double" if type_ == "xs:untypedAtomic" else type_)
     if types <= NUMBERS:
         type_ = common_number(list(types))
-        if len(types) > 1 and type_ == "xs:double" and not _has_double(site, value):
+        if len(types) > 1 and type_ == "xs:double" and not _may_be_doubles(site, value):
             raise NotNative("numbers of which it is not known if one is a double", site.span)
         return type_
     if types <= STRINGS:
@@ -51,6 +51,24 @@ def common_type(site: CallSite, value: Value) -> str:
     if len(types) == 1:
         return types.pop()
     raise NotNative("items of several types", site.span)
+
+
+def _may_be_doubles(site: CallSite, value: Value) -> bool:
+    """Whether nobody can tell numbers from doubles, also where no double is among them."""
+    return _has_double(site, value) or (
+        site.only_compared and all(_fits_double(leaf.item, site) for leaf in leaves(value))
+    )
+
+
+def _fits_double(item: Item, site: CallSite) -> bool:
+    """Whether it is a double, or an integer that a double has all digits of."""
+    number = atomized(item, site.scope)
+    if number.type in ("xs:double", "xs:untypedAtomic"):
+        return True
+    match number.scalar:
+        case Constant(value=int(value)):
+            return abs(value) <= 2**53
+    return False
 
 
 def _has_double(site: CallSite, value: Value) -> bool:
