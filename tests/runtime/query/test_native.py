@@ -16,6 +16,7 @@ from xcql.compile import Compiled, Evaluation, NotNative, Site, TableUse
 from xcql.compile.layout import joint_schema, read_schema
 from xcql.shred.shape import Slot
 from xcql.source import Source, Span
+from xcql.sql.slots import SqlText, slot
 from xcql_runtime.catalog import catalog_of
 from xcql_runtime.store.commit import read_state
 from xcql_runtime.tables import table_in_use
@@ -116,21 +117,21 @@ def test_the_catalog_knows_the_tables(mixed: xcql.Session) -> None:
 def test_compiled_text_runs_over_its_tables(
     mixed: xcql.Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    sql = """SELECT concat('{{', filler, :suffix) AS item, vtFrom, vtTo FROM {s_a}
-             WHERE vtFrom < :now ORDER BY vtFrom"""
+    sql = SqlText.of(
+        f"SELECT concat('{{', filler, '}}') AS item, vtFrom, vtTo FROM {slot('s_a')}"
+        f" WHERE vtFrom < {slot(':now')} ORDER BY vtFrom"
+    )
     use = TableUse("s_a", "s", ("2",), (("filler",), ("vtFrom",), ("vtTo",)))
     monkeypatch.setattr(
         "xcql_runtime.query.compile_query",
-        lambda *_: Compiled(
-            sql, "qac+", (use,), arguments=(("suffix", "}"),), reasons=("it is cheap",)
-        ),
+        lambda *_: Compiled(sql, "qac+", (use,), reasons=("it is cheap",)),
     )
     answer = mixed.query("1", now="2003-01-15")
     assert answer.to_xml() == ["{1}"]
     assert answer.strategy == "qac+"
     assert "because: it is cheap" in answer.explain()
     assert "reads: s, tags 2" in answer.explain()
-    assert answer.explain("sql") == sql
+    assert answer.explain("sql") == str(sql)
 
 
 def test_what_is_not_native_is_answered_by_caq(
@@ -155,7 +156,7 @@ EVALUATION = Evaluation(
     "constructors",
     PLACE,
 )
-EVALUATED = """SELECT string(XCQL_EVALUATE_1(:now,
+EVALUATED = f"""SELECT string({slot("xcql_evaluate_1")}({slot(":now")},
     array(named_struct('kind', 'element', 'value', '<x>' || id || '</x>'),
           named_struct('kind', 'attribute', 'value', 'k="1"')),
     array(named_struct('kind', 'xs:double', 'value', string(id)),
@@ -165,7 +166,7 @@ EVALUATED = """SELECT string(XCQL_EVALUATE_1(:now,
 
 def test_evaluations(session: xcql.Session, monkeypatch: pytest.MonkeyPatch) -> None:
     sql = EVALUATED.replace("'attribute', 'value', 'k=\"1\"'", "'text', 'value', 'a &lt; b'")
-    compiled_to(monkeypatch, Compiled(sql, "qac", evaluations=(EVALUATION,)))
+    compiled_to(monkeypatch, Compiled(SqlText.of(sql), "qac", evaluations=(EVALUATION,)))
     answer = session.query("1", now=NOW)
     assert answer.to_xml() == [
         "<r><x>0</x>a &lt; b1 2003-12-01T00:00:00</r>",
@@ -176,7 +177,7 @@ def test_evaluations(session: xcql.Session, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_an_error_of_an_evaluation(session: xcql.Session, monkeypatch: pytest.MonkeyPatch) -> None:
-    compiled_to(monkeypatch, Compiled(EVALUATED, "qac", evaluations=(EVALUATION,)))
+    compiled_to(monkeypatch, Compiled(SqlText.of(EVALUATED), "qac", evaluations=(EVALUATION,)))
     with pytest.raises(xcql.XcqlError) as caught:
         session.query(QUERY.replace("native", "xs:int")).to_xml()
     # an attribute after an element
@@ -187,7 +188,7 @@ def test_an_error_at_a_site(session: xcql.Session, monkeypatch: pytest.MonkeyPat
     site = Site("FORG0001", '"{}" is not a value of type xs:integer', PLACE)
     sql = """SELECT if(id = 3, raise_error('XCQL|1|a|b ' || id), 'x') AS item,
              NULL AS vtFrom, NULL AS vtTo FROM range(0, 5, 1, 2)"""
-    compiled_to(monkeypatch, Compiled(sql, "qac", sites=(site, site)))
+    compiled_to(monkeypatch, Compiled(SqlText.of(sql), "qac", sites=(site, site)))
     with pytest.raises(xcql.XcqlError) as caught:
         session.query("1").to_xml()
     assert caught.value.code == "FORG0001"
@@ -198,7 +199,8 @@ def test_an_error_at_a_site(session: xcql.Session, monkeypatch: pytest.MonkeyPat
 def test_other_failures_of_spark_are_one_line(
     session: xcql.Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    compiled_to(monkeypatch, Compiled("SELECT CAST('abc' AS INT) AS item", "qac"))
+    sql = SqlText.of("SELECT CAST('abc' AS INT) AS item")
+    compiled_to(monkeypatch, Compiled(sql, "qac"))
     with pytest.raises(xcql.XcqlError) as caught:
         session.query("1").to_xml()
     assert caught.value.code == "XCQL0500"
