@@ -184,7 +184,7 @@ def test_a_shell_that_is_killed(place: Place) -> None:
 
 @pytest.mark.parametrize("number", [*_WAYS_OUT, signal.SIGKILL])
 def test_an_ingest_that_is_ended(place: Place, number: signal.Signals) -> None:
-    fillers = "".join(bid(one % 3000, one) for one in range(200_000))
+    fillers = "".join(bid(one % 3000, one) for one in range(60_000))
     (place.root / "many.xml").write_text(f"<fs>{ROOT}{fillers}</fs>")
     tags = str(place.root / "tags.xml")
     arguments = ("--tags", tags, "--stream", "s", "--store", "store")
