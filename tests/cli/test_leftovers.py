@@ -24,8 +24,9 @@ FRAGMENTS = str(SAMPLES / "credit" / "fragments.xml")
 _STREAM = ("--stream", f"credit={FRAGMENTS}", "--tags", TAGS)
 _STORE = ("ingest", FRAGMENTS, "--tags", TAGS, "--stream", "credit", "--store", "store")
 _COUNT = 'count(stream("credit")//account)'
-# takes longer than any test waits, on Spark and off it
+# takes longer than any test waits
 _LONG = "count(for $i in 1 to 1000000000 return $i mod 7)"
+_LONG_RUN = ("run", "-e", _LONG, "--doc", DOCUMENT, "--strategy", "caq")
 _WAYS_OUT = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -183,7 +184,7 @@ def test_a_shell_that_is_killed(place: Place) -> None:
 
 @pytest.mark.parametrize("number", [*_WAYS_OUT, signal.SIGKILL])
 def test_an_ingest_that_is_ended(place: Place, number: signal.Signals) -> None:
-    fillers = "".join(bid(one % 3000, one) for one in range(200_000))
+    fillers = "".join(bid(one % 3000, one) for one in range(60_000))
     (place.root / "many.xml").write_text(f"<fs>{ROOT}{fillers}</fs>")
     tags = str(place.root / "tags.xml")
     arguments = ("--tags", tags, "--stream", "s", "--store", "store")
@@ -203,11 +204,21 @@ def test_an_ingest_that_is_ended(place: Place, number: signal.Signals) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("number", _WAYS_OUT)
-@pytest.mark.parametrize("seconds", [4, 25])
-def test_a_run_that_is_ended(place: Place, number: signal.Signals, seconds: float) -> None:
-    """While Spark starts, and while it computes."""
-    with _running(place, "run", "-e", _LONG, "--doc", DOCUMENT) as process:
-        time.sleep(seconds)
+def test_a_run_that_is_ended_while_spark_starts(place: Place, number: signal.Signals) -> None:
+    with _running(place, *_LONG_RUN) as process:
+        _wait_for(lambda: list(place.temporary.glob("xcql-*/tmp*/store/commits/*")))
+        time.sleep(2)
+        process.send_signal(number)
+        assert process.wait(300) == 128 + number
+    assert place.left() == set()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", _WAYS_OUT)
+def test_a_run_that_is_ended_while_it_computes(place: Place, number: signal.Signals) -> None:
+    with _running(place, *_LONG_RUN) as process:
+        _wait_for(lambda: list(place.temporary.glob("xcql-*/blockmgr-*")))
+        time.sleep(10)
         process.send_signal(number)
         assert process.wait(300) == 128 + number
     assert place.left() == set()
@@ -215,7 +226,7 @@ def test_a_run_that_is_ended(place: Place, number: signal.Signals, seconds: floa
 
 @pytest.mark.slow
 def test_a_run_that_is_killed(place: Place) -> None:
-    with _running(place, "run", "-e", _LONG, "--doc", DOCUMENT) as process:
+    with _running(place, *_LONG_RUN) as process:
         _wait_for(lambda: list(place.temporary.glob("xcql-*/blockmgr-*")))
         process.kill()
         process.wait()
