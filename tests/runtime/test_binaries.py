@@ -41,7 +41,7 @@ def in_canonical_form(items: list[str]) -> list[str]:
     return [canonical(parse_xml(f"<item>{item}</item>")) for item in items]
 
 
-@pytest.mark.parametrize("strategy", ["auto", "caq"])
+@pytest.mark.parametrize("strategy", [pytest.param("auto", marks=pytest.mark.slow), "caq"])
 def test_answers(strategy: str, spark: SparkSession, tmp_path: Path) -> None:
     shape = Shape(2, 2, 1, 2, 2, 3)
     session = stored(shape, tmp_path, spark)

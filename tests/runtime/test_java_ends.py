@@ -70,6 +70,7 @@ def run(program: str, folder: Path, **environment: str) -> list[str]:
     return done.stdout.splitlines()
 
 
+@pytest.mark.slow
 def test_a_session_goes_on(tmp_path: Path) -> None:
     said = run(
         """
