@@ -8,6 +8,7 @@ from tests.parser.parse_rates import CASES, measure
 
 
 @pytest.mark.skipif(not CASES.exists(), reason=f"the QT3 cases are not at {CASES}")
+@pytest.mark.slow
 def test_rates() -> None:
     valid, invalid = measure()
     assert valid.percent >= 99.5, "\n".join(valid.misses)

@@ -6,6 +6,8 @@ import os
 import subprocess
 import sys
 
+import pytest
+
 PROGRAM = """
 from xcql import XcqlError
 from xcql_runtime.failures import interruptible, understood
@@ -25,6 +27,7 @@ for _ in range(2):
 """
 
 
+@pytest.mark.slow
 def test_parts_are_not_kept_and_without_memory_java_ends() -> None:
     # it used to keep what it had handed out, and queries waited for ever for threads that had died
     run = subprocess.run(

@@ -120,6 +120,7 @@ def test_a_few_kills(tmp_path: Path) -> None:
     check_kills(tmp_path, kills=4, seed=random.randrange(1 << 30))
 
 
+@pytest.mark.slow
 def test_a_kill_while_spark_works(tmp_path: Path) -> None:
     seed = random.randrange(1 << 30)
     check_kills(tmp_path, kills=1, seed=seed, setup=ON_SPARK, longest=4)
