@@ -472,12 +472,14 @@ declare %private function xcql:declared(
   $element as element(), $types as xs:string+, $declared as xs:string*
 ) as attribute()*
 {
-  for $line in $declared
-  let $parts := fn:tokenize($line, " ")
   let $names := fn:reverse($element/ancestor-or-self::*) ! xcql:expanded(.)
-  where $parts[1] = $types
-    and (every $n in 3 to fn:count($parts) satisfies $names[$n - 2] = $parts[$n])
-  return $element/@*[xcql:expanded(.) = $parts[2]]
+  let $found :=
+    for $line in $declared
+    let $parts := fn:tokenize($line, " ")
+    where $parts[1] = $types
+      and (every $n in 3 to fn:count($parts) satisfies $names[$n - 2] = $parts[$n])
+    return $parts[2]
+  return $element/@*[xcql:expanded(.) = $found]
 };
 
 declare %private function xcql:expanded($node as node()) as xs:string {

@@ -217,7 +217,7 @@ def test_a_run_that_is_ended_while_spark_starts(place: Place, number: signal.Sig
 @pytest.mark.parametrize("number", _WAYS_OUT)
 def test_a_run_that_is_ended_while_it_computes(place: Place, number: signal.Signals) -> None:
     with _running(place, *_LONG_RUN) as process:
-        _wait_for(lambda: list(place.temporary.glob("xcql-*/blockmgr-*")))
+        _wait_for(lambda: list(place.temporary.glob("xcql-*/*/blockmgr-*")))
         time.sleep(10)
         process.send_signal(number)
         assert process.wait(300) == 128 + number
@@ -227,7 +227,7 @@ def test_a_run_that_is_ended_while_it_computes(place: Place, number: signal.Sign
 @pytest.mark.slow
 def test_a_run_that_is_killed(place: Place) -> None:
     with _running(place, *_LONG_RUN) as process:
-        _wait_for(lambda: list(place.temporary.glob("xcql-*/blockmgr-*")))
+        _wait_for(lambda: list(place.temporary.glob("xcql-*/*/blockmgr-*")))
         process.kill()
         process.wait()
     assert all(one.startswith("xcql-") for one in place.left())
@@ -249,7 +249,7 @@ def test_a_watch_that_is_ended(place: Place, number: signal.Signals) -> None:
 def test_a_prepare_that_is_ended(place: Place, number: signal.Signals) -> None:
     cache = place.root / "home" / "cache" / "xcql"
     with _running(place, "prepare") as process:
-        _wait_for(lambda: list(cache.glob("xcql-*/xcql-*/blockmgr-*")))
+        _wait_for(lambda: list(cache.rglob("blockmgr-*")))
         process.send_signal(number)
         process.wait(300)
     if number == signal.SIGKILL:

@@ -29,7 +29,8 @@ def identifier_lines(graph: TagGraph, span: Span) -> list[str]:
             for chain in _chains(tag, attribute, graph, span):
                 names = " ".join(name.clark for name in (attribute.name, *chain))
                 lines.append(f"{attribute.type} {names}")
-    return lines
+    # tags of one name may have the same
+    return list(dict.fromkeys(lines))
 
 
 def _chains(tag: Tag, attribute: DeclaredAttribute, graph: TagGraph, span: Span) -> list[_Chain]:
