@@ -15,13 +15,14 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import pyspark.util
 from pyspark import SparkContext, java_gateway
 from pyspark.sql import SparkSession, SQLContext
 
@@ -119,6 +120,23 @@ def keep_quiet(spark: SparkSession) -> None:
     server: Any = spark._sc._accumulatorServer if isinstance(spark, SparkSession) else None
     if server is not None:
         server.handle_error = partial(_report_unless_ended, server)
+    if not isinstance(sys.unraisablehook, _Unraisable):
+        sys.unraisablehook = _Unraisable(sys.unraisablehook)
+
+
+@dataclass(frozen=True, slots=True)
+class _Unraisable:
+    """Reports errors in destructors, except PySpark's when it closes a connection that is broken.
+
+    The rows that were being read when Java ended are such a connection.
+    """
+
+    report: Callable[[sys.UnraisableHookArgs], object]
+
+    def __call__(self, problem: sys.UnraisableHookArgs) -> None:
+        of = getattr(problem.object, "__module__", "")
+        if not (of == pyspark.util.__name__ and isinstance(problem.exc_value, ConnectionError)):
+            self.report(problem)
 
 
 def forget(folder: Path | None) -> None:
