@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from xcql.analysis.graph import TagGraph
-from xcql.compile.catalog import Catalog, StreamShape, has_lifespans_inside
+from xcql.compile.catalog import Catalog, StreamShape, declared_everywhere, has_lifespans_inside
 from xcql_runtime.store.commit import read_state, stamp_of
 from xcql_runtime.store.state import State, Stream
 
@@ -35,10 +35,11 @@ def catalog_of(state: State) -> Catalog:
 def _shape(stream: Stream) -> StreamShape:
     tables = stream.tables
     slots = {tsid: table.shape for tsid, table in tables.items()}
+    graph = TagGraph(stream.tags)
     return StreamShape(
         stream.name,
         stream.tags,
-        TagGraph(stream.tags),
+        graph,
         slots,
         {tsid: table.rows for tsid, table in tables.items()},
         {tsid: sum(file.bytes for file in table.files) for tsid, table in tables.items()},
@@ -46,4 +47,5 @@ def _shape(stream: Stream) -> StreamShape:
         {tsid: table.standing for tsid, table in tables.items()},
         stream.placed,
         has_lifespans_inside(stream.tags, slots),
+        declared_everywhere(graph, slots),
     )

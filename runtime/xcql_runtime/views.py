@@ -14,7 +14,8 @@ from xcql.xdm.nodes import DocumentNode, ElementNode, descendants
 from xcql.xdm.parse import parse_xml
 from xcql_runtime.items import unwrapped
 
-_LIFESPANS = "urn:xcql:lifespan"
+_MARKS = "urn:xcql:marks"
+_FILLER = "filler"
 
 
 @dataclass(slots=True)
@@ -39,18 +40,18 @@ class Copy:
 def parse_view(copies: Iterable[Copy], now: datetime, prefix: str) -> DocumentNode:
     """The temporal view that the copies make, given in the order of their keys.
 
-    The lifespan of a filler's element is written with a prefix that no data can know, and comes
-    to stand where the reference evaluator has it: after the other attributes, in place of any
-    lifespan that came with the data.
+    A filler's element is marked by attributes with a prefix that no data can know. Its lifespan
+    comes to stand where the reference evaluator has it: after the other attributes, in place of any
+    lifespan that came with the data. And it sees no namespaces of the fillers around it.
     """
-    start = f'<view xmlns:{prefix}="{_LIFESPANS}">'.encode()
+    start = f'<view xmlns:{prefix}="{_MARKS}">'.encode()
     text = b"".join((start, *_assembled(copies, now, prefix), b"</view>"))
     document = unwrapped(parse_xml(text, "<view>"))
     for node in descendants(document):
         if isinstance(node, ElementNode) and node.attributes:
             first = node.attributes[0].name
-            if first.uri == _LIFESPANS and first.prefix == prefix:
-                _move_lifespan(node)
+            if first.uri == _MARKS and first.prefix == prefix:
+                _take_marks(node)
     return document
 
 
@@ -77,7 +78,7 @@ def _assembled(copies: Iterable[Copy], now: datetime, prefix: str) -> Iterator[b
             yield from _up_to(parent, hole)
         copy.written = _end_of_name(copy.raw)
         yield copy.raw[: copy.written]
-        yield copy.declarations.encode()
+        yield f'{copy.declarations} {prefix}:{_FILLER}=""'.encode()
         if copy.timed:
             begin = format_begin(copy.vt_from or START)
             is_over = copy.vt_to is not None and copy.vt_to <= now
@@ -108,12 +109,21 @@ def _end_of_name(raw: bytes) -> int:
     return end
 
 
-def _move_lifespan(element: ElementNode) -> None:
-    lifespan, others = element.attributes[:2], element.attributes[2:]
+def _take_marks(element: ElementNode) -> None:
+    """Take the marks off a filler's element, and do as they say."""
+    marks = [one for one in element.attributes if one.name.uri == _MARKS]
+    others = element.attributes[len(marks) :]
     orders = [attribute.order for attribute in element.attributes]
+    lifespan = marks[1:]
     for attribute in lifespan:
         attribute.name = QName("", attribute.name.local)
-    kept = [one for one in others if one.name.uri or one.name.local not in (FROM, TO)]
-    element.attributes = [*kept, *lifespan]
+    if lifespan:
+        others = [one for one in others if one.name.uri or one.name.local not in (FROM, TO)]
+    element.attributes = [*others, *lifespan]
     for attribute, order in zip(element.attributes, orders, strict=False):
         attribute.order = order
+    if isinstance(element.parent, ElementNode):
+        around = element.parent.namespaces()
+        if len(around) > 1:  # `xml` is always there
+            unseen = around.keys() - element.declarations.keys() - {"xml"}
+            element.declarations = {**element.declarations, **dict.fromkeys(sorted(unseen), "")}

@@ -39,6 +39,7 @@ from xcql.compile.result import NotNative
 from xcql.compile.scope import Scope
 from xcql.compile.values import Leaf, Value, leaves
 from xcql.model.time import START as START_OF_TIME
+from xcql.shred.namespaces import NO_DEFAULT
 from xcql.source import Span
 from xcql.xdm.serialize import escape_text
 
@@ -143,7 +144,7 @@ def string_value(item: Item, scope: Scope) -> Scalar:
         case StreamElement():
             if item.shape.has_text and not has_holes(item, scope):
                 return element_text(item, scope)
-            return call("string_of_xml", serialised(item, scope))
+            return call("string_of_xml", _element_xml(item, scope))
         case StreamDocument():
             raise NotNative("the text of a whole stream")
         case Attribute(scalar=scalar) | Text(scalar=scalar):
@@ -205,7 +206,7 @@ def serialised(item: Item, scope: Scope) -> Scalar:
                 "concat", Constant(f'{name}="'), call("escape_attribute", scalar), Constant('"')
             )
         case StreamElement():
-            return _element_xml(item, scope)
+            return _declared_once(item, _element_xml(item, scope), scope)
         case StreamDocument():
             tops = below_document(item, scope)
             if len(tops) != 1:
@@ -224,7 +225,8 @@ def serialised(item: Item, scope: Scope) -> Scalar:
             return scalar
         case Inner():
             text = inner_xml(item, scope)
-            return call("with_namespaces", text, _declared_around(item, text, scope))
+            whole = call("with_namespaces", text, _namespaces_around(item, text, scope))
+            return _declared_once(item, whole, scope)
     raise NotNative("a function as XML")
 
 
@@ -260,10 +262,7 @@ def _element_xml(node: StreamElement, scope: Scope) -> Scalar:
 
 def _start_completed(node: StreamElement, text: Scalar, scope: Scope) -> Scalar:
     """The text of an element with what its start tag lacks: namespaces around, its lifespan."""
-    around = node.column("namespaces")
-    if not scope.compilation.serialising:
-        # an answer stands in no default namespace that it could come into
-        around = call("without_no_default", around)
+    around = _namespaces_around(node, text, scope)
     if is_fragmented(node, scope):
         begin, end = own_lifespan(node, scope)
         own = node.shape.attributes
@@ -276,17 +275,47 @@ def _start_completed(node: StreamElement, text: Scalar, scope: Scope) -> Scalar:
             call("coalesce", call("time_text", begin), Constant("start")),
             call("coalesce", call("time_text", end), Constant("now")),
         )
-    return call("with_namespaces", text, _declared_around(node, text, scope))
-
-
-def _declared_around(node: StreamElement | Inner, text: Scalar, scope: Scope) -> Scalar:
-    """What an answer, or what stands inside of one, has to declare."""
-    around = _namespaces_around(node, text, scope)
-    return around if scope.compilation.serialising else call("without_no_default", around)
+    return call("with_namespaces", text, around)
 
 
 def _namespaces_around(node: StreamElement | Inner, text: Scalar, scope: Scope) -> Scalar:
-    """The declarations that an element needs to stand anywhere else, as text."""
+    """The declarations that an element needs where it is written, as text."""
+    is_nested = bool(scope.compilation.serialising)
+    declared = _declared_around(node, scope)
+    if declared is not None:
+        # an answer stands in no default namespace that it could come into
+        return Constant("" if is_nested else declared.replace(NO_DEFAULT, ""))
+    around = _namespaces_inside(node, text, scope)
+    return around if is_nested else call("without_no_default", around)
+
+
+def _declared_around(node: StreamElement | Inner, scope: Scope) -> str | None:
+    """The namespaces in scope around every such element, as text; None if they differ."""
+    stream = scope.compilation.catalog.streams[node.stream]
+    row = node.owner if isinstance(node, Inner) else node
+    is_inside = node is not row or not row.is_filler
+    if is_inside and any(stream.slots[tsid].declares for tsid in row.table if tsid in stream.slots):
+        return None
+    return stream.declared
+
+
+def _declared_once(node: StreamElement | Inner, text: Scalar, scope: Scope) -> Scalar:
+    """An answer without the declarations that fillers inside repeat, as the serialiser writes it.
+
+    Where fillers differ in their namespaces, only a parser can tell which are repeated.
+    """
+    compilation = scope.compilation
+    if compilation.serialising or _declared_around(node, scope) is not None:
+        return text
+    item = call("evaluator_item", Constant("element"), text)
+    problem = NotNative("fillers with different namespaces")
+    identity = "declare variable $node external; $node"
+    written = compilation.evaluation(identity, ("node",), (call("array", item),), problem)
+    return field(call("get", written, Constant(0)), "value")
+
+
+def _namespaces_inside(node: StreamElement | Inner, text: Scalar, scope: Scope) -> Scalar:
+    """The declarations in scope around an element, those of its filler and inside it, as text."""
     row = node.owner if isinstance(node, Inner) else node
     around = row.column("namespaces")
     if not uses_namespaces(node, scope) or (node is row and row.is_filler):
@@ -345,10 +374,7 @@ def _with_holes_filled(node: StreamElement, scope: Scope) -> Scalar:
     joined = call("join_texts", texts, Constant(""))
     # what the fillers inside hold has been looked at already, but it is part of the text
     slots = scope.compilation.catalog.streams[node.stream].slots.values()
-    whole = call("empty_elements", joined, Constant(any(slot.commented for slot in slots)))
-    if scope.compilation.serialising:
-        return whole
-    return call("declared_once", whole, node.column("namespaces"))
+    return call("empty_elements", joined, Constant(any(slot.commented for slot in slots)))
 
 
 def _part(position: Scalar, part: Scalar, number: Scalar, text: Scalar) -> Scalar:

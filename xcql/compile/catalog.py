@@ -21,8 +21,9 @@ class StreamShape:
     the elements, `rows` the numbers of rows, `sizes` those of bytes in files, `depths` the numbers
     of fillers that a tag's fillers stand inside, `standings` how their rows stand to `now`.
     `placed` is false where rows have no places, and only hole ids lead to fillers.
-    `has_lifespans_inside` says that elements which are no fillers' own came with lifespans. `graph`
-    is the tags' graph, made once for all queries.
+    `has_lifespans_inside` says that elements which are no fillers' own came with lifespans.
+    `declared` are the namespaces in scope at all fillers and holes, as text, or None if they
+    differ. `graph` is the tags' graph, made once for all queries.
     """
 
     name: str
@@ -35,6 +36,7 @@ class StreamShape:
     standings: Mapping[str, Standing]
     placed: bool = True
     has_lifespans_inside: bool = False
+    declared: str | None = None
 
 
 def has_lifespans_inside(tags: TagStructure, slots: Mapping[str, Slot]) -> bool:
@@ -49,6 +51,16 @@ def has_lifespans_inside(tags: TagStructure, slots: Mapping[str, Slot]) -> bool:
             if one.timed or (has_lifespan(one) and not (one is slot and is_given)):
                 return True
     return False
+
+
+def declared_everywhere(graph: TagGraph, slots: Mapping[str, Slot]) -> str | None:
+    """The namespaces in scope at all fillers and holes, as text; None if they differ."""
+    texts = {text for slot in slots.values() for text in slot.declared}
+    if len(texts) > 1 or any(
+        slot.declares and graph.fragmented_below(tsid) for tsid, slot in slots.items()
+    ):
+        return None
+    return next(iter(texts), "")
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from xcql.algebra.operators import Unit, Unnest
-from xcql.algebra.scalars import Call, Column, Constant, Scalar, call
+from xcql.algebra.scalars import Column, Constant, Scalar, call
 from xcql.analysis.names import FUNCTIONS
-from xcql.compile.access import is_fragmented, serialised
+from xcql.compile.access import has_holes, is_fragmented, serialised
 from xcql.compile.casts import to_string
 from xcql.compile.folding import folded
 from xcql.compile.items import (
@@ -30,7 +30,7 @@ from xcql.compile.items import (
     StreamElement,
     Text,
 )
-from xcql.compile.result import Evaluation, NotNative
+from xcql.compile.result import NotNative
 from xcql.compile.scope import Scope
 from xcql.compile.values import Each, Single, Value, gather, leaves
 from xcql.syntax.construct import CurlyArray, MapConstructor, SquareArray
@@ -141,18 +141,10 @@ def by_evaluator(
     module: MainModule, given: Mapping[str, Value], scope: Scope, problem: NotNative
 ) -> Scalar:
     """What the evaluator answers a module whose variables are these, as an array of items."""
-    compilation = scope.compilation
-    arguments = [_encoded(value, scope, problem) for value in given.values()]
-    number = len(compilation.evaluations) + 1
-    evaluation = Evaluation(
-        f"xcql_evaluate_{number}",
-        module,
-        tuple(given),
-        problem.reason,
-        problem.span or module.body.span,
-    )
-    compilation.evaluations.append(evaluation)
-    return Call("evaluate", (Constant(evaluation.name), *arguments))
+    arguments = tuple(_encoded(value, scope, problem) for value in given.values())
+    if problem.span is None:
+        problem = NotNative(problem.reason, module.body.span)
+    return scope.compilation.evaluation(module, tuple(given), arguments, problem)
 
 
 def _gives_functions(expr: Expr, scope: Scope) -> bool:
@@ -314,6 +306,8 @@ def _pair(item: Item, scope: Scope) -> Scalar:
             return _struct(type_, to_string(item))
         case Element(is_document=True):
             raise NotNative("a document that was constructed")
+        case StreamElement() if _is_seen_otherwise(item, scope):
+            raise NotNative("fillers with different namespaces inside of others")
         case StreamElement() | Inner() | Element():
             return _struct("element", serialised(item, scope))
         case Attribute():
@@ -323,6 +317,12 @@ def _pair(item: Item, scope: Scope) -> Scalar:
         case Markup(kind=kind):
             return _struct(kind, serialised(item, scope))
     raise AssertionError(item)
+
+
+def _is_seen_otherwise(node: StreamElement, scope: Scope) -> bool:
+    """Whether fillers inside would see namespaces of those around them, in text that is parsed."""
+    stream = scope.compilation.catalog.streams[node.stream]
+    return stream.declared is None and has_holes(node, scope)
 
 
 def _struct(kind: str, text: Scalar) -> Scalar:

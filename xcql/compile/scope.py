@@ -70,6 +70,19 @@ class Compilation:
                 self.names[key] = 1
                 return name
 
+    def evaluation(
+        self,
+        expression: str | MainModule,
+        parameters: tuple[str, ...],
+        arguments: tuple[Scalar, ...],
+        problem: NotNative,
+    ) -> Scalar:
+        """What the evaluator answers, as an array of items, given arrays of items."""
+        name = f"xcql_evaluate_{len(self.evaluations) + 1}"
+        span = problem.span or self.module.span
+        self.evaluations.append(Evaluation(name, expression, parameters, problem.reason, span))
+        return Call("evaluate", (Constant(name), *arguments))
+
     def number(self) -> int:
         """A number that nothing else in the query has."""
         self.names["#"] = self.names.get("#", 0) + 1

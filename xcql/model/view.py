@@ -192,6 +192,9 @@ def _view(
             if id(fragment) not in trees:
                 trees[id(fragment)] = tree_of(fragment)
             tree = trees[id(fragment)]
+            if tree is None and builder.has_namespaces():
+                # it sees none of those, which a tree can say
+                tree = trees[id(fragment)] = content_tree(fragment)
             wanted = partial(attributes, frame.tag, item)
             if tree is None:
                 # what is parsed for its place need not be copied there
@@ -203,7 +206,7 @@ def _view(
                     frames.append(_Frame(content, frame.tag))
             else:
                 elements += 1
-                declared = copied_declarations(tree, builder.in_scope())
+                declared = copied_declarations(tree, builder.in_scope(), inherit=False)
                 element = builder.start_element(tree.name, declared)
                 own = ((attribute.name, attribute.value) for attribute in tree.attributes)
                 for name, value in wanted(own):

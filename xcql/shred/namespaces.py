@@ -6,7 +6,9 @@ That is how the column `namespaces` has them: ready to be put into the element's
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from functools import lru_cache
+from xml.parsers import expat
 from xml.sax.saxutils import unescape
 
 from xcql.model.fragments import Namespaces
@@ -14,38 +16,51 @@ from xcql.model.scan import START_TAG
 from xcql.model.tags import STREAM_NAMESPACE
 from xcql.xdm.serialize import escape_attribute
 
-_VALUES = re.compile(rb"""\"[^\"]*\"|'[^']*'""")
+# what takes a default namespace back
+NO_DEFAULT = ' xmlns=""'
 _DECLARATION = re.compile(r' xmlns(?::([^=]+))?="([^"]*)"')
 
 
-_OWN = re.compile(rb"""\sxmlns(?::([^\s=]+))?\s*=""")
-
-
 def declarations(namespaces: Namespaces, element: bytes, is_default_used: bool) -> str:
-    """The text for the namespaces that an element needs to stand anywhere else.
+    """The text for the namespaces in scope at an element: those around it and its own.
 
-    What its start tag declares itself is left out, and so is `stream`, which is not the data's.
-    Where a default namespace is used at all, an element without one says so, too.
+    The prefix `stream` is left out: it does not belong to the data. Where a default namespace is
+    used at all, an element without one says so, too.
 
     >>> around = (("p", "urn:p"), ("q", "urn:q"), ("stream", "urn:xcql:stream"))
     >>> declarations(around, b"<p:a xmlns:q='urn:r'/>", True)
-    ' xmlns="" xmlns:p="urn:p"'
+    ' xmlns="" xmlns:p="urn:p" xmlns:q="urn:r"'
     """
-    needed = dict(namespaces)
+    needed = {**dict(namespaces), **_own(element)}
     if is_default_used:
         needed.setdefault("", "")
     elif not needed.get(""):
         needed.pop("", None)
-    own = set()
-    if b"xmlns" in element:
-        start = START_TAG.match(element)
-        if start:
-            own = {(one or b"").decode() for one in _OWN.findall(_VALUES.sub(b'""', start[0]))}
     return "".join(
         f' xmlns{":" if prefix else ""}{prefix}="{escape_attribute(uri)}"'
         for prefix, uri in sorted(needed.items())
-        if prefix not in own and prefix not in ("stream", "xml")
+        if prefix not in ("stream", "xml")
     )
+
+
+def _own(element: bytes) -> dict[str, str]:
+    """The namespaces that the start tag of an element declares; none if it is malformed."""
+    start = START_TAG.match(element) if b"xmlns" in element else None
+    if start is None:
+        return {}
+    found: dict[str, str] = {}
+
+    def take(name: str, attributes: dict[str, str]) -> None:
+        for attribute, value in attributes.items():
+            if attribute == "xmlns" or attribute.startswith("xmlns:"):
+                found[attribute[6:]] = value
+
+    # without namespaces, so that declarations are attributes
+    parser = expat.ParserCreate("utf-8")
+    parser.StartElementHandler = take
+    with suppress(expat.ExpatError):
+        parser.Parse(start[0], False)
+    return found
 
 
 def namespaces_of(text: str) -> dict[str, str]:

@@ -33,7 +33,7 @@ def element_text(content: bytes, namespaces: Mapping[str, str], lead: bytes) -> 
     """An element as the serialiser writes it, given what stands around it.
 
     `lead` is a start tag that declares the `namespaces` around. Declarations of what is in force
-    already are dropped, and others come before the attributes.
+    already are dropped, and others come before the attributes, sorted by prefix.
 
     >>> element_text(b"<a  b='1' ><c></c>&#65;<![CDATA[<]]></a >", {}, b"<x>")
     b'<a b="1"><c/>A&lt;</a>'
@@ -79,7 +79,7 @@ class _Writer:
         }
         changed = {prefix: uri for prefix, uri in declared.items() if scope.get(prefix, "") != uri}
         self._scopes.append({**scope, **changed} if changed else scope)
-        written = [(f"xmlns:{one}" if one else "xmlns", uri) for one, uri in changed.items()]
+        written = [(f"xmlns:{one}".rstrip(":"), uri) for one, uri in sorted(changed.items())]
         for attribute, value in pairs:
             if attribute == "xml:id":
                 value = " ".join(value.split())

@@ -26,6 +26,9 @@ WAYS = "/ways"
 MAX_WAYS = 64
 MAX_WAY_LENGTH = 12
 
+# two texts that are never declared
+_UNKNOWN = ("?", "??")
+
 # Texts of more bytes than this, on average, are as well read where they stand; but a few long ones
 # are no reason to give up a column
 _LONG_TEXT = 128
@@ -74,6 +77,10 @@ class Slot:
     ways, or some that SQL cannot tell apart, and for what was stored before there were ways.
     `strays`: a hole stands in some of them, or below, in an element that can hold no filler.
     `timed`: inside an opaque one are elements with a lifespan of their own, `vtFrom` and `vtTo`.
+    `declared`: the texts of the namespaces in scope at a filler's element, as in the column
+    `namespaces`: one if it is the same for all, else two of them. (Where nobody knows, too: in what
+    was stored before.)
+    `declares`: elements inside a filler declare namespaces of their own.
     """
 
     tag: str
@@ -86,6 +93,8 @@ class Slot:
     indexed: bool = False
     strays: bool = False
     timed: bool = False
+    declared: tuple[str, ...] = ()
+    declares: bool = False
     attributes: tuple[Attribute, ...] = ()
     children: tuple[Slot, ...] = ()
     ways: tuple[Way, ...] = ()
@@ -154,6 +163,8 @@ def widen(known: Slot | None, seen: Slot) -> Slot:
         commented=known.commented or seen.commented,
         indexed=indexed,
         strays=known.strays or seen.strays,
+        declares=known.declares or seen.declares,
+        declared=tuple(dict.fromkeys((*known.declared, *seen.declared)))[:2],
         timed=known.timed or seen.timed or (opaque and _has_lifespans_below(known, seen)),
         attributes=tuple(attributes),
         children=tuple(children),
@@ -227,6 +238,8 @@ def slot_to_json(slot: Slot) -> dict[str, Any]:
         "flags": [name for name in _FLAGS if getattr(slot, name)],
         "strays": slot.strays,
         "timed": slot.timed,
+        "declared": slot.declared,
+        "declares": slot.declares,
         "attributes": {one.name: one.column for one in slot.attributes},
         "children": [slot_to_json(child) for child in slot.children],
         "ways": {way.path: way.kept for way in slot.ways},
@@ -241,6 +254,8 @@ def slot_from_json(data: dict[str, Any]) -> Slot:
         # commits of old do not say: wherever it may be so, it is taken to be so
         strays=data.get("strays", "indexed" not in flags),
         timed=data.get("timed", "opaque" in flags),
+        declared=tuple(data.get("declared", _UNKNOWN)),
+        declares=data.get("declares", True),
         attributes=tuple(Attribute(*one) for one in data["attributes"].items()),
         children=tuple(slot_from_json(child) for child in data["children"]),
         # commits of old have none

@@ -23,6 +23,7 @@ from typing import Any
 from xml.parsers.expat import ExpatError
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from xcql.diagnostics import Diagnostic
 from xcql.model.check import fragment_checker
@@ -67,6 +68,7 @@ _PLAIN_START = re.compile(
     rb'((?:[ ]+(?:id|tsid|validTime)="[^"&<>\s]*")+)[ ]*>[ \t\r\n]*'
 )
 _PLAIN_ATTRIBUTE = re.compile(rb'(id|tsid|validTime)="([^"]*)"')
+_HOLE_THAT_DECLARES = "<(?:stream:)?hole [^<>]*xmlns"
 
 STAGED_REMOVES = pa.schema([*(f for f in REMOVES if f.name != "seq"), OFFSET])
 
@@ -288,6 +290,8 @@ class _Staging:
         )
 
     def _put(self, tsid: str, shape: Slot, rows: pa.RecordBatch) -> None:
+        declared = pc.unique(rows.column("namespaces")).to_pylist()[:2]
+        shape = replace(shape, declared=tuple(declared), declares=_declares(rows.column("raw")))
         path = self._folder / f"{len(self._tables)}.rows"
         write_staged(rows, path)
         self._tables.append(StagedTable(tsid, RowSource(str(path), shape, is_staged=True)))
@@ -373,6 +377,14 @@ class _Staging:
 
     def _reject(self, file: str, offset: int, reason: str, raw: bytes) -> None:
         self._rejected.append({"file": file, "offset": offset, "reason": reason, "raw": raw})
+
+
+def _declares(raw: pa.BinaryArray) -> bool:
+    """Whether anything but holes may declare namespaces in the bytes of fillers' elements."""
+    count = pc.sum(pc.count_substring(raw, " xmlns")).as_py()
+    if not count:
+        return False
+    return bool(pc.sum(pc.count_substring_regex(raw, _HOLE_THAT_DECLARES)).as_py() < count)
 
 
 def _hole(hole: Hole) -> dict[str, Any]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from xcql.shred.namespaces import NO_DEFAULT
 from xcql.sql.dialect import Sql, form, let, text_literal
-from xcql.sql.node_forms import NAME_OF_TAG, VALUE
+from xcql.sql.node_forms import VALUE
 from xcql.sql.templates import said
 
 # possessive: Java would need its stack for each turn of another loop over a group
@@ -59,36 +60,7 @@ def namespaces_inside(raw: Sql, around: Sql, own: Sql, *starts: Sql) -> Sql:
 @form
 def without_no_default(around: Sql) -> Sql:
     """Declarations for the top of an answer: nothing around it has a default namespace."""
-    return said("replace(around, nothing, '')", around=around, nothing=text_literal(' xmlns=""'))
-
-
-@form
-def declared_once(text: Sql, around: Sql) -> Sql:
-    """An element without the declarations that fillers inside repeat, if all have the same ones.
-
-    `around` are those around the filler of the element itself, which declares them.
-    """
-    # the element's own come back when those of all others are gone
-    body = said(
-        """CASE WHEN around = '' OR contains(without_others, ' xmlns') THEN declared_text
-          ELSE concat(regexp_extract(without_others, name_of_tag, 0),
-            replace(around, nothing, ''),
-            regexp_replace(without_others, name_of_tag, '')) END""",
-        around=around,
-        name_of_tag=text_literal(NAME_OF_TAG),
-        nothing=text_literal(' xmlns=""'),
-    )
-    repeated = said(
-        """regexp_replace(
-          regexp_replace(declared_text, concat(after_name, replace(around, nothing, ''), quote_end),
-            '$1'),
-          concat(after_name, around, quote_end), '$1')""",
-        around=around.copy(),
-        nothing=text_literal(' xmlns=""'),
-        after_name=text_literal(r"(<[^\s<>/!?]+)\Q"),
-        quote_end=text_literal(r"\E"),
-    )
-    return let(text, "declared_text", let(repeated, "without_others", body))
+    return said("replace(around, nothing, '')", around=around, nothing=text_literal(NO_DEFAULT))
 
 
 def _start_tag(text: Sql) -> Sql:

@@ -120,6 +120,10 @@ class TreeBuilder:
         """The namespaces in scope where the builder stands; an empty URI means none."""
         return self._scopes[-1]
 
+    def has_namespaces(self) -> bool:
+        """Whether any namespace has been declared where the builder stands."""
+        return self._scopes[-1] is not _ALWAYS_IN_SCOPE
+
     def result(self) -> ParentNode:
         """The finished tree."""
         assert self._result is not None

@@ -107,7 +107,8 @@ def _xml_start_tag(
     }
     inner = {**scope, **changed} if changed else scope
     parts = [f"<{element.name}"]
-    parts += [_declaration(prefix, uri) for prefix, uri in changed.items()]
+    # sorted, so that the same namespaces look the same wherever they were declared
+    parts += [_declaration(prefix, uri) for prefix, uri in sorted(changed.items())]
     parts += [f' {at.name}="{escape_attribute(at.value)}"' for at in element.attributes]
     if not element.children:
         return "".join([*parts, "/>"]), inner, None

@@ -1,0 +1,109 @@
+"""Namespaces in answers: declared once, on the outermost element, in the same bytes on Spark.
+
+Random streams declare namespaces around fillers, on their elements and further inside, the same
+prefix for several names, names with several prefixes, and the default namespace.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from random import Random
+from typing import TYPE_CHECKING
+
+import pytest
+
+import xcql
+from tests.compile.conftest import world_store
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+FULL = bool(os.environ.get("XCQL_TEST_FULL"))
+NOW = "2003-06-01T00:00:00"
+TAGS = """<structure xmlns:p="urn:p"><tag type="snapshot" id="1" name="r">
+  <tag type="temporal" id="2" name="p:t"><tag type="snapshot" id="3" name="x">
+    <tag type="snapshot" id="4" name="p:y"/></tag>
+    <tag type="event" id="5" name="p:e"/><tag type="temporal" id="6" name="u"/></tag>
+</tag></structure>"""
+QUERIES = (
+    'stream("s")',
+    'stream("s")//Q{urn:p}t',
+    'stream("s")//x',
+    'stream("s")//Q{urn:p}y',
+    'stream("s")//Q{urn:p}t?[2003-02-01, now]',
+    'for $t in stream("s")//Q{urn:p}t return <got n="{ name($t) }">{ $t/x, $t//u }</got>',
+    'stream("s")//u/string()',
+    'stream("s")//Q{urn:p}e/(name(), string-length(string()))',
+    'count(distinct-values(stream("s")//*/namespace-uri()))',
+)
+URIS = ("urn:p", "urn:q", "urn:r")
+Scope = dict[str, str]
+
+
+class RandomStream:
+    """A stream whose elements declare namespaces at random.
+
+    In every third one all declarations are around the fillers.
+    """
+
+    def __init__(self, seed: int) -> None:
+        self._random = Random(seed)
+        self._is_uniform = seed % 3 == 0
+        self._around: Scope = {}
+        if self._is_uniform or seed % 4:
+            self._around = {**self._declared(), "p": "urn:p"}
+
+    def text(self) -> str:
+        fillers = [self._filler("0", "1", "r", '<hole id="1"/><hole id="2"/>')]
+        for id in ("1", "2"):
+            fillers += [self._filler(id, "2", "p:t", id) for _ in range(self._random.randint(1, 2))]
+            fillers.append(self._filler(f"{id}e", "5", "p:e", "<!-- xmlns -->text"))
+        fillers.append(self._filler("1u", "6", "u", "text"))
+        return f"<f xmlns:stream='urn:s'{_written(self._around)}>{''.join(fillers)}</f>"
+
+    def _filler(self, id: str, tsid: str, name: str, content: str) -> str:
+        month = self._random.randint(1, 5)
+        head = f'stream:filler id="{id}" tsid="{tsid}" validTime="2003-0{month}-01"'
+        return f"<{head}>{self._element(name, content, self._around)}</stream:filler>"
+
+    def _element(self, name: str, content: str, around: Scope) -> str:
+        """An element whose start tag declares what it needs, and more."""
+        own = {} if self._is_uniform else self._declared()
+        uri, local = ("urn:p", name[2:]) if name.startswith("p:") else ("", name)
+        scope = {**around, **own}
+        known = [prefix for prefix, bound in scope.items() if bound == uri and uri]
+        if known:
+            prefix = self._random.choice(known)
+        else:
+            prefix = "p" if uri else ""
+            if scope.get(prefix, "") != uri:
+                own[prefix] = scope[prefix] = uri
+        if name == "p:t":
+            holes = f'<hole id="{content}e" xmlns=""/><hole id="{content}u" xmlns=""/>'
+            content = f"{self._element('x', '', scope)}{holes}tail"
+        elif name == "x":
+            content = self._element("p:y", "1", scope)
+        elif name == "r":
+            content = content.replace("/>", ' xmlns=""/>')
+        written = f"{prefix}:{local}".lstrip(":")
+        return f"<{written}{_written(own)}>{content}</{written}>"
+
+    def _declared(self) -> Scope:
+        prefixes = self._random.sample(["p", "q", "z", ""], self._random.choice([0, 0, 1, 2]))
+        return {prefix: self._random.choice(URIS) for prefix in prefixes}
+
+
+def _written(declared: Scope) -> str:
+    return "".join(f" {f'xmlns:{prefix}'.rstrip(':')}='{uri}'" for prefix, uri in declared.items())
+
+
+@pytest.mark.parametrize("seed", range(40) if FULL else (0, 1))
+def test_same_bytes(seed: int, spark: SparkSession, tmp_path: Path) -> None:
+    text = RandomStream(seed).text()
+    session = xcql.Session(world_store(tmp_path, {"s": text}, {"s": TAGS}), spark)
+    for query in QUERIES:
+        expected = xcql.evaluate(query, streams={"s": (text, TAGS)}, now=NOW)
+        for strategy in ("auto", "qac", "caq") if FULL else ("auto",):
+            found = session.query(query, strategy=strategy, now=NOW).to_xml()
+            assert found == [item.xml for item in expected], (seed, strategy, query, text)
