@@ -197,14 +197,14 @@ def _temporalize(store: str, output: str, runs: int) -> dict[str, Any]:
 
 
 def _rows(store: Path) -> int:
-    from xcql_runtime.store.commit import read_state
+    from xcql.store.commit import read_state
 
     return sum(table.rows for table in read_state(store).stream("auction").tables.values())
 
 
 def _peer_schema(store: Path, tags: TagStructure) -> StructType:
     """A filler's attributes, and for each element a struct with the leaves of our tables."""
-    from xcql_runtime.store.commit import read_state
+    from xcql.store.commit import read_state
 
     types: dict[str, DataType] = {}
     for tsid, table in read_state(store).stream("auction").tables.items():

@@ -8,8 +8,8 @@ from pyspark.sql import DataFrame
 
 from xcql.algebra.operators import Extract, Nest, Plan, Project, Select, Unit, Unnest, walk_plan
 from xcql.compile import Compiled
-from xcql_runtime.store.state import State
-from xcql_runtime.tables import is_little
+from xcql.store.state import State
+from xcql_runtime.tables.open_tables import is_little
 
 # what makes of each row some others, whatever the rest are
 _ROW_BY_ROW: tuple[type[Plan], ...] = (Unit, Extract, Unnest, Select, Project)

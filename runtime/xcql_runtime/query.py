@@ -20,6 +20,7 @@ from xcql.compile.catalog import Catalog
 from xcql.diagnostics import Diagnostic, error
 from xcql.explain import Explanation, explained
 from xcql.sql.slots import SqlText
+from xcql.store.state import State
 from xcql.syntax.prolog import MainModule
 from xcql_runtime.answering import Surroundings
 from xcql_runtime.caq import caq_frame, streams_of
@@ -31,8 +32,7 @@ from xcql_runtime.plans import repeatable, runs_in_one_task
 from xcql_runtime.records import record_frame
 from xcql_runtime.rows_in_turn import rows_in_turn
 from xcql_runtime.sql_settings import our_settings
-from xcql_runtime.store.frames import instant
-from xcql_runtime.store.state import State
+from xcql_runtime.tables.frames import instant
 
 Strategy = Literal["auto", "caq", "qac", "qac+"]
 Mode = Literal["plan", "algebra", "sql", "spark"]

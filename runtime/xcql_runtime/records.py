@@ -26,7 +26,7 @@ from xcql.xdm.nodes import ElementNode, TextNode
 from xcql.xdm.parse import parse_xml
 from xcql_runtime.items import unwrapped
 from xcql_runtime.leaf_columns import TEXT, LeafType, leaf_type
-from xcql_runtime.store.frames import structure
+from xcql_runtime.tables.frames import structure
 
 # where the text of what has attributes or children, too, and the text of no element goes
 VALUE = "value"

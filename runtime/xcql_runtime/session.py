@@ -25,10 +25,15 @@ from xcql.publish.addresses import KafkaAddress
 from xcql.publish.play import Pace
 from xcql.shred.tables import QUARANTINE
 from xcql.source import Source
+from xcql.store.commit import read_state
+from xcql.store.ingest import IngestSummary, ingest
+from xcql.store.input_files import find_files
+from xcql.store.processes import Run, on_cores
+from xcql.store.repair import repair
+from xcql.store.upkeep import StoreInfo, compact, info, vacuum, verify
 from xcql.syntax.prolog import MainModule
 from xcql.temporary import temporary_folder
 from xcql_runtime.answering import Surroundings
-from xcql_runtime.catalog import StoreReader
 from xcql_runtime.class_archive import make_archive
 from xcql_runtime.externals import (
     ExternalFunction,
@@ -38,21 +43,16 @@ from xcql_runtime.externals import (
 )
 from xcql_runtime.java_process import has_ended, keep_quiet
 from xcql_runtime.memory import Memory
-from xcql_runtime.processes import on_cores
 from xcql_runtime.query import Answer, Request, Strategy, unknown_choice
 from xcql_runtime.spark import ended, is_here, local_session
-from xcql_runtime.store.commit import read_state
-from xcql_runtime.store.frames import files_frame
-from xcql_runtime.store.ingest import IngestSummary, ingest
-from xcql_runtime.store.inputs import find_files
-from xcql_runtime.store.repair import repair
-from xcql_runtime.store.temporalize import temporalize
-from xcql_runtime.store.upkeep import StoreInfo, compact, info, vacuum, verify
 from xcql_runtime.streaming.handle import StreamHandle
 from xcql_runtime.streaming.kafka import publish
 from xcql_runtime.streaming.sources import Source as StreamSource
 from xcql_runtime.streaming.start import MAX_FRAGMENTS, SinkLike, StreamRequest, Tags, start
-from xcql_runtime.workers import Run, on_workers
+from xcql_runtime.tables.frames import files_frame
+from xcql_runtime.tables.store_reader import StoreReader
+from xcql_runtime.tables.temporalize import temporalize
+from xcql_runtime.workers import on_workers
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -13,9 +13,9 @@ from xcql.compile.api import compile_query
 from xcql.compile.result import Compiled
 from xcql.model.tags import parse_tags
 from xcql.shred.shape import Slot
-from xcql_runtime.store.commit import read_state, write_state
-from xcql_runtime.store.state import State, renumbered, state_from_json, state_to_json
-from xcql_runtime.store.upkeep import compact, verify
+from xcql.store.commit import read_state, write_state
+from xcql.store.state import State, renumbered, state_from_json, state_to_json
+from xcql.store.upkeep import compact, verify
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

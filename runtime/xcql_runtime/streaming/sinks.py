@@ -22,9 +22,9 @@ from pyspark.sql import DataFrame, SparkSession
 from xcql.continuous import Continuous, Update
 from xcql.diagnostics import error
 from xcql.publish.addresses import KafkaAddress
-from xcql_runtime.store.frames import structure
 from xcql_runtime.streaming.journal import write_whole
 from xcql_runtime.streaming.kafka import write_messages
+from xcql_runtime.tables.frames import structure
 
 UPDATES = pa.schema(
     [

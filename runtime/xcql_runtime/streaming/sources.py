@@ -30,7 +30,7 @@ from xcql.diagnostics import XcqlError, error
 from xcql.model.scan import FRAGMENT_START
 from xcql.publish.addresses import FolderAddress, KafkaAddress, TcpAddress, parse_address
 from xcql.publish.cut import as_text, cut
-from xcql_runtime.store.state import folder_name
+from xcql.store.state import folder_name
 from xcql_runtime.streaming.journal import SeenFiles
 from xcql_runtime.streaming.kafka import kafka_rows
 from xcql_runtime.streaming.tcp_source import BroadcastLines

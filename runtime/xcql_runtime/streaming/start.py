@@ -24,11 +24,11 @@ from xcql.model.tags import TagStructure, read_tags
 from xcql.parser import parse
 from xcql.publish.addresses import KafkaAddress, parse_address
 from xcql.source import Source as Text
+from xcql.store.state import State, folder_name
+from xcql.store.stored_fragments import stored_fragments
 from xcql.syntax.prolog import MainModule
 from xcql.temporary import new_temporary_folder
 from xcql_runtime.failures import understood
-from xcql_runtime.store.fragments import stored_fragments
-from xcql_runtime.store.state import State, folder_name
 from xcql_runtime.streaming.display import Lines, LiveDisplay
 from xcql_runtime.streaming.handle import StreamHandle, in_file
 from xcql_runtime.streaming.journal import SeenFiles

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 @pytest.fixture(scope="session")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The sample streams, ingested; nobody changes it."""
-    from xcql_runtime.store.ingest import ingest
-    from xcql_runtime.workers import run_here
+    from xcql.store.ingest import ingest
+    from xcql.store.processes import run_here
 
     store = tmp_path_factory.mktemp("query") / "store"
     for name, (fragments, tags) in STREAMS.items():

@@ -16,8 +16,8 @@ import pytest
 
 import xcql
 from tests.runtime.query.samples import query
-from xcql_runtime.catalog import StoreReader
 from xcql_runtime.query import Strategy
+from xcql_runtime.tables.store_reader import StoreReader
 
 DECEMBER = "2003-12-01T00:00:00"
 JUNE = "2004-06-13T10:06:00"

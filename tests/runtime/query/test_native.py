@@ -17,9 +17,9 @@ from xcql.compile.layout import joint_schema, read_schema
 from xcql.shred.shape import Slot
 from xcql.source import Source, Span
 from xcql.sql.slots import SqlText, slot
-from xcql_runtime.catalog import catalog_of
-from xcql_runtime.store.commit import read_state
-from xcql_runtime.tables import table_in_use
+from xcql.store.commit import read_state
+from xcql_runtime.tables.open_tables import table_in_use
+from xcql_runtime.tables.store_reader import catalog_of
 
 NOW = "2003-12-01"
 QUERY = "for $x in (1, 2)\nreturn native($x)"

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 import xcql
-from xcql_runtime.store.commit import read_state
-from xcql_runtime.store.state import state_from_json, state_to_json
+from xcql.store.commit import read_state
+from xcql.store.state import state_from_json, state_to_json
 
 TAGS = """<structure><tag type="snapshot" id="1" name="r">
   <tag type="temporal" id="2" name="a"/><tag type="event" id="3" name="e"/>

@@ -10,16 +10,16 @@ import pyarrow.parquet as pq
 from hypothesis import given, note
 
 from tests.effort import examples
-from tests.runtime.store.histories import FRAGMENTS, NOWS, TAGS, as_file
+from tests.store.histories import FRAGMENTS, NOWS, TAGS, as_file
 from xcql.model.read import read_all
 from xcql.model.view import temporal_view
 from xcql.shred.places import encode
+from xcql.store.commit import read_state
+from xcql.store.ingest import ingest
+from xcql.store.processes import run_here
 from xcql.xdm.nodes import ElementNode, descendants
 from xcql.xdm.serialize import serialize
-from xcql_runtime.store.commit import read_state
-from xcql_runtime.store.ingest import ingest
 from xcql_runtime.views import Copy, parse_view
-from xcql_runtime.workers import run_here
 
 
 @examples(at_commit=60, full=1000)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from xcql.diagnostics import XcqlError, error
-from xcql_runtime.processes import on_cores
+from xcql.store.processes import on_cores
 
 
 def squared(number: int) -> int:

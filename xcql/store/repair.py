@@ -22,7 +22,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from xcql.diagnostics import XcqlError, error
-from xcql_runtime.store.commit import (
+from xcql.store.commit import (
     COMMITS,
     COPIES,
     BrokenCommit,
@@ -36,14 +36,14 @@ from xcql_runtime.store.commit import (
     write_state,
     writing,
 )
-from xcql_runtime.store.fragments import FRAGMENT_COLUMNS, fragment_texts
-from xcql_runtime.store.ingest import rebuilt
-from xcql_runtime.store.rows import read_file
-from xcql_runtime.store.soundness import broken_commits, broken_derivation, broken_file
-from xcql_runtime.store.state import DataFile, State, Stream, Table
-from xcql_runtime.store.upkeep import verify
-from xcql_runtime.store.write import Job
-from xcql_runtime.workers import Run, run_here
+from xcql.store.ingest import rebuilt
+from xcql.store.processes import Run, run_here
+from xcql.store.rows import read_file
+from xcql.store.soundness import broken_commits, broken_derivation, broken_file
+from xcql.store.state import DataFile, State, Stream, Table
+from xcql.store.stored_fragments import FRAGMENT_COLUMNS, fragment_texts
+from xcql.store.upkeep import verify
+from xcql.store.write import Job
 
 
 @dataclass(frozen=True, slots=True)

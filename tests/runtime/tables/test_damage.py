@@ -12,19 +12,19 @@ import pytest
 from pyspark.sql import SparkSession
 
 import xcql
-from tests.runtime.store.histories import view_of_tables
+from tests.store.histories import view_of_tables
 from xcql import Session, XcqlError
 from xcql.model.read import read_all
 from xcql.model.tags import parse_tags, tags_to_xml
 from xcql.model.time import parse_time
 from xcql.model.view import temporal_view
+from xcql.store.commit import read_state
+from xcql.store.ingest import ingest
+from xcql.store.processes import run_here
+from xcql.store.repair import repair
+from xcql.store.upkeep import vacuum, verify
 from xcql.xdm.serialize import canonical
 from xcql_runtime.query import Strategy
-from xcql_runtime.store.commit import read_state
-from xcql_runtime.store.ingest import ingest
-from xcql_runtime.store.repair import repair
-from xcql_runtime.store.upkeep import vacuum, verify
-from xcql_runtime.workers import run_here
 
 TAGS = parse_tags("""<structure><tag type="snapshot" id="1" name="r">
   <tag type="snapshot" id="2" name="a"><tag type="temporal" id="3" name="t">

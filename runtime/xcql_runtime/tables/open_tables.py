@@ -14,9 +14,9 @@ from xcql.compile.layout import joint_schema, read_schema, widened
 from xcql.compile.result import TableUse
 from xcql.shred.shape import TEXT, Slot
 from xcql.sql.easy_text import literal_text
+from xcql.store.state import DataFile, State, folder_name
 from xcql_runtime.remembered import Remembered
-from xcql_runtime.store.frames import files_frame
-from xcql_runtime.store.state import DataFile, State, folder_name
+from xcql_runtime.tables.frames import files_frame
 
 # more rows than that are worth a second task
 _FEW_ROWS = 1 << 17

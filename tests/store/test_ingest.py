@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import gzip
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
-from pyspark.sql import SparkSession
 
-from tests.runtime.store.histories import NOWS, TAGS, as_file, view_of_tables
-from xcql import Session, XcqlError
+from tests.store.histories import NOWS, TAGS, as_file, view_of_tables
+from xcql import XcqlError
 from xcql.model.read import read_all
 from xcql.model.tags import parse_tags
 from xcql.model.view import temporal_view
+from xcql.store.commit import read_state, writing
+from xcql.store.ingest import IngestSummary, ingest
+from xcql.store.processes import Run, on_cores, run_here
+from xcql.store.upkeep import compact, info, vacuum, verify
 from xcql.xdm.serialize import canonical
-from xcql_runtime.store.commit import read_state, writing
-from xcql_runtime.store.ingest import IngestSummary, ingest
-from xcql_runtime.workers import run_here
 
 ROOT = '<filler id="0" tsid="1"><r><a><hole id="1"/></a><hole id="6"/></r></filler>'
 
@@ -70,23 +71,6 @@ def test_a_bad_fragment_is_put_aside_and_the_rest_is_taken(tmp_path: Path) -> No
             strict=True,
         )
     )
-
-
-def test_quarantine_is_a_frame(spark: SparkSession, tmp_path: Path) -> None:
-    session = Session(tmp_path / "store", spark)
-    take(tmp_path, ROOT)
-    assert session.quarantine("s").collect() == []
-    take(tmp_path, "<filler/>", name="g.xml")
-    row = session.quarantine("s").collect()[0].asDict()
-    assert row["file"].endswith("g.xml")
-    assert row["offset"] == (tmp_path / "g.xml").read_text().index("<filler/>")
-    assert row["reason"].startswith("tag: ")
-    assert row["raw"] == b"<filler/>"
-    assert str(session.info()).startswith(
-        "commit 2, 1 stream\nstream 's': 2 batches, 1 quarantined"
-    )
-    with pytest.raises(XcqlError, match="XCQL0311"):
-        session.quarantine("other")
 
 
 def test_an_id_keeps_its_tag(tmp_path: Path) -> None:
@@ -255,45 +239,50 @@ def test_upkeep(tmp_path: Path) -> None:
         take(tmp_path, fragment, "<bad/>", f"<!-- {number} -->", name=f"{number}.xml")
     (tmp_path / "store" / "staging" / "dead").mkdir(parents=True)
     (tmp_path / "store" / "data" / "s" / "leftover.parquet").write_text("x")
-    session = Session(tmp_path / "store")
-    assert session.verify() == []
-    view = view_of_tables(tmp_path / "store", "s", NOWS[-1])
-    session.compact()
-    assert session.vacuum() > 2
+    store = tmp_path / "store"
+    assert verify(store) == []
+    view = view_of_tables(store, "s", NOWS[-1])
+    compact(store)
+    assert vacuum(store) > 2
     assert len(list((tmp_path / "store" / "commits").iterdir())) == 1
-    assert {
-        len(table.files) for table in read_state(tmp_path / "store").stream("s").tables.values()
-    } == {1}
-    assert view_of_tables(tmp_path / "store", "s", NOWS[-1]) == view
-    assert session.verify() == []
-    assert "tsid 3: 5 rows, 1 file," in str(session.info())
-    assert session.streams() == ["s"]
-    assert session.tags("s") == TAGS
-    victim = (
-        tmp_path / "store" / read_state(tmp_path / "store").stream("s").tables["3"].files[0].path
-    )
+    tables = read_state(store).stream("s").tables
+    assert {len(table.files) for table in tables.values()} == {1}
+    assert view_of_tables(store, "s", NOWS[-1]) == view
+    assert verify(store) == []
+    assert "tsid 3: 5 rows, 1 file," in str(info(store))
+    victim = store / tables["3"].files[0].path
     victim.write_bytes(victim.read_bytes()[:-1])
-    assert "bytes" in session.verify()[0]
+    assert "bytes" in verify(store)[0]
     victim.unlink()
-    assert "missing" in session.verify()[0]
+    assert "missing" in verify(store)[0]
 
 
-@pytest.mark.parametrize("on_spark", [False, True])
 def test_what_one_process_reads_is_read_in_parallel(
-    on_spark: bool, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("xcql_runtime.store.ingest._SMALLEST_CHUNK", 2000)
-    monkeypatch.setattr("xcql_runtime.store.ingest._LARGEST_CHUNK", 2000)
-    monkeypatch.setattr("xcql_runtime.store.ingest.WORTH_A_JOB", 0)
-    monkeypatch.setattr("xcql_runtime.store.write.WORTH_A_JOB", 0)
+    with on_cores(2) as run:
+        check_parallel(tmp_path, monkeypatch, lambda file: read_by(run, tmp_path / "store", file))
+
+
+def read_by(run: Run, store: Path, file: Path) -> IngestSummary:
+    return ingest(store, file, "s", TAGS, run, 2)
+
+
+def check_parallel(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, ingested: Callable[[Path], IngestSummary]
+) -> None:
+    """Ingest a file in many small chunks: the store is the same as if it was read in one."""
+    monkeypatch.setattr("xcql.store.ingest._SMALLEST_CHUNK", 2000)
+    monkeypatch.setattr("xcql.store.ingest._LARGEST_CHUNK", 2000)
+    monkeypatch.setattr("xcql.store.ingest.WORTH_A_JOB", 0)
+    monkeypatch.setattr("xcql.store.write.WORTH_A_JOB", 0)
     tricky = version(4, "<![CDATA[</filler><filler>]]><!-- </filler> --><x/>")
     bad = '<filler id="1" tsid="3"><t></filler>'
     fragments = [ROOT, *(version(n % 9 + 1, f"<x>{n}</x>") for n in range(200)), tricky, bad]
     fragments = [
         one for n, some in enumerate(fragments) for one in (some, tricky)[: 1 + (n % 9 == 0)]
     ]
-    (tmp_path / "f.xml").write_text(as_file(fragments))
-    monkeypatch.setattr("xcql_runtime.session.is_here", lambda _: not on_spark)
-    summary = Session(tmp_path / "store", spark).ingest(tmp_path / "f.xml", stream="s", tags=TAGS)
+    (folder / "f.xml").write_text(as_file(fragments))
+    summary = ingested(folder / "f.xml")
     assert summary.quarantined == {"malformed": 1}
-    check_view(tmp_path, fragments)
+    check_view(folder, fragments)

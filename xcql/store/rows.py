@@ -23,9 +23,9 @@ from xcql.shred.derive import Derived, derive
 from xcql.shred.namespaces import namespaces_of
 from xcql.shred.places import Places
 from xcql.shred.tables import DERIVED, PLACES, REMOVES, RowSource, read_staged
+from xcql.store.state import DataFile, Stream
 from xcql.xdm.parse import parse_element
 from xcql.xdm.serialize import canonical
-from xcql_runtime.store.state import DataFile, Stream
 
 LIGHT = ["filler", "operation", "validTime", "digest", "holes"]
 

@@ -1,13 +1,17 @@
-"""Independent pieces of Python work on the cores of this machine, in processes of their own.
+"""Independent pieces of Python work: right here, or in processes on the cores of this machine.
 
-They are there in a fraction of the time in which Spark has its first job and its workers going, and
-need no Java. A process is this module, run by the same Python. It gets a pickle of a function and a
-piece, and says what came of it, until nobody asks any more. (Those of `multiprocessing` would first
-run the user's own program again, unless it is written for that.)
+The pieces are values that can be pickled, and so are their results. An error of a piece is raised
+here as it was raised there.
+
+Processes start in a fraction of the time that Spark takes for its first job, and need no Java. Each
+runs this module with the same Python: it reads a pickled function and piece, replies with the
+outcome, and continues until there are no more requests. (Processes of `multiprocessing` would first
+run the user's program again, unless it is written for that.)
 """
 
 from __future__ import annotations
 
+import ctypes
 import os
 import pickle
 import signal
@@ -18,13 +22,24 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from queue import SimpleQueue
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO, TypeVar, cast
+
+import pyarrow as pa
 
 from xcql.diagnostics import error
-from xcql_runtime.unused_memory import give_back
-from xcql_runtime.workers import Run, outcome, result_of
+from xcql.garbage import uncollected
+
+Piece = TypeVar("Piece")
+Result = TypeVar("Result")
+# computes a function for all pieces, and returns the results in their order
+Run = Callable[[Callable[[Any], Any], Sequence[Any]], list[Any]]
 
 _SIZE = struct.Struct("<Q")
+
+
+def run_here(function: Callable[[Piece], Result], pieces: Sequence[Piece]) -> list[Result]:
+    """The results for all pieces, computed in this process."""
+    return [function(piece) for piece in pieces]
 
 
 @contextmanager
@@ -52,13 +67,13 @@ def on_cores(cores: int) -> Iterator[Run]:
             finally:
                 idle.put(process)
 
-        # whoever waits leaves memory to those that work
-        give_back()
+        # this process waits now, and leaves its unused memory to the others
+        _release_memory(None)
         with ThreadPoolExecutor(count) as threads:
             results = [result_of(one) for one in threads.map(done, pieces)]
         for process in started:
             # not after each piece: the next one needs the same memory again
-            result_of(process.ask(pickle.dumps((_idle, None))))
+            result_of(process.ask(pickle.dumps((_release_memory, None))))
         return results
 
     try:
@@ -68,9 +83,32 @@ def on_cores(cores: int) -> Iterator[Run]:
             process.end()
 
 
-def _idle(_: None) -> None:
-    """What a process does that has nothing to do."""
-    give_back()
+def outcome(function: Callable[[Any], Any], piece: Any) -> bytes:
+    """The result of a piece, or its error, pickled."""
+    # the pieces build big lists of plain values, which the collector would walk again and again
+    with uncollected():
+        try:
+            return pickle.dumps((function(piece), None))
+        except Exception as problem:
+            return pickle.dumps((None, problem))
+
+
+def result_of(outcome: bytes) -> Any:
+    """The result in an outcome; if it is an error, raise it."""
+    result, problem = pickle.loads(outcome)
+    if problem is not None:
+        raise problem
+    return result
+
+
+def _release_memory(_: None) -> None:
+    """Return memory to the system that the allocators keep for the next time."""
+    pa.default_memory_pool().release_unused()
+    if sys.platform == "linux":
+        # only glibc has it; other allocators do this by themselves
+        trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+        if trim is not None:
+            trim(0)
 
 
 class _Process:

@@ -14,8 +14,8 @@ from xcql.continuous import Arrival
 from xcql.model.time import START, format_begin
 from xcql.shred.arrays import numbers_of
 from xcql.shred.tables import INSTANT
-from xcql_runtime.store.rows import read_file, stored_removes
-from xcql_runtime.store.state import State, Stream
+from xcql.store.rows import read_file, stored_removes
+from xcql.store.state import State, Stream
 
 _ROWS = pa.schema(
     [

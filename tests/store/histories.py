@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from xcql.model.tags import TagKind, parse_tags
 from xcql.model.time import format_begin, format_end
 from xcql.shred.places import STEP, encode
+from xcql.store.commit import read_state
 from xcql.xdm.parse import parse_xml
 from xcql.xdm.serialize import canonical
-from xcql_runtime.store.commit import read_state
 
 TAGS = parse_tags("""<structure xmlns:p="urn:p">
   <tag type="snapshot" id="1" name="r">

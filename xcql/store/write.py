@@ -25,9 +25,9 @@ from xcql.shred.tables import (
     write_staged,
     write_table,
 )
-from xcql_runtime.store.rows import DerivedRows, StreamRows
-from xcql_runtime.store.state import DataFile, Stream, Table, folder_name
-from xcql_runtime.workers import Run, run_here
+from xcql.store.processes import Run, run_here
+from xcql.store.rows import DerivedRows, StreamRows
+from xcql.store.state import DataFile, Stream, Table, folder_name
 
 # what is smaller than this is not worth a Spark job
 WORTH_A_JOB = 2 << 20

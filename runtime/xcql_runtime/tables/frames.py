@@ -27,7 +27,7 @@ from pyspark.sql.types import (
 )
 
 from xcql.shred.checksums import check_opening
-from xcql_runtime.store.state import DataFile
+from xcql.store.state import DataFile
 
 # whatever the session's settings are, rows that cannot be read are not left out
 _CAREFUL = {

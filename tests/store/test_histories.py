@@ -10,12 +10,12 @@ from pathlib import Path
 from hypothesis import HealthCheck, given, note, settings
 from hypothesis import strategies as st
 
-from tests.runtime.store.histories import FRAGMENTS, NOWS, TAGS, as_file, view_of_tables
+from tests.store.histories import FRAGMENTS, NOWS, TAGS, as_file, view_of_tables
 from xcql.model.read import read_all
 from xcql.model.view import temporal_view
+from xcql.store.ingest import ingest
+from xcql.store.processes import run_here
 from xcql.xdm.serialize import canonical
-from xcql_runtime.store.ingest import ingest
-from xcql_runtime.workers import run_here
 
 EXAMPLES = 1000 if os.environ.get("XCQL_TEST_FULL") else 60
 

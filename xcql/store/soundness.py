@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from xcql.diagnostics import XcqlError
 from xcql.shred.checksums import is_whole, read_parquet
-from xcql_runtime.store.commit import (
+from xcql.store.commit import (
     COMMITS,
     COPIES,
     BrokenCommit,
@@ -17,8 +17,8 @@ from xcql_runtime.store.commit import (
     commit_path,
     read_commit,
 )
-from xcql_runtime.store.rows import DerivedRows, all_rows, derive_rows
-from xcql_runtime.store.state import DataFile, Stream
+from xcql.store.rows import DerivedRows, all_rows, derive_rows
+from xcql.store.state import DataFile, Stream
 
 
 def broken_commits(store: Path) -> Iterator[str]:

@@ -21,7 +21,7 @@ from pathlib import Path
 
 from xcql.diagnostics import XcqlError, error
 from xcql.shred.checksums import short_digest
-from xcql_runtime.store.state import FORMAT, State, state_from_json, state_to_json
+from xcql.store.state import FORMAT, State, state_from_json, state_to_json
 
 COMMITS, COPIES = "commits", "copies"
 

@@ -35,9 +35,10 @@ from xcql.shred.staging import (
     stage_chunk,
 )
 from xcql.shred.tables import QUARANTINE, REMOVES, read_staged
-from xcql_runtime.store.commit import read_state, sync_files, write_state, writing
-from xcql_runtime.store.inputs import Input, content_digest, find_files, make_ready
-from xcql_runtime.store.rows import (
+from xcql.store.commit import read_state, sync_files, write_state, writing
+from xcql.store.input_files import Input, content_digest, find_files, make_ready
+from xcql.store.processes import Run, run_here
+from xcql.store.rows import (
     LIGHT,
     Source,
     StreamRows,
@@ -46,8 +47,8 @@ from xcql_runtime.store.rows import (
     stored_rows,
     stream_rows,
 )
-from xcql_runtime.store.state import State, Stream
-from xcql_runtime.store.write import (
+from xcql.store.state import State, Stream
+from xcql.store.write import (
     WORTH_A_JOB,
     Job,
     TablesToBe,
@@ -55,7 +56,6 @@ from xcql_runtime.store.write import (
     write_small,
     write_tables,
 )
-from xcql_runtime.workers import Run, run_here
 
 # chunks are cut so that every core gets some, within these bounds
 _SMALLEST_CHUNK, _LARGEST_CHUNK = 1 << 20, 8 << 20

@@ -12,22 +12,22 @@ from pathlib import Path
 
 import pytest
 
-from tests.runtime.store.histories import NOWS, TAGS, as_file, view_of_tables
+from tests.store.histories import NOWS, TAGS, as_file, view_of_tables
 from xcql.model.read import read_all
 from xcql.model.tags import tags_to_xml
 from xcql.model.view import temporal_view
+from xcql.store.commit import read_state
+from xcql.store.ingest import ingest
+from xcql.store.processes import run_here
+from xcql.store.upkeep import vacuum, verify
 from xcql.xdm.serialize import canonical
-from xcql_runtime.store.commit import read_state
-from xcql_runtime.store.ingest import ingest
-from xcql_runtime.store.upkeep import vacuum, verify
-from xcql_runtime.workers import run_here
 
 WRITER = """
 import sys
 from pathlib import Path
 from xcql.model.tags import read_tags
-from xcql_runtime.store.ingest import ingest
-from xcql_runtime.workers import run_here
+from xcql.store.ingest import ingest
+from xcql.store.processes import run_here
 run = run_here
 folder = Path(sys.argv[1])
 tags = read_tags(folder / "tags.xml")
@@ -35,16 +35,6 @@ tags = read_tags(folder / "tags.xml")
 for number in range(int(sys.argv[2]), 40):
     print(number, flush=True)
     ingest(folder / "store", folder / f"{{number}}.xml", "s", tags, run, 1)
-"""
-# small batches are done without Spark, and in one piece, if nobody says otherwise
-ON_SPARK = """
-import xcql_runtime.store.ingest as first_pass, xcql_runtime.store.write as second_pass
-from xcql_runtime.spark import local_session
-from xcql_runtime.workers import on_workers
-first_pass.WORTH_A_JOB = second_pass.WORTH_A_JOB = 0
-first_pass._SMALLEST_CHUNK = first_pass._LARGEST_CHUNK = 500
-run = on_workers(local_session(cores=2))
-run(len, ["warm up"])
 """
 
 
@@ -118,20 +108,6 @@ def check_kills(
 
 def test_a_few_kills(tmp_path: Path) -> None:
     check_kills(tmp_path, kills=4, seed=random.randrange(1 << 30))
-
-
-def test_a_kill_while_spark_works(tmp_path: Path) -> None:
-    seed = random.randrange(1 << 30)
-    check_kills(tmp_path, kills=1, seed=seed, setup=ON_SPARK, longest=4)
-
-
-@pytest.mark.slow
-def test_many_kills_while_spark_works(tmp_path: Path) -> None:
-    for number in range(5):
-        folder = tmp_path / str(number)
-        folder.mkdir()
-        seed = random.randrange(1 << 30)
-        check_kills(folder, kills=6, seed=seed, setup=ON_SPARK, longest=6)
 
 
 @pytest.mark.slow

@@ -25,11 +25,11 @@ from xcql.shred.arrivals import gather, microseconds
 from xcql.shred.history import Version
 from xcql.shred.places import STEP, Versions, place
 from xcql.shred.tables import COMMON, REMOVES
+from xcql.store.rows import stored_rows
+from xcql.store.state import DataFile, Stream
 from xcql_runtime.failures import understood
 from xcql_runtime.rows_in_turn import rows_in_turn
-from xcql_runtime.store.frames import counts_at, files_frame, instant
-from xcql_runtime.store.rows import stored_rows
-from xcql_runtime.store.state import DataFile, Stream
+from xcql_runtime.tables.frames import counts_at, files_frame, instant
 
 _NAME_OF_TAG = r"^<[^\s/>]+"
 _VALUE = r"""(?:"[^"]*"|'[^']*')"""

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from xcql.analysis.graph import TagGraph
 from xcql.compile.catalog import Catalog, StreamShape, has_lifespans_inside
-from xcql_runtime.store.commit import read_state, stamp_of
-from xcql_runtime.store.state import State, Stream
+from xcql.store.commit import read_state, stamp_of
+from xcql.store.state import State, Stream
 
 
 class StoreReader:

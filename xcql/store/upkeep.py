@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from xcql.diagnostics import error
 from xcql.shred.tables import QUARANTINE, REMOVES
-from xcql_runtime.store.commit import (
+from xcql.store.commit import (
     BrokenCommit,
     commit_numbers,
     forget_old_commits,
@@ -25,11 +25,11 @@ from xcql_runtime.store.commit import (
     write_state,
     writing,
 )
-from xcql_runtime.store.rows import all_rows, derive_rows, read_file
-from xcql_runtime.store.soundness import broken_commits, broken_derivation, broken_file
-from xcql_runtime.store.state import DataFile, State, Stream, renumbered
-from xcql_runtime.store.write import Job, TablesToBe, plan_tables, write_small, write_tables
-from xcql_runtime.workers import Run, run_here
+from xcql.store.processes import Run, run_here
+from xcql.store.rows import all_rows, derive_rows, read_file
+from xcql.store.soundness import broken_commits, broken_derivation, broken_file
+from xcql.store.state import DataFile, State, Stream, renumbered
+from xcql.store.write import Job, TablesToBe, plan_tables, write_small, write_tables
 
 
 @dataclass(frozen=True, slots=True)
