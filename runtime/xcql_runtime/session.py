@@ -33,18 +33,19 @@ from xcql.store.repair import repair
 from xcql.store.upkeep import StoreInfo, compact, info, vacuum, verify
 from xcql.syntax.prolog import MainModule
 from xcql.temporary import temporary_folder
-from xcql_runtime.answering import Surroundings
-from xcql_runtime.class_archive import make_archive
-from xcql_runtime.externals import (
+from xcql_runtime.answers.answer import Answer, Request, Strategy, unknown_choice
+from xcql_runtime.answers.cache import Memory
+from xcql_runtime.evaluator.externals import (
     ExternalFunction,
     check_frames,
     external_function,
     split_variables,
 )
-from xcql_runtime.java_process import has_ended, keep_quiet
-from xcql_runtime.memory import Memory
-from xcql_runtime.query import Answer, Request, Strategy, unknown_choice
-from xcql_runtime.spark import ended, is_here, local_session
+from xcql_runtime.evaluator.worker import Surroundings
+from xcql_runtime.spark.class_archive import make_archive
+from xcql_runtime.spark.java_process import has_ended, keep_quiet
+from xcql_runtime.spark.start import ended, is_here, local_session
+from xcql_runtime.spark.workers import on_workers
 from xcql_runtime.streaming.handle import StreamHandle
 from xcql_runtime.streaming.kafka import publish
 from xcql_runtime.streaming.sources import Source as StreamSource
@@ -52,7 +53,6 @@ from xcql_runtime.streaming.start import MAX_FRAGMENTS, SinkLike, StreamRequest,
 from xcql_runtime.tables.frames import files_frame
 from xcql_runtime.tables.store_reader import StoreReader
 from xcql_runtime.tables.temporalize import temporalize
-from xcql_runtime.workers import on_workers
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

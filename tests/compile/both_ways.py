@@ -49,7 +49,7 @@ def native_error(spark: SparkSession, expression: str) -> str:
     """The code of the error that the expression ends in."""
     from pyspark.errors import PySparkException
 
-    from xcql_runtime.failures import translated
+    from xcql_runtime.spark.failures import translated
 
     module = xcql.parse(expression)
     compiled = compile_query(module, Catalog({}), "qac+", Externals())

@@ -99,7 +99,7 @@ class Asked:
         self.add(*fillers)
         self._compiled: list[Compiled] = []
         self._session = xcql.Session(self.store, spark)
-        patch.setattr("xcql_runtime.query.compile_query", self._compile)
+        patch.setattr("xcql_runtime.answers.answer.compile_query", self._compile)
 
     def _compile(self, *arguments: Any) -> Compiled:
         self._compiled.append(compile_query(*arguments))

@@ -12,7 +12,7 @@ from pyspark.errors import ParseException
 import xcql
 from tests.hostile.texts import CANARY, SECRET
 from tests.runtime.query.conftest import store as store
-from xcql_runtime.sql_settings import SETTINGS, our_settings
+from xcql_runtime.spark.settings import SETTINGS, our_settings
 
 if TYPE_CHECKING:
     from pathlib import Path

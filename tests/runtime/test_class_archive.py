@@ -11,8 +11,8 @@ import pytest
 
 from xcql.cli.main import main
 from xcql.diagnostics import XcqlError
-from xcql_runtime import class_archive
-from xcql_runtime.class_archive import archive_options, make_archive
+from xcql_runtime.spark import class_archive
+from xcql_runtime.spark.class_archive import archive_options, make_archive
 
 
 @pytest.fixture

@@ -8,13 +8,13 @@ import sys
 
 PROGRAM = """
 from xcql import XcqlError
-from xcql_runtime.failures import interruptible, understood
-from xcql_runtime.rows_in_turn import rows_in_turn
-from xcql_runtime.spark import local_session
+from xcql_runtime.spark.failures import interruptible, understood
+from xcql_runtime.spark.iterate_rows import iterate_rows
+from xcql_runtime.spark.start import local_session
 
 spark = local_session(cores=2)
 parts = spark.range(0, 50, 1, 50).selectExpr("repeat('x', 16000000) AS text")
-print(sum(len(row["text"]) for row in rows_in_turn(parts)), flush=True)
+print(sum(len(row["text"]) for row in iterate_rows(parts)), flush=True)
 large = spark.range(1).selectExpr("repeat('x', 1000000000) AS text")
 for _ in range(2):
     try:

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from xcql import XcqlError
-from xcql_runtime import spark
-from xcql_runtime.java import check_java, java_version, local_options
+from xcql_runtime.spark import start as spark
+from xcql_runtime.spark.java import check_java, java_version, local_options
 
 
 class Builder:

@@ -28,7 +28,7 @@ from xcql.store.state import State, folder_name
 from xcql.store.stored_fragments import stored_fragments
 from xcql.syntax.prolog import MainModule
 from xcql.temporary import new_temporary_folder
-from xcql_runtime.failures import understood
+from xcql_runtime.spark.failures import understood
 from xcql_runtime.streaming.display import Lines, LiveDisplay
 from xcql_runtime.streaming.handle import StreamHandle, in_file
 from xcql_runtime.streaming.journal import SeenFiles

@@ -15,7 +15,7 @@ from xcql.compile.result import TableUse
 from xcql.shred.shape import TEXT, Slot
 from xcql.sql.easy_text import literal_text
 from xcql.store.state import DataFile, State, folder_name
-from xcql_runtime.remembered import Remembered
+from xcql_runtime.answers.remembered import Remembered
 from xcql_runtime.tables.frames import files_frame
 
 # more rows than that are worth a second task

@@ -27,8 +27,8 @@ from xcql.shred.places import STEP, Versions, place
 from xcql.shred.tables import COMMON, REMOVES
 from xcql.store.rows import stored_rows
 from xcql.store.state import DataFile, Stream
-from xcql_runtime.failures import understood
-from xcql_runtime.rows_in_turn import rows_in_turn
+from xcql_runtime.spark.failures import understood
+from xcql_runtime.spark.iterate_rows import iterate_rows
 from xcql_runtime.tables.frames import counts_at, files_frame, instant
 
 _NAME_OF_TAG = r"^<[^\s/>]+"
@@ -55,7 +55,7 @@ def temporalize(
     with understood():
         ordered = _ordered(spark, store, stream, now, at)
         if ordered is not None:
-            for row in rows_in_turn(ordered, ahead=True):
+            for row in iterate_rows(ordered, ahead=True):
                 yield row["text"]
 
 

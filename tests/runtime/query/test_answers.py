@@ -16,7 +16,7 @@ import pytest
 
 import xcql
 from tests.runtime.query.samples import query
-from xcql_runtime.query import Strategy
+from xcql_runtime.answers.answer import Strategy
 from xcql_runtime.tables.store_reader import StoreReader
 
 DECEMBER = "2003-12-01T00:00:00"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 PROGRAM = """
 import sys, xcql
-from xcql_runtime.spark import local_session
+from xcql_runtime.spark.start import local_session
 
 spark = local_session(cores=2)
 session = xcql.Session(sys.argv[1], spark)

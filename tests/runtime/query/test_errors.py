@@ -9,7 +9,7 @@ import pytest
 import xcql
 from xcql.diagnostics import error
 from xcql.source import Source, Span
-from xcql_runtime.failures import carried, translated
+from xcql_runtime.spark.failures import carried, translated
 
 QUERY = Source("1,\n  xs:int('a')", "q.xcql")
 

@@ -12,8 +12,8 @@ import pyarrow.compute as pc
 import pytest
 
 import xcql
-from xcql_runtime.externals import external_function
-from xcql_runtime.rows_as_xml import element_name
+from xcql_runtime.evaluator.externals import external_function
+from xcql_runtime.evaluator.rows_as_xml import element_name
 
 
 def test_registered_functions(session: xcql.Session) -> None:

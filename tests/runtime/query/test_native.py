@@ -39,7 +39,7 @@ FRAGMENTS = """<f>
 
 
 def compiled_to(monkeypatch: pytest.MonkeyPatch, compiled: Compiled) -> None:
-    monkeypatch.setattr("xcql_runtime.query.compile_query", lambda *_: compiled)
+    monkeypatch.setattr("xcql_runtime.answers.answer.compile_query", lambda *_: compiled)
 
 
 @pytest.fixture
@@ -123,7 +123,7 @@ def test_compiled_text_runs_over_its_tables(
     )
     use = TableUse("s_a", "s", ("2",), (("filler",), ("vtFrom",), ("vtTo",)))
     monkeypatch.setattr(
-        "xcql_runtime.query.compile_query",
+        "xcql_runtime.answers.answer.compile_query",
         lambda *_: Compiled(sql, "qac+", (use,), reasons=("it is cheap",)),
     )
     answer = mixed.query("1", now="2003-01-15")
@@ -140,7 +140,7 @@ def test_what_is_not_native_is_answered_by_caq(
     def refuse(*_: object) -> Compiled:
         raise NotNative("it is recursive", PLACE)
 
-    monkeypatch.setattr("xcql_runtime.query.compile_query", refuse)
+    monkeypatch.setattr("xcql_runtime.answers.answer.compile_query", refuse)
     answer = session.query("1 + 1", strategy="qac")
     assert answer.explain().splitlines()[:2] == [
         "strategy: caq (asked for: qac)",

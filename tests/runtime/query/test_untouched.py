@@ -25,7 +25,7 @@ def test_only_the_public_side_of_spark() -> None:
     }
     assert found == {
         # public, but not on Spark Connect, where the same is asked for in another way
-        ("rows_in_turn.py", ".rdd"),
+        ("iterate_rows.py", ".rdd"),
         # PySpark has no public way to forget a Java that has ended
         ("java_process.py", "_jsc"),
         ("java_process.py", "_jvm"),
@@ -53,7 +53,7 @@ def test_a_session_is_as_it_was(session: xcql.Session, monkeypatch: pytest.Monke
         session.query("error()", "caq").count()
     sql = SqlText.of(EVALUATED.replace("attribute", "text"))
     monkeypatch.setattr(
-        "xcql_runtime.query.compile_query",
+        "xcql_runtime.answers.answer.compile_query",
         lambda *_: Compiled(sql, "qac", evaluations=(EVALUATION,)),
     )
     assert session.query("1").count() == 2

@@ -19,7 +19,7 @@ from xcql.store.ingest import ingest
 from xcql.store.processes import run_here
 from xcql.xdm.nodes import ElementNode, descendants
 from xcql.xdm.serialize import serialize
-from xcql_runtime.views import Copy, parse_view
+from xcql_runtime.evaluator.views import Copy, parse_view
 
 
 @examples(at_commit=60, full=1000)

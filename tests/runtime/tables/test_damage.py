@@ -24,7 +24,7 @@ from xcql.store.processes import run_here
 from xcql.store.repair import repair
 from xcql.store.upkeep import vacuum, verify
 from xcql.xdm.serialize import canonical
-from xcql_runtime.query import Strategy
+from xcql_runtime.answers.answer import Strategy
 
 TAGS = parse_tags("""<structure><tag type="snapshot" id="1" name="r">
   <tag type="snapshot" id="2" name="a"><tag type="temporal" id="3" name="t">

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pyspark.sql import DataFrame, Row, SparkSession
 
 
-def rows_in_turn(frame: DataFrame, *, ahead: bool = False) -> Iterator[Row]:
+def iterate_rows(frame: DataFrame, *, ahead: bool = False) -> Iterator[Row]:
     """The rows, of which Java holds one part at a time; of the next one too, if asked to be ahead.
 
     `DataFrame.toLocalIterator` does the same, but classic Spark 4 keeps each part that it handed

@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.functions import udf
 
 from xcql.store.processes import Piece, Result, Run, outcome, result_of
-from xcql_runtime.failures import understood
+from xcql_runtime.spark.failures import understood
 
 
 def on_workers(spark: SparkSession) -> Run:

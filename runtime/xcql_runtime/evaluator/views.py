@@ -12,7 +12,7 @@ from xcql.shred.places import STEP
 from xcql.xdm.names import QName
 from xcql.xdm.nodes import DocumentNode, ElementNode, descendants
 from xcql.xdm.parse import parse_xml
-from xcql_runtime.items import unwrapped
+from xcql_runtime.evaluator.items import unwrapped
 
 _LIFESPANS = "urn:xcql:lifespan"
 

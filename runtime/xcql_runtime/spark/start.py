@@ -19,10 +19,10 @@ from pyspark.sql import SparkSession
 from xcql.diagnostics import XcqlError, error
 from xcql.source import Span
 from xcql.temporary import new_temporary_folder
-from xcql_runtime import java_process
-from xcql_runtime.class_archive import archive_options
-from xcql_runtime.java import check_java, has_own_folder, local_options, memory
-from xcql_runtime.sql_settings import SETTINGS
+from xcql_runtime.spark import java_process
+from xcql_runtime.spark.class_archive import archive_options
+from xcql_runtime.spark.java import check_java, has_own_folder, local_options, memory
+from xcql_runtime.spark.settings import SETTINGS
 
 # what Java and Spark say at their start, whatever they are told
 _NOISE = re.compile(

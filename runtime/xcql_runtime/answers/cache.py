@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame
 
 from xcql.compile import Compiled
 from xcql.syntax.prolog import MainModule
-from xcql_runtime.remembered import Remembered
+from xcql_runtime.answers.remembered import Remembered
 from xcql_runtime.tables.open_tables import OpenTables
 
 

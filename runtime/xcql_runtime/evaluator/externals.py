@@ -23,7 +23,7 @@ from xcql.xdm.atomic import ATOMIC_TYPES
 from xcql.xdm.functions import XdmFunction
 from xcql.xdm.nodes import Node
 from xcql.xdm.parse import utf8_bytes
-from xcql_runtime.java_process import has_ended
+from xcql_runtime.spark.java_process import has_ended
 
 
 @dataclass(frozen=True, slots=True)

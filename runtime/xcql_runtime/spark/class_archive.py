@@ -19,7 +19,7 @@ import pyspark
 
 from xcql.diagnostics import error
 from xcql.temporary import remove_abandoned, temporary_folder
-from xcql_runtime.java import check_java
+from xcql_runtime.spark.java import check_java
 
 # what Java says of archives is for those who look into one
 _QUIET = "-Xlog:cds*=off"

@@ -24,8 +24,8 @@ from xcql.column_names import folded
 from xcql.compile.leaf_types import Place
 from xcql.xdm.nodes import ElementNode, TextNode
 from xcql.xdm.parse import parse_xml
-from xcql_runtime.items import unwrapped
-from xcql_runtime.leaf_columns import TEXT, LeafType, leaf_type
+from xcql_runtime.answers.leaf_columns import TEXT, LeafType, leaf_type
+from xcql_runtime.evaluator.items import unwrapped
 from xcql_runtime.tables.frames import structure
 
 # where the text of what has attributes or children, too, and the text of no element goes

@@ -29,8 +29,8 @@ from xcql.diagnostics import Diagnostic, XcqlError, error
 from xcql.shred.checksums import damaged_file, store_of
 from xcql.source import Source, Span
 from xcql.store.commit import is_store
-from xcql_runtime import java_process
-from xcql_runtime.spark import ended
+from xcql_runtime.spark import java_process
+from xcql_runtime.spark.start import ended
 
 T = TypeVar("T")
 

@@ -22,16 +22,16 @@ from xcql.explain import Explanation, explained
 from xcql.sql.slots import SqlText
 from xcql.store.state import State
 from xcql.syntax.prolog import MainModule
-from xcql_runtime.answering import Surroundings
-from xcql_runtime.caq import caq_frame, streams_of
-from xcql_runtime.evaluations import registered
-from xcql_runtime.externals import as_externals, check_frames
-from xcql_runtime.failures import interruptible, understood
-from xcql_runtime.memory import Memory
-from xcql_runtime.plans import repeatable, runs_in_one_task
-from xcql_runtime.records import record_frame
-from xcql_runtime.rows_in_turn import rows_in_turn
-from xcql_runtime.sql_settings import our_settings
+from xcql_runtime.answers.cache import Memory
+from xcql_runtime.answers.execution import repeatable, runs_in_one_task
+from xcql_runtime.answers.records import record_frame
+from xcql_runtime.evaluator.caq import caq_frame, streams_of
+from xcql_runtime.evaluator.externals import as_externals, check_frames
+from xcql_runtime.evaluator.sql_functions import registered
+from xcql_runtime.evaluator.worker import Surroundings
+from xcql_runtime.spark.failures import interruptible, understood
+from xcql_runtime.spark.iterate_rows import iterate_rows
+from xcql_runtime.spark.settings import our_settings
 from xcql_runtime.tables.frames import instant
 
 Strategy = Literal["auto", "caq", "qac", "qac+"]
@@ -132,7 +132,7 @@ class Answer:
         """The items as XML, one after the other, without holding all of them."""
         frame = self.df
         with self._understood():
-            for row in rows_in_turn(frame.select("item")):
+            for row in iterate_rows(frame.select("item")):
                 yield row["item"]
 
     def records(self, limit: int | None = None) -> tuple[list[str], Iterator[list[Any]]]:
@@ -146,7 +146,7 @@ class Answer:
 
         def rows() -> Iterator[list[Any]]:
             with self._understood():
-                for row in rows_in_turn(frame):
+                for row in iterate_rows(frame):
                     yield list(row.asDict(recursive=True).values())
 
         return frame.columns, rows()

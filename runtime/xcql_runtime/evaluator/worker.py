@@ -25,10 +25,10 @@ from xcql.model.identifiers import mark_identifiers
 from xcql.model.tags import TagStructure
 from xcql.source import Source, Span
 from xcql.xdm.nodes import DocumentNode
-from xcql_runtime.externals import ExternalFunction
-from xcql_runtime.failures import carried
-from xcql_runtime.items import decoded, encoded
-from xcql_runtime.views import Copy, parse_rows, parse_view
+from xcql_runtime.evaluator.externals import ExternalFunction
+from xcql_runtime.evaluator.items import decoded, encoded
+from xcql_runtime.evaluator.views import Copy, parse_rows, parse_view
+from xcql_runtime.spark.failures import carried
 
 ANSWER = pa.schema(
     [("item", pa.string()), ("vtFrom", pa.timestamp("us")), ("vtTo", pa.timestamp("us"))]

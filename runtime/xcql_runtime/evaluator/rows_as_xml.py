@@ -24,7 +24,7 @@ from xcql.evaluate.python_values import from_python
 from xcql.source import Source
 from xcql.xdm.atomic import string_of
 from xcql.xdm.serialize import escape_text
-from xcql_runtime.failures import carried
+from xcql_runtime.spark.failures import carried
 
 _NOT_IN_XML = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 

@@ -21,11 +21,11 @@ from xcql.analysis.streams import streams_named
 from xcql.shred.tables import COMMON
 from xcql.store.state import DataFile, State, Stream
 from xcql.syntax.prolog import MainModule
-from xcql_runtime.answering import Surroundings, Task, answer
-from xcql_runtime.rows_as_xml import row_pieces
+from xcql_runtime.evaluator.rows_as_xml import row_pieces
+from xcql_runtime.evaluator.views import Copy
+from xcql_runtime.evaluator.worker import Surroundings, Task, answer
 from xcql_runtime.tables.frames import counts_at, files_frame, instant
 from xcql_runtime.tables.temporalize import places_for
-from xcql_runtime.views import Copy
 
 ANSWER_COLUMNS = "item string, vtFrom timestamp_ntz, vtTo timestamp_ntz"
 
