@@ -30,11 +30,12 @@ from xcql.store.ingest import IngestSummary, ingest
 from xcql.store.input_files import find_files
 from xcql.store.processes import Run, on_cores
 from xcql.store.repair import repair
-from xcql.store.upkeep import StoreInfo, compact, info, vacuum, verify
+from xcql.store.upkeep import StoreInfo, compact, info, vacuum
+from xcql.store.verify import verify
 from xcql.syntax.prolog import MainModule
 from xcql.temporary import temporary_folder
 from xcql_runtime.answers.answer import Answer, Request, Strategy, unknown_choice
-from xcql_runtime.answers.cache import Memory
+from xcql_runtime.answers.cache import SessionCache
 from xcql_runtime.evaluator.externals import (
     ExternalFunction,
     check_frames,
@@ -76,7 +77,7 @@ class Session:
             keep_quiet(spark)
         self._views: dict[str, Answer] = {}
         self._reader = StoreReader(self.store)
-        self._memory = Memory(self.store)
+        self._cache = SessionCache()
         self._functions: dict[str, ExternalFunction] = {}
 
     @staticmethod
@@ -205,7 +206,7 @@ class Session:
         functions = dict(self._functions)
         known = source.text, source.name
         # a query that was right is so again, but not if its functions have changed
-        module = self._memory.modules.get(
+        module = self._cache.modules.get(
             tuple(functions.items()), known, lambda: _checked(source, functions)
         )
         values, frames = split_variables(variables or {})
@@ -216,7 +217,7 @@ class Session:
         around = Surroundings(source, _instant_or_now(now), values, functions, os.getcwd(), context)
         return Answer(
             lambda: self.spark,
-            Request(module, strategy, self.store, self._memory, state, catalog, around, frames),
+            Request(module, strategy, self.store, self._cache, state, catalog, around, frames),
         )
 
     def stream(

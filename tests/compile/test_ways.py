@@ -15,7 +15,8 @@ from xcql.model.tags import parse_tags
 from xcql.shred.shape import Slot
 from xcql.store.commit import read_state, write_state
 from xcql.store.state import State, renumbered, state_from_json, state_to_json
-from xcql.store.upkeep import compact, verify
+from xcql.store.upkeep import compact
+from xcql.store.verify import verify
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -18,7 +18,8 @@ from xcql.model.view import temporal_view
 from xcql.store.commit import read_state, writing
 from xcql.store.ingest import IngestSummary, ingest
 from xcql.store.processes import Run, on_cores, run_here
-from xcql.store.upkeep import compact, info, vacuum, verify
+from xcql.store.upkeep import compact, info, vacuum
+from xcql.store.verify import verify
 from xcql.xdm.serialize import canonical
 
 ROOT = '<filler id="0" tsid="1"><r><a><hole id="1"/></a><hole id="6"/></r></filler>'

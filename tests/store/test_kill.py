@@ -19,7 +19,8 @@ from xcql.model.view import temporal_view
 from xcql.store.commit import read_state
 from xcql.store.ingest import ingest
 from xcql.store.processes import run_here
-from xcql.store.upkeep import vacuum, verify
+from xcql.store.upkeep import vacuum
+from xcql.store.verify import verify
 from xcql.xdm.serialize import canonical
 
 WRITER = """

@@ -51,6 +51,18 @@ def read_state(store: Path) -> State:
             raise _damaged(store, newest, str(problem)) from None
 
 
+def existing_state(store: Path) -> State:
+    """What a store holds now; an error if the folder is not a store."""
+    check_store(store)
+    return read_state(store)
+
+
+def check_store(store: Path) -> None:
+    """Raise an error if the folder is not a store."""
+    if not is_store(store):
+        raise error("XCQL0313", f"there is no store '{store}'")
+
+
 def read_commit(store: Path, number: int, folder: str = COMMITS) -> State:
     """The state at a commit, or at the copy of one."""
     data = commit_path(store, number, folder).read_bytes()

@@ -10,6 +10,8 @@ by the first way that works:
 
 Nothing is deleted. What is damaged, and what a stream that was taken back no longer has, is moved
 to `damaged/`.
+
+Tests: `tests/runtime/tables/test_damage.py`, with answers of Spark over repaired stores.
 """
 
 from __future__ import annotations
@@ -21,14 +23,14 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from xcql.diagnostics import XcqlError, error
+from xcql.diagnostics import XcqlError
 from xcql.store.commit import (
     COMMITS,
     COPIES,
     BrokenCommit,
+    check_store,
     commit_numbers,
     commit_path,
-    is_store,
     last_whole_commit,
     read_commit,
     read_state,
@@ -39,10 +41,9 @@ from xcql.store.commit import (
 from xcql.store.ingest import rebuilt
 from xcql.store.processes import Run, run_here
 from xcql.store.rows import read_file
-from xcql.store.soundness import broken_commits, broken_derivation, broken_file
 from xcql.store.state import DataFile, State, Stream, Table
 from xcql.store.stored_fragments import FRAGMENT_COLUMNS, fragment_texts
-from xcql.store.upkeep import verify
+from xcql.store.verify import broken_commits, broken_derivation, broken_file, verify
 from xcql.store.write import Job
 
 
@@ -57,8 +58,7 @@ class _Repaired:
 
 def repair(store: Path, run: Run = run_here, cores: int = 1) -> list[str]:
     """Make a damaged store sound; what was done, one sentence each, nothing if it was sound."""
-    if not is_store(store):
-        raise error("XCQL0313", f"there is no store '{store}'")
+    check_store(store)
     with writing(store):
         newest = max([*commit_numbers(store), *commit_numbers(store, COPIES)], default=0)
         found = last_whole_commit(store)

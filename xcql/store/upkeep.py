@@ -1,25 +1,20 @@
-"""Upkeep of a store: what it holds, whether it is sound, fewer files, no leftovers."""
+"""Upkeep of a store: what it holds, fewer files, no leftovers."""
 
 from __future__ import annotations
 
 import shutil
 import uuid
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 
-from xcql.diagnostics import error
 from xcql.shred.tables import QUARANTINE, REMOVES
 from xcql.store.commit import (
-    BrokenCommit,
-    commit_numbers,
+    existing_state,
     forget_old_commits,
-    is_store,
-    read_commit,
     read_state,
     sync_files,
     write_state,
@@ -27,8 +22,7 @@ from xcql.store.commit import (
 )
 from xcql.store.processes import Run, run_here
 from xcql.store.rows import all_rows, derive_rows, read_file
-from xcql.store.soundness import broken_commits, broken_derivation, broken_file
-from xcql.store.state import DataFile, State, Stream, renumbered
+from xcql.store.state import DataFile, Stream, renumbered
 from xcql.store.write import Job, TablesToBe, plan_tables, write_small, write_tables
 
 
@@ -87,7 +81,7 @@ def _counted(count: int, one: str, many: str = "") -> str:
 
 def info(store: Path) -> StoreInfo:
     """The streams of a store and their tables."""
-    state = _state_of(store)
+    state = existing_state(store)
     found = []
     for stream in state.streams.values():
         tables = []
@@ -113,33 +107,9 @@ def info(store: Path) -> StoreInfo:
     return StoreInfo(state.number, tuple(found), unchecked)
 
 
-def verify(store: Path) -> list[str]:
-    """What is wrong with a store, one sentence each; an empty list says that it is sound.
-
-    Every file is there, every bit of it is as it was written, and all that is derived is what the
-    fragments say. That holds for files of earlier commits, too, as long as they are there.
-    """
-    state = _state_of(store)
-    problems = list(broken_commits(store))
-    for stream in state.streams.values():
-        broken = [problem for file in stream.files() for problem in broken_file(store, file)]
-        problems += broken or broken_derivation(store, stream)
-    known = set(state.files())
-    for number in sorted({*commit_numbers(store)} - {state.number}):
-        with suppress(BrokenCommit, FileNotFoundError):
-            earlier = set(read_commit(store, number).files()) - known
-            problems += [
-                f"{problem} (only commit {number} needs it, which is not the newest)"
-                for file in sorted(earlier, key=lambda file: file.path)
-                for problem in broken_file(store, file)
-            ]
-            known |= earlier
-    return problems
-
-
 def compact(store: Path, run: Run = run_here, cores: int = 1) -> int:
     """Write every table anew into few files, with checksums; the number of files that went."""
-    _state_of(store)
+    existing_state(store)
     with writing(store):
         state = read_state(store)
         before = len(list(state.files()))
@@ -165,7 +135,7 @@ def vacuum(store: Path) -> int:
 
     A query that was planned over an older commit may then find its files gone.
     """
-    _state_of(store)
+    existing_state(store)
     with writing(store):
         state = read_state(store)
         kept = {file.path for file in state.files()}
@@ -180,12 +150,6 @@ def vacuum(store: Path) -> int:
                     removed += 1
         forget_old_commits(store, state.number)
         return removed
-
-
-def _state_of(store: Path) -> State:
-    if not is_store(store):
-        raise error("XCQL0313", f"there is no store '{store}'")
-    return read_state(store)
 
 
 def _compacted(job: Job, stream: Stream) -> Stream:

@@ -6,6 +6,7 @@ import io
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, redirect_stdout
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args
 
@@ -22,7 +23,7 @@ from xcql.explain import Explanation, explained
 from xcql.sql.slots import SqlText
 from xcql.store.state import State
 from xcql.syntax.prolog import MainModule
-from xcql_runtime.answers.cache import Memory
+from xcql_runtime.answers.cache import SessionCache
 from xcql_runtime.answers.execution import repeatable, runs_in_one_task
 from xcql_runtime.answers.records import record_frame
 from xcql_runtime.evaluator.caq import caq_frame, streams_of
@@ -33,6 +34,7 @@ from xcql_runtime.spark.failures import interruptible, understood
 from xcql_runtime.spark.iterate_rows import iterate_rows
 from xcql_runtime.spark.settings import our_settings
 from xcql_runtime.tables.frames import instant
+from xcql_runtime.tables.open_tables import table_in_use
 
 Strategy = Literal["auto", "caq", "qac", "qac+"]
 Mode = Literal["plan", "algebra", "sql", "spark"]
@@ -46,7 +48,7 @@ class Request:
     module: MainModule
     strategy: Strategy
     store: Path
-    memory: Memory
+    cache: SessionCache
     state: State
     catalog: Catalog
     around: Surroundings
@@ -125,7 +127,7 @@ class Answer:
                 return interruptible(spark, lambda: _in_order(frame.toArrow()))
             except BaseException:
                 # a plan that was stopped half-way is not to be run again
-                self._request.memory.frames.forget()
+                self._request.cache.frames.clear()
                 raise
 
     def items(self) -> Iterator[str]:
@@ -180,17 +182,17 @@ class Answer:
         """
         match mode:
             case "plan":
-                return Text("\n".join(self._plan()))
+                return MultilineText("\n".join(self._plan()))
             case "algebra":
                 stages = self._compiled.algebra if self._compiled else ()
-                return Text("\n\n".join(f"{name}\n{text}" for name, text in stages))
+                return MultilineText("\n\n".join(f"{name}\n{text}" for name, text in stages))
             case "sql":
-                return Text(str(self._compiled.sql) if self._compiled else "")
+                return MultilineText(str(self._compiled.sql) if self._compiled else "")
             case "spark":
                 # `explain` of a DataFrame prints, whatever it is asked for
                 with self._understood(), redirect_stdout(io.StringIO()) as printed:
                     self.df.explain("formatted")
-                return Text(printed.getvalue())
+                return MultilineText(printed.getvalue())
         raise unknown_choice("mode", mode, get_args(Mode))
 
     def explanation(self) -> Explanation:
@@ -263,7 +265,7 @@ class Answer:
         of = self._spark(), request.state
         # the same text may be of other tables: it has only their names
         key = text, compiled.tables, request.around.now if ":now" in text.slots else None
-        run = request.memory.frames.get(
+        run = request.cache.frames.get(
             of, key, lambda: repeatable(analysed(), compiled, in_one_task)
         )
         return run()
@@ -274,8 +276,13 @@ class Answer:
 
     def _tables(self, compiled: Compiled) -> dict[str, DataFrame]:
         spark, request = self._spark(), self._request
+        # opened once: files are listed, and schemas read, only the first time
         return {
-            use.name: request.memory.tables.frame(spark, request.state, use)
+            use.name: request.cache.tables.get(
+                (spark, request.state),
+                use,
+                partial(table_in_use, spark, request.store, request.state, use),
+            )
             for use in compiled.tables
         }
 
@@ -333,7 +340,7 @@ class _TooDeep(Exception):
     """Spark's analyzer has given up."""
 
 
-class Text(str):
+class MultilineText(str):
     """A text of several lines, which shows as such in a notebook, too."""
 
     __slots__ = ()
@@ -351,7 +358,7 @@ def _compiled(request: Request) -> tuple[Compiled | None, tuple[str, ...]]:
     if around.values or request.frames or around.functions:
         return _compiled_anew(request, settled)
     query = request.module.span.source
-    return request.memory.compiled.get(
+    return request.cache.compiled.get(
         request.state,
         (query.text, query.name, request.strategy, around.context, settled),
         lambda: _compiled_anew(request, settled),

@@ -12,8 +12,10 @@ child with one name, are told apart by a number.
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import date, datetime
+from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
@@ -22,9 +24,9 @@ from pyspark.sql.functions import arrow_udtf
 
 from xcql.column_names import folded
 from xcql.compile.leaf_types import Place
+from xcql.model.time import parse_time
 from xcql.xdm.nodes import ElementNode, TextNode
 from xcql.xdm.parse import parse_xml
-from xcql_runtime.answers.leaf_columns import TEXT, LeafType, leaf_type
 from xcql_runtime.evaluator.items import unwrapped
 from xcql_runtime.tables.frames import structure
 
@@ -32,8 +34,55 @@ from xcql_runtime.tables.frames import structure
 VALUE = "value"
 
 
+@dataclass(frozen=True, slots=True)
+class LeafType:
+    """The type of a column, and how a text is read for it: an xs:integer is a BIGINT, an
+    xs:dateTime a TIMESTAMP_NTZ in UTC. An empty text of a number is NULL."""
+
+    arrow: pa.DataType
+    read: Callable[[str], Any] | None = None
+
+    def value(self, text: str) -> Any:
+        if self.read is None:
+            return text
+        return self.read(text) if text else None
+
+
+def leaf_type(name: str | None) -> LeafType:
+    """The type of the column for a type of XML Schema; texts for all that Spark has no type for."""
+    return _TYPES.get(name or "", TEXT)
+
+
+def _double(text: str) -> float:
+    return float(text.replace("INF", "inf"))
+
+
+def _boolean(text: str) -> bool:
+    return text == "true"
+
+
+def _date(text: str) -> date:
+    return date.fromisoformat(text[:10])
+
+
+def _instant(text: str) -> datetime:
+    return parse_time(text)
+
+
+TEXT = LeafType(pa.string())
+_TYPES = {
+    "xs:integer": LeafType(pa.int64(), int),
+    "xs:decimal": LeafType(pa.decimal128(38, 18), Decimal),
+    "xs:double": LeafType(pa.float64(), _double),
+    "xs:float": LeafType(pa.float32(), _double),
+    "xs:boolean": LeafType(pa.bool_(), _boolean),
+    "xs:date": LeafType(pa.date32(), _date),
+    "xs:dateTime": LeafType(pa.timestamp("us"), _instant),
+}
+
+
 @dataclass(slots=True)
-class Shape:
+class RecordShape:
     """What the elements at one place have: text, attributes, children; whether they repeat.
 
     `leaf` is the type of their text, and each attribute has one, too.
@@ -42,16 +91,16 @@ class Shape:
     text: bool = False
     repeats: bool = False
     attributes: dict[str, LeafType] = field(default_factory=dict)
-    children: dict[str, Shape] = field(default_factory=dict)
+    children: dict[str, RecordShape] = field(default_factory=dict)
     leaf: LeafType = TEXT
 
     @property
     def is_leaf(self) -> bool:
         return not self.attributes and not self.children
 
-    def fields(self) -> list[tuple[str, Shape | LeafType, str]]:
+    def fields(self) -> list[tuple[str, RecordShape | LeafType, str]]:
         """The fields as (name of the attribute or child, what the child is like, column)."""
-        wanted: list[tuple[str, Shape | LeafType]] = [*self.attributes.items()]
+        wanted: list[tuple[str, RecordShape | LeafType]] = [*self.attributes.items()]
         wanted += self.children.items()
         if self.text:
             wanted.append(("", self.leaf))
@@ -75,19 +124,19 @@ class Shape:
             if isinstance(child, ElementNode):
                 name = str(child.name)
                 counts[name] = counts.get(name, 0) + 1
-                shape = self.children.setdefault(name, Shape())
+                shape = self.children.setdefault(name, RecordShape())
                 shape.repeats = shape.repeats or counts[name] > 1
                 shape.see(child)
             elif isinstance(child, TextNode) and child.value.strip():
                 self.text = True
 
-    def merge(self, other: Shape) -> None:
+    def merge(self, other: RecordShape) -> None:
         self.text = self.text or other.text
         self.repeats = self.repeats or other.repeats
         for name in other.attributes:
             self.attributes.setdefault(name, TEXT)
         for name, shape in other.children.items():
-            self.children.setdefault(name, Shape()).merge(shape)
+            self.children.setdefault(name, RecordShape()).merge(shape)
 
     def know(self, types: Mapping[Place, str], place: Place = ()) -> None:
         """Take over the types that the compiler knows."""
@@ -104,7 +153,7 @@ class Shape:
     def struct(self) -> pa.StructType:
         return pa.struct(
             [
-                (column, like.type() if isinstance(like, Shape) else like.arrow)
+                (column, like.type() if isinstance(like, RecordShape) else like.arrow)
                 for _, like, column in self.fields()
             ]
         )
@@ -117,7 +166,7 @@ class Shape:
         """One element as a value of the struct."""
         result: dict[str, Any] = {}
         for name, like, column in self.fields():
-            if isinstance(like, Shape):
+            if isinstance(like, RecordShape):
                 below = [
                     like.value(child)
                     for child in element.children
@@ -139,7 +188,7 @@ def record_frame(answers: DataFrame, types: Mapping[Place, str]) -> DataFrame:
     """
     kept = answers.select("item").localCheckpoint(eager=False)
     find: Any = arrow_udtf(_shape_finder(), returnType="shape binary")
-    shape = Shape()
+    shape = RecordShape()
     for row in find(kept.asTable()).collect():
         shape.merge(pickle.loads(bytes(row["shape"])))
     shape.text = shape.text or shape.is_leaf
@@ -152,7 +201,7 @@ def record_frame(answers: DataFrame, types: Mapping[Place, str]) -> DataFrame:
 def _shape_finder() -> type:
     class ShapeFinder:
         def __init__(self) -> None:
-            self.shape = Shape()
+            self.shape = RecordShape()
 
         def eval(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
             for text in batch.column("item").to_pylist():
@@ -170,7 +219,7 @@ def _shape_finder() -> type:
     return ShapeFinder
 
 
-def _builder(shape: Shape) -> type:
+def _builder(shape: RecordShape) -> type:
     class RecordBuilder:
         def eval(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
             rows = [_row(shape, text) for text in batch.column("item").to_pylist()]
@@ -179,11 +228,11 @@ def _builder(shape: Shape) -> type:
     return RecordBuilder
 
 
-def _schema(shape: Shape) -> pa.Schema:
+def _schema(shape: RecordShape) -> pa.Schema:
     return pa.schema(list(shape.struct()))
 
 
-def _row(shape: Shape, text: str) -> dict[str, Any]:
+def _row(shape: RecordShape, text: str) -> dict[str, Any]:
     item = _item(text)
     if isinstance(item, str):
         return {column: shape.leaf.value(item) for name, _, column in shape.fields() if not name}

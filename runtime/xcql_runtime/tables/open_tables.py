@@ -15,25 +15,10 @@ from xcql.compile.result import TableUse
 from xcql.shred.shape import TEXT, Slot
 from xcql.sql.easy_text import literal_text
 from xcql.store.state import DataFile, State, folder_name
-from xcql_runtime.answers.remembered import Remembered
 from xcql_runtime.tables.frames import files_frame
 
 # more rows than that are worth a second task
 _FEW_ROWS = 1 << 17
-
-
-class OpenTables:
-    """The tables of a store, opened once: files are listed and schemas read no second time."""
-
-    def __init__(self, store: Path) -> None:
-        self._store = store
-        # a plan of a scan is small, but queries are without number
-        self._open = Remembered[DataFrame](500)
-
-    def frame(self, spark: SparkSession, state: State, use: TableUse) -> DataFrame:
-        """The rows of a table; what was open of an earlier commit, or in another session, goes."""
-        of = spark, state
-        return self._open.get(of, use, lambda: table_in_use(spark, self._store, state, use))
 
 
 def is_little(state: State, uses: Iterable[TableUse]) -> bool:

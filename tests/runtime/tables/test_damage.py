@@ -22,7 +22,8 @@ from xcql.store.commit import read_state
 from xcql.store.ingest import ingest
 from xcql.store.processes import run_here
 from xcql.store.repair import repair
-from xcql.store.upkeep import vacuum, verify
+from xcql.store.upkeep import vacuum
+from xcql.store.verify import verify
 from xcql.xdm.serialize import canonical
 from xcql_runtime.answers.answer import Strategy
 

@@ -1,8 +1,12 @@
-"""Whether the parts of a store are as they were written; what is wrong, one sentence each."""
+"""Whether a store and its parts are as they were written; what is wrong, one sentence each.
+
+Tests: `tests/runtime/tables/test_damage.py`, with answers of Spark over damaged stores.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pyarrow as pa
@@ -15,10 +19,35 @@ from xcql.store.commit import (
     BrokenCommit,
     commit_numbers,
     commit_path,
+    existing_state,
     read_commit,
 )
 from xcql.store.rows import DerivedRows, all_rows, derive_rows
 from xcql.store.state import DataFile, Stream
+
+
+def verify(store: Path) -> list[str]:
+    """What is wrong with a store, one sentence each; an empty list says that it is sound.
+
+    Every file is there, every bit of it is as it was written, and all that is derived is what the
+    fragments say. That holds for files of earlier commits, too, as long as they are there.
+    """
+    state = existing_state(store)
+    problems = list(broken_commits(store))
+    for stream in state.streams.values():
+        broken = [problem for file in stream.files() for problem in broken_file(store, file)]
+        problems += broken or broken_derivation(store, stream)
+    known = set(state.files())
+    for number in sorted({*commit_numbers(store)} - {state.number}):
+        with suppress(BrokenCommit, FileNotFoundError):
+            earlier = set(read_commit(store, number).files()) - known
+            problems += [
+                f"{problem} (only commit {number} needs it, which is not the newest)"
+                for file in sorted(earlier, key=lambda file: file.path)
+                for problem in broken_file(store, file)
+            ]
+            known |= earlier
+    return problems
 
 
 def broken_commits(store: Path) -> Iterator[str]:
