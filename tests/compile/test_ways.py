@@ -14,7 +14,7 @@ from xcql.compile.result import Compiled
 from xcql.model.tags import parse_tags
 from xcql.shred.shape import Slot
 from xcql.store.commit import read_state, write_state
-from xcql.store.state import State, renumbered, state_from_json, state_to_json
+from xcql.store.state import StoreState, renumbered, state_from_json, state_to_json
 from xcql.store.upkeep import compact
 from xcql.store.verify import verify
 
@@ -117,7 +117,7 @@ class Asked:
         shape = self.state().stream("s").tables[tsid].shape
         return next(child for child in shape.children if child.column == column)
 
-    def state(self) -> State:
+    def state(self) -> StoreState:
         return read_state(self.store)
 
     def check(self, text: str, reads_bytes: bool) -> None:
@@ -141,7 +141,7 @@ def asked(tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch) 
     return Asked(tmp_path, spark, monkeypatch, *FIRST)
 
 
-def of_old(state: State, ways: bool) -> State:
+def of_old(state: StoreState, ways: bool) -> StoreState:
     """As it was stored when less was known, with ways or without."""
 
     def strip(slot: dict[str, Any]) -> None:

@@ -21,7 +21,7 @@ from pathlib import Path
 
 from xcql.diagnostics import XcqlError, error
 from xcql.shred.checksums import short_digest
-from xcql.store.state import FORMAT, State, state_from_json, state_to_json
+from xcql.store.state import FORMAT, StoreState, state_from_json, state_to_json
 
 COMMITS, COPIES = "commits", "copies"
 
@@ -33,7 +33,7 @@ class BrokenCommit(Exception):
     """A commit that cannot be used, and why."""
 
 
-def read_state(store: Path) -> State:
+def read_state(store: Path) -> StoreState:
     """What the store holds now; a folder without commits is an empty store."""
     while True:
         # a commit comes before its copy, so this is no newer than the newest that is found next
@@ -42,7 +42,7 @@ def read_state(store: Path) -> State:
         if newest < copied:
             raise _damaged(store, copied, "the file is missing")
         if newest == 0:
-            return State()
+            return StoreState()
         try:
             return read_commit(store, newest)
         except FileNotFoundError:  # a newer commit came, and a vacuum, since we looked
@@ -51,7 +51,7 @@ def read_state(store: Path) -> State:
             raise _damaged(store, newest, str(problem)) from None
 
 
-def existing_state(store: Path) -> State:
+def existing_state(store: Path) -> StoreState:
     """What a store holds now; an error if the folder is not a store."""
     check_store(store)
     return read_state(store)
@@ -63,7 +63,7 @@ def check_store(store: Path) -> None:
         raise error("XCQL0313", f"there is no store '{store}'")
 
 
-def read_commit(store: Path, number: int, folder: str = COMMITS) -> State:
+def read_commit(store: Path, number: int, folder: str = COMMITS) -> StoreState:
     """The state at a commit, or at the copy of one."""
     data = commit_path(store, number, folder).read_bytes()
     state = _state(data, store)
@@ -92,7 +92,7 @@ def stamp_of(store: Path) -> tuple[int, ...]:
     return newest, file.st_ino, file.st_mtime_ns
 
 
-def write_state(store: Path, state: State) -> None:
+def write_state(store: Path, state: StoreState) -> None:
     """Make the state the store's newest; its data files must be on disk."""
     data = _content(state)
     try:
@@ -182,7 +182,7 @@ def commit_path(store: Path, number: int, folder: str = COMMITS) -> Path:
     return store / folder / f"{number:012}.json"
 
 
-def last_whole_commit(store: Path) -> tuple[State, str] | None:
+def last_whole_commit(store: Path) -> tuple[StoreState, str] | None:
     """The newest commit that can be read, and the folder that it is in: its own, or the copies'."""
     numbers = {*commit_numbers(store), *commit_numbers(store, COPIES)}
     for number in sorted(numbers, reverse=True):
@@ -194,13 +194,13 @@ def last_whole_commit(store: Path) -> tuple[State, str] | None:
     return None
 
 
-def _content(state: State) -> bytes:
+def _content(state: StoreState) -> bytes:
     """The bytes of a commit; the checksum at the end is of all that is before it."""
     text = json.dumps(state_to_json(state), ensure_ascii=False).encode("utf-8")[:-1]
     return text + f', "checksum": "{short_digest(text)}"}}'.encode("ascii")
 
 
-def _state(data: bytes, store: Path) -> State:
+def _state(data: bytes, store: Path) -> StoreState:
     if not data:
         raise BrokenCommit("it is empty")
     checksum = _CHECKSUM.search(data)

@@ -40,14 +40,14 @@ from xcql.store.input_files import Input, content_digest, find_files, make_ready
 from xcql.store.processes import Run, run_here
 from xcql.store.rows import (
     LIGHT,
-    Source,
+    RowPart,
     StreamRows,
     derive_rows,
     stored_removes,
     stored_rows,
     stream_rows,
 )
-from xcql.store.state import State, Stream
+from xcql.store.state import StoreState, Stream
 from xcql.store.write import (
     WORTH_A_JOB,
     Job,
@@ -110,7 +110,7 @@ def ingest(
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def _stream_for(state: State, name: str, tags: TagStructure | None) -> Stream:
+def _stream_for(state: StoreState, name: str, tags: TagStructure | None) -> Stream:
     stream = state.streams.get(name)
     if stream is None:
         if tags is None:
@@ -130,7 +130,7 @@ def _stream_for(state: State, name: str, tags: TagStructure | None) -> Stream:
 
 
 def _ingest(
-    job: Job, state: State, stream: Stream, files: Sequence[Path], strict: bool
+    job: Job, state: StoreState, stream: Stream, files: Sequence[Path], strict: bool
 ) -> IngestSummary:
     inputs: list[Input] = []
     rejected: list[dict[str, Any]] = []
@@ -244,7 +244,7 @@ class _Batch:
     """What the first pass found; `files` and `offsets` say where the rows stand, by their seqs."""
 
     first_seq: int
-    sources: list[Source]
+    sources: list[RowPart]
     removes: pa.Table
     rejected: list[dict[str, Any]]
     warnings: list[Diagnostic]
@@ -305,7 +305,7 @@ def _first_pass(job: Job, stream: Stream, inputs: Sequence[Input]) -> _Batch:
 
     # every fragment by where it stands: file and offset give the order of arrival
     order = {one.name: number for number, one in enumerate(inputs)}
-    sources: list[Source] = []
+    sources: list[RowPart] = []
     shapes: dict[str, Slot] = {}
     removes: list[pa.Table] = [STAGED_REMOVES.empty_table()]
     file_numbers: list[Ints] = []
@@ -316,7 +316,7 @@ def _first_pass(job: Job, stream: Stream, inputs: Sequence[Input]) -> _Batch:
             if len(numbers) < light.num_rows:
                 light = taken(light, numbers)
             size = os.path.getsize(table.source.rows)
-            sources.append(Source(table.tsid, table.source, numbers, light, size))
+            sources.append(RowPart(table.tsid, table.source, numbers, light, size))
             shapes[table.tsid] = widen(shapes.get(table.tsid), table.source.shape)
             file_numbers.append(np.full(len(numbers), order[chunk.file]))
     for chunk, found_in in staged:

@@ -41,7 +41,7 @@ from xcql.store.commit import (
 from xcql.store.ingest import rebuilt
 from xcql.store.processes import Run, run_here
 from xcql.store.rows import read_file
-from xcql.store.state import DataFile, State, Stream, Table
+from xcql.store.state import DataFile, StoreState, Stream, Table
 from xcql.store.stored_fragments import FRAGMENT_COLUMNS, fragment_texts
 from xcql.store.verify import broken_commits, broken_derivation, broken_file, verify
 from xcql.store.write import Job
@@ -83,7 +83,7 @@ def repair(store: Path, run: Run = run_here, cores: int = 1) -> list[str]:
                 repaired[stream.name] = _repaired(job, state, stream)
         finally:
             shutil.rmtree(work, ignore_errors=True)
-        after = State(
+        after = StoreState(
             newest + 1,
             {name: one.stream for name, one in repaired.items() if one.stream is not None},
         )
@@ -99,7 +99,7 @@ def repair(store: Path, run: Run = run_here, cores: int = 1) -> list[str]:
         return done
 
 
-def _repaired(job: Job, state: State, stream: Stream) -> _Repaired:
+def _repaired(job: Job, state: StoreState, stream: Stream) -> _Repaired:
     broken = {file: problem for file in stream.files() for problem in broken_file(job.store, file)}
     problems = tuple(broken.values())
     kept = replace(
@@ -168,7 +168,7 @@ def _rebuilt(job: Job, stream: Stream) -> Stream:
     return rebuilt(job, stream, file)
 
 
-def _last_whole(store: Path, state: State, name: str) -> tuple[int, Stream] | None:
+def _last_whole(store: Path, state: StoreState, name: str) -> tuple[int, Stream] | None:
     """A stream as it was at the last earlier commit at which all of its files are whole."""
     for number in sorted(commit_numbers(store), reverse=True):
         if number < state.number:
@@ -184,7 +184,7 @@ def _is_whole(store: Path, stream: Stream) -> bool:
     return not broken and not broken_derivation(store, stream)
 
 
-def _put_aside(store: Path, state: State, folders: list[str], aside: Path) -> None:
+def _put_aside(store: Path, state: StoreState, folders: list[str], aside: Path) -> None:
     """Move what is damaged, and what of some folders is not in the state, out of the store."""
     kept = {file.path for file in state.files()}
     for folder in folders:

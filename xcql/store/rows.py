@@ -31,7 +31,7 @@ LIGHT = ["filler", "operation", "validTime", "digest", "holes"]
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class RowPart:
     """One source of rows: where they are, and their light columns with `seq`.
 
     `numbers` are the rows of the source that `light` has: each fragment once. `derived` is what a
@@ -55,7 +55,7 @@ class StreamRows:
     """
 
     structure: TagStructure
-    parts: Sequence[Source]
+    parts: Sequence[RowPart]
     arrivals: Arrivals
     sources: Ints
     numbers: Ints
@@ -72,7 +72,7 @@ def read_file(store: Path, file: DataFile, columns: Sequence[str] | None = None)
     return read_parquet(path, columns)
 
 
-def stored_rows(store: Path, stream: Stream) -> Iterator[Source]:
+def stored_rows(store: Path, stream: Stream) -> Iterator[RowPart]:
     """The rows of the stream's tables, file by file."""
     for tsid, table in stream.tables.items():
         for file in table.files:
@@ -89,7 +89,7 @@ def stored_rows(store: Path, stream: Stream) -> Iterator[Source]:
             size = file.bytes * 3
             if len(numbers) == columns.num_rows:
                 numbers = np.arange(len(numbers))
-            yield Source(tsid, source, numbers, light, size, file, derived)
+            yield RowPart(tsid, source, numbers, light, size, file, derived)
 
 
 def stored_removes(store: Path, stream: Stream) -> pa.Table:
@@ -97,7 +97,7 @@ def stored_removes(store: Path, stream: Stream) -> pa.Table:
     return pa.concat_tables([REMOVES.empty_table(), *(part.cast(REMOVES) for part in parts)])
 
 
-def stream_rows(structure: TagStructure, parts: Sequence[Source], removes: pa.Table) -> StreamRows:
+def stream_rows(structure: TagStructure, parts: Sequence[RowPart], removes: pa.Table) -> StreamRows:
     """The rows of sources, and removes, as one."""
     arrivals = gather(structure, [(part.tsid, part.light) for part in parts], removes)
     sizes = [len(part.numbers) for part in parts]

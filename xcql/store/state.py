@@ -92,7 +92,7 @@ class Stream:
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class StoreState:
     """All that a store holds; `number` is that of its commit, 0 before the first."""
 
     number: int = 0
@@ -115,8 +115,8 @@ class State:
         for stream in self.streams.values():
             yield from stream.files()
 
-    def with_stream(self, stream: Stream) -> State:
-        return State(self.number + 1, {**self.streams, stream.name: stream})
+    def with_stream(self, stream: Stream) -> StoreState:
+        return StoreState(self.number + 1, {**self.streams, stream.name: stream})
 
 
 def folder_name(name: str) -> str:
@@ -124,7 +124,7 @@ def folder_name(name: str) -> str:
     return quote(name, safe="").replace(".", "%2E") or "%"
 
 
-def state_to_json(state: State) -> dict[str, Any]:
+def state_to_json(state: StoreState) -> dict[str, Any]:
     return {
         "format": FORMAT,
         "number": state.number,
@@ -132,9 +132,9 @@ def state_to_json(state: State) -> dict[str, Any]:
     }
 
 
-def state_from_json(data: dict[str, Any]) -> State:
+def state_from_json(data: dict[str, Any]) -> StoreState:
     streams = [_stream_from_json(stream) for stream in data["streams"]]
-    return State(data["number"], {stream.name: stream for stream in streams})
+    return StoreState(data["number"], {stream.name: stream for stream in streams})
 
 
 def _stream_to_json(stream: Stream) -> dict[str, Any]:
@@ -189,6 +189,6 @@ def _files(data: list[dict[str, Any]]) -> tuple[DataFile, ...]:
     )
 
 
-def renumbered(state: State) -> State:
+def renumbered(state: StoreState) -> StoreState:
     """The same content as the next commit."""
     return replace(state, number=state.number + 1)

@@ -15,7 +15,7 @@ from xcql.model.time import START, format_begin
 from xcql.shred.arrays import numbers_of
 from xcql.shred.tables import INSTANT
 from xcql.store.rows import read_file, stored_removes
-from xcql.store.state import State, Stream
+from xcql.store.state import StoreState, Stream
 
 _ROWS = pa.schema(
     [
@@ -37,7 +37,7 @@ _AT_ONCE = 10_000
 _PREFIX = "stream:"
 
 
-def stored_fragments(store: Path, state: State, streams: Sequence[str]) -> Iterator[Arrival]:
+def stored_fragments(store: Path, state: StoreState, streams: Sequence[str]) -> Iterator[Arrival]:
     """All fragments of streams, those of each in the order in which they came."""
     for name in streams:
         for text in fragment_texts(store, state.stream(name)):

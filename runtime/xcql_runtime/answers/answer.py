@@ -21,7 +21,7 @@ from xcql.compile.catalog import Catalog
 from xcql.diagnostics import Diagnostic, error
 from xcql.explain import Explanation, explained
 from xcql.sql.slots import SqlText
-from xcql.store.state import State
+from xcql.store.state import StoreState
 from xcql.syntax.prolog import MainModule
 from xcql_runtime.answers.cache import SessionCache
 from xcql_runtime.answers.execution import repeatable, runs_in_one_task
@@ -49,7 +49,7 @@ class Request:
     strategy: Strategy
     store: Path
     cache: SessionCache
-    state: State
+    state: StoreState
     catalog: Catalog
     around: Surroundings
     frames: Mapping[str, DataFrame]

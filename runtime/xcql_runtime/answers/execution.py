@@ -8,14 +8,14 @@ from pyspark.sql import DataFrame
 
 from xcql.algebra.operators import Extract, Nest, Plan, Project, Select, Unit, Unnest, walk_plan
 from xcql.compile import Compiled
-from xcql.store.state import State
+from xcql.store.state import StoreState
 from xcql_runtime.tables.open_tables import is_little
 
 # what makes of each row some others, whatever the rest are
 _ROW_BY_ROW: tuple[type[Plan], ...] = (Unit, Extract, Unnest, Select, Project)
 
 
-def runs_in_one_task(compiled: Compiled, state: State) -> bool:
+def runs_in_one_task(compiled: Compiled, state: StoreState) -> bool:
     """Whether rows are to be brought together in one task from the beginning.
 
     That is so if they have to come together anyway, and there is little to do before that. What

@@ -19,7 +19,7 @@ from pyspark.sql.functions import arrow_udtf
 
 from xcql.analysis.streams import streams_named
 from xcql.shred.tables import COMMON
-from xcql.store.state import DataFile, State, Stream
+from xcql.store.state import DataFile, StoreState, Stream
 from xcql.syntax.prolog import MainModule
 from xcql_runtime.evaluator.rows_as_xml import row_pieces
 from xcql_runtime.evaluator.views import Copy
@@ -30,7 +30,9 @@ from xcql_runtime.tables.temporalize import places_for
 ANSWER_COLUMNS = "item string, vtFrom timestamp_ntz, vtTo timestamp_ntz"
 
 
-def streams_of(module: MainModule, state: State, context: str | None = None) -> tuple[str, ...]:
+def streams_of(
+    module: MainModule, state: StoreState, context: str | None = None
+) -> tuple[str, ...]:
     """The streams of a store that a query may look at; `context` is that of its context item."""
     named = streams_named(module)
     return tuple(
@@ -41,7 +43,7 @@ def streams_of(module: MainModule, state: State, context: str | None = None) -> 
 def caq_frame(
     spark: SparkSession,
     store: Path,
-    state: State,
+    state: StoreState,
     module: MainModule,
     around: Surroundings,
     frames: Mapping[str, DataFrame],

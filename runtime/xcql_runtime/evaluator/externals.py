@@ -16,7 +16,7 @@ from xcql.evaluate import registry
 from xcql.evaluate.casting import cast, is_ncname
 from xcql.evaluate.context import FN
 from xcql.evaluate.python_values import from_python
-from xcql.evaluate.types import AtomicItemType, SequenceType, builtin_type
+from xcql.evaluate.types import AtomicItemType, ValueType, builtin_type
 from xcql.evaluate.values import kind_of
 from xcql.model.read import read_bytes
 from xcql.xdm.atomic import ATOMIC_TYPES
@@ -67,7 +67,7 @@ def external_function(
     return ExternalFunction(name, function, returns, vectorised)
 
 
-def _sequence_type(text: str) -> SequenceType:
+def _sequence_type(text: str) -> ValueType:
     try:
         wanted = builtin_type(registry.read_type(text))
     except (KeyError, ValueError, IndexError):

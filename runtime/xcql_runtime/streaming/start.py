@@ -24,7 +24,7 @@ from xcql.model.tags import TagStructure, read_tags
 from xcql.parser import parse
 from xcql.publish.addresses import KafkaAddress, parse_address
 from xcql.source import Source as Text
-from xcql.store.state import State, folder_name
+from xcql.store.state import StoreState, folder_name
 from xcql.store.stored_fragments import stored_fragments
 from xcql.syntax.prolog import MainModule
 from xcql.temporary import new_temporary_folder
@@ -69,7 +69,9 @@ class StreamRequest:
     warn: Callable[[Diagnostic], None] | None = None
 
 
-def start(spark: SparkSession, store: Path, state: State, request: StreamRequest) -> StreamHandle:
+def start(
+    spark: SparkSession, store: Path, state: StoreState, request: StreamRequest
+) -> StreamHandle:
     """Begin, or go on after what the checkpoint says was done."""
     if request.now not in _NOW:
         raise error("XCQL0501", f"there is no now '{request.now}'", hints=["use wall or event"])
@@ -241,7 +243,7 @@ def _trigger(given: str | None) -> dict[str, Any]:
 def _tag_structures(
     given: Tags | Mapping[str, Tags] | None,
     sources: Mapping[str, Source],
-    state: State,
+    state: StoreState,
     stored: Sequence[str],
 ) -> dict[str, TagStructure]:
     """The Tag Structure of every stream: the store's, or as given."""
@@ -262,5 +264,5 @@ def _tag_structures(
     return tags
 
 
-def _contents(state: State, name: str) -> frozenset[str]:
+def _contents(state: StoreState, name: str) -> frozenset[str]:
     return state.streams[name].contents if name in state.streams else frozenset()

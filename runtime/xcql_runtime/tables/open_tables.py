@@ -14,14 +14,14 @@ from xcql.compile.layout import joint_schema, read_schema, widened
 from xcql.compile.result import TableUse
 from xcql.shred.shape import TEXT, Slot
 from xcql.sql.easy_text import literal_text
-from xcql.store.state import DataFile, State, folder_name
+from xcql.store.state import DataFile, StoreState, folder_name
 from xcql_runtime.tables.frames import files_frame
 
 # more rows than that are worth a second task
 _FEW_ROWS = 1 << 17
 
 
-def is_little(state: State, uses: Iterable[TableUse]) -> bool:
+def is_little(state: StoreState, uses: Iterable[TableUse]) -> bool:
     """Whether all that is read of some tables is soonest read in one task.
 
     That takes no exchange of rows between tasks, each of which costs more than a few rows do. It
@@ -49,7 +49,7 @@ def _reads_long_text(slot: Slot, path: tuple[str, ...], columns: Sequence[tuple[
     return any(_reads_long_text(child, (*path, child.column), columns) for child in slot.children)
 
 
-def table_in_use(spark: SparkSession, store: Path, state: State, use: TableUse) -> DataFrame:
+def table_in_use(spark: SparkSession, store: Path, state: StoreState, use: TableUse) -> DataFrame:
     """The rows of the tags' tables as one, with the columns that `layout.joint_schema` gives.
 
     Files are read together as far as their layouts agree; no other field of theirs is read.

@@ -7,7 +7,7 @@ from pathlib import Path
 from xcql.analysis.graph import TagGraph
 from xcql.compile.catalog import Catalog, StreamShape, has_lifespans_inside
 from xcql.store.commit import read_state, stamp_of
-from xcql.store.state import State, Stream
+from xcql.store.state import StoreState, Stream
 
 
 class StoreReader:
@@ -16,9 +16,9 @@ class StoreReader:
     def __init__(self, store: Path) -> None:
         self._store = store
         self._stamp: tuple[int, ...] | None = None
-        self._read: tuple[State, Catalog] = State(), Catalog({})
+        self._read: tuple[StoreState, Catalog] = StoreState(), Catalog({})
 
-    def read(self) -> tuple[State, Catalog]:
+    def read(self) -> tuple[StoreState, Catalog]:
         """The state of the store, and what the compiler needs to know of it."""
         stamp = stamp_of(self._store)
         if self._stamp != stamp:
@@ -27,7 +27,7 @@ class StoreReader:
         return self._read
 
 
-def catalog_of(state: State) -> Catalog:
+def catalog_of(state: StoreState) -> Catalog:
     """What the compiler needs to know of a store."""
     return Catalog({name: _shape(stream) for name, stream in state.streams.items()})
 

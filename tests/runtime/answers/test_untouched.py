@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import xcql
-from tests.runtime.query.test_native import EVALUATED, EVALUATION
+from tests.runtime.answers.test_native import EVALUATED, EVALUATION
 from xcql.compile import Compiled
 from xcql.sql.slots import SqlText
 

@@ -15,7 +15,7 @@ from decimal import Decimal
 import pytest
 
 import xcql
-from tests.runtime.query.samples import query
+from tests.runtime.samples import query
 from xcql_runtime.answers.answer import Strategy
 from xcql_runtime.tables.store_reader import StoreReader
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import xcql
-from tests.runtime.query.samples import STREAMS
+from tests.runtime.samples import STREAMS
 
 NOW = "2003-12-01"
 

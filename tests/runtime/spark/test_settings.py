@@ -11,7 +11,6 @@ from pyspark.errors import ParseException
 
 import xcql
 from tests.hostile.texts import CANARY, SECRET
-from tests.runtime.query.conftest import store as store
 from xcql_runtime.spark.settings import SETTINGS, our_settings
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 CREDIT = ROOT / "samples" / "credit"
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="there is no /proc")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-SAMPLES = Path(__file__).parents[3] / "samples"
+SAMPLES = Path(__file__).parents[2] / "samples"
 
 _FOLDERS = {
     "credit": "credit",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import xcql
-from tests.runtime.query.samples import STREAMS
+from tests.runtime.samples import STREAMS
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
