@@ -49,7 +49,7 @@ from xcql_runtime.spark.start import ended, is_here, local_session
 from xcql_runtime.spark.workers import on_workers
 from xcql_runtime.streaming.handle import StreamHandle
 from xcql_runtime.streaming.kafka import publish
-from xcql_runtime.streaming.sources import Source as StreamSource
+from xcql_runtime.streaming.sources.table import SourceLike
 from xcql_runtime.streaming.start import MAX_FRAGMENTS, SinkLike, StreamRequest, Tags, start
 from xcql_runtime.tables.frames import files_frame
 from xcql_runtime.tables.store_reader import StoreReader
@@ -223,7 +223,7 @@ class Session:
     def stream(
         self,
         query: str | Source,
-        source: StreamSource | Mapping[str, StreamSource],
+        source: SourceLike | Mapping[str, SourceLike],
         *,
         tags: Tags | Mapping[str, Tags] | None = None,
         now: Literal["wall", "event"] = "wall",

@@ -16,21 +16,6 @@ from xcql.publish.addresses import KafkaAddress
 from xcql.publish.play import Pace, groups_of
 
 
-def kafka_rows(spark: SparkSession, address: KafkaAddress, max_fragments: int) -> DataFrame:
-    """The messages of a topic from its beginning, as a streaming frame."""
-    reader = (
-        spark.readStream.format("kafka")
-        .option("kafka.bootstrap.servers", address.servers)
-        .option("subscribe", address.topic)
-        .option("startingOffsets", "earliest")
-        .option("maxOffsetsPerTrigger", max_fragments)
-    )
-    try:
-        return reader.load()
-    except AnalysisException as problem:
-        raise _explained(problem, address) from None
-
-
 def write_messages(frame: DataFrame, address: KafkaAddress) -> None:
     """Send rows with the columns `key` and `value`."""
     try:
@@ -41,7 +26,7 @@ def write_messages(frame: DataFrame, address: KafkaAddress) -> None:
             .save()
         )
     except AnalysisException as problem:
-        raise _explained(problem, address) from None
+        raise explained(problem, address) from None
 
 
 def publish(
@@ -71,7 +56,8 @@ def connector() -> str:
     return f"org.apache.spark:spark-sql-kafka-0-10_{scala}:{pyspark.__version__}"
 
 
-def _explained(problem: AnalysisException, address: KafkaAddress) -> XcqlError:
+def explained(problem: AnalysisException, address: KafkaAddress) -> XcqlError:
+    """The error that the connector is missing, with the ways to get it."""
     if "kafka" not in str(problem).lower():
         raise problem
     return error(

@@ -23,17 +23,18 @@ from xcql.diagnostics import Diagnostic, error
 from xcql.model.tags import TagStructure, read_tags
 from xcql.parser import parse
 from xcql.publish.addresses import KafkaAddress, parse_address
-from xcql.source import Source as Text
+from xcql.source import Source
 from xcql.store.state import StoreState, folder_name
 from xcql.store.stored_fragments import stored_fragments
 from xcql.syntax.prolog import MainModule
 from xcql.temporary import new_temporary_folder
 from xcql_runtime.spark.failures import understood
+from xcql_runtime.streaming.arrivals import arrivals_of
 from xcql_runtime.streaming.display import Lines, LiveDisplay
 from xcql_runtime.streaming.handle import StreamHandle, in_file
 from xcql_runtime.streaming.journal import SeenFiles
 from xcql_runtime.streaming.sinks import Callback, KafkaTopic, ParquetLog, Sink
-from xcql_runtime.streaming.sources import Source, arrivals_of, resolved, source_rows
+from xcql_runtime.streaming.sources.table import SourceLike, resolved, source_rows
 from xcql_runtime.streaming.triggers import Triggers, wall_clock
 
 Tags = TagStructure | str | Path
@@ -55,8 +56,8 @@ _ALL_THERE_IS = ("once", "available-now")
 class StreamRequest:
     """A continuous query as it was asked for; see `Session.stream`."""
 
-    query: Text
-    source: Source | Mapping[str, Source]
+    query: Source
+    source: SourceLike | Mapping[str, SourceLike]
     tags: Tags | Mapping[str, Tags] | None = None
     now: Literal["wall", "event"] = "wall"
     trigger: str | None = None
@@ -213,9 +214,7 @@ def _sink(spark: SparkSession, given: SinkLike) -> Sink:
         if given.startswith("parquet:"):
             return ParquetLog(given.removeprefix("parquet:"))
         if given.startswith("kafka://"):
-            address = parse_address(given)
-            assert isinstance(address, KafkaAddress)
-            return KafkaTopic(spark, address)
+            return KafkaTopic(spark, parse_address(given, (KafkaAddress,)))
         raise error(
             "XCQL0731",
             f"'{given}' is no sink",
@@ -242,7 +241,7 @@ def _trigger(given: str | None) -> dict[str, Any]:
 
 def _tag_structures(
     given: Tags | Mapping[str, Tags] | None,
-    sources: Mapping[str, Source],
+    sources: Mapping[str, SourceLike],
     state: StoreState,
     stored: Sequence[str],
 ) -> dict[str, TagStructure]:

@@ -14,15 +14,36 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.datasource import DataSource, SimpleDataSourceStreamReader
+from pyspark.sql.functions import col, lit
 from pyspark.sql.types import StructType
 
 from xcql.publish.addresses import TcpAddress
-from xcql_runtime.streaming.receiver import Receiver
-from xcql_runtime.streaming.spool import spooled
+from xcql_runtime.streaming.sources.receiver import Receiver
+from xcql_runtime.streaming.sources.source import source_columns
+from xcql_runtime.streaming.sources.spool import spooled
 
 Offset = dict[str, int]
 MAX_LINES = 10_000
+
+
+class TcpSource(TcpAddress):
+    """The lines that are broadcast at a port, each a fragment."""
+
+    __slots__ = ()
+
+    def rows(self, spark: SparkSession, folder: Path, max_fragments: int) -> DataFrame:
+        spark.dataSource.register(BroadcastLines)
+        frame = (
+            spark.readStream.format(BroadcastLines.name())
+            .option("host", self.host)
+            .option("port", self.port)
+            .option("spool", str(folder.absolute()))
+            .option("maxLines", max_fragments)
+            .load()
+        )
+        return source_columns(frame, lit(""), col("number"), col("data"))
 
 
 class BroadcastLines(DataSource):

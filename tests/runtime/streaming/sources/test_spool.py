@@ -8,10 +8,10 @@ import pytest
 
 from tests.runtime.streaming.worlds import Server, until
 from xcql.publish.addresses import TcpAddress
-from xcql_runtime.streaming import receiver as receiving
-from xcql_runtime.streaming import spool as spooling
-from xcql_runtime.streaming.receiver import Receiver
-from xcql_runtime.streaming.spool import Spool, spooled
+from xcql_runtime.streaming.sources import receiver as receiving
+from xcql_runtime.streaming.sources import spool as spooling
+from xcql_runtime.streaming.sources.receiver import Receiver
+from xcql_runtime.streaming.sources.spool import Spool, spooled
 
 
 def test_lines_keep_their_numbers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

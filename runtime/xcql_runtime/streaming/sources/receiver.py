@@ -12,7 +12,7 @@ import threading
 from pathlib import Path
 
 from xcql.publish.addresses import TcpAddress
-from xcql_runtime.streaming.spool import Spool
+from xcql_runtime.streaming.sources.spool import Spool
 
 # a line that is longer is no fragment; it is cut here, and what follows is passed over
 MAX_LINE = 1 << 26

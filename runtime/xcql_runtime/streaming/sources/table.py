@@ -1,0 +1,71 @@
+"""All kinds of sources, and the rows of those that a query reads.
+
+The rows of all sources of a query are one streaming frame, so that there is one sequence of
+batches: its columns are `stream`, the name, and those of `source.source_columns`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import reduce
+from pathlib import Path
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.functions import lit
+
+from xcql.diagnostics import XcqlError, error
+from xcql.publish.addresses import parse_address
+from xcql.store.state import folder_name
+from xcql_runtime.streaming.sources.folder_source import FolderSource
+from xcql_runtime.streaming.sources.frame_source import frame_rows
+from xcql_runtime.streaming.sources.kafka_source import KafkaSource
+from xcql_runtime.streaming.sources.source import StreamSource
+from xcql_runtime.streaming.sources.tcp_source import TcpSource
+
+SourceLike = str | Path | DataFrame
+
+# every kind of address that a stream can come from
+SOURCES: tuple[type[StreamSource], ...] = (TcpSource, FolderSource, KafkaSource)
+
+
+def source_rows(
+    spark: SparkSession, sources: Mapping[str, SourceLike], spool: Path, max_fragments: int
+) -> DataFrame:
+    """The rows of all sources of a query, by the names of their streams."""
+
+    def rows(name: str, source: SourceLike) -> DataFrame:
+        if isinstance(source, DataFrame):
+            frame = frame_rows(source, name)
+        else:
+            address = parse_address(str(source), SOURCES)
+            frame = address.rows(spark, spool / folder_name(name), max_fragments)
+        return frame.select(lit(name).alias("stream"), "*")
+
+    return reduce(DataFrame.unionAll, (rows(*one) for one in sources.items()))
+
+
+def resolved(
+    source: SourceLike | Mapping[str, SourceLike], named: frozenset[str] | None, known: list[str]
+) -> dict[str, SourceLike]:
+    """The sources by the names of their streams; one alone is that of the query's only stream."""
+    if isinstance(source, Mapping):
+        if not source:
+            raise _no_source("there is no source")
+        return dict(source)
+    names = known if named is None else sorted(named)
+    if len(names) == 1:
+        return {names[0]: source}
+    if not names:
+        raise _no_source("it is not clear which stream the source is for")
+    raise _no_source(f"the query looks at {len(names)} streams: {', '.join(names)}")
+
+
+def _no_source(reason: str) -> XcqlError:
+    return error(
+        "XCQL0727",
+        reason,
+        hints=[
+            'name the streams: source={"name": "tcp://host:port"}',
+            "on the command line: --source NAME=ADDRESS",
+        ],
+    )
