@@ -45,10 +45,10 @@ from xcql_runtime.evaluator.externals import (
 from xcql_runtime.evaluator.worker import Surroundings
 from xcql_runtime.spark.class_archive import make_archive
 from xcql_runtime.spark.java_process import has_ended, keep_quiet
+from xcql_runtime.spark.jobs import on_workers
 from xcql_runtime.spark.start import ended, is_here, local_session
-from xcql_runtime.spark.workers import on_workers
 from xcql_runtime.streaming.handle import StreamHandle
-from xcql_runtime.streaming.kafka import publish
+from xcql_runtime.streaming.sources.kafka import publish
 from xcql_runtime.streaming.sources.table import SourceLike
 from xcql_runtime.streaming.start import MAX_FRAGMENTS, SinkLike, StreamRequest, Tags, start
 from xcql_runtime.tables.frames import files_frame
@@ -170,13 +170,8 @@ class Session:
 
         The text comes in pieces, to be written one after the other: it may be large.
         """
-        return temporalize(
-            self.spark,
-            self.store,
-            read_state(self.store).stream(stream),
-            _instant_or_now(now),
-            _instant(at),
-        )
+        found = read_state(self.store).stream(stream)
+        return temporalize(self.spark, self.store, found, _instant_or_now(now), _instant(at))
 
     def query(
         self,
@@ -267,19 +262,10 @@ class Session:
                 f"the variable ${next(iter(frames))} of a continuous query cannot be a DataFrame",
                 hints=["collect its rows, or make it a stream"],
             )
+        functions = dict(self._functions)
+        when = now, trigger, checkpoint
         request = StreamRequest(
-            text,
-            source,
-            tags,
-            now,
-            trigger,
-            checkpoint,
-            sink,
-            max_fragments,
-            values,
-            dict(self._functions),
-            progress,
-            warn,
+            text, source, tags, *when, sink, max_fragments, values, functions, progress, warn
         )
         # batches come and go; a bar for each would be in the way of what is shown
         quiet = {"spark.ui.showConsoleProgress": "false"}

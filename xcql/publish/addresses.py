@@ -90,12 +90,9 @@ class KafkaAddress:
         return f"kafka://{self.servers}/{self.topic}"
 
 
+Target = TcpAddress | FolderAddress | KafkaAddress
 # where fragments can be published
-ADDRESSES: tuple[type[TcpAddress | FolderAddress | KafkaAddress], ...] = (
-    TcpAddress,
-    FolderAddress,
-    KafkaAddress,
-)
+ADDRESSES: tuple[type[Target], ...] = (TcpAddress, FolderAddress, KafkaAddress)
 
 
 def parse_address(text: str, kinds: Sequence[type[A]]) -> A:

@@ -20,6 +20,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from xcql.diagnostics import XcqlError, error
+from xcql.durable import sync, write_synced
 from xcql.shred.checksums import short_digest
 from xcql.store.state import FORMAT, StoreState, state_from_json, state_to_json
 
@@ -110,15 +111,12 @@ def _add(target: Path, data: bytes) -> None:
     """Add a file, in one step, and make sure that it is on disk."""
     target.parent.mkdir(exist_ok=True)
     draft = target.with_name(f".{target.name}.{os.getpid()}")
-    with draft.open("wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
+    write_synced(draft, data)
     try:
         os.link(draft, target)  # fails if somebody was faster, where a rename would overwrite
     finally:
         draft.unlink()
-    _sync_folder(target.parent)
+    sync(target.parent)
 
 
 @contextmanager
@@ -149,14 +147,10 @@ def sync_files(paths: Iterable[Path]) -> None:
     """Make sure that files, and the folders that name them, are on disk."""
     folders = set()
     for path in paths:
-        descriptor = os.open(path, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+        sync(path)
         folders |= {path.parent, path.parent.parent, path.parent.parent.parent}
     for folder in folders:
-        _sync_folder(folder)
+        sync(folder)
 
 
 def forget_old_commits(store: Path, newest: int) -> None:
@@ -257,11 +251,3 @@ def _damaged(store: Path, number: int, reason: str) -> XcqlError:
         notes=[left],
         hints=hints,
     )
-
-
-def _sync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -53,6 +53,7 @@ from xcql.store.write import (
     Job,
     TablesToBe,
     plan_tables,
+    working,
     write_small,
     write_tables,
 )
@@ -102,12 +103,8 @@ def ingest(
         stream = _stream_for(state, stream_name, tags)
         # nobody else writes: what is there was left by a process that was killed
         shutil.rmtree(store / "staging", ignore_errors=True)
-        folder = store / "staging" / uuid.uuid4().hex
-        folder.mkdir(parents=True)
-        try:
-            return _ingest(Job(store, folder, run, cores), state, stream, files, strict)
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
+        with working(store, run, cores) as job:
+            return _ingest(job, state, stream, files, strict)
 
 
 def _stream_for(state: StoreState, name: str, tags: TagStructure | None) -> Stream:
@@ -154,18 +151,9 @@ def _ingest(
     change = _change(job, stream, inputs, rejected)
     if strict and change.rejected:
         raise _strict_error(change.rejected)
-    quarantine = pa.Table.from_pylist(change.rejected, schema=QUARANTINE)
-    after = replace(
-        stream,
-        tables=write_tables(job, change.tables),
-        removes=stream.removes + write_small(job, stream, "removes", change.removes),
-        quarantine=stream.quarantine + write_small(job, stream, "quarantine", quarantine),
-        contents=frozenset(known),
-        batches=stream.batches + 1,
-        placed=change.placed,
-    )
-    new_files = set(after.files()) - set(stream.files())
-    sync_files(job.store / file.path for file in new_files)
+    written = _written(job, stream, change, change.rejected)
+    after = replace(written, contents=frozenset(known), batches=stream.batches + 1)
+    sync_files(job.store / file.path for file in {*after.files()} - {*stream.files()})
     new_state = state.with_stream(after)
     write_state(job.store, new_state)
     reasons = Counter(one["reason"].partition(":")[0] for one in change.rejected)
@@ -186,15 +174,8 @@ def rebuilt(job: Job, stream: Stream, fragments: Path) -> Stream:
     change = _change(job, Stream(stream.name, stream.tags), inputs, [])
     # those of a cycle were kept, and put down as quarantined, when they came
     refused = [one for one in change.rejected if not one["reason"].startswith("cycle:")]
-    quarantine = pa.Table.from_pylist(refused, schema=QUARANTINE)
-    return replace(
-        stream,
-        tables=write_tables(job, change.tables),
-        removes=write_small(job, stream, "removes", change.removes),
-        quarantine=stream.quarantine + write_small(job, stream, "quarantine", quarantine),
-        batches=max(stream.batches, 1),
-        placed=change.placed,
-    )
+    emptied = replace(stream, removes=(), batches=max(stream.batches, 1))
+    return _written(job, emptied, change, refused)
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,6 +189,20 @@ class _Change:
     accepted: dict[str, int]
     repetitions: int
     placed: bool
+
+
+def _written(
+    job: Job, stream: Stream, change: _Change, rejected: Sequence[dict[str, Any]]
+) -> Stream:
+    """The stream after a change whose files have been written."""
+    quarantine = pa.Table.from_pylist(rejected, schema=QUARANTINE)
+    return replace(
+        stream,
+        tables=write_tables(job, change.tables),
+        removes=stream.removes + write_small(job, stream, "removes", change.removes),
+        quarantine=stream.quarantine + write_small(job, stream, "quarantine", quarantine),
+        placed=change.placed,
+    )
 
 
 def _change(

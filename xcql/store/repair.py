@@ -16,8 +16,6 @@ Tests: `tests/runtime/tables/test_damage.py`, with answers of Spark over repaire
 
 from __future__ import annotations
 
-import shutil
-import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -44,7 +42,7 @@ from xcql.store.rows import read_file
 from xcql.store.state import DataFile, StoreState, Stream, Table
 from xcql.store.stored_fragments import FRAGMENT_COLUMNS, fragment_texts
 from xcql.store.verify import broken_commits, broken_derivation, broken_file, verify
-from xcql.store.write import Job
+from xcql.store.write import Job, working
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,15 +72,10 @@ def repair(store: Path, run: Run = run_here, cores: int = 1) -> list[str]:
             done.append(f"back to commit {state.number}: ingest again what came after it")
         elif folder == COPIES:
             done.append(f"commit {newest} is restored from its copy; nothing is lost")
-        work = store / "staging" / uuid.uuid4().hex
         repaired = {}
-        try:
-            for number, stream in enumerate(state.streams.values()):
-                job = Job(store, work / str(number), run, cores)
-                job.folder.mkdir(parents=True)
-                repaired[stream.name] = _repaired(job, state, stream)
-        finally:
-            shutil.rmtree(work, ignore_errors=True)
+        for name, stream in state.streams.items():
+            with working(store, run, cores) as job:
+                repaired[name] = _repaired(job, state, stream)
         after = StoreState(
             newest + 1,
             {name: one.stream for name, one in repaired.items() if one.stream is not None},

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import quoteattr
@@ -10,12 +10,11 @@ from xml.sax.saxutils import quoteattr
 import numpy as np
 import pyarrow as pa
 
-from xcql.continuous import Arrival
 from xcql.model.time import START, format_begin
 from xcql.shred.arrays import numbers_of
 from xcql.shred.tables import INSTANT
 from xcql.store.rows import read_file, stored_removes
-from xcql.store.state import StoreState, Stream
+from xcql.store.state import Stream
 
 _ROWS = pa.schema(
     [
@@ -35,13 +34,6 @@ FRAGMENT_COLUMNS = _ROWS.names[:6]
 _AT_ONCE = 10_000
 # with the prefix, a default namespace that is declared for the element is none of the fragment's
 _PREFIX = "stream:"
-
-
-def stored_fragments(store: Path, state: StoreState, streams: Sequence[str]) -> Iterator[Arrival]:
-    """All fragments of streams, those of each in the order in which they came."""
-    for name in streams:
-        for text in fragment_texts(store, state.stream(name)):
-            yield Arrival(name, text)
 
 
 def fragment_texts(store: Path, stream: Stream) -> Iterator[str]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -23,7 +21,7 @@ from xcql.store.commit import (
 from xcql.store.processes import Run, run_here
 from xcql.store.rows import all_rows, derive_rows, read_file
 from xcql.store.state import DataFile, Stream, renumbered
-from xcql.store.write import Job, TablesToBe, plan_tables, write_small, write_tables
+from xcql.store.write import Job, TablesToBe, plan_tables, working, write_small, write_tables
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,19 +86,9 @@ def info(store: Path) -> StoreInfo:
         for tsid, table in stream.tables.items():
             tag = stream.tags.by_id(tsid)
             assert tag is not None
-            size = sum(file.bytes for file in table.files)
-            path = stream.tags.path_of(tag)
-            tables.append(
-                TableInfo(
-                    tsid,
-                    path,
-                    tag.kind,
-                    table.rows,
-                    len(table.files),
-                    size,
-                    table.standing.max_places,
-                )
-            )
+            path, places = stream.tags.path_of(tag), table.standing.max_places
+            counts = table.rows, len(table.files), sum(file.bytes for file in table.files)
+            tables.append(TableInfo(tsid, path, tag.kind, *counts, places))
         quarantined = sum(file.rows for file in stream.quarantine)
         found.append(StreamInfo(stream.name, stream.batches, quarantined, tuple(tables)))
     unchecked = sum(file.checksums is None for file in state.files())
@@ -113,15 +101,10 @@ def compact(store: Path, run: Run = run_here, cores: int = 1) -> int:
     with writing(store):
         state = read_state(store)
         before = len(list(state.files()))
-        folder = store / "staging" / uuid.uuid4().hex
         new_streams = {}
-        try:
-            for number, stream in enumerate(state.streams.values()):
-                job = Job(store, folder / str(number), run, cores)
-                job.folder.mkdir(parents=True)
-                new_streams[stream.name] = _compacted(job, stream)
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
+        for name, stream in state.streams.items():
+            with working(store, run, cores) as job:
+                new_streams[name] = _compacted(job, stream)
         after = replace(renumbered(state), streams=new_streams)
         old, new = set(state.files()), set(after.files())
         if new != old:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
 import uuid
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -43,6 +45,17 @@ class Job:
     folder: Path
     run: Run
     cores: int
+
+
+@contextmanager
+def working(store: Path, run: Run, cores: int) -> Iterator[Job]:
+    """A job with a folder of its own, which is removed when the block ends."""
+    folder = store / "staging" / uuid.uuid4().hex
+    folder.mkdir(parents=True)
+    try:
+        yield Job(store, folder, run, cores)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,8 +30,8 @@ from xcql_runtime.evaluator.caq import caq_frame, streams_of
 from xcql_runtime.evaluator.externals import as_externals, check_frames
 from xcql_runtime.evaluator.sql_functions import registered
 from xcql_runtime.evaluator.worker import Surroundings
-from xcql_runtime.spark.failures import interruptible, understood
-from xcql_runtime.spark.iterate_rows import iterate_rows
+from xcql_runtime.spark.failures import understood
+from xcql_runtime.spark.jobs import interruptible, iterate_rows
 from xcql_runtime.spark.settings import our_settings
 from xcql_runtime.tables.frames import instant
 from xcql_runtime.tables.open_tables import table_in_use
@@ -238,14 +238,9 @@ class Answer:
                 # a session of the user's, with Spark's own limit: the evaluator has none
                 self._compiled = None
                 self._reasons = ("the plan is deeper than spark.sql.analyzer.maxIterations allows",)
-        request = self._request
+        spark, request = self._spark(), self._request
         return caq_frame(
-            self._spark(),
-            request.store,
-            request.state,
-            request.module,
-            request.around,
-            request.frames,
+            spark, request.store, request.state, request.module, request.around, request.frames
         )
 
     def _items(self, compiled: Compiled) -> DataFrame:
@@ -277,14 +272,9 @@ class Answer:
     def _tables(self, compiled: Compiled) -> dict[str, DataFrame]:
         spark, request = self._spark(), self._request
         # opened once: files are listed, and schemas read, only the first time
-        return {
-            use.name: request.cache.tables.get(
-                (spark, request.state),
-                use,
-                partial(table_in_use, spark, request.store, request.state, use),
-            )
-            for use in compiled.tables
-        }
+        opened = partial(table_in_use, spark, request.store, request.state)
+        of, cache = (spark, request.state), request.cache.tables
+        return {use.name: cache.get(of, use, partial(opened, use)) for use in compiled.tables}
 
     def _analysed(
         self, compiled: Compiled, text: SqlText, tables: dict[str, DataFrame]

@@ -14,7 +14,7 @@ from __future__ import annotations
 import pickle
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import date, datetime
+from datetime import date
 from decimal import Decimal
 from typing import Any
 
@@ -65,10 +65,6 @@ def _date(text: str) -> date:
     return date.fromisoformat(text[:10])
 
 
-def _instant(text: str) -> datetime:
-    return parse_time(text)
-
-
 TEXT = LeafType(pa.string())
 _TYPES = {
     "xs:integer": LeafType(pa.int64(), int),
@@ -77,7 +73,7 @@ _TYPES = {
     "xs:float": LeafType(pa.float32(), _double),
     "xs:boolean": LeafType(pa.bool_(), _boolean),
     "xs:date": LeafType(pa.date32(), _date),
-    "xs:dateTime": LeafType(pa.timestamp("us"), _instant),
+    "xs:dateTime": LeafType(pa.timestamp("us"), parse_time),
 }
 
 

@@ -1,4 +1,4 @@
-"""Errors on their way from Spark to the user, and jobs that are cancelled.
+"""Errors on their way from Spark to the user.
 
 An error of a query arises in a worker, far from the query's text. It travels as the text of an
 exception: readable, for one who runs `.df` by himself, and with all of the diagnostic behind it.
@@ -11,17 +11,14 @@ from __future__ import annotations
 import base64
 import json
 import re
-import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import pyarrow as pa
 from py4j.protocol import Py4JError, Py4JNetworkError
-from pyspark import InheritableThread
 from pyspark.errors import PySparkException
-from pyspark.sql import SparkSession
 from pyspark.sql.utils import is_remote
 
 from xcql.compile.result import Site
@@ -32,10 +29,6 @@ from xcql.store.commit import is_store
 from xcql_runtime.spark import java_process
 from xcql_runtime.spark.start import ended
 
-T = TypeVar("T")
-
-# seconds to wait for a job that is being cancelled
-_PATIENCE = 10
 # no message is so long that Spark would cut what stands behind it
 _MAX_TEXT = 2000
 _CARRIED = re.compile(r"<xcql-error ([A-Za-z0-9+/=]+)>")
@@ -94,37 +87,6 @@ def understood(query: Source | None = None, sites: Sequence[Site] = ()) -> Itera
         if java_process.exit_code() is None:
             raise
         raise ended(_place(query)) from None
-
-
-def interruptible(spark: SparkSession, job: Callable[[], T]) -> T:
-    """The result of a job; when Ctrl-C comes, what the job has started is cancelled.
-
-    It runs in a thread of its own, for a call that waits for Spark cannot be left half-way.
-    """
-    tag = f"xcql-{uuid.uuid4().hex}"
-    outcome: list[Any] = [None, None]
-
-    def work() -> None:
-        try:
-            spark.addTag(tag)
-            try:
-                outcome[0] = job()
-            finally:
-                spark.removeTag(tag)
-        except BaseException as problem:
-            outcome[1] = problem
-
-    thread = InheritableThread(target=work, session=spark, daemon=True)
-    thread.start()
-    try:
-        thread.join()
-    except KeyboardInterrupt:
-        spark.interruptTag(tag)
-        thread.join(_PATIENCE)
-        raise
-    if outcome[1] is not None:
-        raise outcome[1]
-    return outcome[0]  # type: ignore[no-any-return]
 
 
 def translated(problem: Exception, query: Source | None, sites: Sequence[Site] = ()) -> XcqlError:

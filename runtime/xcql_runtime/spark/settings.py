@@ -8,7 +8,7 @@ DataFrame is used, so there they stay changed.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from pyspark.sql import SparkSession
@@ -29,20 +29,31 @@ _CHANGING = threading.Lock()
 def our_settings(spark: SparkSession) -> Iterator[None]:
     """Read SQL under our settings, and give the session its own back."""
     with _CHANGING:
-        others = _others(spark)
-        for name in others:
-            spark.conf.set(name, SETTINGS[name])
-        if others and not is_remote():
-            try:
+        ours = {
+            name: value
+            for name, value in SETTINGS.items()
+            if str(spark.conf.get(name)).lower() != value
+        }
+        if ours and not is_remote():
+            with changed(spark, ours):
                 yield
-            finally:
-                for name, value in others.items():
-                    spark.conf.set(name, value)
             return
+        for name, value in ours.items():
+            spark.conf.set(name, value)
     yield
 
 
-def _others(spark: SparkSession) -> dict[str, str]:
-    """The settings of a session that are not as ours."""
-    found = {name: str(spark.conf.get(name)) for name in SETTINGS}
-    return {name: value for name, value in found.items() if value.lower() != SETTINGS[name]}
+@contextmanager
+def changed(spark: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
+    """Change settings of a session until the block ends."""
+    before = {name: spark.conf.get(name, None) for name in settings}
+    for name, value in settings.items():
+        spark.conf.set(name, value)
+    try:
+        yield
+    finally:
+        for name, old in before.items():
+            if old is None:
+                spark.conf.unset(name)
+            else:
+                spark.conf.set(name, old)

@@ -4,7 +4,6 @@
 | --- | --- |
 | `sources/` | a module for each kind of source, and their table |
 | `arrivals` | the fragments in what sources bring |
-| `kafka` | messages to Kafka, and its connector |
 | `journal`, `triggers` | the numbering of batches, and what happens in one |
 | `sinks`, `display` | where updates go |
 | `handle`, `start` | a query that runs, and how it gets to run |

@@ -7,7 +7,7 @@ import shutil
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -25,10 +25,11 @@ from xcql.parser import parse
 from xcql.publish.addresses import KafkaAddress, parse_address
 from xcql.source import Source
 from xcql.store.state import StoreState, folder_name
-from xcql.store.stored_fragments import stored_fragments
+from xcql.store.stored_fragments import fragment_texts
 from xcql.syntax.prolog import MainModule
 from xcql.temporary import new_temporary_folder
 from xcql_runtime.spark.failures import understood
+from xcql_runtime.spark.settings import changed
 from xcql_runtime.streaming.arrivals import arrivals_of
 from xcql_runtime.streaming.display import Lines, LiveDisplay
 from xcql_runtime.streaming.handle import StreamHandle, in_file
@@ -93,24 +94,16 @@ def start(
     stored = [name for name in sorted(state.streams) if named is None or name in named]
     tags = _tag_structures(given, sources, state, stored)
     sinks = sinks_of(spark, request.sink)
-    is_temporary = request.checkpoint is None
     folder = Path(request.checkpoint or new_temporary_folder())
     with ExitStack() as after_failure:
-        if is_temporary:
+        if request.checkpoint is None:
             after_failure.callback(shutil.rmtree, folder, ignore_errors=True)
         folder.mkdir(parents=True, exist_ok=True)
         with understood(request.query):
             frame = source_rows(spark, sources, folder / "spool", request.max_fragments)
-        query = after_failure.enter_context(
-            open_continuous(
-                request.query.text,
-                tags,
-                folder / "state",
-                request.now,
-                request.variables,
-                request.functions,
-            )
-        )
+        settings = request.now, request.variables, request.functions
+        continuous = open_continuous(request.query.text, tags, folder / "state", *settings)
+        query = after_failure.enter_context(continuous)
         for warning in (*module.warnings, *query.explanation().warnings):
             _warn(in_file(warning, request.query), request)
         handle = _handle(spark, query, folder, state.number, request, sinks)
@@ -120,7 +113,9 @@ def start(
         }
 
         def history() -> Iterator[Arrival]:
-            return stored_fragments(store, state, stored)
+            for name in stored:
+                for text in fragment_texts(store, state.stream(name)):
+                    yield Arrival(name, text)
 
         def run(
             on_batch: Callable[[int, Callable[[], list[Arrival]]], None],
@@ -129,7 +124,7 @@ def start(
                 on_batch(batch, lambda: arrivals_of(rows.toArrow(), batch, seen))
 
             writer = frame.writeStream.foreachBatch(each).trigger(**trigger)
-            with _quick_triggers(spark):
+            with changed(spark, _quick_triggers(spark)):
                 place = str((folder / "spark").absolute())
                 return writer.option("checkpointLocation", place).start()
 
@@ -139,12 +134,12 @@ def start(
     return handle
 
 
-@contextmanager
-def _quick_triggers(spark: SparkSession) -> Iterator[None]:
-    """Let Spark do what it does at each trigger by the shorter way, where files are local.
+def _quick_triggers(spark: SparkSession) -> dict[str, str]:
+    """Settings that let Spark do what it does at each trigger by the shorter way.
 
-    It would start a process for each of the two files in which it notes its progress, and list the
-    files of a batch by a job with a task for each. A query keeps the settings it was started with.
+    Where files are local, it would start a process for each of the two files in which it notes its
+    progress, and list the files of a batch by a job with a task for each. A query keeps the
+    settings it was started with.
     """
     settings = {}
     if (spark.conf.get("spark.master", None) or "").startswith("local["):
@@ -152,17 +147,7 @@ def _quick_triggers(spark: SparkSession) -> Iterator[None]:
         # before 4.1 the class stood elsewhere; and whoever has set one knows better
         if not spark.version.startswith("4.0") and spark.conf.get(_MANAGER, None) is None:
             settings[_MANAGER] = _MANAGER_CLASS
-    before = {name: spark.conf.get(name, None) for name in settings}
-    for name, value in settings.items():
-        spark.conf.set(name, value)
-    try:
-        yield
-    finally:
-        for name, old in before.items():
-            if old is None:
-                spark.conf.unset(name)
-            else:
-                spark.conf.set(name, old)
+    return settings
 
 
 def _handle(

@@ -28,7 +28,7 @@ from xcql.shred.tables import COMMON, REMOVES
 from xcql.store.rows import stored_rows
 from xcql.store.state import DataFile, Stream
 from xcql_runtime.spark.failures import understood
-from xcql_runtime.spark.iterate_rows import iterate_rows
+from xcql_runtime.spark.jobs import iterate_rows
 from xcql_runtime.tables.frames import counts_at, files_frame, instant
 
 _NAME_OF_TAG = r"^<[^\s/>]+"

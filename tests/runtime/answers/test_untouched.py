@@ -25,7 +25,7 @@ def test_only_the_public_side_of_spark() -> None:
     }
     assert found == {
         # public, but not on Spark Connect, where the same is asked for in another way
-        ("iterate_rows.py", ".rdd"),
+        ("jobs.py", ".rdd"),
         # PySpark has no public way to forget a Java that has ended
         ("java_process.py", "_jsc"),
         ("java_process.py", "_jvm"),

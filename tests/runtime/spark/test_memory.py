@@ -8,8 +8,9 @@ import sys
 
 PROGRAM = """
 from xcql import XcqlError
-from xcql_runtime.spark.failures import interruptible, understood
-from xcql_runtime.spark.iterate_rows import iterate_rows
+from xcql_runtime.spark.failures import understood
+from xcql_runtime.spark.jobs import interruptible
+from xcql_runtime.spark.jobs import iterate_rows
 from xcql_runtime.spark.start import local_session
 
 spark = local_session(cores=2)

@@ -13,7 +13,7 @@ from tests.store.test_kill import check_kills
 ON_SPARK = """
 import xcql.store.ingest as first_pass, xcql.store.write as second_pass
 from xcql_runtime.spark.start import local_session
-from xcql_runtime.spark.workers import on_workers
+from xcql_runtime.spark.jobs import on_workers
 first_pass.WORTH_A_JOB = second_pass.WORTH_A_JOB = 0
 first_pass._SMALLEST_CHUNK = first_pass._LARGEST_CHUNK = 500
 run = on_workers(local_session(cores=2))

@@ -18,6 +18,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import IO
 
+from xcql.durable import sync
+
 # so many lines, or bytes, are in a file
 _LINES = 10_000
 _BYTES = 1 << 22
@@ -89,9 +91,7 @@ class Spool:
         assert self._file is not None
         os.fsync(self._file.fileno())
         if self._synced <= self._begin:
-            descriptor = os.open(self._folder, os.O_RDONLY)
-            os.fsync(descriptor)
-            os.close(descriptor)
+            sync(self._folder)
         self._synced = self._end
 
     def _repaired_end(self) -> int:

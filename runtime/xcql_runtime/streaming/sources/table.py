@@ -11,15 +11,15 @@ from functools import reduce
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.functions import lit
+from pyspark.sql.functions import col, lit
+from pyspark.sql.types import StringType
 
 from xcql.diagnostics import XcqlError, error
 from xcql.publish.addresses import parse_address
 from xcql.store.state import folder_name
 from xcql_runtime.streaming.sources.folder_source import FolderSource
-from xcql_runtime.streaming.sources.frame_source import frame_rows
-from xcql_runtime.streaming.sources.kafka_source import KafkaSource
-from xcql_runtime.streaming.sources.source import StreamSource
+from xcql_runtime.streaming.sources.kafka import KafkaSource
+from xcql_runtime.streaming.sources.source import StreamSource, source_columns
 from xcql_runtime.streaming.sources.tcp_source import TcpSource
 
 SourceLike = str | Path | DataFrame
@@ -35,13 +35,34 @@ def source_rows(
 
     def rows(name: str, source: SourceLike) -> DataFrame:
         if isinstance(source, DataFrame):
-            frame = frame_rows(source, name)
+            frame = _frame_rows(source, name)
         else:
             address = parse_address(str(source), SOURCES)
             frame = address.rows(spark, spool / folder_name(name), max_fragments)
         return frame.select(lit(name).alias("stream"), "*")
 
     return reduce(DataFrame.unionAll, (rows(*one) for one in sources.items()))
+
+
+def _frame_rows(frame: DataFrame, name: str) -> DataFrame:
+    """The rows of a streaming DataFrame with a text column; they stay in its order."""
+    if not frame.isStreaming:
+        raise error(
+            "XCQL0726",
+            f"the DataFrame for the stream '{name}' is not a streaming one",
+            hints=["make it with spark.readStream", "what is complete is asked with session.query"],
+        )
+    texts = [field.name for field in frame.schema if isinstance(field.dataType, StringType)]
+    if "value" in texts:
+        texts = ["value"]
+    if len(texts) != 1:
+        found = ", ".join(texts) or "none"
+        raise error(
+            "XCQL0726",
+            f"the DataFrame for the stream '{name}' needs one text column; it has {found}",
+            hints=["select the column with the fragments, or call it 'value'"],
+        )
+    return source_columns(frame, lit(""), lit(0), col(f"`{texts[0]}`"))
 
 
 def resolved(

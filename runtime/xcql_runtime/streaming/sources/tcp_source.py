@@ -88,9 +88,8 @@ class LineReader(SimpleDataSourceStreamReader):
 
     def readBetweenOffsets(self, start: Offset, end: Offset) -> Iterator[tuple[Any, ...]]:
         # Spark copies what it is given here, and a generator cannot be copied
-        return iter(
-            list(enumerate(spooled(self._folder, start["line"], end["line"]), start["line"]))
-        )
+        lines = spooled(self._folder, start["line"], end["line"])
+        return iter(list(enumerate(lines, start["line"])))
 
     def commit(self, end: Offset) -> None:
         if self._receiver is not None:

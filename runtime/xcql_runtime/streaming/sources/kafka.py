@@ -1,4 +1,4 @@
-"""Kafka, by Spark's own connector: a jar that Spark does not bring along."""
+"""Kafka, as a source and a target, by Spark's own connector: a jar that Spark does not include."""
 
 from __future__ import annotations
 
@@ -10,10 +10,33 @@ from pathlib import Path
 import pyspark
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.functions import col
 
 from xcql.diagnostics import XcqlError, error
 from xcql.publish.addresses import KafkaAddress
 from xcql.publish.play import Pace, groups_of
+from xcql_runtime.streaming.sources.source import source_columns
+
+
+class KafkaSource(KafkaAddress):
+    """The messages of a topic from its beginning."""
+
+    __slots__ = ()
+
+    def rows(self, spark: SparkSession, folder: Path, max_fragments: int) -> DataFrame:
+        reader = (
+            spark.readStream.format("kafka")
+            .option("kafka.bootstrap.servers", self.servers)
+            .option("subscribe", self.topic)
+            .option("startingOffsets", "earliest")
+            .option("maxOffsetsPerTrigger", max_fragments)
+        )
+        try:
+            frame = reader.load()
+        except AnalysisException as problem:
+            raise _explained(problem, self) from None
+        partition = col("partition").cast("string")
+        return source_columns(frame, partition, col("offset"), col("value"))
 
 
 def write_messages(frame: DataFrame, address: KafkaAddress) -> None:
@@ -26,7 +49,7 @@ def write_messages(frame: DataFrame, address: KafkaAddress) -> None:
             .save()
         )
     except AnalysisException as problem:
-        raise explained(problem, address) from None
+        raise _explained(problem, address) from None
 
 
 def publish(
@@ -56,8 +79,7 @@ def connector() -> str:
     return f"org.apache.spark:spark-sql-kafka-0-10_{scala}:{pyspark.__version__}"
 
 
-def explained(problem: AnalysisException, address: KafkaAddress) -> XcqlError:
-    """The error that the connector is missing, with the ways to get it."""
+def _explained(problem: AnalysisException, address: KafkaAddress) -> XcqlError:
     if "kafka" not in str(problem).lower():
         raise problem
     return error(
