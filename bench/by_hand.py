@@ -14,7 +14,7 @@ from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as f
 
 from xcql.model.tags import TagStructure
-from xcql_runtime.store.commit import read_state
+from xcql.store.commit import read_state
 
 Tables = Callable[[str], list[DataFrame]]
 

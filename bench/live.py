@@ -21,7 +21,7 @@ from bench.continuous import TAGS, fillers_of, time_of, traffic
 from bench.measure import clocked
 from bench.peers.process import LOADING, Worker, serve
 from xcql.continuous import Arrival, Update
-from xcql.publish.addresses import TcpAddress, parse_address
+from xcql.publish.addresses import TcpAddress
 from xcql.publish.play import Pace
 from xcql.publish.tcp import broadcast
 
@@ -126,8 +126,7 @@ class _Watching:
     def measured(self, session: Any, checkpoint: Path) -> dict[str, float]:
         """What is seen by a query that goes on from one such measurement to the next."""
         expected = sum(1 for one in self._published if int(_AMOUNT.findall(one)[0]) > 1000)
-        to = parse_address(f"tcp://localhost:{PORT}")
-        assert isinstance(to, TcpAddress)
+        to = TcpAddress("localhost", PORT)
         pace, is_open = Pace(self._rate), threading.Event()
         serving = broadcast(to, self._fragments(), pace, 1, lambda _: is_open.set())
         server = threading.Thread(target=lambda: asyncio.run(serving), daemon=True)

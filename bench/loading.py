@@ -139,7 +139,7 @@ def _fragment(document: str, output: str, runs: int) -> dict[str, Any]:
 def _ingest(fragments: str, tags: str, folder: str, runs: int) -> dict[str, Any]:
     from xcql import Session
     from xcql.model.tags import read_tags
-    from xcql_runtime.spark import local_session
+    from xcql_runtime.spark.start import local_session
 
     spark, store, peer = local_session(), Path(folder) / "store", str(Path(folder) / "peer")
     structure = read_tags(tags)
@@ -183,7 +183,7 @@ def _in_turns(runs: int, *functions: Callable[[], None]) -> list[tuple[list[floa
 
 def _temporalize(store: str, output: str, runs: int) -> dict[str, Any]:
     from xcql import Session
-    from xcql_runtime.spark import local_session
+    from xcql_runtime.spark.start import local_session
 
     session = Session(store, local_session())
 
@@ -197,14 +197,14 @@ def _temporalize(store: str, output: str, runs: int) -> dict[str, Any]:
 
 
 def _rows(store: Path) -> int:
-    from xcql_runtime.store.commit import read_state
+    from xcql.store.commit import read_state
 
     return sum(table.rows for table in read_state(store).stream("auction").tables.values())
 
 
 def _peer_schema(store: Path, tags: TagStructure) -> StructType:
     """A filler's attributes, and for each element a struct with the leaves of our tables."""
-    from xcql_runtime.store.commit import read_state
+    from xcql.store.commit import read_state
 
     types: dict[str, DataType] = {}
     for tsid, table in read_state(store).stream("auction").tables.items():

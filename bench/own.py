@@ -115,7 +115,7 @@ class _Process:
     """What runs in the process."""
 
     def __init__(self) -> None:
-        from xcql_runtime.spark import local_session
+        from xcql_runtime.spark.start import local_session
 
         self._spark = local_session()
         self._session: Any = None

@@ -33,7 +33,7 @@ def spark() -> Iterator[SparkSession]:
     """
     from pyspark.sql import SparkSession
 
-    from xcql_runtime.spark import local_session
+    from xcql_runtime.spark.start import local_session
 
     settings = {
         "spark.sql.session.timeZone": "Asia/Kolkata",

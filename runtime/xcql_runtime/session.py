@@ -25,34 +25,35 @@ from xcql.publish.addresses import KafkaAddress
 from xcql.publish.play import Pace
 from xcql.shred.tables import QUARANTINE
 from xcql.source import Source
+from xcql.store.commit import read_state
+from xcql.store.ingest import IngestSummary, ingest
+from xcql.store.input_files import find_files
+from xcql.store.processes import Run, on_cores
+from xcql.store.repair import repair
+from xcql.store.upkeep import StoreInfo, compact, info, vacuum
+from xcql.store.verify import verify
 from xcql.syntax.prolog import MainModule
 from xcql.temporary import temporary_folder
-from xcql_runtime.answering import Surroundings
-from xcql_runtime.catalog import StoreReader
-from xcql_runtime.class_archive import make_archive
-from xcql_runtime.externals import (
+from xcql_runtime.answers.answer import Answer, Request, Strategy, unknown_choice
+from xcql_runtime.answers.cache import SessionCache
+from xcql_runtime.evaluator.externals import (
     ExternalFunction,
     check_frames,
     external_function,
     split_variables,
 )
-from xcql_runtime.java_process import has_ended, keep_quiet
-from xcql_runtime.memory import Memory
-from xcql_runtime.processes import on_cores
-from xcql_runtime.query import Answer, Request, Strategy, unknown_choice
-from xcql_runtime.spark import ended, is_here, local_session
-from xcql_runtime.store.commit import read_state
-from xcql_runtime.store.frames import files_frame
-from xcql_runtime.store.ingest import IngestSummary, ingest
-from xcql_runtime.store.inputs import find_files
-from xcql_runtime.store.repair import repair
-from xcql_runtime.store.temporalize import temporalize
-from xcql_runtime.store.upkeep import StoreInfo, compact, info, vacuum, verify
+from xcql_runtime.evaluator.worker import Surroundings
+from xcql_runtime.spark.class_archive import make_archive
+from xcql_runtime.spark.java_process import has_ended, keep_quiet
+from xcql_runtime.spark.jobs import on_workers
+from xcql_runtime.spark.start import ended, is_here, local_session
 from xcql_runtime.streaming.handle import StreamHandle
-from xcql_runtime.streaming.kafka import publish
-from xcql_runtime.streaming.sources import Source as StreamSource
+from xcql_runtime.streaming.sources.kafka import publish
+from xcql_runtime.streaming.sources.table import SourceLike
 from xcql_runtime.streaming.start import MAX_FRAGMENTS, SinkLike, StreamRequest, Tags, start
-from xcql_runtime.workers import Run, on_workers
+from xcql_runtime.tables.frames import files_frame
+from xcql_runtime.tables.store_reader import StoreReader
+from xcql_runtime.tables.temporalize import temporalize
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -76,7 +77,7 @@ class Session:
             keep_quiet(spark)
         self._views: dict[str, Answer] = {}
         self._reader = StoreReader(self.store)
-        self._memory = Memory(self.store)
+        self._cache = SessionCache()
         self._functions: dict[str, ExternalFunction] = {}
 
     @staticmethod
@@ -169,13 +170,8 @@ class Session:
 
         The text comes in pieces, to be written one after the other: it may be large.
         """
-        return temporalize(
-            self.spark,
-            self.store,
-            read_state(self.store).stream(stream),
-            _instant_or_now(now),
-            _instant(at),
-        )
+        found = read_state(self.store).stream(stream)
+        return temporalize(self.spark, self.store, found, _instant_or_now(now), _instant(at))
 
     def query(
         self,
@@ -205,7 +201,7 @@ class Session:
         functions = dict(self._functions)
         known = source.text, source.name
         # a query that was right is so again, but not if its functions have changed
-        module = self._memory.modules.get(
+        module = self._cache.modules.get(
             tuple(functions.items()), known, lambda: _checked(source, functions)
         )
         values, frames = split_variables(variables or {})
@@ -216,13 +212,13 @@ class Session:
         around = Surroundings(source, _instant_or_now(now), values, functions, os.getcwd(), context)
         return Answer(
             lambda: self.spark,
-            Request(module, strategy, self.store, self._memory, state, catalog, around, frames),
+            Request(module, strategy, self.store, self._cache, state, catalog, around, frames),
         )
 
     def stream(
         self,
         query: str | Source,
-        source: StreamSource | Mapping[str, StreamSource],
+        source: SourceLike | Mapping[str, SourceLike],
         *,
         tags: Tags | Mapping[str, Tags] | None = None,
         now: Literal["wall", "event"] = "wall",
@@ -266,19 +262,10 @@ class Session:
                 f"the variable ${next(iter(frames))} of a continuous query cannot be a DataFrame",
                 hints=["collect its rows, or make it a stream"],
             )
+        functions = dict(self._functions)
+        when = now, trigger, checkpoint
         request = StreamRequest(
-            text,
-            source,
-            tags,
-            now,
-            trigger,
-            checkpoint,
-            sink,
-            max_fragments,
-            values,
-            dict(self._functions),
-            progress,
-            warn,
+            text, source, tags, *when, sink, max_fragments, values, functions, progress, warn
         )
         # batches come and go; a bar for each would be in the way of what is shown
         quiet = {"spark.ui.showConsoleProgress": "false"}

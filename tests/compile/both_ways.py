@@ -49,7 +49,7 @@ def native_error(spark: SparkSession, expression: str) -> str:
     """The code of the error that the expression ends in."""
     from pyspark.errors import PySparkException
 
-    from xcql_runtime.failures import translated
+    from xcql_runtime.spark.failures import translated
 
     module = xcql.parse(expression)
     compiled = compile_query(module, Catalog({}), "qac+", Externals())
@@ -62,7 +62,7 @@ def native_error(spark: SparkSession, expression: str) -> str:
 
 
 def _run(spark: SparkSession, sql: str):  # type: ignore[no-untyped-def]
-    from xcql_runtime.store.frames import instant
+    from xcql_runtime.tables.frames import instant
 
     quick = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
     before = {name: spark.conf.get(name) for name in quick}

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 def ingested(store: Path, streams: Mapping[str, tuple[Path, TagStructure]]) -> Path:
     """A store with some streams, made without Spark."""
-    from xcql_runtime.store.ingest import ingest
-    from xcql_runtime.workers import run_here
+    from xcql.store.ingest import ingest
+    from xcql.store.processes import run_here
 
     for name, (fragments, tags) in streams.items():
         ingest(store, fragments, name, tags, run_here, cores=1)

@@ -31,7 +31,7 @@ NATIVE = 0.9
 
 
 def test_most_of_the_corpus_is_native(corpus_store: Path) -> None:
-    from xcql_runtime.catalog import StoreReader
+    from xcql_runtime.tables.store_reader import StoreReader
 
     _, known = StoreReader(corpus_store).read()
     kinds: Counter[str] = Counter()

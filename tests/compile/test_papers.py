@@ -10,7 +10,7 @@ import pytest
 import xcql
 from tests.compile.conftest import ingested
 from tests.queries import corpus
-from tests.runtime.query.samples import STREAMS, query
+from tests.runtime.samples import STREAMS, query
 from xcql.model.tags import read_tags
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import xcql
 from tests.compile.conftest import world_store
 from xcql.model.tags import parse_tags
 from xcql.shred.shape import Slot, walk
-from xcql_runtime.store.commit import read_state
+from xcql.store.commit import read_state
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

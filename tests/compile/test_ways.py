@@ -13,9 +13,10 @@ from xcql.compile.api import compile_query
 from xcql.compile.result import Compiled
 from xcql.model.tags import parse_tags
 from xcql.shred.shape import Slot
-from xcql_runtime.store.commit import read_state, write_state
-from xcql_runtime.store.state import State, renumbered, state_from_json, state_to_json
-from xcql_runtime.store.upkeep import compact, verify
+from xcql.store.commit import read_state, write_state
+from xcql.store.state import StoreState, renumbered, state_from_json, state_to_json
+from xcql.store.upkeep import compact
+from xcql.store.verify import verify
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -99,7 +100,7 @@ class Asked:
         self.add(*fillers)
         self._compiled: list[Compiled] = []
         self._session = xcql.Session(self.store, spark)
-        patch.setattr("xcql_runtime.query.compile_query", self._compile)
+        patch.setattr("xcql_runtime.answers.answer.compile_query", self._compile)
 
     def _compile(self, *arguments: Any) -> Compiled:
         self._compiled.append(compile_query(*arguments))
@@ -116,7 +117,7 @@ class Asked:
         shape = self.state().stream("s").tables[tsid].shape
         return next(child for child in shape.children if child.column == column)
 
-    def state(self) -> State:
+    def state(self) -> StoreState:
         return read_state(self.store)
 
     def check(self, text: str, reads_bytes: bool) -> None:
@@ -140,7 +141,7 @@ def asked(tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch) 
     return Asked(tmp_path, spark, monkeypatch, *FIRST)
 
 
-def of_old(state: State, ways: bool) -> State:
+def of_old(state: StoreState, ways: bool) -> StoreState:
     """As it was stored when less was known, with ways or without."""
 
     def strip(slot: dict[str, Any]) -> None:

@@ -7,14 +7,14 @@ import pytest
 import xcql
 from tests.continuous.credit import TAGS
 from xcql.continuous.explanation import explained
-from xcql.continuous.plan import Plan, Whole, plan_query
+from xcql.continuous.plan import UnitPlan, Whole, plan_query
 from xcql.syntax.prolog import MainModule
 
 S = 'stream("credit")'
 STREAMS = {"credit": TAGS, "other": TAGS}
 
 
-def plan_of(query: str) -> Plan | Whole:
+def plan_of(query: str) -> UnitPlan | Whole:
     module = xcql.parse(query)
     assert isinstance(module, MainModule)
     return plan_query(module, STREAMS)
@@ -47,7 +47,7 @@ def plan_of(query: str) -> Plan | Whole:
 )  # fmt: skip
 def test_units(query: str, units: set[str] | None) -> None:
     plan = plan_of(query)
-    assert (plan.main.units if isinstance(plan, Plan) else None) == units
+    assert (plan.main.units if isinstance(plan, UnitPlan) else None) == units
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from xcql.evaluate.registry import (
     NAMESPACES,
     UNSUPPORTED,
     Builtin,
-    Type,
+    BuiltinType,
     all_builtins,
     arities,
     lookup,
@@ -52,22 +52,26 @@ xml-to-json load-xquery-module transform
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("xs:string?", Type("xs:string", "?")),
-        ("item()*", Type("item()", "*")),
-        ("map(*)", Type("map(*)")),
-        ("function(*)?", Type("function(*)", "?")),
-        ("function() as xs:int", Type("function", "", (Type("xs:int"),))),
+        ("xs:string?", BuiltinType("xs:string", "?")),
+        ("item()*", BuiltinType("item()", "*")),
+        ("map(*)", BuiltinType("map(*)")),
+        ("function(*)?", BuiltinType("function(*)", "?")),
+        ("function() as xs:int", BuiltinType("function", "", (BuiltinType("xs:int"),))),
         (
             "function(item()*, item()) as item()*",
-            Type("function", "", (Type("item()", "*"), Type("item()"), Type("item()", "*"))),
+            BuiltinType(
+                "function",
+                "",
+                (BuiltinType("item()", "*"), BuiltinType("item()"), BuiltinType("item()", "*")),
+            ),
         ),
         (
             "(function(item()) as xs:boolean)?",
-            Type("function", "?", (Type("item()"), Type("xs:boolean"))),
+            BuiltinType("function", "?", (BuiltinType("item()"), BuiltinType("xs:boolean"))),
         ),
     ],
 )
-def test_types(text: str, expected: Type) -> None:
+def test_types(text: str, expected: BuiltinType) -> None:
     assert read_type(text) == expected
     assert read_type(str(expected)) == expected
 

@@ -25,7 +25,7 @@ NEEDED = {
     "xcql/parser/_generated/XcqlParser.py",
     "xcql/translate/xcql.xqm",
     "xcql_runtime/py.typed",
-    "xcql_runtime/log4j2.properties",
+    "xcql_runtime/spark/log4j2.properties",
 }
 
 

@@ -16,7 +16,7 @@ from xcql.cli.report import report_note
 from xcql.diagnostics import error
 
 if TYPE_CHECKING:
-    from xcql_runtime.query import Answer  # noqa: TID251
+    from xcql_runtime.answers.answer import Answer  # noqa: TID251
 
 FORMATS = ("xml", "jsonl", "csv", "parquet", "table")
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from xcql.cli.kinds import expect
 from xcql.cli.report import report_note, report_warnings
 from xcql.diagnostics import error
-from xcql.publish.addresses import FolderAddress, KafkaAddress, TcpAddress, parse_address
+from xcql.publish.addresses import ADDRESSES, FolderAddress, KafkaAddress, TcpAddress, parse_address
 from xcql.publish.folder import drop_files
 from xcql.publish.play import Pace, fragments_of
 from xcql.publish.tcp import broadcast
@@ -61,7 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     pace = _pace(arguments)
-    address = parse_address(arguments.to)
+    address = parse_address(arguments.to, ADDRESSES)
     for path in arguments.fragments:
         expect(path, "fragments")
     fragments = fragments_of(

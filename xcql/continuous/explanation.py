@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from xcql.analysis.graph import TagGraph
 from xcql.continuous.parts import Access
-from xcql.continuous.plan import Plan, Whole
+from xcql.continuous.plan import UnitPlan, Whole
 from xcql.continuous.state import to_instant
 from xcql.continuous.time_use import Bound, TimeUse
 from xcql.continuous.windowed import looked_at
@@ -18,7 +18,7 @@ from xcql.syntax.prolog import MainModule
 
 
 @dataclass(frozen=True, slots=True)
-class Explanation:
+class ContinuousExplanation:
     """How a query is kept up to date.
 
     `unit` names the elements that the answer is kept by, None if it is computed as a whole; `state`
@@ -54,14 +54,16 @@ def _told(note: Diagnostic) -> str:
 
 
 def explained(
-    plan: Plan | Whole, module: MainModule, tags: Mapping[str, TagStructure]
-) -> Explanation:
+    plan: UnitPlan | Whole, module: MainModule, tags: Mapping[str, TagStructure]
+) -> ContinuousExplanation:
     """What is to be told of a plan."""
     graphs = {name: TagGraph(structure) for name, structure in tags.items()}
     if isinstance(plan, Whole):
         state = ("every fragment", "the answer")
         unbounded = _unbounded(looked_at(module, graphs), {}, graphs, module)
-        return Explanation(None, state, _time(plan.time), (plan.reason.diagnostic(),), unbounded)
+        return ContinuousExplanation(
+            None, state, _time(plan.time), (plan.reason.diagnostic(),), unbounded
+        )
     state_lines = [f"what the query gives for each {_paths(plan.main, graphs)}, with its place"]
     for (stream, tag), windows in sorted(plan.windowed.items()):
         oldest = min(windows, key=lambda window: window.begin.at(0))
@@ -90,7 +92,7 @@ def explained(
             )
         else:
             state_lines.append("how many items there are")
-    return Explanation(
+    return ContinuousExplanation(
         _paths(plan.main, graphs),
         tuple(state_lines),
         _time(plan.time),

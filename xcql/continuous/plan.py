@@ -33,7 +33,7 @@ from xcql.continuous.parts import (
     stream_calls,
 )
 from xcql.continuous.tally_plan import Tallied, tallied
-from xcql.continuous.time_use import TimeUse, Window, time_use
+from xcql.continuous.time_use import ProjectionWindow, TimeUse, time_use
 from xcql.continuous.windowed import DOWNWARD, goes_down, looked_at, windowed_events
 from xcql.model.tags import TagStructure
 from xcql.source import Span
@@ -53,7 +53,7 @@ AGGREGATES = ("count", "exists", "empty", "sum", "avg", "min", "max")
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class GroupPlan:
     """A `group by`: the answer is kept by groups, and each unit knows the groups that it is in.
 
     `keys` gives an array of the key's values for each tuple of a unit, from its `NODES`; the arrays
@@ -66,7 +66,7 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class UnitPlan:
     """How the answer is kept by units.
 
     `body` gives the answer for the nodes of one unit, which `NODES` stands for; with `group` or
@@ -82,10 +82,10 @@ class Plan:
     aggregate: FunctionCall | None
     sides: tuple[Side, ...]
     looked_at: Mapping[str, frozenset[str]]
-    windowed: Mapping[tuple[str, str], tuple[Window, ...]]
+    windowed: Mapping[tuple[str, str], tuple[ProjectionWindow, ...]]
     time: TimeUse
     looks_up: bool
-    group: Group | None = None
+    group: GroupPlan | None = None
     tallied: Tallied | None = None
 
 
@@ -102,7 +102,7 @@ def plan_query(
     tags: Mapping[str, TagStructure],
     level: int = 0,
     calls_python: bool = False,
-) -> Plan | Whole:
+) -> UnitPlan | Whole:
     """The plan of a query; with a higher level the units are fillers further up.
 
     With `calls_python` functions that are not in the query may look at what they are given.
@@ -137,7 +137,7 @@ class _Planner:
         self.names = Namespaces.of(module.declarations)
         self.looks_up = _looks_up(module)
 
-    def plan(self) -> Plan:
+    def plan(self) -> UnitPlan:
         self._check_prolog()
         for part in walk(self.module):
             if isinstance(part, FunctionCall) and part.name.local in _BY_ID:
@@ -159,7 +159,7 @@ class _Planner:
         sides = self._sides(kept, main)
         if sides and group is not None:
             raise NeedsWhole("what is grouped is joined with other streams", group.span)
-        return Plan(
+        return UnitPlan(
             main,
             kept,
             order,
@@ -182,7 +182,7 @@ class _Planner:
             return None
         return tallied(self.module, kept, first.variable, main, self.types, self.graphs)
 
-    def _group(self, clauses: tuple[Clause, ...]) -> Group | None:
+    def _group(self, clauses: tuple[Clause, ...]) -> GroupPlan | None:
         """The grouping at the end of some clauses, if there is one."""
         last = clauses[-1]
         if not isinstance(last, GroupBy):
@@ -200,7 +200,7 @@ class _Planner:
         tuples = Flwor(
             (*clauses[:-1], *lets), SquareArray(tuple(names), span=last.span), span=last.span
         )
-        return Group(tuples, len(names), last.span)
+        return GroupPlan(tuples, len(names), last.span)
 
     def _check_prolog(self) -> None:
         for declaration in self.module.declarations:

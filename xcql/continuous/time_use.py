@@ -61,7 +61,7 @@ class Bound:
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class ProjectionWindow:
     """The interval of a projection."""
 
     begin: Bound
@@ -80,7 +80,7 @@ class TimeUse:
     lifespans that end at `now`. `shows` says that clipped lifespans may be seen in the answer.
     """
 
-    windows: tuple[Window, ...] = ()
+    windows: tuple[ProjectionWindow, ...] = ()
     always: Span | None = None
     open_ends: bool = False
     shows: bool = False
@@ -162,7 +162,7 @@ def time_use(
     >>> use.windows[0].begin.microseconds // 1_000_000, use.always
     (-3600, None)
     """
-    windows: list[Window] = []
+    windows: list[ProjectionWindow] = []
     clipped = False
     always: list[Span] = []
     ends = False
@@ -273,10 +273,10 @@ def _clock_readings(top: Node) -> Iterator[Node]:
             yield node
 
 
-def window_of(interval: TimeInterval) -> Window | None:
+def window_of(interval: TimeInterval) -> ProjectionWindow | None:
     begin = _bound(interval.begin)
     end = begin if interval.end is None else _bound(interval.end)
-    return None if begin is None or end is None else Window(begin, end)
+    return None if begin is None or end is None else ProjectionWindow(begin, end)
 
 
 def _bound(expr: Expr) -> Bound | None:

@@ -19,7 +19,7 @@ from xcql.evaluate import (  # noqa: F401 (each declares how its kinds of expres
     temporal,
     type_operators,
 )
-from xcql.evaluate.context import Evaluation
+from xcql.evaluate.context import QueryEvaluation
 from xcql.evaluate.prolog import CompiledQuery, compile_query
 from xcql.evaluate.python_values import from_python
 from xcql.evaluate.result import Result
@@ -91,7 +91,7 @@ def _evaluate(
     compiled = query if isinstance(query, CompiledQuery) else _prepare(query, functions)
     instant = _instant(now)
     warnings = list(compiled.warnings)
-    evaluation = Evaluation(
+    evaluation = QueryEvaluation(
         now=instant,
         streams=open_streams(streams or {}, instant, warnings),
         variables=external_values(variables or {}),

@@ -27,8 +27,8 @@ from xcql.evaluate.type_reader import read_sequence_type
 from xcql.evaluate.types import (
     ANY_SEQUENCE,
     AtomicItemType,
-    SequenceType,
     Signature,
+    ValueType,
     builtin_type,
     signature_of,
 )
@@ -44,8 +44,8 @@ from xcql.xdm.names import QName
 # calls of user functions inside each other; each takes some Python frames (see `stack.py`)
 MAX_DEPTH = 25_000
 
-_KEY = SequenceType(AtomicItemType("anyAtomicType"))
-_POSITION = SequenceType(AtomicItemType("integer"))
+_KEY = ValueType(AtomicItemType("anyAtomicType"))
+_POSITION = ValueType(AtomicItemType("integer"))
 
 Invoke = Callable[[list[Items], Context], Items]
 
@@ -116,7 +116,7 @@ def run_body(
     code: Code,
     env: Environment,
     context: Context,
-    result_type: SequenceType | None,
+    result_type: ValueType | None,
     name: QName | None,
     span: Span,
 ) -> Items:

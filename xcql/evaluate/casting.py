@@ -19,7 +19,7 @@ from elementpath import datatypes as ep
 
 from xcql.diagnostics import XcqlError, error
 from xcql.evaluate import dates
-from xcql.xdm.atomic import ATOMIC_TYPES, Atomic, AtomicType, make_float, string_of, type_of
+from xcql.xdm.atomic import ATOMIC_TYPES, Atomic, SchemaType, make_float, string_of, type_of
 
 _XML_SPACE = " \t\r\n"
 _INTEGER = re.compile(r"[+-]?[0-9]+")
@@ -135,14 +135,14 @@ def from_text(text: str, target: str, namespaces: Mapping[str, str] | None = Non
         raise _unfit(text, wanted) from None
 
 
-def _unfit(value: Atomic, wanted: AtomicType) -> XcqlError:
+def _unfit(value: Atomic, wanted: SchemaType) -> XcqlError:
     shown = string_of(value)
     if len(shown) > 60:
         shown = shown[:60] + "…"
     return error("FORG0001", f'"{shown}" is not a value of type {wanted}')
 
 
-def _string(text: str, wanted: AtomicType) -> str:
+def _string(text: str, wanted: SchemaType) -> str:
     if wanted.name == "string":
         return text
     for sign in "\t\r\n":
@@ -189,7 +189,7 @@ def _token_form(token_type: str) -> re.Pattern[str]:
     return re.compile(_TOKENS[token_type])
 
 
-def _read_boolean(text: str, _: AtomicType) -> bool:
+def _read_boolean(text: str, _: SchemaType) -> bool:
     if text in ("true", "1"):
         return True
     if text in ("false", "0"):
@@ -197,7 +197,7 @@ def _read_boolean(text: str, _: AtomicType) -> bool:
     raise ValueError(text)
 
 
-def _read_decimal(text: str, wanted: AtomicType) -> int | Decimal:
+def _read_decimal(text: str, wanted: SchemaType) -> int | Decimal:
     if len(text) > _LONGEST_NUMBER:
         raise error("FOCA0006", f"a number of {len(text)} digits is too long")
     if wanted.derives_from("integer"):
@@ -210,7 +210,7 @@ def _read_decimal(text: str, wanted: AtomicType) -> int | Decimal:
     return Decimal(text)
 
 
-def _read_float(text: str, wanted: AtomicType) -> float:
+def _read_float(text: str, wanted: SchemaType) -> float:
     number = _FLOAT_SPECIALS.get(text)
     if number is None:
         if _DOUBLE.fullmatch(text) is None:
@@ -219,11 +219,11 @@ def _read_float(text: str, wanted: AtomicType) -> float:
     return make_float(number) if wanted.name == "float" else number
 
 
-def _read_date(text: str, wanted: AtomicType) -> ep.AbstractDateTime:
+def _read_date(text: str, wanted: SchemaType) -> ep.AbstractDateTime:
     return dates.read(wanted.python, text)
 
 
-def _read_duration(text: str, wanted: AtomicType) -> ep.Duration:
+def _read_duration(text: str, wanted: SchemaType) -> ep.Duration:
     form = {"yearMonthDuration": _YEAR_MONTH, "dayTimeDuration": _DAY_TIME}.get(wanted.name)
     if (form is not None and form.fullmatch(text) is None) or not text.isascii():
         raise ValueError(text)
@@ -234,7 +234,7 @@ def _read_duration(text: str, wanted: AtomicType) -> ep.Duration:
     return value
 
 
-def _read_binary(text: str, wanted: AtomicType) -> ep.AbstractBinary:
+def _read_binary(text: str, wanted: SchemaType) -> ep.AbstractBinary:
     if wanted.name == "base64Binary":
         text = text.translate(dict.fromkeys(map(ord, _XML_SPACE)))
         return ep.Base64Binary(text)
@@ -243,7 +243,7 @@ def _read_binary(text: str, wanted: AtomicType) -> ep.AbstractBinary:
     return ep.HexBinary(text)
 
 
-def _read_uri(text: str, _: AtomicType) -> ep.AnyURI:
+def _read_uri(text: str, _: SchemaType) -> ep.AnyURI:
     return make_uri(" ".join(text.split()))
 
 
@@ -254,7 +254,7 @@ def make_uri(text: str) -> ep.AnyURI:
     return value
 
 
-_READERS: dict[str, Callable[[str, AtomicType], Any]] = {
+_READERS: dict[str, Callable[[str, SchemaType], Any]] = {
     "boolean": _read_boolean,
     "decimal": _read_decimal,
     "double": _read_float,
@@ -267,7 +267,7 @@ _READERS: dict[str, Callable[[str, AtomicType], Any]] = {
 }
 
 
-def _between(value: Atomic, source: AtomicType, wanted: AtomicType) -> Atomic:
+def _between(value: Atomic, source: SchemaType, wanted: SchemaType) -> Atomic:
     """From one primitive type to another, of a value that is no text."""
     start, goal = source.primitive, wanted.primitive
     if goal in _NUMBERS and (start in _NUMBERS or start == "boolean"):
@@ -297,7 +297,7 @@ def make_binary(data: bytes, target: str) -> ep.AbstractBinary:
     return ep.Base64Binary(base64.b64encode(data).decode())
 
 
-def _to_number(value: int | float | Decimal, wanted: AtomicType) -> Atomic:
+def _to_number(value: int | float | Decimal, wanted: SchemaType) -> Atomic:
     if wanted.name == "double":
         return to_double(value)
     if wanted.name == "float":
@@ -327,7 +327,7 @@ def _to_duration(value: ep.Duration, target: str) -> ep.Duration:
     return ep.Duration(value.months, value.seconds)
 
 
-def _narrow(value: Atomic, wanted: AtomicType) -> Atomic:
+def _narrow(value: Atomic, wanted: SchemaType) -> Atomic:
     """Check the bounds of a derived integer type, and make the value one of it."""
     if wanted.primitive != "decimal" or not wanted.derives_from("integer"):
         return value

@@ -63,7 +63,7 @@ class StaticContext:
 
 
 @dataclass(slots=True)
-class Evaluation:
+class QueryEvaluation:
     """What stays the same during one evaluation of a query.
 
     `now` is an aware datetime in UTC. `documents` remembers what `fn:doc` has read, so that the
@@ -96,7 +96,7 @@ class Context:
 
     def __init__(
         self,
-        evaluation: Evaluation,
+        evaluation: QueryEvaluation,
         item: Any = None,
         position: int = 0,
         size: int | None = 0,

@@ -22,7 +22,7 @@ from xcql.evaluate.scope import (
 )
 from xcql.evaluate.sequences import Items, computed, hold, located, zero_or_one_atomic
 from xcql.evaluate.type_reader import read_sequence_type
-from xcql.evaluate.types import SequenceType
+from xcql.evaluate.types import ValueType
 from xcql.evaluate.values import effective_boolean
 from xcql.source import Span
 from xcql.syntax import control as syntax
@@ -131,7 +131,7 @@ def quantified(node: syntax.Quantified, scope: Scope) -> Code:
     return lambda env, context: (holds(0, env, context),)
 
 
-def _checked(wanted: SequenceType, name: str, span: Span) -> Callable[[Any], Items]:
+def _checked(wanted: ValueType, name: str, span: Span) -> Callable[[Any], Items]:
     def check(item: Any) -> Items:
         if not wanted.matches((item,)):
             raise error("XPTY0004", f"${name} must be {wanted}", span)
@@ -245,7 +245,7 @@ def validate(node: syntax.Validate, scope: Scope) -> Code:
     raise error("XQST0075", "validation is not part of XCQL", node.span)
 
 
-def bind_checked(source: Code, wanted: SequenceType | None, name: str, span: Span) -> Code:
+def bind_checked(source: Code, wanted: ValueType | None, name: str, span: Span) -> Code:
     """The value of a `let` or a declared variable, which must be of its type as it is."""
     if wanted is None:
         return lambda env, context: hold(source(env, context))

@@ -14,8 +14,8 @@ from xcql.evaluate.types import (
     AtomicItemType,
     FunctionType,
     ItemType,
-    SequenceType,
     Signature,
+    ValueType,
     all_match,
     signature_of,
 )
@@ -28,7 +28,7 @@ from xcql.xdm.functions import Item, XdmFunction
 Place = Callable[[], str]
 
 
-def convert(items: Items, wanted: SequenceType, place: Place, span: Span | None) -> Items:
+def convert(items: Items, wanted: ValueType, place: Place, span: Span | None) -> Items:
     """A value by the function conversion rules: atomized, cast, promoted, checked.
 
     What may be a long sequence is converted as it is read.
@@ -63,7 +63,7 @@ def convert(items: Items, wanted: SequenceType, place: Place, span: Span | None)
     return found
 
 
-def _fits(items: Items, wanted: SequenceType, item_type: ItemType) -> bool:
+def _fits(items: Items, wanted: ValueType, item_type: ItemType) -> bool:
     """Whether a computed value needs no conversion at all, as most arguments don't."""
     if type(items) is not tuple and type(items) is not list:
         return False
@@ -75,7 +75,7 @@ def _fits(items: Items, wanted: SequenceType, item_type: ItemType) -> bool:
 
 
 def _at_least_one(
-    items: Iterator[Item], wanted: SequenceType, place: Place, span: Span | None
+    items: Iterator[Item], wanted: ValueType, place: Place, span: Span | None
 ) -> Iterator[Item]:
     empty = True
     for item in items:
@@ -86,7 +86,7 @@ def _at_least_one(
 
 
 def _converted(
-    items: Items, item_type: ItemType, wanted: SequenceType, place: Place, span: Span | None
+    items: Items, item_type: ItemType, wanted: ValueType, place: Place, span: Span | None
 ) -> Iterator[Item]:
     signature = item_type.signature if isinstance(item_type, FunctionType) else None
     matches = item_type.matches
@@ -147,5 +147,5 @@ def _argument_place(number: int) -> Place:
     return lambda: f"argument {number} of the function"
 
 
-def _unfit(item: Item, wanted: SequenceType, place: Place, span: Span | None) -> XcqlError:
+def _unfit(item: Item, wanted: ValueType, place: Place, span: Span | None) -> XcqlError:
     return error("XPTY0004", f"{place()} must be {wanted}; it is {kind_of(item)}", span)

@@ -25,7 +25,7 @@ from xcql.evaluate.scope import (
 )
 from xcql.evaluate.sequences import Items, located, zero_or_one_atomic
 from xcql.evaluate.type_reader import read_sequence_type
-from xcql.evaluate.types import SequenceType
+from xcql.evaluate.types import ValueType
 from xcql.evaluate.values import effective_boolean
 from xcql.evaluate.windows import compile_window
 from xcql.source import Span
@@ -83,7 +83,7 @@ def _clause(node: syntax.Clause, scope: Scope, bound: list[QName]) -> tuple[Clau
 def _type_of(given: Any, variable: Name, scope: Scope) -> Callable[[Items, Span], None] | None:
     if given is None:
         return None
-    wanted: SequenceType = read_sequence_type(given, scope)
+    wanted: ValueType = read_sequence_type(given, scope)
 
     def check(value: Items, span: Span) -> None:
         if not wanted.matches(value):

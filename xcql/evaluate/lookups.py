@@ -10,7 +10,7 @@ from xcql.evaluate.context import Context, no_context_item
 from xcql.evaluate.conversion import convert
 from xcql.evaluate.scope import Code, Environment, Scope, compile_expression, compiles
 from xcql.evaluate.sequences import Items, computed, located, zero_or_one_atomic
-from xcql.evaluate.types import AtomicItemType, SequenceType
+from xcql.evaluate.types import AtomicItemType, ValueType
 from xcql.evaluate.values import atomize, kind_of
 from xcql.source import Span
 from xcql.syntax.construct import (
@@ -26,7 +26,7 @@ from xcql.syntax.path import AnyKey, Lookup, UnaryLookup
 from xcql.xdm.atomic import atomic_key, string_of
 from xcql.xdm.functions import XdmArray, XdmMap
 
-_INTEGER = SequenceType(AtomicItemType("integer"), "")
+_INTEGER = ValueType(AtomicItemType("integer"), "")
 
 
 @compiles(MapConstructor)

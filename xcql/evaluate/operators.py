@@ -19,7 +19,7 @@ from xcql.evaluate.paths import in_document_order
 from xcql.evaluate.predicates import mentions
 from xcql.evaluate.scope import Code, Environment, Scope, compile_expression, compiles
 from xcql.evaluate.sequences import Items, computed, located, zero_or_one, zero_or_one_atomic
-from xcql.evaluate.types import AtomicItemType, SequenceType
+from xcql.evaluate.types import AtomicItemType, ValueType
 from xcql.evaluate.values import atomize, effective_boolean, kind_of
 from xcql.source import Span
 from xcql.syntax.operators import Binary, Comparison, SimpleMap, Unary
@@ -27,7 +27,7 @@ from xcql.xdm.atomic import string_of
 from xcql.xdm.nodes import Node
 
 _TRUE, _FALSE = (True,), (False,)
-_OPTIONAL_INTEGER = SequenceType(AtomicItemType("integer"), "?")
+_OPTIONAL_INTEGER = ValueType(AtomicItemType("integer"), "?")
 
 _GENERAL: dict[str, Relation] = {
     "=": "eq",

@@ -22,7 +22,7 @@ from xcql.evaluate.context import (
     PREDECLARED,
     XS,
     Context,
-    Evaluation,
+    QueryEvaluation,
     StaticContext,
 )
 from xcql.evaluate.control import bind_checked
@@ -41,7 +41,7 @@ from xcql.evaluate.scope import (
 )
 from xcql.evaluate.sequences import Items, computed, zero_or_one
 from xcql.evaluate.type_reader import read_sequence_type
-from xcql.evaluate.types import SequenceType
+from xcql.evaluate.types import ValueType
 from xcql.source import Span
 from xcql.syntax import prolog as syntax
 from xcql.xdm.functions import XdmFunction
@@ -85,12 +85,12 @@ class CompiledQuery:
     scope: Scope
     warnings: tuple[Diagnostic, ...] = ()
 
-    def run(self, evaluation: Evaluation, item: Any = None) -> list[Any]:
+    def run(self, evaluation: QueryEvaluation, item: Any = None) -> list[Any]:
         """The answer, computed in full. `item` is the context item, None for none."""
         self.begin(evaluation, item)
         return list(computed(self.body(None, evaluation.initial)))
 
-    def begin(self, evaluation: Evaluation, item: Any = None) -> None:
+    def begin(self, evaluation: QueryEvaluation, item: Any = None) -> None:
         """Make an evaluation ready for expressions of this query."""
         evaluation.lookup_function = self._lookup
         evaluation.initial = (
@@ -295,7 +295,7 @@ def _compile_variable(node: syntax.VariableDecl, scope: Scope) -> None:
 
 
 def _external_variable(
-    name: QName, wanted: SequenceType | None, default: Code | None, span: Span
+    name: QName, wanted: ValueType | None, default: Code | None, span: Span
 ) -> Code:
     def run(env: Environment, context: Context) -> Items:
         given = context.evaluation.variables.get(name)
@@ -313,7 +313,7 @@ def _external_variable(
     return run
 
 
-def _fitted(given: tuple[Any, ...], wanted: SequenceType, name: QName, span: Span) -> Items:
+def _fitted(given: tuple[Any, ...], wanted: ValueType, name: QName, span: Span) -> Items:
     """A value from outside, which must be of the declared type; untyped text is cast to it."""
     what = f"the value given for ${name}"
     if any(type(item) is UntypedAtomic for item in given):
@@ -367,7 +367,7 @@ def _context_item(declarations: Iterable[syntax.Declaration], scope: Scope) -> C
     node = found[0]
     wanted = None
     if node.type is not None:
-        wanted = SequenceType(read_sequence_type(node.type, scope).item, "")
+        wanted = ValueType(read_sequence_type(node.type, scope).item, "")
     default = None if node.value is None else compile_expression(node.value, scope)
 
     def run(env: Environment, context: Context) -> Items:

@@ -60,7 +60,7 @@ _LINEAR = Growth(degree=1)
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class PatternPart:
     """A part of a regular expression.
 
     `text` is how Python writes it, `linear` how RE2 does (None if it cannot). `first` are the
@@ -79,7 +79,7 @@ class Part:
     is_loop: bool = False
     is_endless: bool = False
     # the sequence that it stands for
-    parts: tuple[Part, ...] = ()
+    parts: tuple[PatternPart, ...] = ()
     # Java needs its stack for each turn: of loops over groups; and of loops that count, or over
     # groups of one character, wherever the width of characters in UTF-16 changes
     takes_stack: bool = False
@@ -96,26 +96,26 @@ class Part:
     is_reference: bool = False
 
 
-def character(text: str, linear: str, characters: Ranges) -> Part:
-    return Part(text, linear, characters, characters=characters)
+def character(text: str, linear: str, characters: Ranges) -> PatternPart:
+    return PatternPart(text, linear, characters, characters=characters)
 
 
-def start_anchor(text: str, linear: str, *, of_lines: bool) -> Part:
-    return Part(text, linear, can_be_empty=True, has_line_anchors=of_lines)
+def start_anchor(text: str, linear: str, *, of_lines: bool) -> PatternPart:
+    return PatternPart(text, linear, can_be_empty=True, has_line_anchors=of_lines)
 
 
-def end_anchor(text: str, linear: str, *, of_lines: bool) -> Part:
+def end_anchor(text: str, linear: str, *, of_lines: bool) -> PatternPart:
     # no character can follow the end of a text
     first: Ranges = ((10, 10),) if of_lines else ()
-    return Part(text, linear, first, has_line_anchors=of_lines)
+    return PatternPart(text, linear, first, has_line_anchors=of_lines)
 
 
-def back_reference(text: str, group: Part) -> Part:
+def back_reference(text: str, group: PatternPart) -> PatternPart:
     length = ONE if group.ends.degree == 0 else _LINEAR
-    return Part(text, None, any_character(), True, steps=length, is_reference=True)
+    return PatternPart(text, None, any_character(), True, steps=length, is_reference=True)
 
 
-def group(inner: Part, opening: str) -> Part:
+def group(inner: PatternPart, opening: str) -> PatternPart:
     linear = None if inner.linear is None else f"{opening}{inner.linear})"
     return replace(
         inner,
@@ -127,10 +127,10 @@ def group(inner: Part, opening: str) -> Part:
     )
 
 
-def sequence(parts: Sequence[Part]) -> Part:
+def sequence(parts: Sequence[PatternPart]) -> PatternPart:
     ends, steps = _walked(parts, None)
     first, can_be_empty = _first(parts)
-    whole = Part(
+    whole = PatternPart(
         "".join(part.text for part in parts),
         _joined("", parts),
         first,
@@ -145,7 +145,7 @@ def sequence(parts: Sequence[Part]) -> Part:
     return _with_traits(whole, parts)
 
 
-def alternatives(branches: Sequence[Part]) -> Part:
+def alternatives(branches: Sequence[PatternPart]) -> PatternPart:
     if len(branches) == 1:
         return branches[0]
     ends, steps = ONE, ONE
@@ -153,7 +153,7 @@ def alternatives(branches: Sequence[Part]) -> Part:
         ends, steps = ends.or_more(branch.ends), steps.or_more(branch.steps)
     if not _are_apart(branches):
         ends = ends.times(Growth(math.log2(len(branches))))
-    whole = Part(
+    whole = PatternPart(
         "|".join(branch.text for branch in branches),
         _joined("|", branches),
         merged(one for branch in branches for one in branch.first),
@@ -165,7 +165,7 @@ def alternatives(branches: Sequence[Part]) -> Part:
     return _with_traits(whole, branches)
 
 
-def repeated(part: Part, low: int, high: int | None, sign: str) -> Part:
+def repeated(part: PatternPart, low: int, high: int | None, sign: str) -> PatternPart:
     """A part with a quantifier; `high` is None if there is no limit."""
     is_expressible = part.linear is not None and max(low, high or 0) <= _LARGEST_COUNT
     linear = f"{part.linear}{sign}" if is_expressible else None
@@ -216,7 +216,7 @@ def repeated(part: Part, low: int, high: int | None, sign: str) -> Part:
     )
 
 
-def leading_run(whole: Part) -> Ranges:
+def leading_run(whole: PatternPart) -> Ranges:
     """The characters of the loop that a pattern begins with; none if there is no such loop.
 
     The leftmost match begins where a run of these characters begins, or the search does: from a
@@ -226,7 +226,7 @@ def leading_run(whole: Part) -> Ranges:
     return (first.characters or ()) if first.is_endless else ()
 
 
-def search_growth(whole: Part, from_runs: bool = False) -> Growth:
+def search_growth(whole: PatternPart, from_runs: bool = False) -> Growth:
     """The steps of a search in a text, from all of its places.
 
     With `from_runs`, a pattern that begins with a loop is tried only where a run begins.
@@ -245,7 +245,7 @@ def search_growth(whole: Part, from_runs: bool = False) -> Growth:
     return _walked(parts, None)[1].times(_LINEAR)
 
 
-def _walked(parts: Sequence[Part], follow: Ranges | None) -> tuple[Growth, Growth]:
+def _walked(parts: Sequence[PatternPart], follow: Ranges | None) -> tuple[Growth, Growth]:
     """The ways through a sequence, and the steps for it; `follow` may begin what comes after."""
     ways, steps = ONE, ONE
     for number, part in enumerate(parts):
@@ -255,7 +255,7 @@ def _walked(parts: Sequence[Part], follow: Ranges | None) -> tuple[Growth, Growt
     return ways, steps
 
 
-def _ends_once(part: Part, rest: Sequence[Part], follow: Ranges | None) -> bool:
+def _ends_once(part: PatternPart, rest: Sequence[PatternPart], follow: Ranges | None) -> bool:
     """Whether only one end of a loop over characters can be followed by the rest."""
     if not part.is_loop or part.characters is None:
         return False
@@ -267,7 +267,7 @@ def _ends_once(part: Part, rest: Sequence[Part], follow: Ranges | None) -> bool:
     return are_apart((part.characters, following))
 
 
-def _first(parts: Sequence[Part]) -> tuple[Ranges, bool]:
+def _first(parts: Sequence[PatternPart]) -> tuple[Ranges, bool]:
     """What a sequence can begin with, and whether it can be empty."""
     found: list[tuple[int, int]] = []
     for part in parts:
@@ -277,19 +277,19 @@ def _first(parts: Sequence[Part]) -> tuple[Ranges, bool]:
     return merged(found), True
 
 
-def _are_apart(branches: Sequence[Part]) -> bool:
+def _are_apart(branches: Sequence[PatternPart]) -> bool:
     """Whether the first character tells which branch it is."""
     return not any(branch.can_be_empty for branch in branches) and are_apart(
         branch.first for branch in branches
     )
 
 
-def _joined(sign: str, parts: Sequence[Part]) -> str | None:
+def _joined(sign: str, parts: Sequence[PatternPart]) -> str | None:
     written = [part.linear for part in parts]
     return None if None in written else sign.join(one for one in written if one is not None)
 
 
-def _with_traits(whole: Part, parts: Sequence[Part]) -> Part:
+def _with_traits(whole: PatternPart, parts: Sequence[PatternPart]) -> PatternPart:
     """The whole, with what holds for it because it holds for one of its parts."""
     return replace(
         whole,

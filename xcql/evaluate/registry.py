@@ -38,7 +38,7 @@ Body = TypeVar("Body", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True, slots=True)
-class Type:
+class BuiltinType:
     """A sequence type of a builtin's signature; `inner` is what a function type is made of.
 
     `item` is an atomic type's name (`xs:string`, `xs:numeric`), a kind of node (`node()`,
@@ -49,7 +49,7 @@ class Type:
 
     item: str
     occurrence: Occurrence = ""
-    inner: tuple[Type, ...] = ()
+    inner: tuple[BuiltinType, ...] = ()
 
     def __str__(self) -> str:
         if not self.inner:
@@ -95,8 +95,8 @@ class Builtin:
 
     uri: str
     local: str
-    parameters: tuple[Type, ...]
-    result: Type
+    parameters: tuple[BuiltinType, ...]
+    result: BuiltinType
     body: Callable[..., Any]
     variadic: bool = False
 
@@ -276,24 +276,24 @@ def _load_all() -> None:
 
 
 @cache
-def read_type(text: str) -> Type:
-    """A `Type` from its XQuery spelling.
+def read_type(text: str) -> BuiltinType:
+    """A `BuiltinType` from its XQuery spelling.
 
     >>> read_type("function(item(), xs:string?) as item()*").inner[1]
-    Type(item='xs:string', occurrence='?', inner=())
+    BuiltinType(item='xs:string', occurrence='?', inner=())
     """
     text = text.strip()
     if text.startswith("(") and text[-2:] in (")?", ")*", ")+"):
         inner = read_type(text[1:-2])
-        return Type(inner.item, _occurrence(text[-1]), inner.inner)
+        return BuiltinType(inner.item, _occurrence(text[-1]), inner.inner)
     if text.startswith("function(") and not text.startswith("function(*)"):
         close = _closing(text, len("function"))
         parameters = _split(text[len("function(") : close])
         result = text[close + 1 :].strip().removeprefix("as ")
-        return Type("function", "", tuple(read_type(part) for part in [*parameters, result]))
+        return BuiltinType("function", "", tuple(read_type(part) for part in [*parameters, result]))
     if text[-1] in "?*+":
-        return Type(text[:-1], _occurrence(text[-1]))
-    return Type(text)
+        return BuiltinType(text[:-1], _occurrence(text[-1]))
+    return BuiltinType(text)
 
 
 def _occurrence(sign: str) -> Occurrence:

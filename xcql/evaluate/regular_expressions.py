@@ -26,7 +26,7 @@ from xcql.evaluate.character_ranges import (
     property_ranges,
 )
 from xcql.evaluate.linear_regex import LinearRegex, linear_regex
-from xcql.evaluate.regex_parts import Growth, Part, search_growth
+from xcql.evaluate.regex_parts import Growth, PatternPart, search_growth
 
 _COUNTS: dict[str, tuple[int, int | None]] = {"?": (0, 1), "*": (0, None), "+": (1, None)}
 # as Python writes them, and as RE2 does
@@ -54,7 +54,7 @@ class Regex:
 
     source: str
     pattern: re.Pattern[str]
-    part: Part
+    part: PatternPart
     growth: Growth
     parents: tuple[int, ...] = ()
     is_literal: bool = False
@@ -122,7 +122,7 @@ def compile_regex(pattern: str, flags: str = "") -> Regex:
     if "x" in flags and not is_literal:
         pattern = _without_space(pattern)
     reader = _Reader(pattern, dot_all="s" in flags, lines="m" in flags, ignore_case="i" in flags)
-    part = Part(re.escape(pattern), None) if is_literal else reader.read()
+    part = PatternPart(re.escape(pattern), None) if is_literal else reader.read()
     try:
         compiled = re.compile(part.text, options)
     except (re.error, OverflowError, RecursionError) as problem:
@@ -155,7 +155,7 @@ class _Reader:
         self.dot_all, self.lines, self.ignore_case = dot_all, lines, ignore_case
         self.parents: list[int] = []
         self.open: list[int] = []
-        self.finished: dict[int, Part] = {}
+        self.finished: dict[int, PatternPart] = {}
         self.depth = 0
 
     def fault(self, message: str) -> XcqlError:
@@ -167,26 +167,26 @@ class _Reader:
     def peek(self, length: int = 1) -> str:
         return self.text[self.at : self.at + length]
 
-    def read(self) -> Part:
+    def read(self) -> PatternPart:
         result = self.alternatives()
         if self.at < len(self.text):
             raise self.fault("there is no ( for this )")
         return result
 
-    def alternatives(self) -> Part:
+    def alternatives(self) -> PatternPart:
         branches = [self.branch()]
         while self.peek() == "|":
             self.at += 1
             branches.append(self.branch())
         return regex_parts.alternatives(branches)
 
-    def branch(self) -> Part:
+    def branch(self) -> PatternPart:
         parts = []
         while self.at < len(self.text) and self.peek() not in "|)":
             parts.append(self.quantified(self.atom()))
         return regex_parts.sequence(parts)
 
-    def quantified(self, atom: Part) -> Part:
+    def quantified(self, atom: PatternPart) -> PatternPart:
         sign = self.peek()
         low, high = _COUNTS.get(sign, (0, None))
         if sign and sign in "?*+":
@@ -211,7 +211,7 @@ class _Reader:
             raise self.fault("there are two quantifiers in a row")
         return regex_parts.repeated(atom, low, high, result)
 
-    def atom(self) -> Part:
+    def atom(self) -> PatternPart:
         sign = self.peek()
         if sign == "(":
             return self.group()
@@ -237,11 +237,11 @@ class _Reader:
             raise self.fault(f"{sign} stands for itself only with a \\ before it")
         return self.literal(sign)
 
-    def literal(self, sign: str) -> Part:
+    def literal(self, sign: str) -> PatternPart:
         ranges = _as_ignoring_case(sign) if self.ignore_case else ((ord(sign), ord(sign)),)
         return _class_part(ranges, re.escape(sign))
 
-    def group(self) -> Part:
+    def group(self) -> PatternPart:
         self.at += 1
         self.depth += 1
         if self.depth > _DEEPEST:
@@ -267,7 +267,7 @@ class _Reader:
             self.finished[number] = inner
         return regex_parts.group(inner, opening)
 
-    def escape(self) -> Part:
+    def escape(self) -> PatternPart:
         following = self.text[self.at + 1 : self.at + 2]
         if following.isdigit() and following.isascii():
             return self.back_reference()
@@ -276,7 +276,7 @@ class _Reader:
             return self.literal(single)
         return _class_part(ranges, class_text(ranges, ignore_case=self.ignore_case))
 
-    def back_reference(self) -> Part:
+    def back_reference(self) -> PatternPart:
         self.at += 1
         number = 0
         while self.peek() and self.peek() in "0123456789":
@@ -368,7 +368,7 @@ class _Reader:
         return sign, ()
 
 
-def _class_part(ranges: Ranges, text: str) -> Part:
+def _class_part(ranges: Ranges, text: str) -> PatternPart:
     return regex_parts.character(text, _linear_class(ranges), ranges)
 
 

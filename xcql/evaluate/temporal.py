@@ -16,7 +16,7 @@ from xcql.evaluate.projection import project_interval, project_version
 from xcql.evaluate.scope import Code, Environment, Scope, compile_expression, compiles
 from xcql.evaluate.sequences import Items, computed, located, zero_or_one, zero_or_one_atomic
 from xcql.evaluate.times import datetime_value, instant_of, utc_now
-from xcql.evaluate.types import AtomicItemType, SequenceType
+from xcql.evaluate.types import AtomicItemType, ValueType
 from xcql.evaluate.values import kind_of
 from xcql.model.lifespan import lifespan
 from xcql.model.time import ALLEN_RELATIONS, START, Interval
@@ -29,7 +29,7 @@ from xcql.xdm.nodes import Node as XdmNode
 
 # the variable that `last` stands for inside `#[ ]`; no query can write this name
 _LAST = QName("urn:xcql:version-projection", "last")
-_OPTIONAL_INTEGER = SequenceType(AtomicItemType("integer"), "?")
+_OPTIONAL_INTEGER = ValueType(AtomicItemType("integer"), "?")
 
 # an interval, or None where a bound is empty or the begin lies after the end
 _IntervalCode = Callable[[Environment, Context], Interval | None]

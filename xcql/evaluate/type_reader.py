@@ -20,10 +20,10 @@ _OTHER_TYPES = frozenset(
 )
 
 
-def read_sequence_type(node: syntax.SequenceType, scope: Scope) -> types.SequenceType:
+def read_sequence_type(node: syntax.SequenceType, scope: Scope) -> types.ValueType:
     if node.item is None:
-        return types.SequenceType(None)
-    return types.SequenceType(read_item_type(node.item, scope), node.occurrence)
+        return types.ValueType(None)
+    return types.ValueType(read_item_type(node.item, scope), node.occurrence)
 
 
 def read_item_type(node: Node, scope: Scope) -> types.ItemType:

@@ -1,7 +1,7 @@
 """Sequence types: whether a value is an instance, and how an argument is made one.
 
 A type comes from the query's text (`syntax.types`, by `TypeReader`) or from a builtin's signature
-(`registry.Type`, by `builtin_type`).
+(`registry.BuiltinType`, by `builtin_type`).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, ClassVar
 
-from xcql.evaluate.registry import Type as BuiltinType
+from xcql.evaluate.registry import BuiltinType
 from xcql.evaluate.sequences import Items
 from xcql.xdm.atomic import ATOMIC_TYPES, NUMERIC_NAMES, is_numeric, type_of
 from xcql.xdm.functions import Item, XdmArray, XdmFunction, XdmMap
@@ -138,8 +138,8 @@ class NodeType(ItemType):
 class Signature:
     """The types of a function's parameters and of its result."""
 
-    parameters: tuple[SequenceType, ...]
-    result: SequenceType
+    parameters: tuple[ValueType, ...]
+    result: ValueType
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +185,7 @@ class MapType(ItemType):
     """`map(*)`, or `map(key, value)`"""
 
     key: ItemType | None = None
-    value: SequenceType | None = None
+    value: ValueType | None = None
 
     def matches(self, item: Item) -> bool:
         if not isinstance(item, XdmMap):
@@ -209,8 +209,8 @@ class MapType(ItemType):
     def as_signature(self) -> Signature:
         result = self.value or ANY_SEQUENCE
         if result.occurrence in ("", "+"):
-            result = SequenceType(result.item, "?" if result.occurrence == "" else "*")
-        return Signature((SequenceType(AtomicItemType("anyAtomicType"), ""),), result)
+            result = ValueType(result.item, "?" if result.occurrence == "" else "*")
+        return Signature((ValueType(AtomicItemType("anyAtomicType"), ""),), result)
 
     def __str__(self) -> str:
         return "map(*)" if self.key is None else f"map({self.key}, {self.value})"
@@ -220,7 +220,7 @@ class MapType(ItemType):
 class ArrayType(ItemType):
     """`array(*)`, or `array(member)`"""
 
-    member: SequenceType | None = None
+    member: ValueType | None = None
 
     def matches(self, item: Item) -> bool:
         if not isinstance(item, XdmArray):
@@ -235,16 +235,14 @@ class ArrayType(ItemType):
         return other.member is not None and self.member.includes(other.member)
 
     def as_signature(self) -> Signature:
-        return Signature(
-            (SequenceType(AtomicItemType("integer"), ""),), self.member or ANY_SEQUENCE
-        )
+        return Signature((ValueType(AtomicItemType("integer"), ""),), self.member or ANY_SEQUENCE)
 
     def __str__(self) -> str:
         return "array(*)" if self.member is None else f"array({self.member})"
 
 
 @dataclass(frozen=True, slots=True)
-class SequenceType:
+class ValueType:
     """An item type with an occurrence; without an item type `empty-sequence()`."""
 
     item: ItemType | None
@@ -265,7 +263,7 @@ class SequenceType:
                 return False
         return count > 0 or self.occurrence in ("?", "*")
 
-    def includes(self, other: SequenceType) -> bool:
+    def includes(self, other: ValueType) -> bool:
         """Whether every value of the other type is one of this."""
         if other.item is None:
             return self.item is None or self.occurrence in ("?", "*")
@@ -291,7 +289,7 @@ _NARROWER = {
     "*": frozenset([0, 1, 2]),
 }
 
-ANY_SEQUENCE = SequenceType(AnyItemType(), "*")
+ANY_SEQUENCE = ValueType(AnyItemType(), "*")
 
 
 def all_match(item_type: ItemType, items: Sequence[Item]) -> bool:
@@ -316,7 +314,7 @@ def signature_of(function: XdmFunction) -> Signature:
         return _map_signature(function)
     if isinstance(function, XdmArray):
         return Signature(
-            (SequenceType(AtomicItemType("integer"), ""),),
+            (ValueType(AtomicItemType("integer"), ""),),
             _common_type(function.members),
         )
     given = function.signature
@@ -331,7 +329,7 @@ def _map_signature(map_: XdmMap) -> Signature:
     ).as_signature()
 
 
-def _common_type(values: Any) -> SequenceType:
+def _common_type(values: Any) -> ValueType:
     """A type that all of the values have; only as narrow as function types are asked for."""
     kinds = {
         type_of(i).name if not isinstance(i, (Node, XdmFunction)) else None
@@ -343,19 +341,19 @@ def _common_type(values: Any) -> SequenceType:
     if len(kinds) == 1 and None not in kinds:
         name = kinds.pop()
         assert name is not None
-        return SequenceType(AtomicItemType(name), occurrence)
+        return ValueType(AtomicItemType(name), occurrence)
     if kinds and None not in kinds:
-        return SequenceType(AtomicItemType("anyAtomicType"), occurrence)
+        return ValueType(AtomicItemType("anyAtomicType"), occurrence)
     nodes = all(isinstance(i, Node) for value in values for i in value)
-    return SequenceType(NodeType() if nodes and kinds else AnyItemType(), occurrence)
+    return ValueType(NodeType() if nodes and kinds else AnyItemType(), occurrence)
 
 
 @cache
-def builtin_type(given: BuiltinType) -> SequenceType:
+def builtin_type(given: BuiltinType) -> ValueType:
     """The type of a builtin's parameter or result."""
     if given.item == "empty-sequence()":
-        return SequenceType(None)
-    return SequenceType(_builtin_item(given), given.occurrence)
+        return ValueType(None)
+    return ValueType(_builtin_item(given), given.occurrence)
 
 
 def _builtin_item(given: BuiltinType) -> ItemType:

@@ -29,7 +29,7 @@ from xcql.syntax.construct import (
     Text,
 )
 from xcql.syntax.emitter import Emitter, emits
-from xcql.syntax.layout import LINE, Doc, Group, Nest, join, render
+from xcql.syntax.layout import LINE, Doc, Group, Indent, join, render
 from xcql.syntax.node import Expr, Name, Node
 
 _CONTENT_ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", "{": "{{", "}": "}}", "\r": "&#xD;"})
@@ -51,11 +51,11 @@ _VALUE_ESCAPES = str.maketrans(
 def _element(e: Emitter, node: DirectElement) -> Doc:
     inside: list[Doc] = [[LINE, e.doc(declaration)] for declaration in node.namespaces]
     inside += [[LINE, e.doc(attribute)] for attribute in node.attributes]
-    start = Group([f"<{node.name}", Nest(inside)])
+    start = Group([f"<{node.name}", Indent(inside)])
     if not node.content:
         return [start, "/>"]
     content = [_content(e, part) for part in node.content]
-    return [start, ">", Nest(content), f"</{node.name}>"]
+    return [start, ">", Indent(content), f"</{node.name}>"]
 
 
 def _content(e: Emitter, part: Node) -> Doc:
@@ -147,7 +147,7 @@ def _map(e: Emitter, node: MapConstructor) -> Doc:
     if not node.entries:
         return "map {}"
     entries = join([",", LINE], [e.doc(entry) for entry in node.entries])
-    return Group(["map {", Nest([LINE, entries]), LINE, "}"])
+    return Group(["map {", Indent([LINE, entries]), LINE, "}"])
 
 
 @emits(MapEntry)

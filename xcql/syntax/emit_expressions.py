@@ -50,7 +50,7 @@ from xcql.syntax.functions import (
     NamedFunctionRef,
     Parameter,
 )
-from xcql.syntax.layout import HARD_LINE, LINE, SOFT_LINE, Doc, Group, Nest, join
+from xcql.syntax.layout import HARD_LINE, LINE, SOFT_LINE, Doc, Group, Indent, join
 from xcql.syntax.literals import (
     ContextItem,
     DecimalLiteral,
@@ -170,11 +170,11 @@ def _binary(e: Emitter, node: Binary) -> Doc:
         if left.op in ("+", "*") and ends_with_type(left.left):
             first = e.parenthesized(left.left)
             tail.append([LINE, f"{left.op} ", e.at_least(left.right, _tighter(level))])
-            return Group([first, Nest(list(reversed(tail)))])
+            return Group([first, Indent(list(reversed(tail)))])
         tail.append([LINE, f"{left.op} ", e.at_least(left.right, _tighter(level))])
         left = left.left
     required = _tighter(level) if level == Precedence.RANGE else level
-    return Group([e.at_least(left, required), Nest(list(reversed(tail)))])
+    return Group([e.at_least(left, required), Indent(list(reversed(tail)))])
 
 
 def _tighter(level: Precedence) -> Precedence:
@@ -187,7 +187,7 @@ def _comparison(e: Emitter, node: Comparison) -> Doc:
     return Group(
         [
             e.at_least(node.left, level),
-            Nest([LINE, f"{node.op} ", e.at_least(node.right, level)]),
+            Indent([LINE, f"{node.op} ", e.at_least(node.right, level)]),
         ]
     )
 
@@ -209,7 +209,7 @@ def _simple_map(e: Emitter, node: SimpleMap) -> Doc:
     while isinstance(left, SimpleMap):
         tail.append([LINE, "! ", e.at_least(left.right, Precedence.PATH)])
         left = left.left
-    return Group([e.at_least(left, Precedence.PATH), Nest(list(reversed(tail)))])
+    return Group([e.at_least(left, Precedence.PATH), Indent(list(reversed(tail)))])
 
 
 @emits(Arrow)
@@ -219,7 +219,7 @@ def _arrow(e: Emitter, node: Arrow) -> Doc:
     return Group(
         [
             e.at_least(node.base, Precedence.ARROW),
-            Nest([LINE, "=> ", function, e.listed("(", node.arguments, ")")]),
+            Indent([LINE, "=> ", function, e.listed("(", node.arguments, ")")]),
         ]
     )
 
@@ -311,7 +311,7 @@ def _unpredicated(e: Emitter, node: AxisStep) -> Doc:
 
 
 def _predicate(e: Emitter, predicate: Expr) -> Doc:
-    return Group(["[", Nest([SOFT_LINE, e.inside(predicate)]), SOFT_LINE, "]"])
+    return Group(["[", Indent([SOFT_LINE, e.inside(predicate)]), SOFT_LINE, "]"])
 
 
 @emits(NameTest)
@@ -412,7 +412,7 @@ def _allen(e: Emitter, node: AllenComparison) -> Doc:
     return Group(
         [
             _allen_operand(e, node.left),
-            Nest([LINE, f"{node.relation} ", _allen_operand(e, node.right)]),
+            Indent([LINE, f"{node.relation} ", _allen_operand(e, node.right)]),
         ]
     )
 
@@ -498,12 +498,12 @@ def _as(e: Emitter, type_node: Node | None) -> Doc:
 @emits(Flwor)
 def _flwor(e: Emitter, node: Flwor) -> Doc:
     lines: list[Doc] = [e.doc(clause) for clause in node.clauses]
-    result = Group(["return", Nest([LINE, e.single(node.result)])])
+    result = Group(["return", Indent([LINE, e.single(node.result)])])
     return Group(join(LINE, [*lines, result]))
 
 
 def _clause(*parts: Doc) -> Doc:
-    return Group(Nest(list(parts)))
+    return Group(Indent(list(parts)))
 
 
 @emits(For)
@@ -605,12 +605,12 @@ def _if(e: Emitter, node: If) -> Doc:
         [
             "if ",
             e.parenthesized(node.condition),
-            Nest([LINE, "then ", e.single(node.then)]),
+            Indent([LINE, "then ", e.single(node.then)]),
             # a chain of else-ifs stays on one level
-            [LINE if isinstance(node.otherwise, If) else Nest(LINE), "else "],
+            [LINE if isinstance(node.otherwise, If) else Indent(LINE), "else "],
             e.single(node.otherwise)
             if isinstance(node.otherwise, If)
-            else Nest(e.single(node.otherwise)),
+            else Indent(e.single(node.otherwise)),
         ]
     )
 
@@ -619,7 +619,7 @@ def _if(e: Emitter, node: If) -> Doc:
 def _switch(e: Emitter, node: Switch) -> Doc:
     cases: list[Doc] = [[HARD_LINE, e.doc(case)] for case in node.cases]
     default: Doc = [HARD_LINE, "default return", _on_own_lines(e, node.default)]
-    return ["switch ", e.parenthesized(node.operand), Nest([*cases, default])]
+    return ["switch ", e.parenthesized(node.operand), Indent([*cases, default])]
 
 
 @emits(SwitchCase)
@@ -630,7 +630,7 @@ def _switch_case(e: Emitter, node: SwitchCase) -> Doc:
 
 def _on_own_lines(e: Emitter, result: Expr) -> Doc:
     """What follows `return`: on the same line only if it fits there"""
-    return Group(Nest([LINE, e.single(result)]))
+    return Group(Indent([LINE, e.single(result)]))
 
 
 @emits(Typeswitch)
@@ -638,7 +638,7 @@ def _typeswitch(e: Emitter, node: Typeswitch) -> Doc:
     cases: list[Doc] = [[HARD_LINE, e.doc(case)] for case in node.cases]
     variable = f"${node.default_variable} " if node.default_variable else ""
     default: Doc = [HARD_LINE, f"default {variable}return", _on_own_lines(e, node.default)]
-    return ["typeswitch ", e.parenthesized(node.operand), Nest([*cases, default])]
+    return ["typeswitch ", e.parenthesized(node.operand), Indent([*cases, default])]
 
 
 @emits(TypeswitchCase)
@@ -658,8 +658,8 @@ def _quantified(e: Emitter, node: Quantified) -> Doc:
     return Group(
         [
             f"{node.quantifier} ",
-            Nest(bindings),
-            Nest([LINE, "satisfies ", e.single(node.condition)]),
+            Indent(bindings),
+            Indent([LINE, "satisfies ", e.single(node.condition)]),
         ]
     )
 

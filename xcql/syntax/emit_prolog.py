@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from xcql.syntax.emit_expressions import quoted, signature
 from xcql.syntax.emitter import Emitter, emits, is_lone_root
-from xcql.syntax.layout import HARD_LINE, LINE, Doc, Group, Nest
+from xcql.syntax.layout import HARD_LINE, LINE, Doc, Group, Indent
 from xcql.syntax.node import Expr, Node
 from xcql.syntax.prolog import (
     ContextItemDecl,
@@ -111,7 +111,7 @@ def _variable(e: Emitter, node: VariableDecl) -> Doc:
 
 
 def _value(e: Emitter, value: Expr | None, external: bool) -> Doc:
-    assigned: Doc = [" :=", Nest([LINE, e.argument(value)])] if value is not None else ""
+    assigned: Doc = [" :=", Indent([LINE, e.argument(value)])] if value is not None else ""
     return [" external" if external else "", assigned]
 
 
@@ -123,7 +123,7 @@ def _annotations(e: Emitter, annotations: tuple[Node, ...]) -> Doc:
 def _function(e: Emitter, node: FunctionDecl) -> Doc:
     body: Doc = " external"
     if node.body is not None:
-        body = [" {", Nest([LINE, e.doc(node.body)]), LINE, "}"]
+        body = [" {", Indent([LINE, e.doc(node.body)]), LINE, "}"]
     return Group(
         [
             "declare ",

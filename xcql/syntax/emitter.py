@@ -25,7 +25,7 @@ from xcql.syntax.control import (
 )
 from xcql.syntax.flwor import Flwor
 from xcql.syntax.functions import DynamicCall
-from xcql.syntax.layout import LINE, SOFT_LINE, Doc, Group, Nest, join, render
+from xcql.syntax.layout import LINE, SOFT_LINE, Doc, Group, Indent, join, render
 from xcql.syntax.literals import Sequence
 from xcql.syntax.node import Node
 from xcql.syntax.operators import (
@@ -123,11 +123,11 @@ class Emitter:
         return "/" if is_lone_root(node) else self.doc(node)
 
     def parenthesized(self, node: Node) -> Doc:
-        return Group(["(", Nest([SOFT_LINE, self.inside(node)]), SOFT_LINE, ")"])
+        return Group(["(", Indent([SOFT_LINE, self.inside(node)]), SOFT_LINE, ")"])
 
     def braced(self, node: Node) -> Doc:
         """`{ node }`"""
-        return Group(["{", Nest([LINE, self.inside(node)]), LINE, "}"])
+        return Group(["{", Indent([LINE, self.inside(node)]), LINE, "}"])
 
     def enclosed(self, node: Node) -> Doc:
         """`{ node }` where nothing at all may stand for the empty sequence"""
@@ -138,7 +138,7 @@ class Emitter:
         items = join([",", LINE], [self.argument(node) for node in nodes])
         if not items:
             return opening + closing
-        return Group([opening, Nest([SOFT_LINE, items]), SOFT_LINE, closing])
+        return Group([opening, Indent([SOFT_LINE, items]), SOFT_LINE, closing])
 
     def is_time_like(self, name: str) -> bool:
         """Whether a name, written here as it is, would be read as a literal of time."""

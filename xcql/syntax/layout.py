@@ -1,7 +1,7 @@
 """Laying out text: what fits on a line stays on it, what does not is broken, outermost first.
 
 A document is a string, a list of documents, a `Line`, a `Group` (broken as a whole or not at all)
-or a `Nest` (indents the lines inside).
+or a `Indent` (indents the lines inside).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ WIDTH = 88
 INDENT = 2
 MOST_INDENT = 40  # deeper nesting would push the text off the page, and its size up to a square
 
-Doc: TypeAlias = "str | list[Doc] | Line | Group | Nest"
+Doc: TypeAlias = "str | list[Doc] | Line | Group | Indent"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True)
-class Nest:
+class Indent:
     content: Doc
 
 
@@ -61,7 +61,7 @@ def render(doc: Doc) -> str:
             column = len(current) - newline - 1 if newline >= 0 else column + len(current)
         elif isinstance(current, list):
             pending.extend((indent, broken, part) for part in reversed(current))
-        elif isinstance(current, Nest):
+        elif isinstance(current, Indent):
             pending.append((min(indent + INDENT, MOST_INDENT), broken, current.content))
         elif isinstance(current, Group):
             fits = _fits(current.content, WIDTH - column, pending)
@@ -93,8 +93,8 @@ def _fits(doc: Doc, room: int, after: list[tuple[int, bool, Doc]]) -> bool:
             room -= len(current)
         elif isinstance(current, list):
             pending.extend((broken, part) for part in reversed(current))
-        elif isinstance(current, Nest | Group):
-            pending.append((broken and isinstance(current, Nest), current.content))
+        elif isinstance(current, Indent | Group):
+            pending.append((broken and isinstance(current, Indent), current.content))
         elif current.hard:
             return broken  # a hard break inside what should be flat means: break it all
         elif broken:

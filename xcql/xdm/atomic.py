@@ -19,7 +19,7 @@ Atomic = Any  # one atomic value; what they have in common is only that `type_of
 
 
 @dataclass(frozen=True, slots=True)
-class AtomicType:
+class SchemaType:
     """An atomic type of XML Schema, by its local name.
 
     >>> INTEGER = ATOMIC_TYPES["integer"]
@@ -90,13 +90,13 @@ _TABLE: dict[str, tuple[str, type]] = {
 }
 
 
-def _atomic_types() -> dict[str, AtomicType]:
-    top = AtomicType("anyAtomicType", "anyAtomicType", frozenset(["anyAtomicType"]), object)
+def _atomic_types() -> dict[str, SchemaType]:
+    top = SchemaType("anyAtomicType", "anyAtomicType", frozenset(["anyAtomicType"]), object)
     types = {"anyAtomicType": top}
     for name, (base, python) in _TABLE.items():
         above = types[base]
         primitive = name if base == "anyAtomicType" else above.primitive
-        types[name] = AtomicType(name, primitive, above.ancestors | {name}, python)
+        types[name] = SchemaType(name, primitive, above.ancestors | {name}, python)
     return types
 
 
@@ -104,10 +104,10 @@ ATOMIC_TYPES = _atomic_types()
 # a union of decimal, float and double; no value has it as its own type
 NUMERIC_NAMES = frozenset(["decimal", "float", "double"])
 
-_BY_CLASS: dict[type, AtomicType] = {t.python: t for t in ATOMIC_TYPES.values()}
+_BY_CLASS: dict[type, SchemaType] = {t.python: t for t in ATOMIC_TYPES.values()}
 
 
-def type_of(value: Atomic) -> AtomicType:
+def type_of(value: Atomic) -> SchemaType:
     """The most specific type of an atomic value.
 
     >>> str(type_of(1)), str(type_of(True)), str(type_of("a"))

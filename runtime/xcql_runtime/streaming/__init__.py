@@ -2,8 +2,8 @@
 
 | module | does |
 | --- | --- |
-| `spool`, `receiver`, `tcp_source` | lines that come by TCP, kept until Spark is done with them |
-| `sources`, `kafka`, `history` | fragments from folders, TCP, Kafka, DataFrames, and from a store |
+| `sources/` | a module for each kind of source, and their table |
+| `arrivals` | the fragments in what sources bring |
 | `journal`, `triggers` | the numbering of batches, and what happens in one |
 | `sinks`, `display` | where updates go |
 | `handle`, `start` | a query that runs, and how it gets to run |

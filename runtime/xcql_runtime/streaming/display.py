@@ -10,7 +10,7 @@ from rich.live import Live
 from rich.text import Text
 
 from xcql.continuous import Update, applied
-from xcql_runtime.streaming.sinks import Beginning, as_json
+from xcql_runtime.streaming.sinks import Beginning, ForgetfulSink, as_json
 
 
 class LiveDisplay:
@@ -51,23 +51,17 @@ class LiveDisplay:
             yield Text(self._status, style="dim", no_wrap=True, overflow="ellipsis")
 
 
-class Lines:
+class Lines(ForgetfulSink):
     """Writes an update a line: what happens, at which position, and the item; or as JSON."""
 
     def __init__(self, output: IO[str], as_json: bool = False) -> None:
         self._output = output
         self._as_json = as_json
 
-    def begin(self, beginning: Beginning) -> int:
-        return beginning.delivered
-
     def write(self, batch: int, updates: Sequence[Update]) -> None:
         for update in updates:
             self._output.write((as_json(update) if self._as_json else line(update)) + "\n")
         self._output.flush()
-
-    def close(self) -> None:
-        pass
 
 
 def line(update: Update) -> str:

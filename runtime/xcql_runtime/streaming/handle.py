@@ -21,8 +21,8 @@ from pyspark.sql.streaming.query import StreamingQuery
 from xcql.continuous import Arrival, Continuous, Figures, Update
 from xcql.diagnostics import Diagnostic, XcqlError, error
 from xcql.source import Source, Span
-from xcql_runtime.failures import SPARK_FAILURES, translated
-from xcql_runtime.java_process import has_ended
+from xcql_runtime.spark.failures import SPARK_FAILURES, translated
+from xcql_runtime.spark.java_process import has_ended
 from xcql_runtime.streaming.sinks import Sink
 from xcql_runtime.streaming.triggers import Triggers, wall_clock
 

@@ -15,6 +15,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from xcql.diagnostics import error
+from xcql.durable import write_whole
 
 HISTORY = -1  # the place of the store's fragments among Spark's batches
 _NAME = "journal.json"
@@ -54,21 +55,6 @@ def read_journal(folder: Path, bound: int, commit: int) -> Entry:
 
 def write_journal(folder: Path, entry: Entry) -> None:
     write_whole(folder / _NAME, json.dumps(asdict(entry)).encode())
-
-
-def write_whole(path: Path, data: bytes) -> None:
-    """Write a file that is there whole, or as it was before, whatever happens."""
-    draft = path.with_name(f".{path.name}.draft")
-    with draft.open("wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    draft.rename(path)
-    descriptor = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 class SeenFiles:

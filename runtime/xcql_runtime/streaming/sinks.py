@@ -21,10 +21,10 @@ from pyspark.sql import DataFrame, SparkSession
 
 from xcql.continuous import Continuous, Update
 from xcql.diagnostics import error
+from xcql.durable import write_whole
 from xcql.publish.addresses import KafkaAddress
-from xcql_runtime.store.frames import structure
-from xcql_runtime.streaming.journal import write_whole
-from xcql_runtime.streaming.kafka import write_messages
+from xcql_runtime.streaming.sources.kafka import write_messages
+from xcql_runtime.tables.frames import structure
 
 UPDATES = pa.schema(
     [
@@ -62,7 +62,17 @@ class Sink(Protocol):
         """Nothing more will come."""
 
 
-class Callback:
+class ForgetfulSink:
+    """A sink that does not know which batches it has."""
+
+    def begin(self, beginning: Beginning) -> int:
+        return beginning.delivered
+
+    def close(self) -> None:
+        pass
+
+
+class Callback(ForgetfulSink):
     """Calls a function with the updates of each batch, a list.
 
     >>> sink = Callback(lambda updates: print(updates[0].item))
@@ -71,50 +81,32 @@ class Callback:
     def __init__(self, function: Callable[[Sequence[Update]], Any]) -> None:
         self._function = function
 
-    def begin(self, beginning: Beginning) -> int:
-        return beginning.delivered
-
     def write(self, batch: int, updates: Sequence[Update]) -> None:
         self._function(updates)
 
-    def close(self) -> None:
-        pass
 
-
-class FrameCallback:
+class FrameCallback(ForgetfulSink):
     """Calls a function with the updates of each batch as a DataFrame, and the batch's number."""
 
     def __init__(self, spark: SparkSession, function: Callable[[DataFrame, int], Any]) -> None:
         self._spark = spark
         self._function = function
 
-    def begin(self, beginning: Beginning) -> int:
-        return beginning.delivered
-
     def write(self, batch: int, updates: Sequence[Update]) -> None:
         self._function(update_frame(self._spark, updates), batch)
 
-    def close(self) -> None:
-        pass
 
-
-class KafkaTopic:
+class KafkaTopic(ForgetfulSink):
     """Sends each update as a message: its key, and the row as JSON."""
 
     def __init__(self, spark: SparkSession, address: KafkaAddress) -> None:
         self._spark = spark
         self._address = address
 
-    def begin(self, beginning: Beginning) -> int:
-        return beginning.delivered
-
     def write(self, batch: int, updates: Sequence[Update]) -> None:
         rows = [(update.key, as_json(update)) for update in updates]
         frame = self._spark.createDataFrame(rows, "key string, value string")
         write_messages(frame.coalesce(1), self._address)
-
-    def close(self) -> None:
-        pass
 
 
 class ParquetLog:

@@ -7,7 +7,7 @@ import shutil
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -23,17 +23,19 @@ from xcql.diagnostics import Diagnostic, error
 from xcql.model.tags import TagStructure, read_tags
 from xcql.parser import parse
 from xcql.publish.addresses import KafkaAddress, parse_address
-from xcql.source import Source as Text
+from xcql.source import Source
+from xcql.store.state import StoreState, folder_name
+from xcql.store.stored_fragments import fragment_texts
 from xcql.syntax.prolog import MainModule
 from xcql.temporary import new_temporary_folder
-from xcql_runtime.failures import understood
-from xcql_runtime.store.fragments import stored_fragments
-from xcql_runtime.store.state import State, folder_name
+from xcql_runtime.spark.failures import understood
+from xcql_runtime.spark.settings import changed
+from xcql_runtime.streaming.arrivals import arrivals_of
 from xcql_runtime.streaming.display import Lines, LiveDisplay
 from xcql_runtime.streaming.handle import StreamHandle, in_file
 from xcql_runtime.streaming.journal import SeenFiles
 from xcql_runtime.streaming.sinks import Callback, KafkaTopic, ParquetLog, Sink
-from xcql_runtime.streaming.sources import Source, arrivals_of, resolved, source_rows
+from xcql_runtime.streaming.sources.table import SourceLike, resolved, source_rows
 from xcql_runtime.streaming.triggers import Triggers, wall_clock
 
 Tags = TagStructure | str | Path
@@ -55,8 +57,8 @@ _ALL_THERE_IS = ("once", "available-now")
 class StreamRequest:
     """A continuous query as it was asked for; see `Session.stream`."""
 
-    query: Text
-    source: Source | Mapping[str, Source]
+    query: Source
+    source: SourceLike | Mapping[str, SourceLike]
     tags: Tags | Mapping[str, Tags] | None = None
     now: Literal["wall", "event"] = "wall"
     trigger: str | None = None
@@ -69,7 +71,9 @@ class StreamRequest:
     warn: Callable[[Diagnostic], None] | None = None
 
 
-def start(spark: SparkSession, store: Path, state: State, request: StreamRequest) -> StreamHandle:
+def start(
+    spark: SparkSession, store: Path, state: StoreState, request: StreamRequest
+) -> StreamHandle:
     """Begin, or go on after what the checkpoint says was done."""
     if request.now not in _NOW:
         raise error("XCQL0501", f"there is no now '{request.now}'", hints=["use wall or event"])
@@ -90,24 +94,16 @@ def start(spark: SparkSession, store: Path, state: State, request: StreamRequest
     stored = [name for name in sorted(state.streams) if named is None or name in named]
     tags = _tag_structures(given, sources, state, stored)
     sinks = sinks_of(spark, request.sink)
-    is_temporary = request.checkpoint is None
     folder = Path(request.checkpoint or new_temporary_folder())
     with ExitStack() as after_failure:
-        if is_temporary:
+        if request.checkpoint is None:
             after_failure.callback(shutil.rmtree, folder, ignore_errors=True)
         folder.mkdir(parents=True, exist_ok=True)
         with understood(request.query):
             frame = source_rows(spark, sources, folder / "spool", request.max_fragments)
-        query = after_failure.enter_context(
-            open_continuous(
-                request.query.text,
-                tags,
-                folder / "state",
-                request.now,
-                request.variables,
-                request.functions,
-            )
-        )
+        settings = request.now, request.variables, request.functions
+        continuous = open_continuous(request.query.text, tags, folder / "state", *settings)
+        query = after_failure.enter_context(continuous)
         for warning in (*module.warnings, *query.explanation().warnings):
             _warn(in_file(warning, request.query), request)
         handle = _handle(spark, query, folder, state.number, request, sinks)
@@ -117,7 +113,9 @@ def start(spark: SparkSession, store: Path, state: State, request: StreamRequest
         }
 
         def history() -> Iterator[Arrival]:
-            return stored_fragments(store, state, stored)
+            for name in stored:
+                for text in fragment_texts(store, state.stream(name)):
+                    yield Arrival(name, text)
 
         def run(
             on_batch: Callable[[int, Callable[[], list[Arrival]]], None],
@@ -126,7 +124,7 @@ def start(spark: SparkSession, store: Path, state: State, request: StreamRequest
                 on_batch(batch, lambda: arrivals_of(rows.toArrow(), batch, seen))
 
             writer = frame.writeStream.foreachBatch(each).trigger(**trigger)
-            with _quick_triggers(spark):
+            with changed(spark, _quick_triggers(spark)):
                 place = str((folder / "spark").absolute())
                 return writer.option("checkpointLocation", place).start()
 
@@ -136,12 +134,12 @@ def start(spark: SparkSession, store: Path, state: State, request: StreamRequest
     return handle
 
 
-@contextmanager
-def _quick_triggers(spark: SparkSession) -> Iterator[None]:
-    """Let Spark do what it does at each trigger by the shorter way, where files are local.
+def _quick_triggers(spark: SparkSession) -> dict[str, str]:
+    """Settings that let Spark do what it does at each trigger by the shorter way.
 
-    It would start a process for each of the two files in which it notes its progress, and list the
-    files of a batch by a job with a task for each. A query keeps the settings it was started with.
+    Where files are local, it would start a process for each of the two files in which it notes its
+    progress, and list the files of a batch by a job with a task for each. A query keeps the
+    settings it was started with.
     """
     settings = {}
     if (spark.conf.get("spark.master", None) or "").startswith("local["):
@@ -149,17 +147,7 @@ def _quick_triggers(spark: SparkSession) -> Iterator[None]:
         # before 4.1 the class stood elsewhere; and whoever has set one knows better
         if not spark.version.startswith("4.0") and spark.conf.get(_MANAGER, None) is None:
             settings[_MANAGER] = _MANAGER_CLASS
-    before = {name: spark.conf.get(name, None) for name in settings}
-    for name, value in settings.items():
-        spark.conf.set(name, value)
-    try:
-        yield
-    finally:
-        for name, old in before.items():
-            if old is None:
-                spark.conf.unset(name)
-            else:
-                spark.conf.set(name, old)
+    return settings
 
 
 def _handle(
@@ -211,9 +199,7 @@ def _sink(spark: SparkSession, given: SinkLike) -> Sink:
         if given.startswith("parquet:"):
             return ParquetLog(given.removeprefix("parquet:"))
         if given.startswith("kafka://"):
-            address = parse_address(given)
-            assert isinstance(address, KafkaAddress)
-            return KafkaTopic(spark, address)
+            return KafkaTopic(spark, parse_address(given, (KafkaAddress,)))
         raise error(
             "XCQL0731",
             f"'{given}' is no sink",
@@ -240,8 +226,8 @@ def _trigger(given: str | None) -> dict[str, Any]:
 
 def _tag_structures(
     given: Tags | Mapping[str, Tags] | None,
-    sources: Mapping[str, Source],
-    state: State,
+    sources: Mapping[str, SourceLike],
+    state: StoreState,
     stored: Sequence[str],
 ) -> dict[str, TagStructure]:
     """The Tag Structure of every stream: the store's, or as given."""
@@ -262,5 +248,5 @@ def _tag_structures(
     return tags
 
 
-def _contents(state: State, name: str) -> frozenset[str]:
+def _contents(state: StoreState, name: str) -> frozenset[str]:
     return state.streams[name].contents if name in state.streams else frozenset()

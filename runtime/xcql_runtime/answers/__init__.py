@@ -1,0 +1,1 @@
+"""Answers of queries: how they are compiled, cached, run on Spark, and given to the user."""

@@ -1,0 +1,63 @@
+"""What a session keeps from one query to the next, so that the second time is faster.
+
+A query that was asked before is not parsed and compiled again; its Spark plan, and the tables that
+it reads, are there. The next commit of the store empties all of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import Any, Generic, TypeVar
+
+from pyspark.sql import DataFrame
+
+from xcql.compile import Compiled
+from xcql.syntax.prolog import MainModule
+
+V = TypeVar("V")
+
+
+class Cache(Generic[V]):
+    """At most so many values by key; a cache is emptied when what its values are `of` changes.
+
+    >>> squares = Cache[int](most=2)
+    >>> squares.get("numbers", 4, lambda: 16), squares.get("numbers", 4, lambda: -1)
+    (16, 16)
+    >>> squares.get("others", 4, lambda: -1)
+    -1
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        # one value, so that no thread sees the one without the other
+        self._values: tuple[Any, dict[Hashable, V]] = None, {}
+
+    def get(self, of: Any, key: Hashable, make: Callable[[], V]) -> V:
+        """The value for a key, made if it is not there; the oldest makes room for a new one."""
+        values = self._values
+        if values[0] != of:
+            values = self._values = of, {}
+        known = values[1]
+        if key in known:
+            return known[key]
+        made = make()
+        if len(known) >= self._most:
+            known.pop(next(iter(known)), None)
+        known[key] = made
+        return made
+
+    def clear(self) -> None:
+        """Drop all values."""
+        self._values = None, {}
+
+
+class SessionCache:
+    """The caches of one session."""
+
+    def __init__(self) -> None:
+        self.modules = Cache[MainModule](200)
+        self.compiled = Cache[tuple[Compiled | None, tuple[str, ...]]](200)
+        # plans of Spark are large, and take memory of its driver
+        self.frames = Cache[Callable[[], DataFrame]](50)
+        # the plan of a scan is small, but there is no limit to the number of queries
+        self.tables = Cache[DataFrame](500)

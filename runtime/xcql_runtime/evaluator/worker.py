@@ -1,0 +1,176 @@
+"""What happens in a worker: the reference evaluator answers a query, or a part of one."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import chdir, contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cache, partial
+from typing import Any
+
+import pyarrow as pa
+
+from xcql.compile.result import Evaluation
+from xcql.diagnostics import XcqlError
+from xcql.evaluate.api import evaluate, prepare
+from xcql.evaluate.prolog import CompiledQuery
+from xcql.evaluate.result import ResultItem
+from xcql.evaluate.sequences import located
+from xcql.evaluate.stack import with_deep_stack
+from xcql.evaluate.times import lifespan_columns
+from xcql.garbage import uncollected
+from xcql.model.identifiers import mark_identifiers
+from xcql.model.tags import TagStructure
+from xcql.source import Source, Span
+from xcql.xdm.nodes import DocumentNode
+from xcql_runtime.evaluator.externals import ExternalFunction
+from xcql_runtime.evaluator.items import decoded, encoded
+from xcql_runtime.evaluator.views import Copy, parse_rows, parse_view
+from xcql_runtime.spark.failures import carried
+
+ANSWER = pa.schema(
+    [("item", pa.string()), ("vtFrom", pa.timestamp("us")), ("vtTo", pa.timestamp("us"))]
+)
+SEQUENCE = pa.list_(pa.struct([("kind", pa.string()), ("value", pa.string())]))
+
+# a batch of answers is given back when it has so many items, or characters
+_BATCH_ITEMS = 10_000
+_BATCH_CHARACTERS = 1 << 22
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What the evaluator needs to know wherever it runs.
+
+    `folder` is the user's working folder, which the paths in `doc()` are relative to. `context` is
+    the stream whose document is the context item.
+    """
+
+    query: Source
+    now: datetime
+    values: Mapping[str, Any]
+    functions: Mapping[str, ExternalFunction]
+    folder: str
+    context: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A query to be answered over the views of streams.
+
+    What comes with it is numbered: first `streams`, then `frames`, the variables that are rows of
+    DataFrames. `known` are all streams of the store, with their tags; `prefix` is that of lifespans
+    in the text.
+    """
+
+    surroundings: Surroundings
+    streams: tuple[str, ...]
+    frames: tuple[str, ...]
+    known: Mapping[str, TagStructure]
+    prefix: str
+
+
+def answer(task: Task, copies: dict[int, list[Copy]]) -> Iterator[pa.RecordBatch]:
+    """The items of the answer with their lifespans, batch by batch; `copies` are used up."""
+    around = task.surroundings
+
+    @cache
+    def view(name: str) -> DocumentNode:
+        document = parse_view(copies.pop(task.streams.index(name), ()), around.now, task.prefix)
+        mark_identifiers(document, task.known[name])
+        return document
+
+    with _errors_of(around.query), uncollected():
+        with _in_folder(around.folder):
+            rows = {
+                name: parse_rows(copies.pop(number, ()))
+                for number, name in enumerate(task.frames, len(task.streams))
+            }
+            result = evaluate(
+                prepare(around.query, around.functions),
+                context=None if around.context is None else view(around.context),
+                variables={**around.values, **rows},
+                streams={name: partial(view, name) for name in task.known},
+                now=around.now,
+            )
+        yield from _batches(result.values, around.now, around.query)
+
+
+def _batches(items: Sequence[Any], now: datetime, query: Source) -> Iterator[pa.RecordBatch]:
+    texts: list[str] = []
+    spans: list[tuple[datetime | None, datetime | None]] = []
+    characters = 0
+    for item in items:
+        texts.append(_xml(item, query))
+        spans.append(lifespan_columns(item, now))
+        characters += len(texts[-1])
+        if len(texts) == _BATCH_ITEMS or characters > _BATCH_CHARACTERS:
+            yield _batch(texts, spans)
+            texts, spans, characters = [], [], 0
+    yield _batch(texts, spans)
+
+
+def _xml(item: Any, query: Source) -> str:
+    try:
+        return ResultItem(item).xml
+    except XcqlError as problem:
+        raise located(problem, Span(query, 0, len(query.text))) from None
+
+
+def _batch(
+    texts: list[str], spans: list[tuple[datetime | None, datetime | None]]
+) -> pa.RecordBatch:
+    columns: list[Sequence[Any]] = [texts, [one[0] for one in spans], [one[1] for one in spans]]
+    arrays = [pa.array(one, field.type) for one, field in zip(columns, ANSWER, strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, schema=ANSWER)
+
+
+def row_function(evaluation: Evaluation, around: Surroundings) -> Callable[..., pa.Array]:
+    """The function that a worker calls with batches of arguments; the expression is made ready
+    when the first one comes."""
+    ready: list[CompiledQuery] = []
+
+    def evaluate_rows(now: pa.Array, *arguments: pa.Array) -> pa.Array:
+        with _errors_of(around.query, evaluation.span), _in_folder(around.folder):
+            if not ready:
+                ready.append(prepare(evaluation.expression, around.functions))
+            rows = zip(now.to_pylist(), *(one.to_pylist() for one in arguments), strict=True)
+            # one large stack for all rows of the batch
+            return with_deep_stack(lambda: _values(evaluation, around, ready[0], rows))
+
+    return evaluate_rows
+
+
+def _values(
+    evaluation: Evaluation, around: Surroundings, query: CompiledQuery, rows: Iterable[Any]
+) -> pa.Array:
+    results = []
+    for now, *row in rows:
+        given = {
+            name: [decoded(item["kind"], item["value"]) for item in sequence or ()]
+            for name, sequence in zip(evaluation.parameters, row, strict=True)
+        }
+        result = evaluate(query, variables={**around.values, **given}, now=now)
+        results.append([encoded(item) for item in result.values])
+    return pa.array(results, SEQUENCE)
+
+
+@contextmanager
+def _errors_of(query: Source, place: Span | None = None) -> Iterator[None]:
+    """Send errors on their way; those that are not in the query's own text are at `place`."""
+    try:
+        yield
+    except XcqlError as problem:
+        raise carried(problem, query, place) from None
+
+
+@contextmanager
+def _in_folder(folder: str) -> Iterator[None]:
+    """Be in the user's working folder, if this machine has it."""
+    if not os.path.isdir(folder):
+        yield
+        return
+    with chdir(folder):
+        yield

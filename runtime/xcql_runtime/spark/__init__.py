@@ -1,0 +1,1 @@
+"""Spark itself: its start and settings, its Java, jobs on its workers, and its failures."""

@@ -1,0 +1,256 @@
+"""A local Spark session for users who bring none: quiet, and small."""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+
+from pyspark import SparkContext
+from pyspark.sql import SparkSession
+
+from xcql.diagnostics import XcqlError, error
+from xcql.source import Span
+from xcql.temporary import new_temporary_folder
+from xcql_runtime.spark import java_process
+from xcql_runtime.spark.class_archive import archive_options
+from xcql_runtime.spark.java import check_java, has_own_folder, local_options, memory
+from xcql_runtime.spark.settings import SETTINGS
+
+# what Java and Spark say at their start, whatever they are told
+_NOISE = re.compile(
+    rb"(?:WARNING: Using incubator modules.*|Using Spark's default log4j profile.*)\r?\n"
+)
+# what Java says at its end, which the error of the query says better
+_LAST_WORDS = re.compile(rb"Terminating due to java\.lang\.OutOfMemoryError.*\r?\n")
+
+
+@dataclass(frozen=True, slots=True)
+class _Started:
+    """A Spark that was started here: what it was told, and the folder of its temporary files."""
+
+    context: SparkContext | None
+    cores: int | None
+    settings: Mapping[str, str]
+    verbose: bool
+    folder: Path | None
+
+
+class _Own:
+    """The Spark of this process if it was started here; the last one, if its Java has ended."""
+
+    lock = threading.RLock()
+    started = _Started(None, None, {}, False, None)
+
+    @classmethod
+    def is_current(cls) -> bool:
+        context = cls.started.context
+        return context is not None and context is SparkContext._active_spark_context
+
+
+def local_session(
+    cores: int | None = None, settings: Mapping[str, str] | None = None, *, verbose: bool = False
+) -> SparkSession:
+    """The session that is active, or a new one: local, unless `XCQL_SPARK` names another Spark.
+
+    `XCQL_SPARK` is what Spark calls a master (`spark://host:7077`, `yarn`, `local[4]`), or the
+    address of a Spark Connect server (`sc://host:15002`). A session that we make says nothing but
+    what matters unless it is to be `verbose`, shows Spark's progress bar only on a terminal, and
+    keeps time in UTC; a local one has few partitions, as data on one machine needs them.
+
+    If the Java of a session that was made here has ended, another one is started in its place,
+    with the same settings.
+    """
+    with _Own.lock:
+        if java_process.exit_code() is not None:
+            if not _Own.is_current():
+                raise ended()
+            before = _Own.started
+            java_process.forget(before.folder)
+            cores = cores or before.cores
+            settings = {**before.settings, **(settings or {})}
+            verbose = verbose or before.verbose
+        found = SparkSession.getActiveSession() or _new_session(cores, settings or {}, verbose)
+    java_process.keep_quiet(found)
+    return found
+
+
+def ended(place: Span | None = None) -> XcqlError:
+    """The error that Java has ended, with the way out; whose Java it was makes the difference."""
+    reason = java_process.reason_of_end()
+    if not _Own.is_current():
+        return error(
+            "XCQL0505",
+            f"Java, in which your SparkSession runs, {reason}",
+            place,
+            hints=[
+                "restart this Python process (in a notebook, the kernel): PySpark cannot replace"
+                " the Java of a SparkSession; what was committed to a store is safe",
+                "give it more memory: spark.driver.memory is a setting of your SparkSession",
+                "without spark=…, xcql.Session starts Spark itself, and restarts it when Java ends",
+            ],
+        )
+    return error(
+        "XCQL0505",
+        f"Java, in which Spark runs, {reason}",
+        place,
+        notes=["the next query of the session starts Spark again; the store is as it was"],
+        hints=[
+            f"give Java more memory: XCQL_MEMORY={_twice(memory())} (it has {memory()})",
+            "ask for less at a time: items() instead of to_xml(), a projection such as ?[now],"
+            " or one element instead of all of them",
+        ],
+    )
+
+
+def _twice(size: str) -> str:
+    """Double a size of memory.
+
+    >>> _twice("2g"), _twice("600m")
+    ('4g', '1200m')
+    """
+    return f"{2 * int(size[:-1])}{size[-1]}"
+
+
+def _new_session(cores: int | None, settings: Mapping[str, str], verbose: bool) -> SparkSession:
+    address = os.environ.get("XCQL_SPARK", "")
+    # what Spark, and the bridge to Java, say about an error that they raise anyway
+    logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL + 1)
+    logging.getLogger().addFilter(_not_of_the_bridge)
+    if address.startswith("sc://"):
+        return SparkSession.builder.remote(address).getOrCreate()
+    java_options = archive_options(check_java())
+    # a Java that runs already, for a context that was stopped, stays as it is
+    is_new = SparkContext._gateway is None
+    folder = None if is_new else _Own.started.folder
+    if is_new and has_own_folder():
+        folder = new_temporary_folder()
+        java_options += (f"-Djava.io.tmpdir={folder}",)
+    # workers are to be this very Python, and to find what it finds
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    cores = cores or os.cpu_count() or 1
+    master = address or f"local[{cores}]"
+    chosen = {
+        **SETTINGS,
+        "spark.ui.showConsoleProgress": str(sys.stderr.isatty()).lower(),
+        "spark.sql.session.timeZone": "UTC",
+        # long queries take more rounds than Spark expects
+        "spark.sql.analyzer.maxIterations": "1000",
+        "spark.sql.optimizer.maxIterations": "1000",
+        # what the parser remembers of long queries has no end otherwise
+        "spark.sql.parser.parserDfaCacheFlushRatio": "10",
+    }
+    if not verbose:
+        log_settings = Path(__file__).with_name("log4j2.properties").as_uri()
+        java_options += (f"-Dlog4j2.configurationFile={log_settings}",)
+    if master.startswith("local"):
+        java_options += local_options()
+        chosen |= {
+            # what was compiled to Java for one query is there for the next; a hundred is Spark's
+            # own limit, which twenty queries in turn go beyond
+            "spark.sql.codegen.cache.maxEntries": "1000",
+            "spark.ui.enabled": "false",
+            "spark.sql.shuffle.partitions": str(max(2, cores)),
+            # what is sorted may be large, and is handed on part by part: each has to fit in here
+            "spark.sql.adaptive.coalescePartitions.initialPartitionNum": "64",
+            "spark.sql.adaptive.advisoryPartitionSizeInBytes": "8m",
+            # Spark describes every plan that it runs, for pages that nobody sees here
+            "spark.sql.ui.explainMode": "simple",
+            "spark.driver.host": "localhost",
+            "spark.driver.bindAddress": "127.0.0.1",
+            "spark.driver.memory": memory(),
+            # what a task found is handed over in the process, not through the block manager
+            "spark.task.maxDirectResultSize": "64m",
+            "spark.executorEnv.PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
+        }
+    if master.startswith("local") and folder is not None:
+        chosen["spark.sql.warehouse.dir"] = (folder / "spark-warehouse").as_uri()
+        # SPARK_LOCAL_DIRS still names another place
+        chosen["spark.local.dir"] = str(folder)
+    if java_options:
+        chosen["spark.driver.extraJavaOptions"] = " ".join(f'"{one}"' for one in java_options)
+    builder = SparkSession.builder.master(master).appName("xcql")
+    for key, value in {**chosen, **settings}.items():
+        builder = builder.config(key, value)
+    is_first = SparkContext._active_spark_context is None
+    try:
+        with (
+            java_process.ended_with_this_process(),
+            _temporary_files_in(folder),
+            nullcontext() if verbose else _noise_removed(),
+        ):
+            session = builder.getOrCreate()
+    except BaseException:
+        # killed while it was starting, it would be taken for a Java of the user's
+        if is_new and (SparkContext._gateway is None or java_process.has_left()):
+            java_process.forget(folder)
+        raise
+    if is_first and (context := SparkContext._active_spark_context) is not None:
+        _Own.started = _Started(context, cores, settings, verbose, folder)
+    return session
+
+
+def is_here(spark: SparkSession | None) -> bool:
+    """Whether a session, or the one that `local_session` would make, runs on this machine alone."""
+    known = spark
+    if known is None and java_process.exit_code() is None:
+        known = SparkSession.getActiveSession()
+    if known is None or java_process.has_ended(known):
+        return (os.environ.get("XCQL_SPARK") or "local").startswith("local")
+    # that of a Spark Connect server is of another class, and may be anywhere
+    master = known.conf.get("spark.master") if isinstance(known, SparkSession) else None
+    return master is not None and master.startswith("local")
+
+
+@contextmanager
+def _temporary_files_in(folder: Path | None) -> Iterator[None]:
+    """Let PySpark put what it needs for its start into a folder of ours."""
+    before = tempfile.tempdir
+    if folder is not None:
+        tempfile.tempdir = str(folder)
+    try:
+        yield
+    finally:
+        tempfile.tempdir = before
+
+
+def _not_of_the_bridge(record: logging.LogRecord) -> bool:
+    return record.module != "java_gateway"
+
+
+@contextmanager
+def _noise_removed() -> Iterator[None]:
+    """Keep the noise of Java's start from standard error, and pass on everything else.
+
+    Java inherits standard error when it starts, and writes to it for as long as it lives: so it
+    is given a pipe, which a thread empties.
+    """
+    try:
+        real = os.dup(2)
+    except OSError:  # there is none
+        yield
+        return
+    reading, writing = os.pipe()
+    started = threading.Event()
+
+    def pass_on() -> None:
+        while data := os.read(reading, 1 << 16):
+            noise = _LAST_WORDS if started.is_set() else _NOISE
+            os.write(real, noise.sub(b"", data))
+
+    threading.Thread(target=pass_on, daemon=True).start()
+    os.dup2(writing, 2)
+    os.close(writing)
+    try:
+        yield
+    finally:
+        sys.stderr.flush()
+        os.dup2(real, 2)
+        started.set()

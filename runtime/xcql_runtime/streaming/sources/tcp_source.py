@@ -1,0 +1,96 @@
+"""A Spark data source of lines that are broadcast by TCP.
+
+    spark.dataSource.register(BroadcastLines)
+    spark.readStream.format("xcql-tcp").options(host="localhost", port=9000, spool=FOLDER).load()
+
+Its rows are lines: `number` from 0, and `data`, the line's bytes. Lines are received by a process
+of the driver and kept in the folder `spool` until Spark has done with them, so that a batch can be
+read again. At most `maxLines` are in one batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.datasource import DataSource, SimpleDataSourceStreamReader
+from pyspark.sql.functions import col, lit
+from pyspark.sql.types import StructType
+
+from xcql.publish.addresses import TcpAddress
+from xcql_runtime.streaming.sources.receiver import Receiver
+from xcql_runtime.streaming.sources.source import source_columns
+from xcql_runtime.streaming.sources.spool import spooled
+
+Offset = dict[str, int]
+MAX_LINES = 10_000
+
+
+class TcpSource(TcpAddress):
+    """The lines that are broadcast at a port, each a fragment."""
+
+    __slots__ = ()
+
+    def rows(self, spark: SparkSession, folder: Path, max_fragments: int) -> DataFrame:
+        spark.dataSource.register(BroadcastLines)
+        frame = (
+            spark.readStream.format(BroadcastLines.name())
+            .option("host", self.host)
+            .option("port", self.port)
+            .option("spool", str(folder.absolute()))
+            .option("maxLines", max_fragments)
+            .load()
+        )
+        return source_columns(frame, lit(""), col("number"), col("data"))
+
+
+class BroadcastLines(DataSource):
+    """The data source `xcql-tcp`."""
+
+    @classmethod
+    def name(cls) -> str:
+        return "xcql-tcp"
+
+    def schema(self) -> str:
+        return "number long, data binary"
+
+    def simpleStreamReader(self, schema: StructType) -> SimpleDataSourceStreamReader:
+        options = self.options
+        return LineReader(
+            TcpAddress(options["host"], int(options["port"])),
+            Path(options["spool"]),
+            int(options.get("maxLines", MAX_LINES)),
+        )
+
+
+class LineReader(SimpleDataSourceStreamReader):
+    """Tells Spark what has come. It receives from when it is first asked to read."""
+
+    def __init__(self, address: TcpAddress, folder: Path, max_lines: int) -> None:
+        self._address = address
+        self._folder = folder
+        self._max_lines = max_lines
+        self._receiver: Receiver | None = None
+
+    def initialOffset(self) -> Offset:
+        return {"line": 0}
+
+    def read(self, start: Offset) -> tuple[Iterator[tuple[Any, ...]], Offset]:
+        if self._receiver is None:
+            self._receiver = Receiver(self._address, self._folder)
+        first = start["line"]
+        end = min(self._receiver.end(first), first + self._max_lines)
+        if end <= first:
+            return iter([]), start
+        return self.readBetweenOffsets(start, {"line": end}), {"line": end}
+
+    def readBetweenOffsets(self, start: Offset, end: Offset) -> Iterator[tuple[Any, ...]]:
+        # Spark copies what it is given here, and a generator cannot be copied
+        lines = spooled(self._folder, start["line"], end["line"])
+        return iter(list(enumerate(lines, start["line"])))
+
+    def commit(self, end: Offset) -> None:
+        if self._receiver is not None:
+            self._receiver.forget(end["line"])

@@ -1,0 +1,1 @@
+"""The tables of a store on Spark: read as DataFrames, and put together to the temporal view."""

@@ -1,0 +1,92 @@
+"""The store's tables as DataFrames, without listing files or inferring schemas."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql.functions import expr
+from pyspark.sql.types import (
+    ArrayType,
+    BinaryType,
+    BooleanType,
+    DataType,
+    DateType,
+    DecimalType,
+    DoubleType,
+    FloatType,
+    IntegerType,
+    LongType,
+    StringType,
+    StructField,
+    StructType,
+    TimestampNTZType,
+)
+
+from xcql.shred.checksums import check_opening
+from xcql.store.state import DataFile
+
+# whatever the session's settings are, rows that cannot be read are not left out
+_CAREFUL = {
+    "parquet.page.verify-checksum.enabled": "true",
+    "ignoreCorruptFiles": "false",
+    "ignoreMissingFiles": "false",
+}
+
+
+def files_frame(
+    spark: SparkSession, store: Path, files: Sequence[DataFile], schema: pa.Schema
+) -> DataFrame:
+    """The rows of Parquet files of the store; an error if one is missing, or damaged."""
+    for file in files:
+        check_opening(store / file.path, file.bytes, file.checksums)
+    paths = [str((store / file.path).absolute()) for file in files]
+    if not paths:
+        return spark.createDataFrame([], structure(schema))
+    # a path is a path: `[` and `*` in the name of a folder are no patterns
+    options = {**_CAREFUL, "__globPaths__": "false"}
+    return spark.read.schema(structure(schema)).options(**options).parquet(*paths)
+
+
+def structure(schema: pa.Schema) -> StructType:
+    """An Arrow schema as Spark has it."""
+    return StructType([StructField(field.name, _type(field.type)) for field in schema])
+
+
+def counts_at(prefix: str = "") -> str:
+    """The condition that a row, or a place, counts for an evaluation at `now`, a column."""
+    return (
+        f"({prefix}since IS NULL OR {prefix}since <= now)"
+        f" AND ({prefix}until IS NULL OR {prefix}until > now)"
+    )
+
+
+def instant(time: datetime) -> Column:
+    """An instant as a column; one that no time zone can touch."""
+    return expr(f"timestamp_ntz'{time.isoformat(sep=' ')}'")
+
+
+def _type(type: pa.DataType) -> DataType:
+    if pa.types.is_struct(type):
+        return StructType([StructField(field.name, _type(field.type)) for field in type])
+    if pa.types.is_list(type):
+        return ArrayType(_type(type.value_type))
+    if pa.types.is_timestamp(type):
+        return TimestampNTZType()
+    if pa.types.is_decimal(type):
+        return DecimalType(type.precision, type.scale)
+    if pa.types.is_binary(type) or pa.types.is_fixed_size_binary(type):
+        return BinaryType()
+    simple = {
+        pa.string(): StringType(),
+        pa.int32(): IntegerType(),
+        pa.int64(): LongType(),
+        pa.bool_(): BooleanType(),
+        pa.float32(): FloatType(),
+        pa.float64(): DoubleType(),
+        pa.date32(): DateType(),
+    }
+    return simple[type]

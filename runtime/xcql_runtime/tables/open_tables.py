@@ -1,0 +1,134 @@
+"""The tables of compiled SQL text: DataFrames over exactly the files and fields that it needs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import reduce
+from pathlib import Path
+from urllib.parse import quote
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+
+from xcql.compile.layout import joint_schema, read_schema, widened
+from xcql.compile.result import TableUse
+from xcql.shred.shape import TEXT, Slot
+from xcql.sql.easy_text import literal_text
+from xcql.store.state import DataFile, StoreState, folder_name
+from xcql_runtime.tables.frames import files_frame
+
+# more rows than that are worth a second task
+_FEW_ROWS = 1 << 17
+
+
+def is_little(state: StoreState, uses: Iterable[TableUse]) -> bool:
+    """Whether all that is read of some tables is soonest read in one task.
+
+    That takes no exchange of rows between tasks, each of which costs more than a few rows do. It
+    is not so for bytes and long texts, of which much may be made.
+    """
+    rows = 0
+    for use in uses:
+        tables = state.stream(use.stream).tables
+        for table in (tables[tsid] for tsid in use.tags if tsid in tables):
+            if ("raw",) in use.columns or _reads_long_text(table.shape, ("element",), use.columns):
+                return False
+            rows += sum(_rows_of(file, use) for file in table.files)
+    return rows <= _FEW_ROWS
+
+
+def _rows_of(file: DataFile, use: TableUse) -> int:
+    """How many rows of a file may be asked for."""
+    return file.present if use.present and file.present is not None else file.rows
+
+
+def _reads_long_text(slot: Slot, path: tuple[str, ...], columns: Sequence[tuple[str, ...]]) -> bool:
+    if slot.opaque:
+        text = (*path, TEXT)
+        return any(column == text[: len(column)] for column in columns)
+    return any(_reads_long_text(child, (*path, child.column), columns) for child in slot.children)
+
+
+def table_in_use(spark: SparkSession, store: Path, state: StoreState, use: TableUse) -> DataFrame:
+    """The rows of the tags' tables as one, with the columns that `layout.joint_schema` gives.
+
+    Files are read together as far as their layouts agree; no other field of theirs is read.
+    """
+    stream = state.stream(use.stream)
+    tables = {tsid: stream.tables.get(tsid) for tsid in use.tags}
+    own = {
+        tsid: read_schema(table.shape if table else None, use.columns)
+        for tsid, table in tables.items()
+    }
+    joint = joint_schema(list(own.values()))
+    reads: list[tuple[pa.Schema, list[str], list[DataFile]]] = [(joint, [], [])]
+    for tsid, table in tables.items():
+        if table is None:
+            continue
+        type = widened(pa.struct(list(own[tsid])), pa.struct(list(joint)))
+        schema = pa.schema(list(type))
+        same = next((read for read in reads if read[0].equals(schema)), None)
+        if same is None:
+            same = schema, [], []
+            reads.append(same)
+        same[1].append(tsid)
+        same[2].extend(file for file in table.files if _rows_of(file, use))
+    frames = [
+        _read(spark, store, schema, joint, tags, files, ("tag",) in use.columns)
+        for schema, tags, files in [read for read in reads if read[2]] or reads[:1]
+    ]
+    return reduce(DataFrame.unionByName, frames)
+
+
+def _read(
+    spark: SparkSession,
+    store: Path,
+    schema: pa.Schema,
+    joint: pa.Schema,
+    tags: Sequence[str],
+    files: Sequence[DataFile],
+    has_tag: bool,
+) -> DataFrame:
+    frame = files_frame(spark, store, files, schema)
+    columns = [
+        f"{_as_type(_quoted(field.name), schema.field(field.name).type, field.type)}"
+        f" AS {_quoted(field.name)}"
+        for field in joint
+    ]
+    if has_tag:
+        columns.append(f"{_tag(tags)} AS tag")
+    return frame.selectExpr(*columns)
+
+
+def _as_type(value: str, type: pa.DataType, wanted: pa.DataType, depth: int = 0) -> str:
+    """A value with arrays of one where the wanted type has arrays."""
+    if type == wanted:
+        return value
+    if pa.types.is_list(type):
+        inner = _as_type(f"e{depth}", type.value_type, wanted.value_type, depth + 1)
+        return f"transform({value}, e{depth} -> {inner})"
+    if pa.types.is_list(wanted):
+        inner = _as_type(value, type, wanted.value_type, depth)
+        return f"if({value} IS NULL, array(), array({inner}))"
+    fields = ", ".join(
+        f"{literal_text(field.name)}, "
+        + _as_type(f"{value}.{_quoted(field.name)}", type.field(field.name).type, field.type, depth)
+        for field in wanted
+    )
+    return f"if({value} IS NULL, NULL, named_struct({fields}))"
+
+
+def _tag(tags: Sequence[str]) -> str:
+    """The tsid of a row, which is that of its file."""
+    if len(tags) < 2:
+        return literal_text(tags[0] if tags else "")
+    folder = "regexp_extract(_metadata.file_path, '([^/]+)/[^/]+$', 1)"
+    # the path is a URI, so what is escaped in the folder's name is escaped again
+    cases = " ".join(
+        f"WHEN {literal_text(quote(folder_name(tag)))} THEN {literal_text(tag)}" for tag in tags
+    )
+    return f"CASE {folder} {cases} END"
+
+
+def _quoted(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"

@@ -1,0 +1,194 @@
+"""What a store holds at one commit: an immutable value, and its JSON form.
+
+    DIR/commits/000000000007.json   the state after the seventh commit; the newest one counts
+    DIR/copies/000000000007.json    the same again, for a commit that is damaged or lost
+    DIR/data/STREAM/TSID/*.parquet  the fillers with that tsid (see `xcql.shred.columns`)
+    DIR/data/STREAM/removes/        `<remove>`s, which have no element
+    DIR/data/STREAM/quarantine/     what was not accepted, with the reason
+    DIR/staging/                    work under way; of no meaning to a reader
+    DIR/damaged/                    what a repair took out of the store
+    DIR/lock                        held by the one writer
+
+Files are never changed, only added; those that the newest commit does not name are no part of
+the store, and `vacuum` removes them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+from urllib.parse import quote
+
+from xcql.diagnostics import error
+from xcql.model.tags import TagStructure, parse_tags, tags_to_xml
+from xcql.shred.checksums import Checksums
+from xcql.shred.shape import Slot, slot_from_json, slot_to_json
+from xcql.shred.standing import Standing
+
+# 2: commits and data files have checksums
+FORMAT = 2
+
+
+@dataclass(frozen=True, slots=True)
+class DataFile:
+    """A Parquet file of the store; its path is relative to the store's folder.
+
+    `present` is how many of its rows have not ended, None where nobody has counted them. A file
+    that was written by an earlier version has no checksums.
+    """
+
+    path: str
+    rows: int
+    bytes: int
+    present: int | None = None
+    checksums: Checksums | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """The fillers with one tsid: the shape of their elements, and the files with their rows.
+
+    `standing` is how the rows stand to `now`, `depths` are the numbers of fillers that the places
+    of its fillers are inside.
+    """
+
+    shape: Slot
+    files: tuple[DataFile, ...]
+    standing: Standing = field(default_factory=Standing)
+    depths: tuple[int, ...] = ()
+
+    @property
+    def rows(self) -> int:
+        return sum(file.rows for file in self.files)
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """One stream of a store.
+
+    `placed` is false where the view has too many places to keep them: then no row has places,
+    and only look-ups by hole id reach the fillers.
+    """
+
+    name: str
+    tags: TagStructure
+    tables: Mapping[str, Table] = field(default_factory=dict)
+    removes: tuple[DataFile, ...] = ()
+    quarantine: tuple[DataFile, ...] = ()
+    contents: frozenset[str] = frozenset()
+    batches: int = 0
+    placed: bool = True
+
+    @property
+    def folder(self) -> str:
+        return f"data/{folder_name(self.name)}"
+
+    def files(self) -> Iterator[DataFile]:
+        for table in self.tables.values():
+            yield from table.files
+        yield from self.removes
+        yield from self.quarantine
+
+
+@dataclass(frozen=True, slots=True)
+class StoreState:
+    """All that a store holds; `number` is that of its commit, 0 before the first."""
+
+    number: int = 0
+    streams: Mapping[str, Stream] = field(default_factory=dict)
+
+    def stream(self, name: str) -> Stream:
+        """The stream of that name, or an error that lists those that there are."""
+        if name not in self.streams:
+            known = ", ".join(sorted(self.streams)) or "none yet"
+            raise error(
+                "XCQL0311",
+                f"the store has no stream '{name}'",
+                notes=[f"its streams: {known}"],
+                hints=["ingest fragments first: xcqlc ingest FRAGMENTS --tags TAGS --stream NAME"],
+            )
+        return self.streams[name]
+
+    def files(self) -> Iterator[DataFile]:
+        """The files of all streams."""
+        for stream in self.streams.values():
+            yield from stream.files()
+
+    def with_stream(self, stream: Stream) -> StoreState:
+        return StoreState(self.number + 1, {**self.streams, stream.name: stream})
+
+
+def folder_name(name: str) -> str:
+    """A name as the name of a folder, whatever characters it has."""
+    return quote(name, safe="").replace(".", "%2E") or "%"
+
+
+def state_to_json(state: StoreState) -> dict[str, Any]:
+    return {
+        "format": FORMAT,
+        "number": state.number,
+        "streams": [_stream_to_json(stream) for stream in state.streams.values()],
+    }
+
+
+def state_from_json(data: dict[str, Any]) -> StoreState:
+    streams = [_stream_from_json(stream) for stream in data["streams"]]
+    return StoreState(data["number"], {stream.name: stream for stream in streams})
+
+
+def _stream_to_json(stream: Stream) -> dict[str, Any]:
+    return {
+        "name": stream.name,
+        "tags": tags_to_xml(stream.tags),
+        "tables": {
+            tsid: {
+                "shape": slot_to_json(table.shape),
+                "files": [asdict(file) for file in table.files],
+                "standing": asdict(table.standing),
+                "depths": table.depths,
+            }
+            for tsid, table in stream.tables.items()
+        },
+        "removes": [asdict(file) for file in stream.removes],
+        "quarantine": [asdict(file) for file in stream.quarantine],
+        "contents": sorted(stream.contents),
+        "batches": stream.batches,
+        "placed": stream.placed,
+    }
+
+
+def _stream_from_json(data: dict[str, Any]) -> Stream:
+    tables = {
+        tsid: Table(
+            slot_from_json(table["shape"]),
+            _files(table["files"]),
+            # commits of old say only this much
+            Standing(**table.get("standing", {"max_places": table.get("max_places", 0)})),
+            tuple(table["depths"]),
+        )
+        for tsid, table in data["tables"].items()
+    }
+    return Stream(
+        data["name"],
+        parse_tags(data["tags"], "<store>"),
+        tables,
+        _files(data["removes"]),
+        _files(data["quarantine"]),
+        frozenset(data["contents"]),
+        data["batches"],
+        data["placed"],
+    )
+
+
+def _files(data: list[dict[str, Any]]) -> tuple[DataFile, ...]:
+    return tuple(
+        DataFile(**{**file, "checksums": Checksums(**sums) if sums else None})
+        for file in data
+        for sums in [file.get("checksums")]
+    )
+
+
+def renumbered(state: StoreState) -> StoreState:
+    """The same content as the next commit."""
+    return replace(state, number=state.number + 1)

@@ -1,0 +1,165 @@
+"""Upkeep of a store: what it holds, fewer files, no leftovers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from xcql.shred.tables import QUARANTINE, REMOVES
+from xcql.store.commit import (
+    existing_state,
+    forget_old_commits,
+    read_state,
+    sync_files,
+    write_state,
+    writing,
+)
+from xcql.store.processes import Run, run_here
+from xcql.store.rows import all_rows, derive_rows, read_file
+from xcql.store.state import DataFile, Stream, renumbered
+from xcql.store.write import Job, TablesToBe, plan_tables, working, write_small, write_tables
+
+
+@dataclass(frozen=True, slots=True)
+class TableInfo:
+    """What `store info` tells of one table."""
+
+    tsid: str
+    path: str
+    kind: str
+    rows: int
+    files: int
+    bytes: int
+    max_places: int
+
+
+@dataclass(frozen=True, slots=True)
+class StreamInfo:
+    """What `store info` tells of one stream."""
+
+    name: str
+    batches: int
+    quarantined: int
+    tables: tuple[TableInfo, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StoreInfo:
+    """What a store holds; prints as a table."""
+
+    commit: int
+    streams: tuple[StreamInfo, ...]
+    # files of an earlier version, in which damage may go unseen
+    without_checksums: int = 0
+
+    def __str__(self) -> str:
+        lines = [f"commit {self.commit}, {_counted(len(self.streams), 'stream')}"]
+        for stream in self.streams:
+            batches = _counted(stream.batches, "batch", "batches")
+            lines.append(f"stream '{stream.name}': {batches}, {stream.quarantined:,} quarantined")
+            lines += [
+                f"  {table.path}  {table.kind}, tsid {table.tsid}: {_counted(table.rows, 'row')},"
+                f" {_counted(table.files, 'file')}, {_counted(table.bytes, 'byte')}"
+                for table in stream.tables
+            ]
+        if self.without_checksums:
+            files = _counted(self.without_checksums, "file")
+            lines.append(f"{files} without checksums, of an earlier version")
+        return "\n".join(lines)
+
+
+def _counted(count: int, one: str, many: str = "") -> str:
+    """A number of things in words."""
+    return f"{count:,} {one if count == 1 else many or one + 's'}"
+
+
+def info(store: Path) -> StoreInfo:
+    """The streams of a store and their tables."""
+    state = existing_state(store)
+    found = []
+    for stream in state.streams.values():
+        tables = []
+        for tsid, table in stream.tables.items():
+            tag = stream.tags.by_id(tsid)
+            assert tag is not None
+            path, places = stream.tags.path_of(tag), table.standing.max_places
+            counts = table.rows, len(table.files), sum(file.bytes for file in table.files)
+            tables.append(TableInfo(tsid, path, tag.kind, *counts, places))
+        quarantined = sum(file.rows for file in stream.quarantine)
+        found.append(StreamInfo(stream.name, stream.batches, quarantined, tuple(tables)))
+    unchecked = sum(file.checksums is None for file in state.files())
+    return StoreInfo(state.number, tuple(found), unchecked)
+
+
+def compact(store: Path, run: Run = run_here, cores: int = 1) -> int:
+    """Write every table anew into few files, with checksums; the number of files that went."""
+    existing_state(store)
+    with writing(store):
+        state = read_state(store)
+        before = len(list(state.files()))
+        new_streams = {}
+        for name, stream in state.streams.items():
+            with working(store, run, cores) as job:
+                new_streams[name] = _compacted(job, stream)
+        after = replace(renumbered(state), streams=new_streams)
+        old, new = set(state.files()), set(after.files())
+        if new != old:
+            sync_files(store / file.path for file in new - old)
+            write_state(store, after)
+        return before - len(new)
+
+
+def vacuum(store: Path) -> int:
+    """Remove what is no part of the store's newest commit; the number of files that went.
+
+    A query that was planned over an older commit may then find its files gone.
+    """
+    existing_state(store)
+    with writing(store):
+        state = read_state(store)
+        kept = {file.path for file in state.files()}
+        removed = 0
+        for folder in ("data", "staging"):
+            for path in sorted((store / folder).rglob("*"), reverse=True):
+                if path.is_dir():
+                    if not any(path.iterdir()):
+                        path.rmdir()
+                elif str(path.relative_to(store)) not in kept:
+                    path.unlink()
+                    removed += 1
+        forget_old_commits(store, state.number)
+        return removed
+
+
+def _compacted(job: Job, stream: Stream) -> Stream:
+    return replace(
+        stream,
+        tables=write_tables(job, _few_files(job, stream)),
+        removes=_joined(job, stream, "removes", stream.removes, REMOVES),
+        quarantine=_joined(job, stream, "quarantine", stream.quarantine, QUARANTINE),
+    )
+
+
+def _few_files(job: Job, stream: Stream) -> TablesToBe:
+    rows = all_rows(job.store, stream)
+    scattered = [tsid for tsid, table in stream.tables.items() if not _is_compact(table.files)]
+    nothing = np.zeros(len(rows.arrivals), np.bool_)
+    return plan_tables(job, stream, rows, derive_rows(rows), {}, nothing, anew=scattered)
+
+
+def _joined(
+    job: Job, stream: Stream, folder: str, files: Sequence[DataFile], schema: pa.Schema
+) -> tuple[DataFile, ...]:
+    if _is_compact(files):
+        return tuple(files)
+    rows = pa.concat_tables(read_file(job.store, file).cast(schema) for file in files)
+    return write_small(job, stream, folder, rows)
+
+
+def _is_compact(files: Sequence[DataFile]) -> bool:
+    """Whether files are to be left as they are: there is one at most, and it has checksums."""
+    return len(files) < 2 and all(file.checksums for file in files)

@@ -1,0 +1,110 @@
+"""Whether a store and its parts are as they were written; what is wrong, one sentence each.
+
+Tests: `tests/runtime/tables/test_damage.py`, with answers of Spark over damaged stores.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pyarrow as pa
+
+from xcql.diagnostics import XcqlError
+from xcql.shred.checksums import is_whole, read_parquet
+from xcql.store.commit import (
+    COMMITS,
+    COPIES,
+    BrokenCommit,
+    commit_numbers,
+    commit_path,
+    existing_state,
+    read_commit,
+)
+from xcql.store.rows import DerivedRows, all_rows, derive_rows
+from xcql.store.state import DataFile, Stream
+
+
+def verify(store: Path) -> list[str]:
+    """What is wrong with a store, one sentence each; an empty list says that it is sound.
+
+    Every file is there, every bit of it is as it was written, and all that is derived is what the
+    fragments say. That holds for files of earlier commits, too, as long as they are there.
+    """
+    state = existing_state(store)
+    problems = list(broken_commits(store))
+    for stream in state.streams.values():
+        broken = [problem for file in stream.files() for problem in broken_file(store, file)]
+        problems += broken or broken_derivation(store, stream)
+    known = set(state.files())
+    for number in sorted({*commit_numbers(store)} - {state.number}):
+        with suppress(BrokenCommit, FileNotFoundError):
+            earlier = set(read_commit(store, number).files()) - known
+            problems += [
+                f"{problem} (only commit {number} needs it, which is not the newest)"
+                for file in sorted(earlier, key=lambda file: file.path)
+                for problem in broken_file(store, file)
+            ]
+            known |= earlier
+    return problems
+
+
+def broken_commits(store: Path) -> Iterator[str]:
+    """The commits and copies that cannot be read."""
+    for folder in (COMMITS, COPIES):
+        for number in sorted(commit_numbers(store, folder)):
+            try:
+                read_commit(store, number, folder)
+            except BrokenCommit as problem:
+                yield f"{commit_path(store, number, folder)}: {problem}"
+
+
+def broken_file(store: Path, file: DataFile) -> Iterator[str]:
+    """What is wrong with a data file, if anything is: any bit of it, if it has checksums."""
+    path = store / file.path
+    if not path.is_file():
+        yield f"{path}: the file is missing"
+    elif path.stat().st_size != file.bytes:
+        yield f"{path}: it has {path.stat().st_size} bytes, and {file.bytes} were written"
+    elif file.checksums is None:
+        yield from _unreadable(path, file.rows)
+    else:
+        try:
+            if not is_whole(path, file.checksums):
+                yield f"{path}: it is not as it was written"
+        except OSError as problem:
+            yield f"{path}: it cannot be read: {problem.strerror}"
+
+
+def broken_derivation(store: Path, stream: Stream) -> list[str]:
+    """The files whose derived columns are not what the stream's fragments say."""
+    unknown = [
+        f"the stream '{stream.name}' has a table for the unknown tag {tsid}"
+        for tsid in stream.tables
+        if stream.tags.by_id(tsid) is None
+    ]
+    if unknown:
+        return unknown
+    try:
+        rows = all_rows(store, stream)
+        derived_rows = DerivedRows(rows, derive_rows(rows))
+        return [
+            f"{part.source.rows}: its versions and places are not what the fragments say"
+            for number, part in enumerate(rows.parts)
+            if not derived_rows.is_unchanged(number)
+        ]
+    except (XcqlError, pa.ArrowException, LookupError, ValueError) as problem:
+        # a file without checksums may be readable, and still say what cannot be
+        return [f"the stream '{stream.name}' cannot be read: {problem}".splitlines()[0]]
+
+
+def _unreadable(path: Path, rows: int) -> Iterator[str]:
+    """What is wrong with a file that has no checksums, as far as it can be seen."""
+    try:
+        found = read_parquet(path).num_rows
+    except XcqlError as problem:
+        yield f"{path}: {problem.message.rpartition(f'{path}: ')[2]}"
+    else:
+        if found != rows:
+            yield f"{path}: it has {found} rows, and {rows} were written"

@@ -1,0 +1,243 @@
+"""The second pass of a change: which files of a stream's tables to write anew, and writing them."""
+
+from __future__ import annotations
+
+import shutil
+import uuid
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from xcql.model.tags import TagStructure
+from xcql.shred.arrays import Flags, Ints, column_of, ranges
+from xcql.shred.arrivals import BEGINNING, FOREVER
+from xcql.shred.checksums import Checksums
+from xcql.shred.derive import Derived
+from xcql.shred.shape import Slot, is_layout_kept, widen
+from xcql.shred.standing import Standing
+from xcql.shred.tables import (
+    WRITE_PLAN,
+    RowSource,
+    read_staged,
+    write_rows,
+    write_staged,
+    write_table,
+)
+from xcql.store.processes import Run, run_here
+from xcql.store.rows import DerivedRows, StreamRows
+from xcql.store.state import DataFile, Stream, Table, folder_name
+
+# what is smaller than this is not worth a Spark job
+WORTH_A_JOB = 2 << 20
+# about how many bytes of fillers go into one file
+_FILE_BYTES = 32 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """Where a change is made: the store, a folder for what is under way, and what runs it."""
+
+    store: Path
+    folder: Path
+    run: Run
+    cores: int
+
+
+@contextmanager
+def working(store: Path, run: Run, cores: int) -> Iterator[Job]:
+    """A job with a folder of its own, which is removed when the block ends."""
+    folder = store / "staging" / uuid.uuid4().hex
+    folder.mkdir(parents=True)
+    try:
+        yield Job(store, folder, run, cores)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """A file to be: all rows that some sources of one table have."""
+
+    tsid: str
+    shape: Slot
+    parts: list[int]
+
+    def size(self, rows: StreamRows) -> int:
+        """In bytes, about."""
+        return sum(rows.parts[part].size for part in self.parts)
+
+
+@dataclass(frozen=True, slots=True)
+class _Write:
+    """One file to be written; picklable."""
+
+    structure: TagStructure
+    tsid: str
+    shape: Slot
+    sources: tuple[RowSource, ...]
+    plan: str
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class TablesToBe:
+    """The tables of a stream after a change, with the files that they keep, and those to write.
+
+    It is all that writing needs: what is known of the rows can be forgotten before.
+    """
+
+    tables: Mapping[str, Table]
+    writes: Sequence[_Write]
+    bytes: int
+
+
+def plan_tables(
+    job: Job,
+    stream: Stream,
+    rows: StreamRows,
+    derived: Derived,
+    shapes: Mapping[str, Slot],
+    dropped: Flags,
+    anew: Collection[str] = (),
+) -> TablesToBe:
+    """Which files to write: of the staged rows, and the stored ones whose rows have changed.
+
+    `shapes` are those of the staged rows, by tsid; `dropped` marks the rows that are not kept. The
+    tables with the tsids in `anew` are written anew as a whole.
+    """
+    derived_rows = DerivedRows(rows, derived)
+    tables: dict[str, Table] = {}
+    plans: list[_Plan] = []
+    for tsid in dict.fromkeys([*stream.tables, *shapes]):
+        old = stream.tables.get(tsid)
+        if tsid in shapes:
+            shape = widen(old.shape if old else None, shapes[tsid])
+        else:
+            assert old is not None
+            shape = old.shape
+        is_kept = tsid not in anew and (old is None or is_layout_kept(old.shape, shape))
+        kept: list[DataFile] = []
+        plan = _Plan(tsid, shape, [])
+        parts = [number for number, part in enumerate(rows.parts) if part.tsid == tsid]
+        for part in parts:
+            source = rows.parts[part]
+            if source.file is not None and is_kept and derived_rows.is_unchanged(part):
+                kept.append(source.file)
+                continue
+            if plan.parts and plan.size(rows) + source.size > _FILE_BYTES:
+                plans.append(plan)
+                plan = _Plan(tsid, shape, [])
+            plan.parts.append(part)
+        if plan.parts:
+            plans.append(plan)
+        those = np.flatnonzero(np.isin(rows.sources, parts) & ~dropped)
+        tables[tsid] = Table(shape, tuple(kept), *_standing(derived_rows, those))
+
+    # the largest first, so that no core is left with it at the end
+    plans.sort(key=lambda plan: -plan.size(rows))
+    writes = [
+        write
+        for number, plan in enumerate(plans)
+        if (write := _planned(job, stream, number, plan, derived_rows, dropped))
+    ]
+    return TablesToBe(tables, writes, sum(plan.size(rows) for plan in plans))
+
+
+def write_tables(job: Job, planned: TablesToBe) -> dict[str, Table]:
+    """Write the files that are planned; the tables after that."""
+    tables = dict(planned.tables)
+    run = job.run if planned.bytes > WORTH_A_JOB else run_here
+    written = run(_write, planned.writes)
+    for write, (count, size, present, checksums) in zip(planned.writes, written, strict=True):
+        path = str(Path(write.path).relative_to(job.store))
+        file = DataFile(path, count, size, present, checksums)
+        table = tables[write.tsid]
+        tables[write.tsid] = replace(table, files=(*table.files, file))
+    return {tsid: table for tsid, table in tables.items() if table.files}
+
+
+def _standing(derived_rows: DerivedRows, rows: Ints) -> tuple[Standing, tuple[int, ...]]:
+    """How rows stand to `now`, and the depths of their fillers' places."""
+    fillers = np.unique(derived_rows.rows.arrivals.fillers[rows])
+    begins = derived_rows.place_borders[fillers]
+    ends = derived_rows.place_borders[fillers + 1]
+    within = ranges(begins, ends)[1]
+    places = derived_rows.places
+    versions = derived_rows.entries(rows)[1]
+    known = derived_rows.versions
+    counting = versions[versions >= 0]
+    times = [
+        getattr(several, name)[chosen]
+        for several, chosen in ((known, counting), (places, within))
+        for name in ("vt_from", "vt_to", "since", "until")
+    ]
+    is_lasting = len(counting) == len(versions) and all(
+        (several.until[chosen] == FOREVER).all()
+        for several, chosen in ((known, counting), (places, within))
+    )
+    standing = Standing(
+        max(int(some[some < FOREVER].max(initial=BEGINNING)) for some in times),
+        bool(is_lasting),
+        int((ends - begins).min(initial=1)),
+        int((ends - begins).max(initial=0)),
+    )
+    return standing, tuple(np.unique(places.depths[within]).tolist())
+
+
+def _new_path(stream: Stream, folder: str) -> str:
+    """A path in the store that no file has had."""
+    return f"{stream.folder}/{folder_name(folder)}/{uuid.uuid4().hex}.parquet"
+
+
+def _planned(
+    job: Job,
+    stream: Stream,
+    number: int,
+    plan: _Plan,
+    derived_rows: DerivedRows,
+    dropped: Flags,
+) -> _Write | None:
+    """What is to be written, or None if there is nothing left."""
+    rows = derived_rows.rows
+    kept = np.flatnonzero(np.isin(rows.sources, plan.parts) & ~dropped)
+    if not len(kept):
+        return None
+    entries, versions = derived_rows.in_file_order(kept)
+    columns = derived_rows.columns(entries, versions)
+    place_in_plan = np.zeros(len(rows.parts), np.int32)
+    place_in_plan[plan.parts] = np.arange(len(plan.parts))
+    columns["source"] = column_of(place_in_plan[rows.sources[entries]])
+    columns["row"] = column_of(rows.numbers[entries].astype(np.int32))
+    plan_path = job.folder / f"plan{number}"
+    table = pa.table([columns[name] for name in WRITE_PLAN.names], schema=WRITE_PLAN)
+    write_staged(table, plan_path)
+    return _Write(
+        stream.tags,
+        plan.tsid,
+        plan.shape,
+        tuple(rows.parts[part].source for part in plan.parts),
+        str(plan_path),
+        str(job.store / _new_path(stream, plan.tsid)),
+    )
+
+
+def write_small(job: Job, stream: Stream, folder: str, rows: pa.Table) -> tuple[DataFile, ...]:
+    """Write removes, or quarantined fragments; no file if there are none."""
+    if not rows.num_rows:
+        return ()
+    path = _new_path(stream, folder)
+    checksums = write_rows(rows, job.store / path)
+    size = (job.store / path).stat().st_size
+    return (DataFile(path, rows.num_rows, size, checksums=checksums),)
+
+
+def _write(file: _Write) -> tuple[int, int, int, Checksums]:
+    """Write a file; how many rows and bytes it has, how many rows have not ended, and checksums."""
+    path = Path(file.path)
+    plan = read_staged(file.plan)
+    checksums = write_table(file.structure, file.tsid, file.shape, file.sources, plan, path)
+    return plan.num_rows, path.stat().st_size, plan.column("vtTo").null_count, checksums
