@@ -61,7 +61,7 @@ class Bound:
 
 
 @dataclass(frozen=True, slots=True)
-class ProjectionWindow:
+class TimeWindow:
     """The interval of a projection."""
 
     begin: Bound
@@ -80,7 +80,7 @@ class TimeUse:
     lifespans that end at `now`. `shows` says that clipped lifespans may be seen in the answer.
     """
 
-    windows: tuple[ProjectionWindow, ...] = ()
+    windows: tuple[TimeWindow, ...] = ()
     always: Span | None = None
     open_ends: bool = False
     shows: bool = False
@@ -162,7 +162,7 @@ def time_use(
     >>> use.windows[0].begin.microseconds // 1_000_000, use.always
     (-3600, None)
     """
-    windows: list[ProjectionWindow] = []
+    windows: list[TimeWindow] = []
     clipped = False
     always: list[Span] = []
     ends = False
@@ -273,10 +273,10 @@ def _clock_readings(top: Node) -> Iterator[Node]:
             yield node
 
 
-def window_of(interval: TimeInterval) -> ProjectionWindow | None:
+def window_of(interval: TimeInterval) -> TimeWindow | None:
     begin = _bound(interval.begin)
     end = begin if interval.end is None else _bound(interval.end)
-    return None if begin is None or end is None else ProjectionWindow(begin, end)
+    return None if begin is None or end is None else TimeWindow(begin, end)
 
 
 def _bound(expr: Expr) -> Bound | None:
