@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
-from xcql.model.lifespan import FROM, TO
+from xcql.history.lifespan import FROM, TO
+from xcql.history.places import STEP
 from xcql.model.time import START, format_begin, format_end
-from xcql.shred.places import STEP
 from xcql.xdm.names import QName
 from xcql.xdm.nodes import DocumentNode, ElementNode, descendants
 from xcql.xdm.parse import parse_xml
@@ -19,7 +19,7 @@ _LIFESPANS = "urn:xcql:lifespan"
 
 @dataclass(slots=True)
 class Copy:
-    """A copy of a filler in the view: its place (see `xcql.shred.places`) and its bytes.
+    """A copy of a filler in the view: its place (see `xcql.history.places`) and its bytes.
 
     `key` ends with the number of the version. `holes` are the byte spans of the holes, in order;
     `declarations` are the namespaces around the element, as text. A filler without a lifespan of

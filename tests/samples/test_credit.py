@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from xcql.model.lifespan import lifespan
-from xcql.model.stream import stream_view
+from xcql.history.lifespan import lifespan
+from xcql.history.stream import stream_view
 from xcql.model.time import Interval, parse_time
 from xcql.xdm.nodes import DocumentNode, ElementNode, descendants
 

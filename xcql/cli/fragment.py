@@ -10,10 +10,10 @@ from xcql.cli.documents import open_document
 from xcql.cli.kinds import expect
 from xcql.cli.outputs import open_output
 from xcql.cli.report import report_note, report_warnings
-from xcql.model.changes import fragment_changes, read_keys
+from xcql.history.changes import fragment_changes, read_keys
+from xcql.history.latest import State, add_to_state
 from xcql.model.fragmenter import fragment
 from xcql.model.shapes import ShapeReader, shape_reader
-from xcql.model.state import State, add_to_state
 from xcql.model.tags import TagStructure, read_tags
 from xcql.model.time import format_time, parse_time
 

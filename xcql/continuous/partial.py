@@ -15,11 +15,11 @@ from xcql.analysis.graph import TagGraph
 from xcql.continuous.fillers import Fillers, Wanted, pruned
 from xcql.continuous.parts import Access
 from xcql.continuous.plan import Plan
-from xcql.continuous.state import optional_number, to_number
+from xcql.continuous.state_file import optional_number, to_number
+from xcql.history.definition import Histories, History, Version
+from xcql.history.view import view_of_histories
 from xcql.model.fragments import Fragment, Hole, is_plain
-from xcql.model.history import Histories, History, Version
 from xcql.model.time import format_begin
-from xcql.model.view import view_of_histories
 from xcql.xdm.nodes import ChildNode, DocumentNode, ElementNode, Node, ParentNode, dissolve
 
 

@@ -11,12 +11,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from xcql.continuous.state import to_instant, to_number
+from xcql.continuous.state_file import to_instant, to_number
 from xcql.continuous.values import Arrival
 from xcql.diagnostics import XcqlError
+from xcql.history.definition import is_repetition, tag_conflict
 from xcql.model.check import Checker, fragment_checker
 from xcql.model.fragments import Fragment, Hole, Namespaces, Operation, Rejected
-from xcql.model.history import is_repetition, tag_conflict
 from xcql.model.read import fragments_in
 from xcql.model.scan import UNDECLARED, Slice, file_head
 from xcql.model.tags import TagStructure

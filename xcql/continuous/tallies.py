@@ -18,15 +18,15 @@ from xcql.continuous.aggregates import whole_number
 from xcql.continuous.fillers import Fillers, Wanted
 from xcql.continuous.partial import Found
 from xcql.continuous.reception import Changes, Received
-from xcql.continuous.state import to_number
+from xcql.continuous.state_file import to_number
 from xcql.continuous.tally_plan import Tally
 from xcql.continuous.units import UnitCode
 from xcql.evaluate.arithmetic import calculate
 from xcql.evaluate.sequences import computed
 from xcql.evaluate.values import atomize
+from xcql.history.definition import Histories, History, Version
+from xcql.history.view import view_of_histories
 from xcql.model.fragments import ROOT_ID, Fragment
-from xcql.model.history import Histories, History, Version
-from xcql.model.view import view_of_histories
 from xcql.xdm.atomic import string_of
 from xcql.xdm.nodes import dissolve
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
-from xcql.model.lifespan import FROM, TO, lifespan, own_lifespan
+from xcql.history.lifespan import FROM, TO, lifespan, own_lifespan
 from xcql.model.time import Interval, format_begin, format_time
 from xcql.xdm.builder import TreeBuilder, copy, copy_into
 from xcql.xdm.nodes import AttributeNode, DocumentNode, ElementNode, Node, TextNode

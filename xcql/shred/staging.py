@@ -25,6 +25,7 @@ from xml.parsers.expat import ExpatError
 import pyarrow as pa
 
 from xcql.diagnostics import Diagnostic
+from xcql.history.vectorised import null_if_start
 from xcql.model.check import fragment_checker
 from xcql.model.fragments import EndOfStream, Fragment, Hole, Namespaces, Rejected
 from xcql.model.read import fragments_in
@@ -39,7 +40,6 @@ from xcql.model.scan import (
 )
 from xcql.model.tags import TagStructure
 from xcql.shred.columns import flat, nest
-from xcql.shred.derive import null_if_start
 from xcql.shred.flatten import digest_of, plain_tables
 from xcql.shred.namespaces import context, declarations, namespaces_of
 from xcql.shred.normal import element_text

@@ -23,9 +23,9 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
+from xcql.arrays import numbers_of, taken
+from xcql.history.arrivals import HOLES
 from xcql.model.tags import TagStructure
-from xcql.shred.arrays import numbers_of, taken
-from xcql.shred.arrivals import HOLES
 from xcql.shred.checksums import Checksums, read_parquet, write_parquet
 from xcql.shred.columns import conform, element_type, flat, is_nested_alike, nest, none_of
 from xcql.shred.shape import Slot

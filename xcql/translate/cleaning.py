@@ -16,8 +16,8 @@ from xml.parsers import expat
 from xml.sax.saxutils import quoteattr
 
 from xcql.diagnostics import error
+from xcql.history.definition import History, histories
 from xcql.model.fragments import ROOT_ID, Fragment
-from xcql.model.history import History, histories
 from xcql.model.read import FragmentBatch, read_all
 from xcql.model.tags import TagStructure
 from xcql.model.time import START, format_begin

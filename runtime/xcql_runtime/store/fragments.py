@@ -10,9 +10,9 @@ from xml.sax.saxutils import quoteattr
 import numpy as np
 import pyarrow as pa
 
+from xcql.arrays import numbers_of
 from xcql.continuous import Arrival
 from xcql.model.time import START, format_begin
-from xcql.shred.arrays import numbers_of
 from xcql.shred.tables import INSTANT
 from xcql_runtime.store.rows import read_file, stored_removes
 from xcql_runtime.store.state import State, Stream

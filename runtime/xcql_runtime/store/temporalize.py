@@ -17,13 +17,13 @@ import numpy as np
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import broadcast, expr, regexp_extract, regexp_replace
 
+from xcql.arrays import ranges, taken
 from xcql.diagnostics import error
+from xcql.history.arrivals import gather, microseconds
+from xcql.history.bitemporal import Version
+from xcql.history.places import STEP, Versions, place
 from xcql.model.tags import TagKind
 from xcql.model.time import START
-from xcql.shred.arrays import ranges, taken
-from xcql.shred.arrivals import gather, microseconds
-from xcql.shred.history import Version
-from xcql.shred.places import STEP, Versions, place
 from xcql.shred.tables import COMMON, REMOVES
 from xcql_runtime.failures import understood
 from xcql_runtime.rows_in_turn import rows_in_turn

@@ -11,9 +11,9 @@ from hypothesis import given, note
 
 from tests.effort import examples
 from tests.runtime.store.histories import FRAGMENTS, NOWS, TAGS, as_file
+from xcql.history.places import encode
+from xcql.history.view import temporal_view
 from xcql.model.read import read_all
-from xcql.model.view import temporal_view
-from xcql.shred.places import encode
 from xcql.xdm.nodes import ElementNode, descendants
 from xcql.xdm.serialize import serialize
 from xcql_runtime.store.commit import read_state

@@ -9,9 +9,9 @@ from typing import Any
 import pyarrow.parquet as pq
 from hypothesis import strategies as st
 
+from xcql.history.places import STEP, encode
 from xcql.model.tags import TagKind, parse_tags
 from xcql.model.time import format_begin, format_end
-from xcql.shred.places import STEP, encode
 from xcql.xdm.parse import parse_xml
 from xcql.xdm.serialize import canonical
 from xcql_runtime.store.commit import read_state

@@ -14,10 +14,10 @@ from pyspark.sql import SparkSession
 import xcql
 from tests.runtime.store.histories import view_of_tables
 from xcql import Session, XcqlError
+from xcql.history.view import temporal_view
 from xcql.model.read import read_all
 from xcql.model.tags import parse_tags, tags_to_xml
 from xcql.model.time import parse_time
-from xcql.model.view import temporal_view
 from xcql.xdm.serialize import canonical
 from xcql_runtime.query import Strategy
 from xcql_runtime.store.commit import read_state

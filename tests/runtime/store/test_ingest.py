@@ -12,9 +12,9 @@ from pyspark.sql import SparkSession
 
 from tests.runtime.store.histories import NOWS, TAGS, as_file, view_of_tables
 from xcql import Session, XcqlError
+from xcql.history.view import temporal_view
 from xcql.model.read import read_all
 from xcql.model.tags import parse_tags
-from xcql.model.view import temporal_view
 from xcql.xdm.serialize import canonical
 from xcql_runtime.store.commit import read_state, writing
 from xcql_runtime.store.ingest import IngestSummary, ingest

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from tests.runtime.store.histories import NOWS, TAGS, as_file, view_of_tables
+from xcql.history.view import temporal_view
 from xcql.model.read import read_all
 from xcql.model.tags import tags_to_xml
-from xcql.model.view import temporal_view
 from xcql.xdm.serialize import canonical
 from xcql_runtime.store.commit import read_state
 from xcql_runtime.store.ingest import ingest

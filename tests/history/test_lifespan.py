@@ -7,7 +7,7 @@ from datetime import datetime
 import pytest
 
 from xcql.diagnostics import XcqlError
-from xcql.model.lifespan import lifespan
+from xcql.history.lifespan import lifespan
 from xcql.model.time import START, Interval
 from xcql.xdm.parse import parse_xml
 

@@ -16,10 +16,8 @@ from datetime import datetime
 
 import numpy as np
 
-from xcql.model.tags import TagStructure
-from xcql.model.time import START
-from xcql.shred.arrays import Flags, Ints
-from xcql.shred.arrivals import (
+from xcql.arrays import Flags, Ints
+from xcql.history.arrivals import (
     BEGINNING,
     FOREVER,
     OPERATIONS,
@@ -29,8 +27,10 @@ from xcql.shred.arrivals import (
     instant,
     microseconds,
 )
-from xcql.shred.history import Arrival, versions, without_repetitions
-from xcql.shred.places import Placement, Versions, place
+from xcql.history.bitemporal import Arrival, versions, without_repetitions
+from xcql.history.places import Placement, Versions, place
+from xcql.model.tags import TagStructure
+from xcql.model.time import START
 
 # Copies of fillers are kept up to this many, or this many times the versions that there are: where
 # parents have many versions the view multiplies them, and a hostile stream does so on purpose

@@ -12,6 +12,8 @@ from datetime import datetime
 from functools import partial
 
 from xcql.diagnostics import Diagnostic, error, warning
+from xcql.history.definition import Histories, History, Version, histories
+from xcql.history.lifespan import FROM, TO
 from xcql.model.fragments import (
     ROOT_ID,
     Fragment,
@@ -22,9 +24,7 @@ from xcql.model.fragments import (
     is_plain,
     pieces,
 )
-from xcql.model.history import Histories, History, Version, histories
 from xcql.model.identifiers import mark_identifiers
-from xcql.model.lifespan import FROM, TO
 from xcql.model.tags import Tag, TagStructure
 from xcql.model.time import format_begin, format_end, to_utc
 from xcql.source import Source, Span

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from xcql.shred.arrivals import BEGINNING, FOREVER
+from xcql.history.arrivals import BEGINNING, FOREVER
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,9 +14,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from xcql.arrays import Ints, column_of, flags_of, numbers_of
 from xcql.model.tags import TagStructure
 from xcql.model.time import START
-from xcql.shred.arrays import Ints, column_of, flags_of, numbers_of
 
 OPERATIONS = ("filler", "repeat", "replace", "remove")
 REPLACE, REMOVE = OPERATIONS.index("replace"), OPERATIONS.index("remove")

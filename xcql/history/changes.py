@@ -24,6 +24,7 @@ from typing import IO, BinaryIO, cast
 from xml.sax.saxutils import quoteattr
 
 from xcql.diagnostics import Diagnostic, error, warning
+from xcql.history.latest import Known, State, fragments_in
 from xcql.model.check import fragment_checker
 from xcql.model.documents import Document, read_document
 from xcql.model.fragmenter import FOOTER, HEADER, Fragmented, fragment
@@ -31,7 +32,6 @@ from xcql.model.fragments import ROOT_ID, Fragment
 from xcql.model.paths import find_at
 from xcql.model.scan import START_TAG, scan
 from xcql.model.shapes import Shape, ShapeReader, Slot
-from xcql.model.state import Known, State, fragments_in
 from xcql.model.tags import Tag, TagStructure
 from xcql.model.time import format_time
 from xcql.xdm.names import QName

@@ -26,10 +26,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from xcql.arrays import Flags, Ints, column_of, numbers_of, ranges, taken
+from xcql.history.arrivals import BEGINNING, FOREVER, Holes
 from xcql.model.fragments import ROOT_ID
 from xcql.model.tags import TagStructure
-from xcql.shred.arrays import Flags, Ints, column_of, numbers_of, ranges, taken
-from xcql.shred.arrivals import BEGINNING, FOREVER, Holes
 
 # the bytes of a key for every filler on the way
 STEP = 8
