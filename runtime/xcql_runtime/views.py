@@ -8,6 +8,7 @@ from datetime import datetime
 
 from xcql.history.lifespan import FROM, TO
 from xcql.history.places import STEP
+from xcql.history.predicates import known_end
 from xcql.model.time import START, format_begin, format_end
 from xcql.xdm.names import QName
 from xcql.xdm.nodes import DocumentNode, ElementNode, descendants
@@ -80,8 +81,7 @@ def _assembled(copies: Iterable[Copy], now: datetime, prefix: str) -> Iterator[b
         yield copy.declarations.encode()
         if copy.timed:
             begin = format_begin(copy.vt_from or START)
-            is_over = copy.vt_to is not None and copy.vt_to <= now
-            end = format_end(copy.vt_to if is_over else None)
+            end = format_end(known_end(copy.vt_to, now))
             yield f' {prefix}:{FROM}="{begin}" {prefix}:{TO}="{end}"'.encode()
         around.append(copy)
     while around:
