@@ -169,7 +169,7 @@ def _restricted(history: History, part: Wanted) -> History:
     """A history with the events that are wanted."""
     if part is None or history.tag.kind != "event":
         return history
-    versions: tuple[Version, ...] = tuple(
+    versions: tuple[Version[Fragment], ...] = tuple(
         version
         for version in history.versions
         if (

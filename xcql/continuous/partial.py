@@ -234,7 +234,7 @@ class _Builder:
             seen[hole.id] += 1
 
     def _opened(
-        self, element: ElementNode, hole: ElementNode | Hole | None, version: Version
+        self, element: ElementNode, hole: ElementNode | Hole | None, version: Version[Fragment]
     ) -> None:
         fragment = version.fragment
         assert fragment.tsid is not None

@@ -186,7 +186,7 @@ class Tallies:
 
     def _added(self, wanted: Mapping[str, Wanted], now: datetime) -> _Added:
         """What events add that are in the view at `now`, if a hole for them is."""
-        versions: dict[str, list[Version]] = {}
+        versions: dict[str, list[Version[Fragment]]] = {}
         for history in self._fillers.histories(self._stream, wanted, now).values():
             if history.tag.id in self._events:
                 versions.setdefault(history.tag.id, []).extend(history.versions)
@@ -196,7 +196,7 @@ class Tallies:
                 self._add(found, tag, events[start : start + _AT_ONCE], now)
         return found
 
-    def _add(self, found: _Added, tag: str, events: list[Version], now: datetime) -> None:
+    def _add(self, found: _Added, tag: str, events: list[Version[Fragment]], now: datetime) -> None:
         history = History(self._graph.tag(tag), tuple(events))
         # events by themselves, where the root would be
         document = view_of_histories(Histories({ROOT_ID: history}), self._graph.structure).document

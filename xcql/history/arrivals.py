@@ -9,16 +9,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import get_args
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from xcql.arrays import Ints, column_of, flags_of, numbers_of
+from xcql.model.fragments import Operation
 from xcql.model.tags import TagStructure
 from xcql.model.time import START
 
-OPERATIONS = ("filler", "repeat", "replace", "remove")
+OPERATIONS: tuple[Operation, ...] = get_args(Operation)
 REPLACE, REMOVE = OPERATIONS.index("replace"), OPERATIONS.index("remove")
 
 HOLES = pa.list_(
@@ -71,10 +73,6 @@ class Arrivals:
 
     def __len__(self) -> int:
         return len(self.seqs)
-
-    def number_of(self, id: str) -> int:
-        """The number of an id, or -1."""
-        return int(pc.index(self.ids, id).as_py())
 
 
 def gather(
@@ -150,6 +148,11 @@ def instants(column: pa.ChunkedArray | pa.Array, null: int) -> Ints:
 def instant(time: int) -> datetime:
     """An instant given in microseconds."""
     return datetime(1970, 1, 1) + timedelta(microseconds=time)
+
+
+def null_if_start(time: datetime) -> datetime | None:
+    """An instant as columns have it: NULL for the beginning of time."""
+    return None if time == START else time
 
 
 def microseconds(time: datetime | None) -> int:

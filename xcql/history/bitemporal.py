@@ -1,48 +1,45 @@
-"""What an id's arrivals amount to: its versions, and for which `now` each of them counts.
+"""The rows of a store: the versions of a filler id, and the `now`s for which each of them counts.
 
-A store holds all that has come, and a query may be asked with any `now`. Almost always a version
-is the same whatever `now` is, once its validTime has passed. Two things make the past look
-different from the present: a snapshot filler has only its latest state, and a `<replace>` of
-later validTime has not happened yet. So every row says for which evaluations it counts:
+A store holds everything that arrived, and a query may be asked with any `now`. A version is almost
+always the same for every `now` after its validTime. Two things make the past look different from
+the present: a snapshot filler has only its latest state, and a `<replace>` with a later validTime
+has not happened yet. So every row says for which evaluations it counts:
 
     since <= now < until        (NULL: the beginning of time, and for ever)
 
-and its `vtTo` is read as `now` where it is later than `now`. That is all a query has to do to
-travel in time. Where the end of a version depends on `now` otherwise, it has several rows.
+and its `vtTo` reads as `now` where it is later than `now`. Nothing else is needed to travel in
+time. Where the end of a version depends on `now` in another way, the version has several rows.
 
     >>> from datetime import datetime as d
-    >>> first, second = Arrival(1, "filler", d(2003, 1, 1)), Arrival(2, "filler", d(2004, 1, 1))
-    >>> [(row.number, row.vt_from.year, row.vt_to and row.vt_to.year) for row in
-    ...  versions([first, second], "temporal")]
+    >>> arrived = [ArrivedRow(1, "filler", d(2003, 1, 1)), ArrivedRow(2, "filler", d(2004, 1, 1))]
+    >>> [(row.seq, row.vt_from.year, row.vt_to and row.vt_to.year) for row in
+    ...  bitemporal_rows(arrived, "temporal", lambda one, other: False)]
     [(1, 2003, 2004), (2, 2004, None)]
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from itertools import pairwise
 from typing import NamedTuple
 
+from xcql.history.definition import IsSame, Timeline
+from xcql.history.predicates import counts_at
+from xcql.model.fragments import Operation
 from xcql.model.tags import TagKind
 from xcql.model.time import START
 
-# whether two fragments, given by their numbers, have canonically equal bodies
-IsSame = Callable[[int, int], bool]
 
-
-class Arrival(NamedTuple):
-    """One fragment of an id: its number in the order of arrival, and what it does.
-
-    A `remove` without a validTime is none: it ends what is known of the id, and another begins.
-    """
+class ArrivedRow(NamedTuple):
+    """One fragment of an id without its body: a number that identifies it, and what it does."""
 
     seq: int
-    operation: str
-    valid_time: datetime
+    op: Operation
+    valid_time: datetime | None
 
 
-class Version(NamedTuple):
+class BitemporalRow(NamedTuple):
     """A version (or event, or state of a snapshot filler) and the `now`s for which it counts.
 
     `vt_to` is None for `now`; `until` is None for ever.
@@ -57,117 +54,55 @@ class Version(NamedTuple):
 
     def counts_at(self, now: datetime) -> bool:
         """Whether it is part of an evaluation at `now`."""
-        return self.since <= now and (self.until is None or now < self.until)
+        return counts_at(self.since, self.until, now)
 
 
 def without_repetitions(
-    arrivals: Sequence[Arrival], kind: TagKind, is_same: IsSame
-) -> list[Arrival]:
-    """The arrivals that change something.
-
-    A fragment repeats what is there: the state at its validTime, or any event at it. Whatever a
-    `replace` or `remove` has cleared away is not there.
-    """
-    if len(arrivals) == 1:
-        return list(arrivals)
-    kept: list[Arrival] = []
-    there: dict[datetime, list[Arrival]] = {}
-    for arrival in arrivals:
-        if arrival.operation == "replace":
-            there = {}
-        at = there.setdefault(arrival.valid_time, [])
-        if arrival.operation == "remove":
-            if at and at[-1].operation == "remove":
-                continue
-        elif any(other.operation != "remove" and is_same(other.seq, arrival.seq) for other in at):
-            continue
-        if kind != "event" or arrival.operation == "remove":
-            at.clear()
-        at.append(arrival)
-        kept.append(arrival)
-    return kept
+    arrived: Iterable[ArrivedRow], kind: TagKind, is_same: IsSame[ArrivedRow]
+) -> list[ArrivedRow]:
+    """The arrivals that change something, at whatever `now`."""
+    timeline = Timeline(kind, is_same)
+    return [arrival for arrival in arrived if timeline.add(arrival)]
 
 
-def versions(
-    arrivals: Sequence[Arrival], kind: TagKind, is_same: IsSame = int.__eq__
-) -> list[Version]:
-    """The rows of one id, given what arrived for it, in order, without repetitions.
-
-    `is_same` as for `without_repetitions`: what a `replace` clears away counts for a `now` before
-    it, and then what came after the `replace` may repeat it.
-    """
-    if len(arrivals) == 1 and arrivals[0].operation != "remove":
-        seq, _, time = arrivals[0]
-        return [_row(seq, 1, time, None, kind, time, None)]
-    rows: list[Version] = []
-    cleared = 0
-    for index, arrival in enumerate(arrivals):
-        if arrival.operation == "replace" and arrival.valid_time == START:
-            cleared = index
-    alive = arrivals[cleared:]
-    times = {arrival.valid_time for arrival in alive if arrival.operation == "replace"} - {START}
-    bounds: list[datetime | None] = [START, *sorted(times), None]
+def bitemporal_rows(
+    arrived: Sequence[ArrivedRow], kind: TagKind, is_same: IsSame[ArrivedRow]
+) -> list[BitemporalRow]:
+    """The rows of one id, from all that arrived for it, in order."""
+    times = {one.valid_time for one in arrived if one.op == "replace" and one.valid_time}
+    bounds: list[datetime | None] = [START, *sorted(times - {START}), None]
+    rows: list[BitemporalRow] = []
     for begin, end in pairwise(bounds):
         assert begin is not None
-        rows += _rows_between(begin, end, alive, kind, is_same)
-    return _joined(rows)
+        rows += _rows_between(begin, end, arrived, kind, is_same)
+    return _joined(rows) if len(bounds) > 2 else rows
 
 
 def _rows_between(
     begin: datetime,
     end: datetime | None,
-    alive: Sequence[Arrival],
+    arrived: Iterable[ArrivedRow],
     kind: TagKind,
-    is_same: IsSame,
-) -> Iterator[Version]:
+    is_same: IsSame[ArrivedRow],
+) -> Iterator[BitemporalRow]:
     """The rows that count for a `now` from `begin` to before `end`, where no `replace` happens."""
-    first = 0
-    for index, arrival in enumerate(alive):
-        if arrival.operation == "replace" and arrival.valid_time <= begin:
-            first = index
-    states: dict[datetime, list[Arrival]] = {}
-    for arrival in alive[first:]:
-        time = arrival.valid_time
-        if end is not None and time >= end:
+    timeline = Timeline(kind, is_same)
+    for arrival in arrived:
+        if end is None or (arrival.valid_time and arrival.valid_time < end):
+            timeline.add(arrival)
+    for number, version in enumerate(timeline.versions(), 1):
+        since = max(begin, version.begin)
+        if kind != "snapshot":
+            yield BitemporalRow(version.fragment.seq, number, *version[1:], since, end)
             continue
-        there = states.setdefault(time, [])
-        if kind != "event" or arrival.operation == "remove":
-            there.clear()
-        elif any(one.operation != "remove" and is_same(one.seq, arrival.seq) for one in there):
-            continue
-        there.append(arrival)
-    times = sorted(states)
-    number = 0
-    for index, time in enumerate(times):
-        following = times[index + 1] if index + 1 < len(times) else None
-        for arrival in states[time]:
-            if arrival.operation != "remove":
-                number += 1
-                until = end
-                if kind == "snapshot" and following is not None:
-                    until = following
-                since = max(begin, time)
-                if until is None or since < until:
-                    yield _row(arrival.seq, number, time, following, kind, since, until)
+        until = end if version.end is None else version.end
+        if until is None or since < until:
+            yield BitemporalRow(version.fragment.seq, 1, START, None, since, until)
 
 
-def _row(
-    seq: int,
-    number: int,
-    time: datetime,
-    following: datetime | None,
-    kind: TagKind,
-    since: datetime,
-    until: datetime | None,
-) -> Version:
-    if kind == "snapshot":
-        return Version(seq, 1, START, None, since, until)
-    return Version(seq, number, time, time if kind == "event" else following, since, until)
-
-
-def _joined(rows: Iterable[Version]) -> list[Version]:
-    """The rows with those made one that differ only in adjoining stretches of `now`."""
-    joined: dict[tuple[int, int, datetime, datetime | None], list[Version]] = {}
+def _joined(rows: Iterable[BitemporalRow]) -> list[BitemporalRow]:
+    """The rows, with those merged that differ only in adjoining stretches of `now`."""
+    joined: dict[tuple[int, int, datetime, datetime | None], list[BitemporalRow]] = {}
     for row in rows:
         same = joined.setdefault(row[:4], [])
         if same and same[-1].until == row.since:

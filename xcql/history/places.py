@@ -42,7 +42,7 @@ _BLOCK = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Versions:
+class VersionColumns:
     """Versions of fillers, sorted by the numbers of these, with the `now`s for which they count.
 
     `rows` are those of the fragments that they come from; for the rest see `history`.
@@ -119,7 +119,7 @@ def place(
     structure: TagStructure,
     ids: pa.StringArray,
     filler_tags: Ints,
-    versions: Versions,
+    versions: VersionColumns,
     holes: Holes,
     limit: int,
 ) -> Placement:
@@ -183,7 +183,7 @@ def _that_fit(
 
 
 def _steps(
-    ways: _Ways, versions: Versions, holes: Holes, size: int, cycles: set[tuple[int, int]]
+    ways: _Ways, versions: VersionColumns, holes: Holes, size: int, cycles: set[tuple[int, int]]
 ) -> Iterator[_Ways]:
     """Where the holes of the fillers at the ends of ways lead to, block by block."""
     version_borders = np.searchsorted(versions.fillers, np.arange(size + 1))
@@ -204,7 +204,7 @@ def _steps(
 
 def _step(
     ways: _Ways,
-    versions: Versions,
+    versions: VersionColumns,
     version: Ints,
     holes: Holes,
     hole: Ints,

@@ -14,6 +14,7 @@ from functools import partial
 from xcql.diagnostics import Diagnostic, error, warning
 from xcql.history.definition import Histories, History, Version, histories
 from xcql.history.lifespan import FROM, TO
+from xcql.history.predicates import stands_at
 from xcql.model.fragments import (
     ROOT_ID,
     Fragment,
@@ -74,17 +75,16 @@ def document_at(
     """
     at = to_utc(at)
 
-    def select(history: History) -> Iterable[Version]:
-        if history.tag.kind == "event":
-            return (event for event in history.versions if event.begin <= at)
-        return (version for version in history.versions if version.is_valid_at(at))
+    def select(history: History) -> Iterable[Version[Fragment]]:
+        kind = history.tag.kind
+        return (one for one in history.versions if stands_at(kind, one.begin, one.end, at))
 
     return _view(histories(fragments, tags, now), tags, select, _own_attributes, _tree_if_needed)
 
 
 # told of each element that a version becomes in the view: the element, the hole that it fills (None
 # for the root; a node where its fragment is a tree), and the version
-Opened = Callable[[ElementNode, ElementNode | Hole | None, Version], None]
+Opened = Callable[[ElementNode, ElementNode | Hole | None, Version[Fragment]], None]
 
 
 def _tree_if_needed(fragment: Fragment) -> ElementNode | None:
@@ -112,11 +112,11 @@ def view_of_histories(
     )
 
 
-def _own_attributes(tag: Tag, version: Version, own: Pairs) -> Pairs:
+def _own_attributes(tag: Tag, version: Version[Fragment], own: Pairs) -> Pairs:
     return own
 
 
-def _lifespan_attributes(tag: Tag, version: Version, own: Pairs) -> Pairs:
+def _lifespan_attributes(tag: Tag, version: Version[Fragment], own: Pairs) -> Pairs:
     """The attributes of a filler's element, with its lifespan in place of any in the data."""
     if not tag.is_fragmented:
         yield from own
@@ -137,7 +137,7 @@ class _Frame:
     versions. With `ends` an element ends after it that nobody else ends.
     """
 
-    content: Iterator[ChildNode | Version | bytes | Hole]
+    content: Iterator[ChildNode | Version[Fragment] | bytes | Hole]
     tag: Tag
     fills: str | None = None
     hole: ElementNode | Hole | None = None
@@ -147,8 +147,8 @@ class _Frame:
 def _view(
     stream: Histories,
     tags: TagStructure,
-    select: Callable[[History], Iterable[Version]],
-    attributes: Callable[[Tag, Version, Pairs], Pairs],
+    select: Callable[[History], Iterable[Version[Fragment]]],
+    attributes: Callable[[Tag, Version[Fragment], Pairs], Pairs],
     tree_of: Callable[[Fragment], ElementNode | None],
     opened: Opened | None = None,
 ) -> View:

@@ -25,7 +25,7 @@ from xml.parsers.expat import ExpatError
 import pyarrow as pa
 
 from xcql.diagnostics import Diagnostic
-from xcql.history.vectorised import null_if_start
+from xcql.history.arrivals import null_if_start
 from xcql.model.check import fragment_checker
 from xcql.model.fragments import EndOfStream, Fragment, Hole, Namespaces, Rejected
 from xcql.model.read import fragments_in

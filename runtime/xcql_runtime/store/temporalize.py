@@ -21,8 +21,8 @@ from xcql.arrays import ranges, taken
 from xcql.diagnostics import error
 from xcql.history import predicates
 from xcql.history.arrivals import gather, microseconds
-from xcql.history.bitemporal import Version
-from xcql.history.places import STEP, Versions, place
+from xcql.history.bitemporal import BitemporalRow
+from xcql.history.places import STEP, VersionColumns, place
 from xcql.model.tags import TagKind
 from xcql.model.time import START
 from xcql.shred.tables import COMMON, REMOVES
@@ -189,7 +189,7 @@ def places_for(
         assert tag is not None
         assert part.derived is not None
         for values in part.derived.to_pylist():
-            version = Version(
+            version = BitemporalRow(
                 values["seq"],
                 values["number"],
                 values["vtFrom"] or START,
@@ -205,7 +205,7 @@ def places_for(
                 times = map(microseconds, version[2:])
                 shown.append((int(arrivals.fillers[row]), row, version.number, *times))
     shown.sort()
-    versions = Versions(*np.array(shown, np.int64).reshape(-1, 7).T)
+    versions = VersionColumns(*np.array(shown, np.int64).reshape(-1, 7).T)
     filler_tags = np.full(len(arrivals.ids), -1)
     filler_tags[versions.fillers] = arrivals.tags[versions.rows]
     placement = place(stream.tags, arrivals.ids, filler_tags, versions, arrivals.holes, _MAX_COPIES)
