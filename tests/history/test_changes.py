@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.model.rebuilt import canonical_text, rebuilt
 from xcql.diagnostics import XcqlError
 from xcql.history.changes import fragment_changes, read_keys
-from xcql.history.latest import State, add_to_state
+from xcql.history.latest import LatestState, add_to_state
 from xcql.history.view import document_at
 from xcql.model.documents import read_document
 from xcql.model.fragmenter import Fragmented, fragment
@@ -51,7 +51,7 @@ def changes(
     files: list[bytes], text: str, tags: TagStructure = TAGS, keys: tuple[str, ...] = ()
 ) -> tuple[bytes, Fragmented]:
     shape_of = shape_reader(tags, read_keys(keys, tags))
-    state = State()
+    state = LatestState()
     for number, file in enumerate(files):
         add_to_state(state, read_document(io.BytesIO(file), f"{number}.xml"), tags, shape_of)
     output = io.BytesIO()

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from datetime import datetime
 from hashlib import md5
-from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -17,61 +16,17 @@ from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
 from tests.effort import FULL
+from tests.history.random_arrivals import BODIES, STEPS, TAGS, TIMES, Step, fragments_of
 from xcql.history.arrivals import FOREVER, OPERATIONS, Arrivals, Holes, instant, microseconds
 from xcql.history.definition import have_same_content, histories
 from xcql.history.predicates import counts_at, known_end
 from xcql.history.vectorised import Derived, derive
-from xcql.model.fragments import Fragment, Operation, content_tree
-from xcql.model.tags import TagStructure, parse_tags
+from xcql.model.fragments import Fragment, content_tree
+from xcql.model.tags import TagStructure
 from xcql.model.time import START
 from xcql.xdm.serialize import canonical
 
-TAGS = parse_tags("""<structure><tag type="snapshot" id="1" name="r">
-  <tag type="snapshot" id="2" name="s"/><tag type="temporal" id="3" name="t"/>
-  <tag type="event" id="4" name="e"/></tag></structure>""")
-TIMES = (START, *(datetime(2000, 1, day) for day in range(1, 6)))
-# the last two are one canonically
-BODIES = ("<x/>", "<x>1</x>", '<x a="1" b="2"/>', "<x b='2'  a='1' />")
 NO_INTS = np.empty(0, np.int64)
-
-
-class Step(NamedTuple):
-    """A fragment to be; its id says its tag, unless `stray` says another."""
-
-    tag: int
-    number: int
-    op: Operation
-    time: datetime | None
-    body: str
-    stray: bool
-
-
-STEPS = st.builds(
-    Step,
-    st.sampled_from([2, 3, 3, 4]),
-    st.integers(1, 2),
-    st.sampled_from(["filler"] * 5 + ["repeat", "replace", "remove"]),
-    st.sampled_from(TIMES),
-    st.sampled_from(BODIES),
-    st.integers(0, 19).map(lambda chance: chance == 0),
-).map(lambda step: step._replace(time=None) if step.op == "remove" and step.stray else step)
-
-
-def fragments_of(steps: list[Step]) -> list[Fragment]:
-    return [
-        Fragment(
-            step.op,
-            f"{step.tag}.{step.number}",
-            None if step.op == "remove" else str(3 if step.stray else step.tag),
-            step.time,
-            b"" if step.op == "remove" else step.body.encode(),
-            (),
-            (),
-            "<test>",
-            number,
-        )
-        for number, step in enumerate(steps)
-    ]
 
 
 def arrivals_of(fragments: list[Fragment]) -> Arrivals:
