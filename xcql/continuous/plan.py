@@ -33,7 +33,7 @@ from xcql.continuous.parts import (
     stream_calls,
 )
 from xcql.continuous.tally_plan import Tallied, tallied
-from xcql.continuous.time_use import TimeUse, Window, time_use
+from xcql.continuous.time_use import TimeUse, TimeWindow, time_use
 from xcql.continuous.windowed import DOWNWARD, goes_down, looked_at, windowed_events
 from xcql.model.tags import TagStructure
 from xcql.source import Span
@@ -82,7 +82,7 @@ class Plan:
     aggregate: FunctionCall | None
     sides: tuple[Side, ...]
     looked_at: Mapping[str, frozenset[str]]
-    windowed: Mapping[tuple[str, str], tuple[Window, ...]]
+    windowed: Mapping[tuple[str, str], tuple[TimeWindow, ...]]
     time: TimeUse
     looks_up: bool
     group: Group | None = None

@@ -55,13 +55,9 @@ class Bound:
     def at(self, now: int) -> int:
         return now + self.microseconds if self.moves else self.microseconds
 
-    def met_by(self, instant: int) -> int | None:
-        """The `now` at which the bound is at an instant; None if it does not move."""
-        return instant - self.microseconds if self.moves else None
-
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class TimeWindow:
     """The interval of a projection."""
 
     begin: Bound
@@ -80,7 +76,7 @@ class TimeUse:
     lifespans that end at `now`. `shows` says that clipped lifespans may be seen in the answer.
     """
 
-    windows: tuple[Window, ...] = ()
+    windows: tuple[TimeWindow, ...] = ()
     always: Span | None = None
     open_ends: bool = False
     shows: bool = False
@@ -162,7 +158,7 @@ def time_use(
     >>> use.windows[0].begin.microseconds // 1_000_000, use.always
     (-3600, None)
     """
-    windows: list[Window] = []
+    windows: list[TimeWindow] = []
     clipped = False
     always: list[Span] = []
     ends = False
@@ -273,10 +269,10 @@ def _clock_readings(top: Node) -> Iterator[Node]:
             yield node
 
 
-def window_of(interval: TimeInterval) -> Window | None:
+def window_of(interval: TimeInterval) -> TimeWindow | None:
     begin = _bound(interval.begin)
     end = begin if interval.end is None else _bound(interval.end)
-    return None if begin is None or end is None else Window(begin, end)
+    return None if begin is None or end is None else TimeWindow(begin, end)
 
 
 def _bound(expr: Expr) -> Bound | None:

@@ -171,7 +171,7 @@ def _view(
         if id in open_fillers:
             holder = next(f.fills for f in reversed(frames) if f.fills is not None)
             warnings[id, holder] = _inside_itself(id, holder)
-        elif history is not None and _is_declared(history.tag, parent, tags):
+        elif history is not None and is_declared(history.tag, parent, tags):
             fill(id, history, hole)
 
     builder.start_document()
@@ -241,7 +241,7 @@ def _view(
     return View(document, stream.rejected, tuple(warnings.values()))
 
 
-def _is_declared(tag: Tag, parent: Tag, tags: TagStructure) -> bool:
+def is_declared(tag: Tag, parent: Tag, tags: TagStructure) -> bool:
     """Whether an element of this tag may stand where a hole in an element of `parent` is."""
     declared = tags.child(parent, tag.name.uri, tag.name.local)
     return declared is not None and declared.id == tag.id
