@@ -1,7 +1,7 @@
-"""What has arrived in a stream, without bodies, as columns: ids, times, holes.
+"""What arrived in a stream, without bodies, as columns: ids, times, holes.
 
 One row is one fragment. Ids and tags are numbers here, and instants are microseconds, so that a
-million fragments can be looked at together.
+million fragments can be processed at once.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ FOREVER = (1 << 63) - 1
 
 @dataclass(frozen=True, slots=True)
 class Holes:
-    """Holes, by the rows they stand in, and there in order.
+    """Holes, sorted by the rows that contain them, and in order within each.
 
-    `fillers` are the numbers of their ids (-1: nothing with that id has arrived), `tags` those of
-    the tags of the elements that they stand in.
+    `fillers` are the numbers of their ids (-1: nothing with that id has arrived), `tags` are those
+    of the elements that contain them.
     """
 
     rows: Ints
@@ -57,9 +57,9 @@ class Holes:
 class Arrivals:
     """Fragments in any order; `seqs` are their numbers in the order of arrival.
 
-    `tags` are numbers of tags as the structure lists them, -1 for a `remove` that does not say,
-    `fillers` are numbers of ids, `operations` of OPERATIONS. A `remove` without a validTime has the
-    time FOREVER.
+    `tags` are numbers of tags as the structure lists them, -1 for a `remove` without one; `fillers`
+    are numbers of ids, `operations` of OPERATIONS. A `remove` without a validTime has the time
+    FOREVER.
     """
 
     ids: pa.StringArray

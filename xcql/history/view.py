@@ -1,7 +1,7 @@
 """The temporal view: the whole history of a stream as one document.
 
-This is the definition that every other way of answering a query is judged by: each hole is replaced
-by all versions of its filler, each with the attributes `vtFrom` and `vtTo`.
+Each hole is replaced by all versions of its filler, each with the attributes `vtFrom` and `vtTo`.
+This definition decides whether any other way of answering a query is right.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _TO = QName("", TO)
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """A view: the document, the fragments that have no place in the stream, and warnings."""
+    """A view: the document, the fragments that are not part of the stream, and warnings."""
 
     document: DocumentNode
     rejected: tuple[Rejected, ...] = ()
@@ -70,8 +70,8 @@ def document_at(
 ) -> View:
     """The document as it was at an instant, as far as is known at `now`.
 
-    Versions that were valid then, of two that meet the later one, and the events up to then;
-    without `vtFrom` and `vtTo`. A snapshot has no history, and so is as it is at `now`.
+    It has the versions that were valid then (of two that meet, the later one) and the events up to
+    then, without `vtFrom` and `vtTo`. A snapshot has no history: it is as it is at `now`.
     """
     at = to_utc(at)
 
@@ -82,8 +82,8 @@ def document_at(
     return _view(histories(fragments, tags, now), tags, select, _own_attributes, _tree_if_needed)
 
 
-# told of each element that a version becomes in the view: the element, the hole that it fills (None
-# for the root; a node where its fragment is a tree), and the version
+# called for each element that a version becomes in the view: the element, the hole that it fills
+# (None for the root; a node where its fragment is a tree), and the version
 Opened = Callable[[ElementNode, ElementNode | Hole | None, Version[Fragment]], None]
 
 
@@ -97,10 +97,10 @@ def view_of_histories(
     tree_of: Callable[[Fragment], ElementNode | None] = _tree_if_needed,
     opened: Opened | None = None,
 ) -> View:
-    """The temporal view that some histories make, all of a stream's or a part of them.
+    """The temporal view of some histories, all of a stream's or a part of them.
 
-    `tree_of` gives the tree of a fragment, which may leave out what is not to be in the view; None
-    stands for all of the content of one that is plain: it is read where it belongs.
+    `tree_of` returns the tree of a fragment, which may leave out parts of it. For a plain fragment
+    it may return None: then all of its content is parsed in its place.
     """
     return _view(
         stream,
@@ -131,10 +131,10 @@ def _lifespan_attributes(tag: Tag, version: Version[Fragment], own: Pairs) -> Pa
 
 @dataclass(frozen=True, slots=True)
 class _Frame:
-    """A place in the making of the view: what is still to come there, and what ends after it.
+    """A place in the view under construction: what is still to come there, and what ends after it.
 
-    Content of an element is nodes, or bytes and holes; what comes to the place of a hole is
-    versions. With `ends` an element ends after it that nobody else ends.
+    The content of an element is nodes, or bytes and holes; what fills a hole is versions. `ends`
+    says that this frame ends its element.
     """
 
     content: Iterator[ChildNode | Version[Fragment] | bytes | Hole]
@@ -152,7 +152,7 @@ def _view(
     tree_of: Callable[[Fragment], ElementNode | None],
     opened: Opened | None = None,
 ) -> View:
-    """The document that the histories make, with the versions of each that are selected."""
+    """The document that the histories make, with the selected versions of each."""
     builder = TreeBuilder()
     parser = PlainParser(builder)
     trees: dict[int, ElementNode | None] = {}

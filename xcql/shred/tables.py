@@ -4,7 +4,7 @@ One row is one version of a filler (a row more where its lifespan depends on `no
 
     filler, seq, operation, validTime, digest      what came, and when in the order of arrival
     number, vtFrom, vtTo                           the version; NULL for `start` and `now`
-    since, until                                   the `now`s for which the row counts (`history`)
+    since, until                                   the `now`s at which the row counts: `bitemporal`
     places                                         where the filler stands in the view (`places`)
     holes                                          its holes in order: id, span, tag they stand in
     namespaces                                     declarations in force around it, as attributes
