@@ -95,7 +95,7 @@ class _Process:
         self._view: Any = None
 
     def load(self, fragments: str, tags: str) -> None:
-        from xcql.model.stream import stream_view
+        from xcql.history.stream import stream_view
         from xcql.model.time import parse_time
 
         self._view = stream_view(Path(fragments), Path(tags), now=parse_time(NOW)).document

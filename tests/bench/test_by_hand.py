@@ -11,7 +11,7 @@ import xcql
 from bench.answers import digest
 from bench.by_hand import QUERIES, tables
 from bench.data import NOW, Data, xmark_queries
-from xcql.model.stream import stream_view
+from xcql.history.stream import stream_view
 from xcql.model.time import parse_time
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import xcql
 from bench.data import Data, history_queries, xmark_queries
 from bench.history import CLOSING, numbers, write_document
 from tests.conftest import XMARK
-from xcql.model.stream import stream_view
+from xcql.history.stream import stream_view
 from xcql.model.time import parse_time
 
 FACTOR = 0.005

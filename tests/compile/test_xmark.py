@@ -14,10 +14,10 @@ from tests.compile.conftest import ingested
 from tests.compile.same_form import same_form
 from tests.conftest import XMARK
 from xcql.cli.documents import open_document
+from xcql.history.stream import stream_view
 from xcql.model.fragmenter import fragment
 from xcql.model.infer import tag_structure
 from xcql.model.infer_schema import infer_from_dtd
-from xcql.model.stream import stream_view
 from xcql.model.tags import TagStructure
 from xcql.model.time import parse_time
 from xcql.xdm.nodes import DocumentNode

@@ -13,7 +13,7 @@ from xcql.continuous import Arrival, open_continuous
 from xcql.continuous.fillers import Fillers
 from xcql.continuous.plan import UnitPlan, plan_query
 from xcql.diagnostics import XcqlError
-from xcql.model.history import History
+from xcql.history.definition import History
 from xcql.model.tags import parse_tags
 from xcql.syntax.prolog import MainModule
 

@@ -1,4 +1,4 @@
-"""The examples in the documentation of the model's and the trees' modules are true."""
+"""The examples in the documentation of the modules of the model, of time and of trees are true."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 MODULES = [
     ".".join(path.relative_to(ROOT).with_suffix("").parts)
-    for folder in ("model", "xdm")
+    for folder in ("model", "history", "xdm")
     for path in sorted((ROOT / "xcql" / folder).glob("*.py"))
 ]
 

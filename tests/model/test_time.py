@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta, timezone
-from itertools import product
 
 import pytest
 from hypothesis import given
@@ -11,10 +10,7 @@ from hypothesis import strategies as st
 
 from xcql.diagnostics import XcqlError
 from xcql.model.time import (
-    ALLEN_RELATIONS,
     START,
-    Interval,
-    cover,
     format_begin,
     format_end,
     format_time,
@@ -105,51 +101,3 @@ def test_the_zone_is_utc_unless_there_is_one() -> None:
     assert to_utc(NOW) == NOW
     assert to_utc(NOW.replace(tzinfo=UTC)) == NOW
     assert to_utc(NOW.replace(tzinfo=timezone(timedelta(hours=2)))) == datetime(2003, 11, 15, 8)
-
-
-def interval(begin: int, end: int) -> Interval:
-    return Interval(datetime(2000, 1, begin), datetime(2000, 1, end))
-
-
-def test_intervals_are_closed() -> None:
-    assert datetime(2000, 1, 1) in interval(1, 3)
-    assert datetime(2000, 1, 3) in interval(1, 3)
-    assert datetime(2000, 1, 4) not in interval(1, 3)
-    assert interval(1, 3).intersection(interval(3, 5)) == interval(3, 3)
-    assert interval(1, 3).intersection(interval(4, 5)) is None
-    assert cover([interval(2, 3), interval(7, 8), interval(1, 2)]) == interval(1, 8)
-    assert cover([]) is None
-
-
-@pytest.mark.parametrize(
-    ("relation", "a", "b"),
-    [
-        ("before", (1, 2), (3, 4)),
-        ("meets", (1, 2), (2, 4)),
-        ("overlaps", (1, 3), (2, 4)),
-        ("starts", (1, 2), (1, 4)),
-        ("during", (2, 3), (1, 4)),
-        ("finishes", (3, 4), (1, 4)),
-        ("equals", (1, 4), (1, 4)),
-        ("after", (3, 4), (1, 2)),
-        ("met-by", (2, 4), (1, 2)),
-        ("overlapped-by", (2, 4), (1, 3)),
-        ("started-by", (1, 4), (1, 2)),
-        ("contains", (1, 4), (2, 3)),
-        ("finished-by", (1, 4), (3, 4)),
-    ],
-)
-def test_each_relation_holds_alone(relation: str, a: tuple[int, int], b: tuple[int, int]) -> None:
-    holding = {name for name, holds in ALLEN_RELATIONS.items() if holds(interval(*a), interval(*b))}
-    assert holding == {relation}
-
-
-def test_exactly_one_relation_holds_between_stretches_of_time() -> None:
-    stretches = [interval(a, b) for a, b in product(range(1, 6), repeat=2) if a < b]
-    for a, b in product(stretches, repeat=2):
-        assert sum(holds(a, b) for holds in ALLEN_RELATIONS.values()) == 1
-
-
-def test_with_points_several_relations_may_hold() -> None:
-    holding = {n for n, holds in ALLEN_RELATIONS.items() if holds(interval(1, 1), interval(1, 3))}
-    assert holding == {"meets", "starts"}

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from xcql.model.lifespan import lifespan
-from xcql.model.stream import stream_view
-from xcql.model.time import Interval, parse_time
+from xcql.history.lifespan import lifespan
+from xcql.history.predicates import Interval, overlap
+from xcql.history.stream import stream_view
+from xcql.model.time import parse_time
 from xcql.xdm.nodes import DocumentNode, ElementNode, descendants
 
 CREDIT = Path(__file__).parents[2] / "samples" / "credit"
@@ -38,9 +39,9 @@ def charged(account: ElementNode, begin: str, end: str, now: str) -> Decimal:
         statuses = [
             status.string_value()
             for status in elements(transaction, "status")
-            if lifespan(status, parse_time(now)).intersection(window)
+            if overlap(lifespan(status, parse_time(now)), window)
         ]
-        if lifespan(transaction, parse_time(now)).intersection(window) and "charged" in statuses:
+        if overlap(lifespan(transaction, parse_time(now)), window) and "charged" in statuses:
             total += Decimal(elements(transaction, "amount")[0].string_value())
     return total
 

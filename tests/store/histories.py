@@ -9,9 +9,10 @@ from typing import Any
 import pyarrow.parquet as pq
 from hypothesis import strategies as st
 
+from xcql.history.places import STEP, encode
+from xcql.history.predicates import counts_at, known_end
 from xcql.model.tags import TagKind, parse_tags
 from xcql.model.time import format_begin, format_end
-from xcql.shred.places import STEP, encode
 from xcql.store.commit import read_state
 from xcql.xdm.parse import parse_xml
 from xcql.xdm.serialize import canonical
@@ -129,9 +130,7 @@ def view_of_tables(store: Path, name: str, now: datetime) -> str:
 
 
 def _counts(row: dict[str, Any], now: datetime) -> bool:
-    return (row["since"] is None or row["since"] <= now) and (
-        row["until"] is None or row["until"] > now
-    )
+    return counts_at(row["since"] or datetime.min, row["until"], now)
 
 
 def _next(row: dict[str, Any], hole: dict[str, Any]) -> int:
@@ -148,7 +147,6 @@ def _start(row: dict[str, Any], kind: TagKind, now: datetime) -> str:
     if kind != "snapshot":
         rest = rest.replace(' vtTo="old"', "")
         begin = row["vtFrom"] or datetime.min
-        end_time = row["vtTo"] if row["vtTo"] is None or row["vtTo"] <= now else None
-        shown = format_begin(begin) if kind == "event" else format_end(end_time)
+        shown = format_begin(begin) if kind == "event" else format_end(known_end(row["vtTo"], now))
         rest = f' vtFrom="{format_begin(begin)}" vtTo="{shown}"' + rest
     return name + row["namespaces"] + rest

@@ -11,8 +11,8 @@ from hypothesis import HealthCheck, given, note, settings
 from hypothesis import strategies as st
 
 from tests.store.histories import FRAGMENTS, NOWS, TAGS, as_file, view_of_tables
+from xcql.history.view import temporal_view
 from xcql.model.read import read_all
-from xcql.model.view import temporal_view
 from xcql.store.ingest import ingest
 from xcql.store.processes import run_here
 from xcql.xdm.serialize import canonical

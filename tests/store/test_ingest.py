@@ -12,9 +12,9 @@ import pytest
 
 from tests.store.histories import NOWS, TAGS, as_file, view_of_tables
 from xcql import XcqlError
+from xcql.history.view import temporal_view
 from xcql.model.read import read_all
 from xcql.model.tags import parse_tags
-from xcql.model.view import temporal_view
 from xcql.store.commit import read_state, writing
 from xcql.store.ingest import IngestSummary, ingest
 from xcql.store.processes import Run, on_cores, run_here

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from tests.store.histories import NOWS, TAGS, as_file, view_of_tables
+from xcql.history.view import temporal_view
 from xcql.model.read import read_all
 from xcql.model.tags import tags_to_xml
-from xcql.model.view import temporal_view
 from xcql.store.commit import read_state
 from xcql.store.ingest import ingest
 from xcql.store.processes import run_here

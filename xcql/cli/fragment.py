@@ -10,10 +10,10 @@ from xcql.cli.documents import open_document
 from xcql.cli.kinds import expect
 from xcql.cli.outputs import open_output
 from xcql.cli.report import report_note, report_warnings
-from xcql.model.changes import fragment_changes, read_keys
+from xcql.history.changes import fragment_changes, read_keys
+from xcql.history.latest import LatestState, add_to_state
 from xcql.model.fragmenter import fragment
 from xcql.model.shapes import ShapeReader, shape_reader
-from xcql.model.state import State, add_to_state
 from xcql.model.tags import TagStructure, read_tags
 from xcql.model.time import format_time, parse_time
 
@@ -82,11 +82,11 @@ def _read_state(
     structure: TagStructure,
     shape_of: ShapeReader,
     arguments: argparse.Namespace,
-) -> State | None:
+) -> LatestState | None:
     """The state that files and folders (their files by name) amount to, in the order given."""
     if not paths:
         return None
-    state = State()
+    state = LatestState()
     for path in paths:
         files = [path]
         if os.path.isdir(path):

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from xcql.analysis.graph import TagGraph
+from xcql.history.arrivals import microseconds
+from xcql.history.standing import Standing, joint
 from xcql.model.tags import TagStructure
-from xcql.shred.arrivals import microseconds
 from xcql.shred.shape import Slot, has_lifespan, walk
-from xcql.shred.standing import Standing, joint
 
 
 @dataclass(frozen=True, slots=True)

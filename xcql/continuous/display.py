@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from xcql.continuous.ranks import Ranks
-from xcql.continuous.state import optional_instant, optional_number
+from xcql.continuous.state_file import optional_instant, optional_number
 from xcql.continuous.values import Operation, Update
 
 # `due` of a unit that each instant changes, or may change

@@ -22,7 +22,7 @@ from xcql.continuous.partial import LeftUnit
 from xcql.continuous.parts import NeedsWhole
 from xcql.continuous.plan import UnitPlan, Whole, plan_query
 from xcql.continuous.reception import Changes, Reception
-from xcql.continuous.state import (
+from xcql.continuous.state_file import (
     identity_of,
     open_state,
     optional_instant,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from xcql.analysis.graph import TagGraph
 from xcql.continuous.parts import Access
 from xcql.continuous.plan import UnitPlan, Whole
-from xcql.continuous.state import to_instant
+from xcql.continuous.state_file import to_instant
 from xcql.continuous.time_use import Bound, TimeUse
 from xcql.continuous.windowed import looked_at
 from xcql.diagnostics import Diagnostic, warning

@@ -11,9 +11,9 @@ from datetime import datetime
 from typing import TypeAlias
 
 from xcql.continuous.reception import COLUMNS, MANY_HOLES, stored_fragment
-from xcql.continuous.state import to_number
+from xcql.continuous.state_file import to_number
+from xcql.history.definition import History, Version, histories
 from xcql.model.fragments import Fragment, content_tree, is_hole
-from xcql.model.history import History, Version, histories
 from xcql.model.tags import TagStructure
 from xcql.xdm.nodes import ElementNode, descendants
 
@@ -169,7 +169,7 @@ def _restricted(history: History, part: Wanted) -> History:
     """A history with the events that are wanted."""
     if part is None or history.tag.kind != "event":
         return history
-    versions: tuple[Version, ...] = tuple(
+    versions: tuple[Version[Fragment], ...] = tuple(
         version
         for version in history.versions
         if (

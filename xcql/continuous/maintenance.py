@@ -17,7 +17,7 @@ from xcql.continuous.partial import Found, PartialView, partial_view
 from xcql.continuous.parts import Access
 from xcql.continuous.plan import UnitPlan
 from xcql.continuous.reception import Changes, Received
-from xcql.continuous.state import optional_number, to_number
+from xcql.continuous.state_file import optional_number, to_number
 from xcql.continuous.tallies import Tallies
 from xcql.continuous.units import Nodes, UnitQuery
 from xcql.model.fragments import Fragment

@@ -15,11 +15,11 @@ from xcql.analysis.graph import TagGraph
 from xcql.continuous.fillers import Fillers, Wanted, pruned
 from xcql.continuous.parts import Access
 from xcql.continuous.plan import UnitPlan
-from xcql.continuous.state import optional_number, to_number
+from xcql.continuous.state_file import optional_number, to_number
+from xcql.history.definition import Histories, History, Version
+from xcql.history.view import view_of_histories
 from xcql.model.fragments import Fragment, Hole, is_plain
-from xcql.model.history import Histories, History, Version
 from xcql.model.time import format_begin
-from xcql.model.view import view_of_histories
 from xcql.xdm.nodes import ChildNode, DocumentNode, ElementNode, Node, ParentNode, dissolve
 
 
@@ -234,7 +234,7 @@ class _Builder:
             seen[hole.id] += 1
 
     def _opened(
-        self, element: ElementNode, hole: ElementNode | Hole | None, version: Version
+        self, element: ElementNode, hole: ElementNode | Hole | None, version: Version[Fragment]
     ) -> None:
         fragment = version.fragment
         assert fragment.tsid is not None

@@ -10,13 +10,14 @@ import sqlite3
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import starmap, takewhile
 
-from xcql.continuous.state import to_instant, to_number
+from xcql.continuous.state_file import to_instant, to_number
 from xcql.continuous.values import Arrival
 from xcql.diagnostics import XcqlError
+from xcql.history.definition import have_same_content, repeats, tag_conflict
 from xcql.model.check import Checker, fragment_checker
 from xcql.model.fragments import Fragment, Hole, Namespaces, Operation, Rejected
-from xcql.model.history import is_repetition, tag_conflict
 from xcql.model.read import fragments_in
 from xcql.model.scan import UNDECLARED, Slice, file_head
 from xcql.model.tags import TagStructure
@@ -245,15 +246,9 @@ class Reception:
                 "SELECT max(seq) FROM fragments WHERE stream = ? AND id = ? AND op = 'replace'",
                 (stream, fragment.id),
             ).fetchone()
-        for row in rows:
-            earlier = stored_fragment(*row)
-            if earlier.offset < last_replace or earlier.op == "remove":
-                return False
-            if is_repetition(fragment, earlier):
-                return True
-            if not is_event:
-                return False
-        return False
+        earlier = starmap(stored_fragment, rows if is_event else rows[:1])
+        standing = takewhile(lambda f: f.offset >= last_replace and f.op != "remove", earlier)
+        return repeats(fragment, list(standing), have_same_content)
 
 
 def stored_fragment(

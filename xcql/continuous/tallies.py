@@ -18,15 +18,15 @@ from xcql.continuous.aggregates import whole_number
 from xcql.continuous.fillers import Fillers, Wanted
 from xcql.continuous.partial import Found
 from xcql.continuous.reception import Changes, Received
-from xcql.continuous.state import to_number
+from xcql.continuous.state_file import to_number
 from xcql.continuous.tally_plan import UnitTally
 from xcql.continuous.units import UnitCode
 from xcql.evaluate.arithmetic import calculate
 from xcql.evaluate.sequences import computed
 from xcql.evaluate.values import atomize
+from xcql.history.definition import Histories, History, Version
+from xcql.history.view import view_of_histories
 from xcql.model.fragments import ROOT_ID, Fragment
-from xcql.model.history import Histories, History, Version
-from xcql.model.view import view_of_histories
 from xcql.xdm.atomic import string_of
 from xcql.xdm.nodes import dissolve
 
@@ -186,7 +186,7 @@ class Tallies:
 
     def _added(self, wanted: Mapping[str, Wanted], now: datetime) -> _Added:
         """What events add that are in the view at `now`, if a hole for them is."""
-        versions: dict[str, list[Version]] = {}
+        versions: dict[str, list[Version[Fragment]]] = {}
         for history in self._fillers.histories(self._stream, wanted, now).values():
             if history.tag.id in self._events:
                 versions.setdefault(history.tag.id, []).extend(history.versions)
@@ -196,7 +196,7 @@ class Tallies:
                 self._add(found, tag, events[start : start + _AT_ONCE], now)
         return found
 
-    def _add(self, found: _Added, tag: str, events: list[Version], now: datetime) -> None:
+    def _add(self, found: _Added, tag: str, events: list[Version[Fragment]], now: datetime) -> None:
         history = History(self._graph.tag(tag), tuple(events))
         # events by themselves, where the root would be
         document = view_of_histories(Histories({ROOT_ID: history}), self._graph.structure).document

@@ -14,7 +14,7 @@ from xcql.analysis.graph import TagGraph
 from xcql.analysis.types import DOCUMENT
 from xcql.analysis.typing import TagTypes
 from xcql.continuous.display import ALWAYS
-from xcql.continuous.state import to_instant, to_number
+from xcql.continuous.state_file import to_instant, to_number
 from xcql.diagnostics import XcqlError
 from xcql.evaluate.casting import from_text
 from xcql.model.time import format_time, parse_time
@@ -54,10 +54,6 @@ class Bound:
 
     def at(self, now: int) -> int:
         return now + self.microseconds if self.moves else self.microseconds
-
-    def met_by(self, instant: int) -> int | None:
-        """The `now` at which the bound is at an instant; None if it does not move."""
-        return instant - self.microseconds if self.moves else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from xcql.continuous.partial import Found, PartialView
 from xcql.continuous.parts import NODE, NODES, Access, NeedsWhole, hidden
 from xcql.continuous.plan import UnitPlan
 from xcql.continuous.sort_keys import grouping_key, sort_key
-from xcql.continuous.state import optional_number, to_number
+from xcql.continuous.state_file import optional_number, to_number
 from xcql.continuous.tally_plan import tally_name
 from xcql.diagnostics import XcqlError
 from xcql.evaluate.api import external_values

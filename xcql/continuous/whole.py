@@ -13,9 +13,9 @@ from xcql.continuous.reception import COLUMNS, stored_fragment
 from xcql.evaluate.api import evaluate
 from xcql.evaluate.prolog import CompiledQuery
 from xcql.evaluate.times import lifespan_columns
+from xcql.history.view import temporal_view
 from xcql.model.fragments import Fragment
 from xcql.model.tags import TagStructure
-from xcql.model.view import temporal_view
 from xcql.xdm.nodes import DocumentNode
 
 # the key of the unit that is the whole answer

@@ -13,8 +13,6 @@ from xcql.xdm.nodes import DocumentNode, ElementNode, Node, descendants
 Axis = Callable[[Node], Iterable[Node]]
 NodeTest = Callable[[Node], bool]
 
-REVERSE = frozenset(["parent", "ancestor", "ancestor-or-self", "preceding", "preceding-sibling"])
-
 
 def _child(node: Node) -> Iterable[Node]:
     return node.children if isinstance(node, (ElementNode, DocumentNode)) else ()

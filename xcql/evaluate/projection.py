@@ -10,8 +10,9 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
-from xcql.model.lifespan import FROM, TO, lifespan, own_lifespan
-from xcql.model.time import Interval, format_begin, format_time
+from xcql.history.lifespan import FROM, TO, lifespan, own_lifespan
+from xcql.history.predicates import Interval, overlap
+from xcql.model.time import format_begin, format_time
 from xcql.xdm.builder import TreeBuilder, copy, copy_into
 from xcql.xdm.nodes import AttributeNode, DocumentNode, ElementNode, Node, TextNode
 
@@ -26,7 +27,7 @@ def project_interval(item: Any, interval: Interval, now: datetime) -> Any | None
         _project_below(builder, item.children, interval, now)
         return _ended(builder, item)
     if isinstance(item, (AttributeNode, TextNode)):
-        return copy(item) if lifespan(item, now).intersection(interval) is not None else None
+        return copy(item) if overlap(lifespan(item, now), interval) is not None else None
     if not isinstance(item, ElementNode):
         return item
     builder = TreeBuilder()
@@ -109,7 +110,7 @@ def _start(
     own = own_lifespan(element, now)
     clipped = None
     if own is not None:
-        clipped = own.intersection(interval)
+        clipped = overlap(own, interval)
         if clipped is None:
             return False
     builder.start_element(element.name, declarations)

@@ -25,7 +25,7 @@ from elementpath import datatypes as ep
 
 from xcql.diagnostics import error
 from xcql.evaluate.dates import build
-from xcql.model.stream import plain_view
+from xcql.history.stream import plain_view
 from xcql.xdm.functions import XdmFunction, XdmMap
 from xcql.xdm.nodes import Node
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from xcql.diagnostics import Diagnostic, error, warning
-from xcql.model.stream import plain_view, stream_view
+from xcql.history.stream import plain_view, stream_view
 from xcql.model.time import to_utc
 from xcql.xdm.nodes import DocumentNode
 

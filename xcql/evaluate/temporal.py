@@ -18,8 +18,9 @@ from xcql.evaluate.sequences import Items, computed, located, zero_or_one, zero_
 from xcql.evaluate.times import datetime_value, instant_of, utc_now
 from xcql.evaluate.types import AtomicItemType, ValueType
 from xcql.evaluate.values import kind_of
-from xcql.model.lifespan import lifespan
-from xcql.model.time import ALLEN_RELATIONS, START, Interval
+from xcql.history.lifespan import lifespan
+from xcql.history.predicates import ALLEN_RELATIONS, Interval
+from xcql.model.time import START
 from xcql.source import Span
 from xcql.syntax import temporal as syntax
 from xcql.syntax.node import Node, walk

@@ -10,7 +10,7 @@ from elementpath import datatypes as ep
 from xcql.diagnostics import XcqlError, error
 from xcql.evaluate.context import Context
 from xcql.evaluate.dates import build
-from xcql.model.lifespan import lifespan
+from xcql.history.lifespan import lifespan
 from xcql.model.time import START, parse_time
 from xcql.source import Span
 from xcql.xdm.atomic import instant, type_of

@@ -1,16 +1,13 @@
-"""The time line: instants, how they are read and written, intervals, Allen's relations.
+"""The time line: instants, and how they are read and written.
 
-An instant is a `datetime` without a zone, in UTC, with microseconds. Intervals are closed at both
-ends: at the very instant of a change both versions are valid.
+An instant is a `datetime` without a zone, in UTC, with microseconds. What follows from instants
+(intervals, versions, lifespans) is in `xcql.history`.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
-from types import MappingProxyType
 
 from dateutil.parser import isoparser
 
@@ -111,86 +108,3 @@ def format_begin(instant: datetime) -> str:
 def format_end(instant: datetime | None) -> str:
     """The value of `vtTo`: the symbol `now` for None, what is still valid."""
     return NOW_SYMBOL if instant is None else format_time(instant)
-
-
-@dataclass(frozen=True, slots=True)
-class Interval:
-    """A closed stretch of time, such as a lifespan; `begin` and `end` belong to it."""
-
-    begin: datetime
-    end: datetime
-
-    def __contains__(self, instant: datetime) -> bool:
-        return self.begin <= instant <= self.end
-
-    def intersection(self, other: Interval) -> Interval | None:
-        """What both have in common, or None; it may be a single instant."""
-        begin, end = max(self.begin, other.begin), min(self.end, other.end)
-        return Interval(begin, end) if begin <= end else None
-
-
-def cover(intervals: Iterable[Interval]) -> Interval | None:
-    """The smallest interval that holds all of them, or None if there are none."""
-    found: Interval | None = None
-    for interval in intervals:
-        found = (
-            interval
-            if found is None
-            else Interval(min(found.begin, interval.begin), max(found.end, interval.end))
-        )
-    return found
-
-
-Relation = Callable[[Interval, Interval], bool]
-
-
-def _before(a: Interval, b: Interval) -> bool:
-    return a.end < b.begin
-
-
-def _meets(a: Interval, b: Interval) -> bool:
-    return a.end == b.begin
-
-
-def _overlaps(a: Interval, b: Interval) -> bool:
-    return a.begin < b.begin < a.end < b.end
-
-
-def _starts(a: Interval, b: Interval) -> bool:
-    return a.begin == b.begin and a.end < b.end
-
-
-def _during(a: Interval, b: Interval) -> bool:
-    return b.begin < a.begin and a.end < b.end
-
-
-def _finishes(a: Interval, b: Interval) -> bool:
-    return a.end == b.end and a.begin > b.begin
-
-
-def _equals(a: Interval, b: Interval) -> bool:
-    return a == b
-
-
-def _inverse(relation: Relation) -> Relation:
-    return lambda a, b: relation(b, a)
-
-
-# Allen's thirteen relations by the names that queries use. With points, several may hold.
-ALLEN_RELATIONS: Mapping[str, Relation] = MappingProxyType(
-    {
-        "before": _before,
-        "after": _inverse(_before),
-        "meets": _meets,
-        "met-by": _inverse(_meets),
-        "overlaps": _overlaps,
-        "overlapped-by": _inverse(_overlaps),
-        "starts": _starts,
-        "started-by": _inverse(_starts),
-        "during": _during,
-        "contains": _inverse(_during),
-        "finishes": _finishes,
-        "finished-by": _inverse(_finishes),
-        "equals": _equals,
-    }
-)

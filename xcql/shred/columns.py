@@ -22,7 +22,7 @@ from typing import Any, Protocol
 import numpy as np
 import pyarrow as pa
 
-from xcql.shred.arrays import Numbers, borders_of, column_of, flags_of, spread, taken
+from xcql.arrays import Numbers, borders_of, column_of, flags_of, spread, taken
 from xcql.shred.namespaces import context
 from xcql.shred.shape import LENGTH, MAX_WAY_LENGTH, START, TEXT, WAYS, Slot
 from xcql.shred.shredder import SlotColumns

@@ -9,9 +9,9 @@ from hashlib import blake2b
 import numpy as np
 import pyarrow as pa
 
+from xcql.arrays import Ints, Numbers, borders_of, column_of, offsets_of, slices, taken
+from xcql.history.arrivals import HOLES
 from xcql.model.tags import Tag, TagStructure
-from xcql.shred.arrays import Ints, Numbers, borders_of, column_of, offsets_of, slices, taken
-from xcql.shred.arrivals import HOLES
 from xcql.shred.columns import FlatSlot, nest
 from xcql.shred.normal import edited, moved
 from xcql.shred.plain import PlainText, distinct

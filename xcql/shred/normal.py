@@ -18,7 +18,7 @@ from xml.parsers import expat
 
 import numpy as np
 
-from xcql.shred.arrays import Ints
+from xcql.arrays import Ints
 from xcql.xdm.serialize import escape_attribute, escape_text
 
 # What is certainly in that form has none of this; what has some may be in it, too. An attribute

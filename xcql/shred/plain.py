@@ -20,12 +20,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from xcql.diagnostics import XcqlError
-from xcql.model.fragments import ROOT_ID
-from xcql.model.scan import MEANINGLESS
-from xcql.model.tags import Tag, TagStructure
-from xcql.model.time import START, parse_time
-from xcql.shred.arrays import (
+from xcql.arrays import (
     Flags,
     Ints,
     flags_of,
@@ -36,6 +31,11 @@ from xcql.shred.arrays import (
     slices,
     taken,
 )
+from xcql.diagnostics import XcqlError
+from xcql.model.fragments import ROOT_ID
+from xcql.model.scan import MEANINGLESS
+from xcql.model.tags import Tag, TagStructure
+from xcql.model.time import START, parse_time
 from xcql.shred.tokens import Elements, Tokens, elements_of, tokenize
 
 NO_TAG, HOLE = -1, -2

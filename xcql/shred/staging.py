@@ -26,6 +26,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from xcql.diagnostics import Diagnostic
+from xcql.history.arrivals import null_if_start
 from xcql.model.check import fragment_checker
 from xcql.model.fragments import EndOfStream, Fragment, Hole, Namespaces, Rejected
 from xcql.model.read import fragments_in
@@ -40,7 +41,6 @@ from xcql.model.scan import (
 )
 from xcql.model.tags import TagStructure
 from xcql.shred.columns import flat, nest
-from xcql.shred.derive import null_if_start
 from xcql.shred.flatten import digest_of, plain_tables
 from xcql.shred.namespaces import context, declarations, namespaces_of
 from xcql.shred.normal import element_text

@@ -4,7 +4,7 @@ One row is one version of a filler (a row more where its lifespan depends on `no
 
     filler, seq, operation, validTime, digest      what came, and when in the order of arrival
     number, vtFrom, vtTo                           the version; NULL for `start` and `now`
-    since, until                                   the `now`s for which the row counts (`history`)
+    since, until                                   the `now`s at which the row counts: `bitemporal`
     places                                         where the filler stands in the view (`places`)
     holes                                          its holes in order: id, span, tag they stand in
     namespaces                                     declarations in force around it, as attributes
@@ -23,9 +23,9 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
+from xcql.arrays import numbers_of, taken
+from xcql.history.arrivals import HOLES
 from xcql.model.tags import TagStructure
-from xcql.shred.arrays import numbers_of, taken
-from xcql.shred.arrivals import HOLES
 from xcql.shred.checksums import Checksums, read_parquet, write_parquet
 from xcql.shred.columns import conform, element_type, flat, is_nested_alike, nest, none_of
 from xcql.shred.shape import Slot

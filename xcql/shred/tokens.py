@@ -20,9 +20,9 @@ from xml.parsers import expat
 import numpy as np
 import pyarrow as pa
 
+from xcql.arrays import Flags, Ints, Octets, having, numbers_of, slices, taken
 from xcql.model.fragments import Namespaces
 from xcql.model.scan import START_TAG
-from xcql.shred.arrays import Flags, Ints, Octets, having, numbers_of, slices, taken
 from xcql.shred.normal import Edits, in_order
 from xcql.xdm.parse import NAME_SEPARATOR, in_context
 from xcql.xdm.serialize import escape_attribute, escape_text

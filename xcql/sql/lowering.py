@@ -39,7 +39,7 @@ from xcql.algebra.operators import (
 )
 from xcql.algebra.scalars import TRUE, Call, Column, Constant, Scalar, conjuncts, walk_scalar
 from xcql.analysis.graph import TagGraph
-from xcql.shred.standing import Standing
+from xcql.history.standing import Standing
 from xcql.sql import dialect, window_forms
 from xcql.sql.dialect import Sql, call, cast, identifier, sql, variable, variable_name
 from xcql.sql.easy_text import easy_text

@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from xcql.algebra.operators import Extract, Follow, Plan, Unit, own_columns, used
 from xcql.analysis.graph import TagGraph
-from xcql.shred.standing import Standing, joint
+from xcql.history.standing import Standing, joint
 from xcql.sql import dialect
 from xcql.sql.dialect import Sql, call, column, identifier, sql, variable
 from xcql.sql.node_forms import four_bytes, number_of_bytes

@@ -337,7 +337,10 @@ def time_buckets(first: Sql, last: Sql, is_left: Sql) -> Sql:
 
 @form
 def overlaps(begin: Sql, end: Sql, first: Sql, last: Sql) -> Sql:
-    """Whether a lifespan, with NULL for `start` and `now`, meets an interval."""
+    """Whether a lifespan, with NULL for `start` and `now`, has an `overlap` with an interval.
+
+    The meaning is that of `overlap` in `xcql.history.predicates`.
+    """
     begins = either(is_null(begin), binary("<=", begin.copy(), last))
     ends = binary(">=", call("coalesce", end, exp.Placeholder(this="now")), first)
     return both(begins, ends)

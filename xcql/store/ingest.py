@@ -20,11 +20,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from xcql.arrays import Flags, Ints, column_of, numbers_of, taken
 from xcql.diagnostics import Diagnostic, XcqlError, error, warning
+from xcql.history.arrivals import FOREVER, OPERATIONS
+from xcql.history.vectorised import Derived
 from xcql.model.tags import TagStructure
-from xcql.shred.arrays import Flags, Ints, column_of, numbers_of, taken
-from xcql.shred.arrivals import FOREVER, OPERATIONS
-from xcql.shred.derive import Derived
 from xcql.shred.shape import Slot, widen
 from xcql.shred.staging import (
     STAGED_REMOVES,

@@ -15,13 +15,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from xcql.arrays import Flags, Ints, borders_of, column_of, numbers_of, ranges, taken
+from xcql.history.arrivals import BEGINNING, FOREVER, Arrivals, gather, instant_column
+from xcql.history.places import Places
+from xcql.history.vectorised import Derived, derive
 from xcql.model.tags import TagStructure
-from xcql.shred.arrays import Flags, Ints, borders_of, column_of, numbers_of, ranges, taken
-from xcql.shred.arrivals import BEGINNING, FOREVER, Arrivals, gather, instant_column
 from xcql.shred.checksums import check_opening, read_parquet
-from xcql.shred.derive import Derived, derive
 from xcql.shred.namespaces import namespaces_of
-from xcql.shred.places import Places
 from xcql.shred.tables import DERIVED, PLACES, REMOVES, RowSource, read_staged
 from xcql.store.state import DataFile, Stream
 from xcql.xdm.parse import parse_element

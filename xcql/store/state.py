@@ -21,10 +21,10 @@ from typing import Any
 from urllib.parse import quote
 
 from xcql.diagnostics import error
+from xcql.history.standing import Standing
 from xcql.model.tags import TagStructure, parse_tags, tags_to_xml
 from xcql.shred.checksums import Checksums
 from xcql.shred.shape import Slot, slot_from_json, slot_to_json
-from xcql.shred.standing import Standing
 
 # 2: commits and data files have checksums
 FORMAT = 2

@@ -10,8 +10,8 @@ from xml.sax.saxutils import quoteattr
 import numpy as np
 import pyarrow as pa
 
+from xcql.arrays import numbers_of
 from xcql.model.time import START, format_begin
-from xcql.shred.arrays import numbers_of
 from xcql.shred.tables import INSTANT
 from xcql.store.rows import read_file, stored_removes
 from xcql.store.state import Stream

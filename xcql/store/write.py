@@ -12,13 +12,13 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
+from xcql.arrays import Flags, Ints, column_of, ranges
+from xcql.history.arrivals import BEGINNING, FOREVER
+from xcql.history.standing import Standing
+from xcql.history.vectorised import Derived
 from xcql.model.tags import TagStructure
-from xcql.shred.arrays import Flags, Ints, column_of, ranges
-from xcql.shred.arrivals import BEGINNING, FOREVER
 from xcql.shred.checksums import Checksums
-from xcql.shred.derive import Derived
 from xcql.shred.shape import Slot, is_layout_kept, widen
-from xcql.shred.standing import Standing
 from xcql.shred.tables import (
     WRITE_PLAN,
     RowSource,

@@ -16,10 +16,11 @@ from xml.parsers import expat
 from xml.sax.saxutils import quoteattr
 
 from xcql.diagnostics import error
-from xcql.model.fragments import ROOT_ID, Fragment
-from xcql.model.history import History, histories
+from xcql.history.definition import History, histories
+from xcql.history.view import is_declared
+from xcql.model.fragments import ROOT_ID, Fragment, pieces
 from xcql.model.read import FragmentBatch, read_all
-from xcql.model.tags import TagStructure
+from xcql.model.tags import Tag, TagStructure
 from xcql.model.time import START, format_begin
 
 _FRAGMENTS = frozenset({"filler", "repeat", "replace", "remove", "eos"})
@@ -142,17 +143,17 @@ class _Cleaner:
                     return "a snapshot element stands in a filler of its own"
         return None
 
+    def _tag(self, id: str) -> Tag:
+        tag = self._tags.by_id(id)
+        assert tag is not None
+        return tag
+
     def _is_declared(self, history: History, parent: str) -> bool:
-        above = self._tags.by_id(parent)
-        assert above is not None
-        child = self._tags.child(above, history.tag.name.uri, history.tag.name.local)
-        return child is not None and child.id == history.tag.id
+        return is_declared(history.tag, self._tag(parent), self._tags)
 
     def _can_be_filled(self, parent: str) -> bool:
         """Whether any filler can come in the place of a hole in elements of this tag."""
-        above = self._tags.by_id(parent)
-        assert above is not None
-        return any(child.is_fragmented for child in self._tags.children(above))
+        return any(child.is_fragmented for child in self._tags.children(self._tag(parent)))
 
     def fragment(self, fragment: Fragment) -> bytes:
         attributes = f" id={quoteattr(fragment.id)}"
@@ -168,14 +169,10 @@ class _Cleaner:
 
     def _content(self, fragment: Fragment, inside: frozenset[str]) -> bytes:
         """The element, with holes in their plain form."""
-        parts, position = [], 0
-        for hole in fragment.holes:
-            parts += [
-                fragment.content[position : hole.start],
-                self._hole(hole.id, hole.parent, inside),
-            ]
-            position = hole.end
-        return b"".join([*parts, fragment.content[position:]])
+        return b"".join(
+            piece if isinstance(piece, bytes) else self._hole(piece.id, piece.parent, inside)
+            for piece in pieces(fragment)
+        )
 
     def _hole(self, id: str, parent: str, inside: frozenset[str]) -> bytes:
         history = self._known.get(id)

@@ -6,9 +6,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
-from xcql.model.lifespan import FROM, TO
+from xcql.history.lifespan import FROM, TO
+from xcql.history.places import STEP
+from xcql.history.predicates import known_end
 from xcql.model.time import START, format_begin, format_end
-from xcql.shred.places import STEP
 from xcql.xdm.names import QName
 from xcql.xdm.nodes import DocumentNode, ElementNode, descendants
 from xcql.xdm.parse import parse_xml
@@ -20,7 +21,7 @@ _FILLER = "filler"
 
 @dataclass(slots=True)
 class Copy:
-    """A copy of a filler in the view: its place (see `xcql.shred.places`) and its bytes.
+    """A copy of a filler in the view: its place (see `xcql.history.places`) and its bytes.
 
     `key` ends with the number of the version. `holes` are the byte spans of the holes, in order;
     `declarations` are the namespaces around the element, as text. A filler without a lifespan of
@@ -81,8 +82,7 @@ def _assembled(copies: Iterable[Copy], now: datetime, prefix: str) -> Iterator[b
         yield f'{copy.declarations} {prefix}:{_FILLER}=""'.encode()
         if copy.timed:
             begin = format_begin(copy.vt_from or START)
-            is_over = copy.vt_to is not None and copy.vt_to <= now
-            end = format_end(copy.vt_to if is_over else None)
+            end = format_end(known_end(copy.vt_to, now))
             yield f' {prefix}:{FROM}="{begin}" {prefix}:{TO}="{end}"'.encode()
         around.append(copy)
     while around:

@@ -57,7 +57,10 @@ def structure(schema: pa.Schema) -> StructType:
 
 
 def counts_at(prefix: str = "") -> str:
-    """The condition that a row, or a place, counts for an evaluation at `now`, a column."""
+    """The condition that a row, or a place, counts for an evaluation at `now`, a column.
+
+    It is the form in SQL of `counts_at` in `xcql.history.predicates`.
+    """
     return (
         f"({prefix}since IS NULL OR {prefix}since <= now)"
         f" AND ({prefix}until IS NULL OR {prefix}until > now)"

@@ -17,13 +17,14 @@ import numpy as np
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import broadcast, expr, regexp_extract, regexp_replace
 
+from xcql.arrays import ranges, taken
 from xcql.diagnostics import error
+from xcql.history import predicates
+from xcql.history.arrivals import gather, microseconds
+from xcql.history.bitemporal import BitemporalRow
+from xcql.history.places import STEP, VersionColumns, place
 from xcql.model.tags import TagKind
 from xcql.model.time import START
-from xcql.shred.arrays import ranges, taken
-from xcql.shred.arrivals import gather, microseconds
-from xcql.shred.history import Version
-from xcql.shred.places import STEP, Versions, place
 from xcql.shred.tables import COMMON, REMOVES
 from xcql.store.rows import stored_rows
 from xcql.store.state import DataFile, Stream
@@ -124,7 +125,7 @@ def _own_pieces(
 ) -> DataFrame:
     """The fillers' own text; `has_lifespan` says that the data may bring a lifespan of its own."""
     if at is not None:
-        rows = rows.withColumn("at", instant(at)).where(_valid_at(kind))
+        rows = rows.withColumn("at", instant(at)).where(stands_at(kind))
     start = expr("string(substring(raw, 1, coalesce(get(holes, 0).start, octet_length(raw))))")
     lifespan = ""
     if at is None and kind != "snapshot":
@@ -188,7 +189,7 @@ def places_for(
         assert tag is not None
         assert part.derived is not None
         for values in part.derived.to_pylist():
-            version = Version(
+            version = BitemporalRow(
                 values["seq"],
                 values["number"],
                 values["vtFrom"] or START,
@@ -196,12 +197,15 @@ def places_for(
                 values["since"] or START,
                 values["until"],
             )
-            if version.counts_at(now) and (at is None or _was_valid(version, tag.kind, now, at)):
+            end = predicates.known_end(version.vt_to, now)
+            if version.counts_at(now) and (
+                at is None or predicates.stands_at(tag.kind, version.vt_from, end, at)
+            ):
                 row = row_of[version.seq]
                 times = map(microseconds, version[2:])
                 shown.append((int(arrivals.fillers[row]), row, version.number, *times))
     shown.sort()
-    versions = Versions(*np.array(shown, np.int64).reshape(-1, 7).T)
+    versions = VersionColumns(*np.array(shown, np.int64).reshape(-1, 7).T)
     filler_tags = np.full(len(arrivals.ids), -1)
     filler_tags[versions.fillers] = arrivals.tags[versions.rows]
     placement = place(stream.tags, arrivals.ids, filler_tags, versions, arrivals.holes, _MAX_COPIES)
@@ -225,13 +229,6 @@ def places_for(
     return spark.createDataFrame(rows, "seq long, key binary"), deepest
 
 
-def _was_valid(version: Version, kind: TagKind, now: datetime, at: datetime) -> bool:
-    """The same as `_valid_at`, of a version at hand."""
-    if version.vt_from > at or kind == "event":
-        return version.vt_from <= at
-    return version.vt_to is None or version.vt_to > at or version.vt_to > now
-
-
 def _complete(pieces: DataFrame) -> DataFrame:
     """The fillers put together of their pieces, as pieces for those that they stand in."""
     parts = (
@@ -248,10 +245,10 @@ def _complete(pieces: DataFrame) -> DataFrame:
     )
 
 
-def _valid_at(kind: TagKind) -> str:
-    """The condition that a version was valid at the instant `at`, a column.
+def stands_at(kind: TagKind) -> str:
+    """The condition that a version is in the document at the instant `at`, a column.
 
-    Of two versions that meet there the later one was; events are there once they have happened.
+    It is the form in SQL of `stands_at` in `xcql.history.predicates`.
     """
     begun = "(vtFrom IS NULL OR vtFrom <= at)"
     if kind == "event":

@@ -11,9 +11,9 @@ from hypothesis import given, note
 
 from tests.effort import examples
 from tests.store.histories import FRAGMENTS, NOWS, TAGS, as_file
+from xcql.history.places import encode
+from xcql.history.view import temporal_view
 from xcql.model.read import read_all
-from xcql.model.view import temporal_view
-from xcql.shred.places import encode
 from xcql.store.commit import read_state
 from xcql.store.ingest import ingest
 from xcql.store.processes import run_here

@@ -14,10 +14,10 @@ from pyspark.sql import SparkSession
 import xcql
 from tests.store.histories import view_of_tables
 from xcql import Session, XcqlError
+from xcql.history.view import temporal_view
 from xcql.model.read import read_all
 from xcql.model.tags import parse_tags, tags_to_xml
 from xcql.model.time import parse_time
-from xcql.model.view import temporal_view
 from xcql.store.commit import read_state
 from xcql.store.ingest import ingest
 from xcql.store.processes import run_here

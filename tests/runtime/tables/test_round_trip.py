@@ -13,12 +13,12 @@ from pyspark.sql import SparkSession
 from tests.conftest import XMARK
 from xcql import Session, XcqlError
 from xcql.cli.main import main
+from xcql.history.view import temporal_view
 from xcql.model.documents import read_document
 from xcql.model.fragmenter import fragment
 from xcql.model.infer import infer_from_document, tag_structure
 from xcql.model.read import read_all
 from xcql.model.tags import TagStructure, tags_to_xml
-from xcql.model.view import temporal_view
 from xcql.xdm.parse import parse_xml
 from xcql.xdm.serialize import canonical
 

@@ -8,9 +8,9 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from xcql import Session
+from xcql.history.view import document_at, temporal_view
 from xcql.model.read import read_all
 from xcql.model.tags import TagStructure, parse_tags
-from xcql.model.view import document_at, temporal_view
 from xcql.xdm.parse import parse_xml
 from xcql.xdm.serialize import canonical
 

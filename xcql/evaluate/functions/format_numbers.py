@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from decimal import ROUND_HALF_EVEN, Decimal
@@ -124,28 +123,6 @@ def _format(call: Call, name: str | None) -> DecimalFormat:
 def make_format(properties: Mapping[str, str]) -> DecimalFormat:
     """A format from the properties of its declaration, such as `decimal-separator`."""
     return DecimalFormat(**{key.replace("-", "_"): value for key, value in properties.items()})
-
-
-def check_format(properties: Mapping[str, str]) -> None:
-    """XQST0097 and XQST0098: what a declaration of a decimal format must not say."""
-    for key, value in properties.items():
-        if key not in ("infinity", "NaN") and len(value) != 1:
-            raise error("XQST0097", f"the {key} of a decimal format is one character")
-    form = make_format(properties)
-    if unicodedata.decimal(form.zero_digit, None) != 0:
-        raise error("XQST0097", "the zero-digit of a decimal format is a digit with the value zero")
-    signs = [
-        form.decimal_separator,
-        form.grouping_separator,
-        form.exponent_separator,
-        form.percent,
-        form.per_mille,
-        form.digit,
-        form.pattern_separator,
-        *(chr(ord(form.zero_digit) + index) for index in range(10)),
-    ]
-    if len(set(signs)) != len(signs):
-        raise error("XQST0098", "two properties of a decimal format are the same character")
 
 
 def _bad(picture: str, reason: str) -> XcqlError:

@@ -9,7 +9,7 @@ from elementpath import datatypes as ep
 from xcql.diagnostics import error
 from xcql.evaluate.registry import Call, function
 from xcql.evaluate.times import datetime_value, utc_now
-from xcql.model.lifespan import lifespan
+from xcql.history.lifespan import lifespan
 from xcql.model.time import START
 from xcql.xdm.nodes import DocumentNode, Node
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from xcql.model.time import START, Interval, parse_time
+from xcql.history.predicates import Interval
+from xcql.model.time import START, parse_time
 from xcql.xdm.nodes import DocumentNode, ElementNode, Node
 
 FROM = "vtFrom"

@@ -1,7 +1,7 @@
-"""What has arrived in a stream, without bodies, as columns: ids, times, holes.
+"""What arrived in a stream, without bodies, as columns: ids, times, holes.
 
 One row is one fragment. Ids and tags are numbers here, and instants are microseconds, so that a
-million fragments can be looked at together.
+million fragments can be processed at once.
 """
 
 from __future__ import annotations
@@ -9,16 +9,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import get_args
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from xcql.arrays import Ints, column_of, flags_of, numbers_of
+from xcql.model.fragments import Operation
 from xcql.model.tags import TagStructure
 from xcql.model.time import START
-from xcql.shred.arrays import Ints, column_of, flags_of, numbers_of
 
-OPERATIONS = ("filler", "repeat", "replace", "remove")
+OPERATIONS: tuple[Operation, ...] = get_args(Operation)
 REPLACE, REMOVE = OPERATIONS.index("replace"), OPERATIONS.index("remove")
 
 HOLES = pa.list_(
@@ -39,10 +41,10 @@ FOREVER = (1 << 63) - 1
 
 @dataclass(frozen=True, slots=True)
 class Holes:
-    """Holes, by the rows they stand in, and there in order.
+    """Holes, sorted by the rows that contain them, and in order within each.
 
-    `fillers` are the numbers of their ids (-1: nothing with that id has arrived), `tags` those of
-    the tags of the elements that they stand in.
+    `fillers` are the numbers of their ids (-1: nothing with that id has arrived), `tags` are those
+    of the elements that contain them.
     """
 
     rows: Ints
@@ -55,9 +57,9 @@ class Holes:
 class Arrivals:
     """Fragments in any order; `seqs` are their numbers in the order of arrival.
 
-    `tags` are numbers of tags as the structure lists them, -1 for a `remove` that does not say,
-    `fillers` are numbers of ids, `operations` of OPERATIONS. A `remove` without a validTime has the
-    time FOREVER.
+    `tags` are numbers of tags as the structure lists them, -1 for a `remove` without one; `fillers`
+    are numbers of ids, `operations` of OPERATIONS. A `remove` without a validTime has the time
+    FOREVER.
     """
 
     ids: pa.StringArray
@@ -71,10 +73,6 @@ class Arrivals:
 
     def __len__(self) -> int:
         return len(self.seqs)
-
-    def number_of(self, id: str) -> int:
-        """The number of an id, or -1."""
-        return int(pc.index(self.ids, id).as_py())
 
 
 def gather(
@@ -150,6 +148,11 @@ def instants(column: pa.ChunkedArray | pa.Array, null: int) -> Ints:
 def instant(time: int) -> datetime:
     """An instant given in microseconds."""
     return datetime(1970, 1, 1) + timedelta(microseconds=time)
+
+
+def null_if_start(time: datetime) -> datetime | None:
+    """An instant as columns have it: NULL for the beginning of time."""
+    return None if time == START else time
 
 
 def microseconds(time: datetime | None) -> int:

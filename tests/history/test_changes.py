@@ -11,16 +11,16 @@ from hypothesis import strategies as st
 
 from tests.model.rebuilt import canonical_text, rebuilt
 from xcql.diagnostics import XcqlError
-from xcql.model.changes import fragment_changes, read_keys
+from xcql.history.changes import fragment_changes, read_keys
+from xcql.history.latest import LatestState, add_to_state
+from xcql.history.view import document_at
 from xcql.model.documents import read_document
 from xcql.model.fragmenter import Fragmented, fragment
 from xcql.model.infer import infer_from_document, tag_structure
 from xcql.model.read import read_all
 from xcql.model.shapes import shape_reader
-from xcql.model.state import State, add_to_state
 from xcql.model.tags import TagStructure, parse_tags
 from xcql.model.time import format_time
-from xcql.model.view import document_at
 from xcql.xdm.serialize import canonical
 
 TAGS = parse_tags(
@@ -51,7 +51,7 @@ def changes(
     files: list[bytes], text: str, tags: TagStructure = TAGS, keys: tuple[str, ...] = ()
 ) -> tuple[bytes, Fragmented]:
     shape_of = shape_reader(tags, read_keys(keys, tags))
-    state = State()
+    state = LatestState()
     for number, file in enumerate(files):
         add_to_state(state, read_document(io.BytesIO(file), f"{number}.xml"), tags, shape_of)
     output = io.BytesIO()

@@ -24,6 +24,7 @@ from typing import IO, BinaryIO, cast
 from xml.sax.saxutils import quoteattr
 
 from xcql.diagnostics import Diagnostic, error, warning
+from xcql.history.latest import LatestFiller, LatestState, fragments_in
 from xcql.model.check import fragment_checker
 from xcql.model.documents import Document, read_document
 from xcql.model.fragmenter import FOOTER, HEADER, Fragmented, fragment
@@ -31,7 +32,6 @@ from xcql.model.fragments import ROOT_ID, Fragment
 from xcql.model.paths import find_at
 from xcql.model.scan import START_TAG, scan
 from xcql.model.shapes import Shape, ShapeReader, Slot
-from xcql.model.state import Known, State, fragments_in
 from xcql.model.tags import Tag, TagStructure
 from xcql.model.time import format_time
 from xcql.xdm.names import QName
@@ -40,7 +40,7 @@ from xcql.xdm.names import QName
 def fragment_changes(
     document: Document,
     structure: TagStructure,
-    state: State,
+    state: LatestState,
     shape_of: ShapeReader,
     valid_time: datetime,
     output: IO[bytes],
@@ -50,7 +50,7 @@ def fragment_changes(
     Sent to whoever has the fragments of the state, they make a history: the document at an earlier
     time is as it was, and from `valid_time` on it is this one.
     """
-    if ROOT_ID not in state.fillers:
+    if state.filler(ROOT_ID) is None:
         raise error(
             "XCQL0254",
             "the previous state has no root, filler 0",
@@ -105,7 +105,7 @@ class _Changes:
         self,
         cut: BinaryIO,
         structure: TagStructure,
-        state: State,
+        state: LatestState,
         shape_of: ShapeReader,
         valid_time: datetime,
         output: IO[bytes],
@@ -144,7 +144,7 @@ class _Changes:
             self._compare(new)
         for new, id in self._ids.items():
             if id in self._matched:
-                self._end_children(self._state.fillers[id], self._shapes[new])
+                self._end_children(self._filler(id), self._shapes[new])
         self._write(FOOTER)
 
     def warnings(self) -> list[Diagnostic]:
@@ -179,7 +179,7 @@ class _Changes:
             new, old = pending.pop()
             self._ids[new] = old if old is not None else str(next_id)
             next_id += old is None
-            known = self._state.fillers[old] if old is not None else None
+            known = self._filler(old) if old is not None else None
             children: list[tuple[str, str | None]] = []
             for path, slot in self._shapes[new].slots.items():
                 before = known.shape.slots.get(path) if known is not None else None
@@ -201,9 +201,9 @@ class _Changes:
         filled: dict[_Kin, deque[str]] = {}
         removed: dict[_Kin, deque[str]] = {}
         for id in sorted(places, key=places.__getitem__):
-            if id in self._state.fillers and id not in self._matched:
-                known = self._state.fillers[id]
-                kin = filled if self._state.is_alive(id) else removed
+            known = self._state.filler(id)
+            if known is not None and id not in self._matched:
+                kin = filled if known.is_alive else removed
                 for shape in [event for _, event in known.events] or [known.shape]:
                     kin.setdefault(_kin(known.tag, shape), deque()).append(id)
 
@@ -241,12 +241,10 @@ class _Changes:
 
     def _compare(self, new: str) -> None:
         id, tag = self._ids[new], self._tags[new]
-        known = self._state.fillers[id] if id in self._matched else None
+        known = self._filler(id) if id in self._matched else None
         if known is None or tag.kind == "temporal":
-            is_same = known is not None and self._shapes[new].says_the_same_as(
-                known.shape, self._ids
-            )
-            if not (is_same and self._state.is_alive(id)):
+            shape = self._shapes[new]
+            if not (known and known.is_alive and shape.says_the_same_as(known.shape, self._ids)):
                 self._send("filler", id, tag, self._valid_time, self._renumbered(self._read(new)))
             return
         found = self._read(new)
@@ -254,12 +252,12 @@ class _Changes:
         shape = self._shape_of(found._replace(content=content))
         if tag.kind == "event":
             self._compare_event(id, known, shape, content)
-        elif not (self._state.is_alive(id) and shape.says_the_same_as(known.shape)):
+        elif not (known.is_alive and shape.says_the_same_as(known.shape)):
             self._send("filler", id, tag, self._valid_time, content)
             if not _is_only_filled(known.shape, shape):
                 self._without_history.add(self._structure.path_of(tag))
 
-    def _compare_event(self, id: str, known: Known, shape: Shape, content: bytes) -> None:
+    def _compare_event(self, id: str, known: LatestFiller, shape: Shape, content: bytes) -> None:
         if any(shape.says_the_same_as(event) for _, event in known.events):
             return
         if len(known.events) > 1 or not self._state.has_times:
@@ -272,7 +270,7 @@ class _Changes:
             )
         self._send("replace", id, known.tag, known.events[0][0], content)
 
-    def _end_children(self, known: Known, new: Shape) -> None:
+    def _end_children(self, known: LatestFiller, new: Shape) -> None:
         """Remove what is below a filler no more."""
         keeps_holes = known.tag.kind != "temporal"
         pending = [
@@ -282,7 +280,7 @@ class _Changes:
         ]
         while pending:
             id, is_kept = pending.pop()
-            gone = self._state.fillers.get(id)
+            gone = self._state.filler(id)
             if gone is None or id in self._matched:
                 continue
             # each is looked at once
@@ -290,11 +288,16 @@ class _Changes:
             if gone.tag.kind == "event" and is_kept:
                 self._lasting_events.add(self._structure.path_of(gone.tag))
                 continue
-            if gone.tag.kind != "event" and self._state.is_alive(id):
+            if gone.tag.kind != "event" and gone.is_alive:
                 self._send("remove", id, gone.tag, self._valid_time, b"")
             pending += [(child, False) for child in gone.shape.holes]
 
     # how it is written
+
+    def _filler(self, id: str) -> LatestFiller:
+        known = self._state.filler(id)
+        assert known is not None, "only a filler that is known can be matched"
+        return known
 
     def _read(self, new: str) -> Fragment:
         """A filler of the new document, content and all."""
@@ -304,7 +307,7 @@ class _Changes:
         assert isinstance(record, Fragment)
         return record
 
-    def _renumbered(self, found: Fragment, known: Known | None = None) -> bytes:
+    def _renumbered(self, found: Fragment, known: LatestFiller | None = None) -> bytes:
         """The content with the lasting ids in its holes, and with the holes that it has to keep."""
         content = found.content
         # hole of the new filler -> the holes to keep before it and behind it
@@ -356,7 +359,7 @@ class _Changes:
         undeclare = ' xmlns=""' if slot.in_default_namespace else ""
         texts = []
         for id in ids:
-            known = self._state.fillers.get(id)
+            known = self._state.filler(id)
             tsid = f" tsid={quoteattr(known.tag.id)}" if known else ""
             texts.append(f"<hole id={quoteattr(id)}{tsid}{undeclare}/>")
         return "".join(texts).encode()

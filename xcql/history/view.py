@@ -1,7 +1,7 @@
 """The temporal view: the whole history of a stream as one document.
 
-This is the definition that every other way of answering a query is judged by: each hole is replaced
-by all versions of its filler, each with the attributes `vtFrom` and `vtTo`.
+Each hole is replaced by all versions of its filler, each with the attributes `vtFrom` and `vtTo`.
+This definition decides whether any other way of answering a query is right.
 """
 
 from __future__ import annotations
@@ -12,6 +12,9 @@ from datetime import datetime
 from functools import partial
 
 from xcql.diagnostics import Diagnostic, error, warning
+from xcql.history.definition import Histories, History, Version, histories
+from xcql.history.lifespan import FROM, TO
+from xcql.history.predicates import stands_at
 from xcql.model.fragments import (
     ROOT_ID,
     Fragment,
@@ -22,9 +25,7 @@ from xcql.model.fragments import (
     is_plain,
     pieces,
 )
-from xcql.model.history import Histories, History, Version, histories
 from xcql.model.identifiers import mark_identifiers
-from xcql.model.lifespan import FROM, TO
 from xcql.model.tags import Tag, TagStructure
 from xcql.model.time import format_begin, format_end, to_utc
 from xcql.source import Source, Span
@@ -43,7 +44,7 @@ _TO = QName("", TO)
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """A view: the document, the fragments that have no place in the stream, and warnings."""
+    """A view: the document, the fragments that are not part of the stream, and warnings."""
 
     document: DocumentNode
     rejected: tuple[Rejected, ...] = ()
@@ -69,22 +70,21 @@ def document_at(
 ) -> View:
     """The document as it was at an instant, as far as is known at `now`.
 
-    Versions that were valid then, of two that meet the later one, and the events up to then;
-    without `vtFrom` and `vtTo`. A snapshot has no history, and so is as it is at `now`.
+    It has the versions that were valid then (of two that meet, the later one) and the events up to
+    then, without `vtFrom` and `vtTo`. A snapshot has no history: it is as it is at `now`.
     """
     at = to_utc(at)
 
-    def select(history: History) -> Iterable[Version]:
-        if history.tag.kind == "event":
-            return (event for event in history.versions if event.begin <= at)
-        return (version for version in history.versions if version.is_valid_at(at))
+    def select(history: History) -> Iterable[Version[Fragment]]:
+        kind = history.tag.kind
+        return (one for one in history.versions if stands_at(kind, one.begin, one.end, at))
 
     return _view(histories(fragments, tags, now), tags, select, _own_attributes, _tree_if_needed)
 
 
-# told of each element that a version becomes in the view: the element, the hole that it fills (None
-# for the root; a node where its fragment is a tree), and the version
-Opened = Callable[[ElementNode, ElementNode | Hole | None, Version], None]
+# called for each element that a version becomes in the view: the element, the hole that it fills
+# (None for the root; a node where its fragment is a tree), and the version
+Opened = Callable[[ElementNode, ElementNode | Hole | None, Version[Fragment]], None]
 
 
 def _tree_if_needed(fragment: Fragment) -> ElementNode | None:
@@ -97,10 +97,10 @@ def view_of_histories(
     tree_of: Callable[[Fragment], ElementNode | None] = _tree_if_needed,
     opened: Opened | None = None,
 ) -> View:
-    """The temporal view that some histories make, all of a stream's or a part of them.
+    """The temporal view of some histories, all of a stream's or a part of them.
 
-    `tree_of` gives the tree of a fragment, which may leave out what is not to be in the view; None
-    stands for all of the content of one that is plain: it is read where it belongs.
+    `tree_of` returns the tree of a fragment, which may leave out parts of it. For a plain fragment
+    it may return None: then all of its content is parsed in its place.
     """
     return _view(
         stream,
@@ -112,11 +112,11 @@ def view_of_histories(
     )
 
 
-def _own_attributes(tag: Tag, version: Version, own: Pairs) -> Pairs:
+def _own_attributes(tag: Tag, version: Version[Fragment], own: Pairs) -> Pairs:
     return own
 
 
-def _lifespan_attributes(tag: Tag, version: Version, own: Pairs) -> Pairs:
+def _lifespan_attributes(tag: Tag, version: Version[Fragment], own: Pairs) -> Pairs:
     """The attributes of a filler's element, with its lifespan in place of any in the data."""
     if not tag.is_fragmented:
         yield from own
@@ -131,13 +131,13 @@ def _lifespan_attributes(tag: Tag, version: Version, own: Pairs) -> Pairs:
 
 @dataclass(frozen=True, slots=True)
 class _Frame:
-    """A place in the making of the view: what is still to come there, and what ends after it.
+    """A place in the view under construction: what is still to come there, and what ends after it.
 
-    Content of an element is nodes, or bytes and holes; what comes to the place of a hole is
-    versions. With `ends` an element ends after it that nobody else ends.
+    The content of an element is nodes, or bytes and holes; what fills a hole is versions. `ends`
+    says that this frame ends its element.
     """
 
-    content: Iterator[ChildNode | Version | bytes | Hole]
+    content: Iterator[ChildNode | Version[Fragment] | bytes | Hole]
     tag: Tag
     fills: str | None = None
     hole: ElementNode | Hole | None = None
@@ -147,12 +147,12 @@ class _Frame:
 def _view(
     stream: Histories,
     tags: TagStructure,
-    select: Callable[[History], Iterable[Version]],
-    attributes: Callable[[Tag, Version, Pairs], Pairs],
+    select: Callable[[History], Iterable[Version[Fragment]]],
+    attributes: Callable[[Tag, Version[Fragment], Pairs], Pairs],
     tree_of: Callable[[Fragment], ElementNode | None],
     opened: Opened | None = None,
 ) -> View:
-    """The document that the histories make, with the versions of each that are selected."""
+    """The document that the histories make, with the selected versions of each."""
     builder = TreeBuilder()
     parser = PlainParser(builder)
     trees: dict[int, ElementNode | None] = {}
@@ -171,7 +171,7 @@ def _view(
         if id in open_fillers:
             holder = next(f.fills for f in reversed(frames) if f.fills is not None)
             warnings[id, holder] = _inside_itself(id, holder)
-        elif history is not None and _is_declared(history.tag, parent, tags):
+        elif history is not None and is_declared(history.tag, parent, tags):
             fill(id, history, hole)
 
     builder.start_document()
@@ -244,7 +244,7 @@ def _view(
     return View(document, stream.rejected, tuple(warnings.values()))
 
 
-def _is_declared(tag: Tag, parent: Tag, tags: TagStructure) -> bool:
+def is_declared(tag: Tag, parent: Tag, tags: TagStructure) -> bool:
     """Whether an element of this tag may stand where a hole in an element of `parent` is."""
     declared = tags.child(parent, tag.name.uri, tag.name.local)
     return declared is not None and declared.id == tag.id

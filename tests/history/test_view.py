@@ -9,14 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from xcql.diagnostics import XcqlError
-from xcql.model import view as view_module
+from xcql.history import view as view_module
+from xcql.history.definition import histories
+from xcql.history.stream import plain_view, stream_view
+from xcql.history.view import View, document_at, temporal_view, view_of_histories
 from xcql.model.fragments import content_tree
-from xcql.model.history import histories
 from xcql.model.read import read_all
-from xcql.model.stream import plain_view, stream_view
 from xcql.model.tags import parse_tags
 from xcql.model.time import parse_time
-from xcql.model.view import View, document_at, temporal_view, view_of_histories
 from xcql.xdm.nodes import AttributeNode, descendants
 from xcql.xdm.serialize import serialize
 

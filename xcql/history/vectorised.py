@@ -1,25 +1,21 @@
-"""What a stream's fillers amount to as a whole: versions, lifespans, places in the view.
+"""The vectorised form: versions, lifespans and places of all fillers of a stream, in columns.
 
-Everything here is metadata: ids, times, holes. Bodies are looked at only where two fragments of
-one id and validTime differ byte for byte and may still be the same canonically.
+Everything here is metadata: ids, times, holes. Bodies are read only where two fragments of one id
+and validTime differ byte for byte and may still be canonically equal.
 
-An id for which fillers with different validTimes have come, as is so for most ids of most streams,
-has just these versions, and all of them are found together; `history` tells for each of the others
-what its fragments mean.
+Most ids of most streams have only fillers with different validTimes. Each of these is a version,
+and all of them are found at once; `bitemporal` computes the rows of every other id.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 
 import numpy as np
 
-from xcql.model.tags import TagStructure
-from xcql.model.time import START
-from xcql.shred.arrays import Flags, Ints
-from xcql.shred.arrivals import (
+from xcql.arrays import Flags, Ints
+from xcql.history.arrivals import (
     BEGINNING,
     FOREVER,
     OPERATIONS,
@@ -29,10 +25,12 @@ from xcql.shred.arrivals import (
     instant,
     microseconds,
 )
-from xcql.shred.history import Arrival, versions, without_repetitions
-from xcql.shred.places import Placement, Versions, place
+from xcql.history.bitemporal import ArrivedRow, bitemporal_rows, without_repetitions
+from xcql.history.definition import Known
+from xcql.history.places import Placement, VersionColumns, place
+from xcql.model.tags import TagStructure
 
-# Copies of fillers are kept up to this many, or this many times the versions that there are: where
+# The limit for copies of fillers: this many, or this many times the number of versions. Where
 # parents have many versions the view multiplies them, and a hostile stream does so on purpose
 _COPIES = 200_000
 _COPIES_PER_VERSION = 10
@@ -43,19 +41,19 @@ class Derived:
     """What `derive` finds; rows are those of the arrivals.
 
     `clashes` are the rows whose id already had another tsid, with the number of that tag;
-    `repetitions` marks the rows that change nothing. A row without versions counts for no `now`.
+    `repetitions` marks the rows that change nothing. A row without versions counts at no `now`.
     """
 
-    versions: Versions
+    versions: VersionColumns
     placement: Placement
     clashes: Mapping[int, int]
     repetitions: Flags
 
 
 def derive(structure: TagStructure, arrivals: Arrivals, body_of: Callable[[int], str]) -> Derived:
-    """Versions and places of all fillers, given everything that has arrived.
+    """Versions and places of all fillers, from everything that arrived.
 
-    `body_of` gives the canonical form of a row's element.
+    `body_of` returns the canonical form of a row's element.
     """
     found = _Found(structure, arrivals, body_of)
     all_versions = _versions(structure, arrivals, found)
@@ -68,9 +66,9 @@ def derive(structure: TagStructure, arrivals: Arrivals, body_of: Callable[[int],
     return Derived(all_versions, placement, found.clashes, repetitions)
 
 
-def _versions(structure: TagStructure, arrivals: Arrivals, found: _Found) -> Versions:
+def _versions(structure: TagStructure, arrivals: Arrivals, found: _Found) -> VersionColumns:
     by_time = np.lexsort([arrivals.times, arrivals.fillers])
-    is_simple = ~_need_history(arrivals, by_time)[arrivals.fillers]
+    is_simple = ~_need_definition(arrivals, by_time)[arrivals.fillers]
     simple = by_time[is_simple[by_time]]
     found.filler_tags[arrivals.fillers[simple]] = arrivals.tags[simple]
     others = np.flatnonzero(~is_simple)
@@ -84,11 +82,11 @@ def _versions(structure: TagStructure, arrivals: Arrivals, found: _Found) -> Ver
     listed = np.array(found.versions, np.int64).reshape(-1, 6).T
     rows, *rest = (np.concatenate(pair) for pair in zip(columns, listed, strict=True))
     order = np.argsort(arrivals.fillers[rows], kind="stable")
-    return Versions(arrivals.fillers[rows][order], rows[order], *(one[order] for one in rest))
+    return VersionColumns(arrivals.fillers[rows][order], rows[order], *(one[order] for one in rest))
 
 
-def _need_history(arrivals: Arrivals, by_time: Ints) -> Flags:
-    """The ids for which more has come than fillers of one tag with different validTimes."""
+def _need_definition(arrivals: Arrivals, by_time: Ints) -> Flags:
+    """The ids for which more arrived than fillers of one tag with different validTimes."""
     fillers, times, tags = (
         column[by_time] for column in (arrivals.fillers, arrivals.times, arrivals.tags)
     )
@@ -105,9 +103,9 @@ def _need_history(arrivals: Arrivals, by_time: Ints) -> Flags:
 
 
 def _simple_versions(structure: TagStructure, arrivals: Arrivals, rows: Ints) -> list[Ints]:
-    """The versions of the ids that need no history: one for each row, given in order of time.
+    """What `bitemporal_rows` says of the other ids: one version for each row, given by time.
 
-    The same as `history.versions` would say: row, number, begin, end, since, until.
+    Columns: row, number, begin, end, since, until.
     """
     fillers, times = arrivals.fillers[rows], arrivals.times[rows]
     following = np.full(len(rows), FOREVER)
@@ -128,7 +126,7 @@ def _simple_versions(structure: TagStructure, arrivals: Arrivals, rows: Ints) ->
 
 
 class _Found:
-    """Collects what is found of the ids that need a history; and the tags of all ids' fillers."""
+    """Collects what is found of the ids that need the definition; and the tags of all fillers."""
 
     def __init__(
         self, structure: TagStructure, arrivals: Arrivals, body_of: Callable[[int], str]
@@ -138,56 +136,34 @@ class _Found:
         self._body_of = body_of
         self.filler_tags: Ints = np.full(len(arrivals.ids), -1)
         # row, number, and begin, end, since, until in microseconds
-        self.versions: list[tuple[int, int, int, int, int, int]] = []
+        self.versions: list[tuple[int, ...]] = []
         self.clashes: dict[int, int] = {}
         self.repetitions: list[int] = []
 
-    def add(self, rows: list[int]) -> None:
+    def add(self, rows: Sequence[int]) -> None:
         """Look at all rows of one id, in the order of arrival."""
         arrivals = self._arrivals
-        known = -1
-        alive: list[Arrival] = []
+        known: Known[ArrivedRow, int] = Known()
         for row in rows:
-            tag, operation, time = arrivals.tags[row], arrivals.operations[row], arrivals.times[row]
-            if known >= 0 and tag >= 0 and tag != known:
-                self.clashes[row] = known
-            elif operation == REMOVE and time == FOREVER:
-                # nothing is left of the id, so that it may begin anew, even as another tag
-                known = -1
-                alive = []
-            else:
-                if tag >= 0 and operation != REMOVE:
-                    known = int(tag)
-                alive.append(Arrival(row, OPERATIONS[operation], _instant(int(time))))
-        if known < 0:
+            tag, time = int(arrivals.tags[row]), int(arrivals.times[row])
+            operation = OPERATIONS[arrivals.operations[row]]
+            arrival = ArrivedRow(row, operation, None if time == FOREVER else instant(time))
+            other = known.add(arrival, tag if tag >= 0 else None)
+            if other is not None:
+                self.clashes[row] = other
+        if known.tag is None:
             return
-        self.filler_tags[arrivals.fillers[rows[0]]] = known
-        kind = self._tags[known].kind
-        kept = without_repetitions(alive, kind, self._is_same)
-        if len(kept) < len(alive):
-            numbers = {arrival.seq for arrival in kept}
-            self.repetitions += [one.seq for one in alive if one.seq not in numbers]
+        self.filler_tags[arrivals.fillers[rows[0]]] = known.tag
+        kind = self._tags[known.tag].kind
+        kept = without_repetitions(known.arrived, kind, self._is_same)
+        self.repetitions += {one.seq for one in known.arrived} - {one.seq for one in kept}
         self.versions += [
-            (
-                version.seq,
-                version.number,
-                microseconds(version.vt_from),
-                microseconds(version.vt_to),
-                microseconds(version.since),
-                microseconds(version.until),
-            )
-            for version in versions(kept, kind, self._is_same)
+            (row.seq, row.number, *map(microseconds, row[2:]))
+            for row in bitemporal_rows(kept, kind, self._is_same)
         ]
 
-    def _is_same(self, one: int, other: int) -> bool:
+    def _is_same(self, one: ArrivedRow, other: ArrivedRow) -> bool:
         digests = self._arrivals.digests
-        return bool(digests[one] == digests[other]) or self._body_of(one) == self._body_of(other)
-
-
-def _instant(time: int) -> datetime:
-    return START if time == BEGINNING else instant(time)
-
-
-def null_if_start(instant: datetime) -> datetime | None:
-    """An instant as columns have it: NULL for the beginning of time."""
-    return None if instant == START else instant
+        if digests[one.seq] == digests[other.seq]:
+            return True
+        return self._body_of(one.seq) == self._body_of(other.seq)

@@ -1,19 +1,19 @@
-"""Where fillers stand in the view: a filler stands once for each way from the root to it.
+"""Where fillers are in the view: a filler has one place for each path from the root to it.
 
-The view is a tree, so a filler that three versions of its parent refer to stands there three
-times. Each such place has
+The view is a tree, so a filler that three versions of its parent refer to is in it three times.
+Each of these places has
 
-- a `key`, which orders places as the document does: along the way from the root, for every
-  filler the number of the version and the byte offset of the hole, four bytes each. With a
-  version's number and a node's offset appended it is the key of that node; the keys of the
-  node's filler, of its parent filler and so on are its beginnings;
-- the latest begin and the earliest end of the lifespans on the way: an interval projection
+- a `key`, which sorts places in document order: for every filler on the path from the root, the
+  number of the version and the byte offset of the hole, four bytes each. With a version's number
+  and a node's offset appended it is the key of that node; the keys of the node's filler, of its
+  parent filler and so on are prefixes of it;
+- the latest begin and the earliest end of the lifespans on the path: an interval projection
   reaches the place if and only if `vt_from <= t2` and `vt_to >= t1` (with `vt_to` read as `now`
   where it is FOREVER or later than `now`);
-- `since` and `until`, the `now`s for which all of the way counts (see `history`).
+- `since` and `until`, the `now`s for which the whole path counts (see `bitemporal`).
 
 A filler's copies in the view, evaluated at `now`, are its versions that count times its places
-that count. Nothing has to be looked up along the way again.
+that count. Nothing on the path has to be looked up again.
 """
 
 from __future__ import annotations
@@ -26,26 +26,26 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from xcql.arrays import Flags, Ints, column_of, numbers_of, ranges, taken
+from xcql.history.arrivals import BEGINNING, FOREVER, Holes
 from xcql.model.fragments import ROOT_ID
 from xcql.model.tags import TagStructure
-from xcql.shred.arrays import Flags, Ints, column_of, numbers_of, ranges, taken
-from xcql.shred.arrivals import BEGINNING, FOREVER, Holes
 
-# the bytes of a key for every filler on the way
+# the bytes of a key for every filler on the path
 STEP = 8
 
-# the number of the root's tag, for tags are listed in document order
+# the number of the root's tag: tags are listed in document order
 ROOT_TAG = 0
 
-# how many ways are looked at together
+# how many paths are computed at once
 _BLOCK = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Versions:
-    """Versions of fillers, sorted by the numbers of these, with the `now`s for which they count.
+class VersionColumns:
+    """Versions of fillers, sorted by filler number, with the `now`s for which they count.
 
-    `rows` are those of the fragments that they come from; for the rest see `history`.
+    `rows` are the fragments that they come from; the other columns are those of `BitemporalRow`.
     """
 
     fillers: Ints
@@ -62,9 +62,9 @@ class Versions:
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """The places of fillers, sorted by the numbers of these and then as the document has them.
+    """The places of fillers, sorted by filler number and then in document order.
 
-    `parents` are the numbers of the fillers that they stand in, -1 for the root.
+    `parents` are the numbers of the fillers that contain them, -1 for the root.
     """
 
     fillers: Ints
@@ -80,15 +80,15 @@ class Places:
 
     @property
     def depths(self) -> Ints:
-        """How many fillers each of them stands inside."""
+        """How many fillers contain each of them."""
         return numbers_of(pc.binary_length(self.keys)) // STEP
 
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """All places; the holes that would have led into themselves, as (filler, hole's filler).
+    """All places, and the holes that would lead into themselves, as (filler, hole's filler).
 
-    `complete` is false where the view has more places than can be kept: then no filler has any.
+    `complete` is false if the view has more places than can be kept: then no filler has any.
     """
 
     places: Places
@@ -98,7 +98,7 @@ class Placement:
 
 @dataclass(frozen=True, slots=True)
 class _Ways:
-    """Ways that lead to fillers of one depth; `steps` and `inside` have a column for each step."""
+    """Paths to fillers of one depth; `steps` and `inside` have a column for each step."""
 
     fillers: Ints
     steps: NDArray[np.uint64]
@@ -119,14 +119,14 @@ def place(
     structure: TagStructure,
     ids: pa.StringArray,
     filler_tags: Ints,
-    versions: Versions,
+    versions: VersionColumns,
     holes: Holes,
     limit: int,
 ) -> Placement:
     """Every filler's places, from the root down, level by level.
 
-    `filler_tags` are the numbers of the fillers' tags, -1 where there is none; `limit` is the
-    largest number of copies (places times versions) that are kept.
+    `filler_tags` are the numbers of the fillers' tags, -1 for none; `limit` is the largest number
+    of copies (places times versions) that are kept.
     """
     version_counts = np.bincount(versions.fillers, minlength=len(ids))
     holes = _that_fit(structure, filler_tags, version_counts, holes)
@@ -165,7 +165,7 @@ def place(
 def _that_fit(
     structure: TagStructure, filler_tags: Ints, version_counts: Ints, holes: Holes
 ) -> Holes:
-    """The holes that something fills, of a tag that is declared where they stand."""
+    """The holes that something fills, and whose filler's tag is declared there."""
     tags = list(structure)
     numbers = {tag.id: number for number, tag in enumerate(tags)}
     pairs = np.array(
@@ -183,9 +183,9 @@ def _that_fit(
 
 
 def _steps(
-    ways: _Ways, versions: Versions, holes: Holes, size: int, cycles: set[tuple[int, int]]
+    ways: _Ways, versions: VersionColumns, holes: Holes, size: int, cycles: set[tuple[int, int]]
 ) -> Iterator[_Ways]:
-    """Where the holes of the fillers at the ends of ways lead to, block by block."""
+    """Where the holes of the fillers at the ends of paths lead to, block by block."""
     version_borders = np.searchsorted(versions.fillers, np.arange(size + 1))
     way, version = ranges(version_borders[ways.fillers], version_borders[ways.fillers + 1])
     begins = np.searchsorted(holes.rows, versions.rows[version])
@@ -204,13 +204,13 @@ def _steps(
 
 def _step(
     ways: _Ways,
-    versions: Versions,
+    versions: VersionColumns,
     version: Ints,
     holes: Holes,
     hole: Ints,
     cycles: set[tuple[int, int]],
 ) -> _Ways:
-    """The ways, each with one more step: through a hole of a version of the filler at its end."""
+    """The paths, each one step longer: through a hole of a version of the filler at its end."""
     leads_to = holes.fillers[hole]
     is_inside = (ways.inside == leads_to[:, None]).any(axis=1) | (ways.fillers == leads_to)
     if is_inside.any():
@@ -233,10 +233,10 @@ def _step(
 
 
 def _joined(ways: _Ways) -> _Ways:
-    """The ways with those made one that differ only in adjoining stretches of `now`.
+    """The paths, with those merged that differ only in adjoining stretches of `now`.
 
-    A root that was sent a thousand times, each time with one more hole at its end, gives the
-    fillers of the old holes one place each, not a thousand.
+    If a root is sent a thousand times, each time with one more hole at its end, the fillers of the
+    old holes have one place each, not a thousand.
     """
     if len(np.unique(ways.fillers)) == len(ways):
         return ways

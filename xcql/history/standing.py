@@ -1,7 +1,7 @@
-"""How the rows of a table stand to `now`: for late ones, which are the usual ones, it is all one.
+"""How the rows of a table depend on `now`: once `now` is past the last change, not at all.
 
-A row counts for some `now`s (see `history`). Once the last of these borders has passed, the same
-rows count for ever, and a query need not look at `since` and `until` of each.
+A row counts for some `now`s (see `bitemporal`). After the last of these bounds the same rows count
+for ever, and a query need not test `since` and `until` of each.
 """
 
 from __future__ import annotations
@@ -9,16 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from xcql.shred.arrivals import BEGINNING, FOREVER
+from xcql.history.arrivals import BEGINNING, FOREVER
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
     """What is known of all rows of a table, and of all places of its fillers.
 
-    At any `now` after `settled`, in microseconds, the same of them count, and all lifespans have
-    begun, and ended if they do. `is_lasting` says that all of them count then. Each filler has at
-    least `min_places` places, and at most `max_places`.
+    At any `now` after `settled`, in microseconds, the same rows and places count, all lifespans
+    have begun, and those with an end have ended. `is_lasting` says that all rows and places count
+    then. Each filler has at least `min_places` places, and at most `max_places`.
     """
 
     settled: int = FOREVER

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from datetime import datetime
 from pathlib import Path
 
+from xcql.history.view import View, temporal_view
 from xcql.model.read import FragmentSource, is_xml_text, read_all, read_bytes
 from xcql.model.tags import TagStructure, parse_tags, read_tags
-from xcql.model.view import View, temporal_view
 from xcql.xdm.parse import parse_xml
 
 

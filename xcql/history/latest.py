@@ -1,6 +1,6 @@
-"""The state of a document that fragments sent so far amount to: what each filler id holds now.
+"""The latest state of a document, from the fragments sent so far: what each filler id holds.
 
-Kept in memory is a digest of each filler and its holes, some hundred bytes, not its content.
+Memory holds a digest of each filler and its holes, some hundred bytes, not its content.
 """
 
 from __future__ import annotations
@@ -12,14 +12,15 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import chain
-from typing import BinaryIO, cast
+from typing import BinaryIO, NamedTuple, cast
 from xml.parsers import expat
 
 from xcql.diagnostics import Diagnostic, XcqlError, error, warning
+from xcql.history.definition import Known, Timeline
 from xcql.model.check import fragment_checker
 from xcql.model.documents import Document, read_document
 from xcql.model.fragmenter import fragment
-from xcql.model.fragments import EndOfStream, Fragment, Rejected
+from xcql.model.fragments import EndOfStream, Fragment, Operation, Rejected
 from xcql.model.scan import LOOKAHEAD, MEANINGLESS, FileHead, file_head, is_file_end, scan
 from xcql.model.shapes import Shape, ShapeReader
 from xcql.model.tags import Tag, TagStructure
@@ -29,35 +30,45 @@ from xcql.source import Source, Span
 _FRAGMENT_NAME = re.compile(r"(?:stream:)?(?:filler|repeat|replace|remove|eos)")
 
 
-@dataclass(slots=True)
-class Known:
-    """A filler id: its tag, its latest content and that one's time.
+# So many arrivals of one id are kept; more are reduced to those that the latest state depends on.
+_KEPT = 8
 
-    For an event, `events` has all that there were, in order of arrival.
+
+class _Outlined(NamedTuple):
+    """A fragment by the outline of its content; a remove has none."""
+
+    op: Operation
+    valid_time: datetime | None
+    shape: Shape | None
+
+
+@dataclass(frozen=True, slots=True)
+class LatestFiller:
+    """A filler id: its tag, its latest content, and whether that has not been removed since.
+
+    An event has all `events` of the id, in order of time.
     """
 
     tag: Tag
     shape: Shape
-    valid_time: datetime
-    events: list[tuple[datetime, Shape]] = field(default_factory=list)
+    is_alive: bool
+    events: tuple[tuple[datetime, Shape], ...] = ()
 
 
 @dataclass(slots=True)
-class State:
+class LatestState:
     """All filler ids so far. `has_times` is false when some came from a plain document."""
 
-    fillers: dict[str, Known] = field(default_factory=dict)
-    removed: dict[str, datetime] = field(default_factory=dict)
     latest: datetime = START
     highest_id: int = 0
     has_times: bool = True
     warnings: list[Diagnostic] = field(default_factory=list)
+    _known: dict[str, Known[_Outlined, Tag]] = field(default_factory=dict)
+    _fillers: dict[str, LatestFiller | None] = field(default_factory=dict)
 
-    def is_alive(self, id: str) -> bool:
-        """Whether the latest that came for the id is an element, not a removal."""
-        return id in self.fillers and (
-            id not in self.removed or self.removed[id] < self.fillers[id].valid_time
-        )
+    @property
+    def is_empty(self) -> bool:
+        return not self._known
 
     def add(self, fragment: Fragment, tag: Tag | None, shape: Shape | None) -> None:
         """Take in the next fragment to arrive; a remove has no shape."""
@@ -65,47 +76,60 @@ class State:
         # new ids count on from the highest number, if it is one that can be counted on from
         if re.fullmatch("[0-9]{1,18}", id):
             self.highest_id = max(self.highest_id, int(id))
-        if fragment.op == "replace" or time is None:
-            self.fillers.pop(id, None)
-            self.removed.pop(id, None)
-        if time is None:
-            return
-        self.latest = max(self.latest, time)
-        known = self.fillers.get(id)
-        if tag is None or shape is None:
-            self._remove(id, known, time)
-            return
-        if known is None:
-            known = self.fillers[id] = Known(tag, shape, time)
-        elif known.tag != tag:
-            return
-        if time >= known.valid_time:
-            known.shape, known.valid_time = shape, time
-            # of a removal and a filler at one time, the later to arrive counts
-            if self.removed.get(id) == time:
-                del self.removed[id]
-        if tag.kind == "event":
-            known.events.append((time, shape))
+        if time is not None:
+            self.latest = max(self.latest, time)
+        known = self._known.setdefault(id, Known())
+        known.add(_Outlined(fragment.op, time, shape), tag)
+        self._fillers.pop(id, None)
+        if len(known.arrived) > _KEPT and known.tag is not None and known.tag.kind != "event":
+            timeline = _timeline(known, known.tag)
+            since = max((one.begin for one in timeline.versions()), default=max(timeline.at))
+            times = sorted(time for time in timeline.at if time >= since)
+            known.arrived = [one for time in times for one in timeline.at[time]]
 
-    def _remove(self, id: str, known: Known | None, time: datetime) -> None:
-        if known is None or known.tag.kind != "event":
-            self.removed[id] = max(time, self.removed.get(id, time))
-            return
-        known.events = [event for event in known.events if event[0] != time]
-        if known.events:
-            known.valid_time, known.shape = max(known.events, key=lambda event: event[0])
-        else:
-            del self.fillers[id]
+    def filler(self, id: str) -> LatestFiller | None:
+        """What the id holds; None if no element has come for it, or nothing is left of it."""
+        if id not in self._fillers:
+            known = self._known.get(id)
+            tag = None if known is None else known.tag
+            self._fillers[id] = None if known is None or tag is None else _latest(known, tag)
+        return self._fillers[id]
+
+
+def _timeline(known: Known[_Outlined, Tag], tag: Tag) -> Timeline[_Outlined]:
+    timeline = Timeline(tag.kind, _is_same)
+    for one in known.arrived:
+        timeline.add(one)
+    return timeline
+
+
+def _latest(known: Known[_Outlined, Tag], tag: Tag) -> LatestFiller | None:
+    found = [(one, _shape(one.fragment)) for one in _timeline(known, tag).versions()]
+    if not found:
+        return None
+    version, shape = found[-1]
+    if tag.kind != "event":
+        return LatestFiller(tag, shape, version.end is None)
+    return LatestFiller(tag, shape, True, tuple((one.begin, event) for one, event in found))
+
+
+def _is_same(one: _Outlined, other: _Outlined) -> bool:
+    return _shape(one).says_the_same_as(_shape(other))
+
+
+def _shape(arrival: _Outlined) -> Shape:
+    assert arrival.shape is not None, "only a remove has no element"
+    return arrival.shape
 
 
 def add_to_state(
-    state: State, document: Document, structure: TagStructure, shape_of: ShapeReader
+    state: LatestState, document: Document, structure: TagStructure, shape_of: ShapeReader
 ) -> None:
     """Take in a file of fragments; or a plain document, as if it had just been fragmented."""
     first = next(document.chunks, b"")
     document.chunks = chain([first], document.chunks)
     if _is_plain(first, structure):
-        if state.fillers:
+        if not state.is_empty:
             raise error(
                 "XCQL0254",
                 f"'{document.name}' is a plain document, and there are fragments before it",
@@ -130,7 +154,7 @@ def add_to_state(
 
 
 def _add_fragments(
-    state: State, document: Document, structure: TagStructure, shape_of: ShapeReader
+    state: LatestState, document: Document, structure: TagStructure, shape_of: ShapeReader
 ) -> None:
     for arrived in fragments_in(document, structure):
         tag = structure.by_id(arrived.tsid) if arrived.tsid is not None else None

@@ -7,8 +7,9 @@ from datetime import datetime
 import pytest
 
 from xcql.diagnostics import XcqlError
-from xcql.model.lifespan import lifespan
-from xcql.model.time import START, Interval
+from xcql.history.lifespan import lifespan
+from xcql.history.predicates import Interval
+from xcql.model.time import START
 from xcql.xdm.parse import parse_xml
 
 NOW = datetime(2010, 1, 1)

@@ -1,0 +1,115 @@
+"""The predicates of time, as small functions of instants.
+
+Two kinds of intervals meet here. A lifespan and the interval of a projection are closed: at the
+very instant of a change both versions are valid. The `now`s for which a row of a store counts are
+half open, and so is the question which version the document has at an instant: of two that meet
+there, it is the later one.
+
+Queries reach these meanings through other forms, each of which names the function here:
+
+| here | in SQL | in XQuery |
+| --- | --- | --- |
+| `counts_at` | `xcql.sql.scans`, `xcql_runtime.store.frames` | `xcql:counts` |
+| `stands_at` | `xcql_runtime.store.temporalize` | |
+| `overlap` | `overlaps` in `xcql.sql.time_forms` | `xcql:sliced` |
+| `ALLEN_RELATIONS` | `xcql.compile.temporal` | `xcql:before` and so on |
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from types import MappingProxyType
+
+from xcql.model.tags import TagKind
+
+
+def counts_at(since: datetime, until: datetime | None, now: datetime) -> bool:
+    """Whether a row of a store, or a place, is part of an evaluation at `now`.
+
+    `until` is None for ever.
+    """
+    return since <= now and (until is None or now < until)
+
+
+def stands_at(kind: TagKind, begin: datetime, end: datetime | None, instant: datetime) -> bool:
+    """Whether a version is in the document at an instant; an event stays once it has happened.
+
+    `end` is None for a version that is still valid.
+    """
+    return begin <= instant and (kind == "event" or end is None or instant < end)
+
+
+def known_end(end: datetime | None, now: datetime) -> datetime | None:
+    """The end of a version as an evaluation at `now` sees it: None for one that is still valid."""
+    return end if end is not None and end <= now else None
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A closed interval of time, such as a lifespan: it contains both `begin` and `end`."""
+
+    begin: datetime
+    end: datetime
+
+
+def overlap(a: Interval, b: Interval) -> Interval | None:
+    """The common part of two intervals, or None; it may be a single instant."""
+    begin, end = max(a.begin, b.begin), min(a.end, b.end)
+    return Interval(begin, end) if begin <= end else None
+
+
+# Allen's relations between a = [a1, a2] and b = [b1, b2]: the comparisons that all have to hold.
+ALLEN_CONDITIONS: Mapping[str, tuple[tuple[str, str, str], ...]] = MappingProxyType(
+    {
+        "before": (("a2", "<", "b1"),),
+        "meets": (("a2", "=", "b1"),),
+        "overlaps": (("a1", "<", "b1"), ("b1", "<", "a2"), ("a2", "<", "b2")),
+        "starts": (("a1", "=", "b1"), ("a2", "<", "b2")),
+        "during": (("b1", "<", "a1"), ("a2", "<", "b2")),
+        "finishes": (("a2", "=", "b2"), ("a1", ">", "b1")),
+        "equals": (("a1", "=", "b1"), ("a2", "=", "b2")),
+    }
+)
+# The other relations are these with a and b exchanged.
+ALLEN_INVERSES: Mapping[str, str] = MappingProxyType(
+    {
+        "after": "before",
+        "met-by": "meets",
+        "overlapped-by": "overlaps",
+        "started-by": "starts",
+        "contains": "during",
+        "finished-by": "finishes",
+    }
+)
+
+Relation = Callable[[Interval, Interval], bool]
+
+_OPERATORS = {"<": operator.lt, "=": operator.eq, ">": operator.gt}
+_BOUNDS = ("a1", "a2", "b1", "b2")
+
+
+def _relation(name: str) -> Relation:
+    tests = [
+        (_OPERATORS[compared], _BOUNDS.index(left), _BOUNDS.index(right))
+        for left, compared, right in ALLEN_CONDITIONS[name]
+    ]
+
+    def holds(a: Interval, b: Interval) -> bool:
+        bounds = (a.begin, a.end, b.begin, b.end)
+        return all(test(bounds[left], bounds[right]) for test, left, right in tests)
+
+    return holds
+
+
+def _inverse(relation: Relation) -> Relation:
+    return lambda a, b: relation(b, a)
+
+
+# The thirteen relations by the names that queries use. Where points are involved, several may hold.
+ALLEN_RELATIONS: Mapping[str, Relation] = MappingProxyType(
+    {name: _relation(name) for name in ALLEN_CONDITIONS}
+    | {name: _inverse(_relation(other)) for name, other in ALLEN_INVERSES.items()}
+)
