@@ -17,9 +17,8 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import arrow_udtf
 
-from xcql.analysis.streams import streams_named
+from xcql.check import Checked
 from xcql.shred.tables import COMMON
-from xcql.syntax.prolog import MainModule
 from xcql_runtime.answering import Surroundings, Task, answer
 from xcql_runtime.rows_as_xml import row_pieces
 from xcql_runtime.store.frames import counts_at, files_frame, instant
@@ -30,11 +29,13 @@ from xcql_runtime.views import Copy
 ANSWER_COLUMNS = "item string, vtFrom timestamp_ntz, vtTo timestamp_ntz"
 
 
-def streams_of(module: MainModule, state: State, context: str | None = None) -> tuple[str, ...]:
-    """The streams of a store that a query may look at; `context` is that of its context item."""
-    named = streams_named(module)
+def streams_of(query: Checked, state: State) -> tuple[str, ...]:
+    """The streams of a store that a query may look at; that of its context item is one."""
+    named = query.streams
     return tuple(
-        name for name in sorted(state.streams) if named is None or name in named or name == context
+        name
+        for name in sorted(state.streams)
+        if named is None or name in named or name == query.context
     )
 
 
@@ -42,7 +43,7 @@ def caq_frame(
     spark: SparkSession,
     store: Path,
     state: State,
-    module: MainModule,
+    query: Checked,
     around: Surroundings,
     frames: Mapping[str, DataFrame],
 ) -> DataFrame:
@@ -51,7 +52,7 @@ def caq_frame(
     prefix = f"xcql-{secrets.token_hex(8)}"
     task = Task(
         around,
-        streams_of(module, state, around.context),
+        streams_of(query, state),
         tuple(frames),
         {name: stream.tags for name, stream in state.streams.items()},
         prefix,

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from pyspark.sql import DataFrame
 
+from xcql.check import Checked
 from xcql.compile import Compiled
-from xcql.syntax.prolog import MainModule
 from xcql_runtime.remembered import Remembered
 from xcql_runtime.tables import OpenTables
 
@@ -21,7 +21,7 @@ class Memory:
     """What one session remembers."""
 
     def __init__(self, store: Path) -> None:
-        self.modules = Remembered[MainModule](200)
+        self.checked = Remembered[Checked](200)
         self.compiled = Remembered[tuple[Compiled | None, tuple[str, ...]]](200)
         # plans of Spark are large, and hold its driver's memory
         self.frames = Remembered[Callable[[], DataFrame]](50)

@@ -15,17 +15,16 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
+from xcql.check import Checked, check
 from xcql.continuous import Figures
 from xcql.diagnostics import Diagnostic, error
 from xcql.evaluate import prepare
 from xcql.model.tags import TagStructure, read_tags
 from xcql.model.time import parse_time, to_utc
-from xcql.parser import parse
 from xcql.publish.addresses import KafkaAddress
 from xcql.publish.play import Pace
 from xcql.shred.tables import QUARANTINE
 from xcql.source import Source
-from xcql.syntax.prolog import MainModule
 from xcql.temporary import temporary_folder
 from xcql_runtime.answering import Surroundings
 from xcql_runtime.catalog import StoreReader
@@ -179,7 +178,7 @@ class Session:
 
     def query(
         self,
-        text: str | Source,
+        text: str | Source | Checked,
         strategy: Strategy = "auto",
         now: str | datetime | None = None,
         variables: Mapping[str, Any] | None = None,
@@ -201,27 +200,30 @@ class Session:
         """
         if strategy not in get_args(Strategy):
             raise unknown_choice("strategy", strategy, get_args(Strategy))
-        source = text if isinstance(text, Source) else Source(text)
+        source = text.source if isinstance(text, Checked) else _source(text)
         functions = dict(self._functions)
         known = source.text, source.name
         # a query that was right is so again, but not if its functions have changed
-        module = self._memory.modules.get(
-            tuple(functions.items()), known, lambda: _checked(source, functions)
+        query = self._memory.checked.get(
+            tuple(functions.items()), known, lambda: _without_errors(check(text), functions)
         )
         values, frames = split_variables(variables or {})
         check_frames(frames)
         state, catalog = self._reader.read()
         if context is not None:
             state.stream(context)  # an error if there is none
+        if isinstance(text, Checked):
+            query = text  # its tag types may be known
+        query = query.over({name: one.tags for name, one in state.streams.items()}, context)
         around = Surroundings(source, _instant_or_now(now), values, functions, os.getcwd(), context)
         return Answer(
             lambda: self.spark,
-            Request(module, strategy, self.store, self._memory, state, catalog, around, frames),
+            Request(query, strategy, self.store, self._memory, state, catalog, around, frames),
         )
 
     def stream(
         self,
-        query: str | Source,
+        query: str | Source | Checked,
         source: StreamSource | Mapping[str, StreamSource],
         *,
         tags: Tags | Mapping[str, Tags] | None = None,
@@ -258,7 +260,6 @@ class Session:
         `warn` before the start with what is odd, such as state that grows for ever; without it,
         that is a Python warning.
         """
-        text = query if isinstance(query, Source) else Source(query)
         values, frames = split_variables(variables or {})
         if frames:
             raise error(
@@ -267,7 +268,7 @@ class Session:
                 hints=["collect its rows, or make it a stream"],
             )
         request = StreamRequest(
-            text,
+            check(query),
             source,
             tags,
             now,
@@ -357,13 +358,14 @@ class Session:
         return read_state(self.store).stream(stream).tags
 
 
-def _checked(source: Source, functions: Mapping[str, ExternalFunction]) -> MainModule:
+def _source(text: str | Source) -> Source:
+    return text if isinstance(text, Source) else Source(text)
+
+
+def _without_errors(query: Checked, functions: Mapping[str, ExternalFunction]) -> Checked:
     """The query, without errors that need no data to be seen."""
-    module = parse(source)
-    if not isinstance(module, MainModule):
-        raise error("XPST0003", "a library module has nothing to evaluate", module.span)
-    prepare(module, functions)
-    return module
+    prepare(query, functions)
+    return query
 
 
 def _instant(time: str | datetime | None) -> datetime | None:

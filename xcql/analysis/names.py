@@ -1,4 +1,4 @@
-"""The namespaces of a query: what its names mean, and how it can name a tag."""
+"""The names of a query: what they mean, and how the query can name a tag."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from xcql.source import Span
 from xcql.syntax.construct import NamespaceDeclaration
 from xcql.syntax.node import Name, Node
 from xcql.syntax.path import NameTest, Wildcard
-from xcql.syntax.prolog import Declaration, DefaultNamespaceDecl, NamespaceDecl
+from xcql.syntax.prolog import Declaration, DefaultNamespaceDecl, FunctionDecl, NamespaceDecl
 from xcql.syntax.types import AnyKindTest, ElementTest
 from xcql.xdm.names import XML_NAMESPACE
 
@@ -99,3 +99,25 @@ class Namespaces:
             if known == uri:
                 return Name(local, prefix=prefix, span=span)
         return Name(local, uri=uri, span=span)
+
+
+@dataclass(frozen=True, slots=True)
+class PrologNames:
+    """What a prolog declares: namespaces, and functions by namespace, local name and arity.
+
+    The namespace of a function is "" if nothing declares its prefix.
+    """
+
+    namespaces: Namespaces
+    functions: Mapping[tuple[str, str, int], FunctionDecl]
+
+    @staticmethod
+    def of(declarations: Iterable[Declaration]) -> PrologNames:
+        declared = tuple(declarations)
+        namespaces = Namespaces.of(declared)
+        functions = {}
+        for one in declared:
+            if isinstance(one, FunctionDecl):
+                uri, local = namespaces.function_name(one.name)
+                functions[uri or "", local, len(one.parameters)] = one
+        return PrologNames(namespaces, functions)

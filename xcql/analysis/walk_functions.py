@@ -10,12 +10,12 @@ rewritten like any others. Calls with arguments of the same types share a copy.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from xcql.analysis.types import DOCUMENT, PLAIN, UNKNOWN, Nodes, Tree, Type
-from xcql.analysis.walker import Env, Typed, Walker
+from xcql.analysis.walker import Env, KnownCall, Typed, Walker
 from xcql.syntax.functions import ArgumentPlaceholder, FunctionCall
-from xcql.syntax.node import Expr, Name
+from xcql.syntax.node import Name
 from xcql.syntax.prolog import FunctionDecl
 from xcql.syntax.types import AnyItem, AnyKindTest, AtomicType, ElementTest, SequenceType
 
@@ -24,22 +24,6 @@ _MAX_OPEN = 30
 _MAX_COPIES = 50
 # the trees that parameters stand in are made before a call, all others in its body
 _PARAMETER, _BODY_DEPTH = -100, 1
-
-
-@dataclass(slots=True)
-class KnownCall:
-    """What is known of calls of a function with arguments of certain types.
-
-    `result` is None while its body is being walked; `calls_itself` tells that it was called again
-    meanwhile. `body` is that of a copy, under a `name` of its own.
-    """
-
-    declared: FunctionDecl
-    name: Name
-    is_copy: bool
-    result: Type | None = None
-    calls_itself: bool = False
-    body: Expr | None = None
 
 
 def user_call(w: Walker, node: FunctionCall, declared: FunctionDecl, env: Env) -> Typed:

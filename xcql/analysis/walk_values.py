@@ -9,7 +9,7 @@ from xcql.analysis.types import ATOM, EMPTY, PLAIN, UNKNOWN, Type
 from xcql.analysis.walker import Env, Typed, Walker, walks
 from xcql.syntax import construct, control, literals, operators
 from xcql.syntax.functions import FunctionCall
-from xcql.syntax.node import Expr
+from xcql.syntax.node import Expr, walk
 from xcql.syntax.temporal import (
     AllenComparison,
     DateTimeLiteral,
@@ -250,8 +250,6 @@ def collection(w: Walker, node: Expr, env: Env) -> Typed:
 
 def is_boolean(expr: Expr, type_: Type) -> bool:
     """Whether a predicate asks a yes-or-no question that does not depend on position."""
-    from xcql.syntax.node import walk
-
     if any(
         isinstance(part, FunctionCall)
         and part.name.local in ("position", "last")

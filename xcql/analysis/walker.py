@@ -10,26 +10,20 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
-from importlib import import_module
 from itertools import count
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from xcql.analysis.graph import TagGraph
-from xcql.analysis.names import Namespaces
+from xcql.analysis.names import Namespaces, PrologNames
 from xcql.analysis.types import DOCUMENT, PLAIN, Nodes, Tree, Type, join
 from xcql.diagnostics import Diagnostic, error, warning
-from xcql.recursion import deep_recursion
 from xcql.source import Span
 from xcql.syntax.functions import FunctionCall
 from xcql.syntax.literals import ContextItem
-from xcql.syntax.node import Expr, Node, child_fields
+from xcql.syntax.node import Expr, Name, Node, child_fields
 from xcql.syntax.path import AxisStep, Path
 from xcql.syntax.prolog import FunctionDecl, MainModule
 from xcql.syntax.temporal import IntervalProjection, VersionProjection
-
-if TYPE_CHECKING:
-    from xcql.analysis.walk_functions import KnownCall
 
 
 class Typed(NamedTuple):
@@ -139,19 +133,32 @@ def walks(*kinds: type) -> Callable[[WalkFunction], WalkFunction]:
     return register
 
 
-@cache
-def _load_walks() -> None:
-    for topic in ("values", "paths", "flwor", "calls", "temporal"):
-        import_module(f"xcql.analysis.walk_{topic}")
+@dataclass(slots=True)
+class KnownCall:
+    """What is known of calls of a function with arguments of certain types.
+
+    `result` is None while its body is being walked; `calls_itself` tells that it was called again
+    meanwhile. `body` is that of a copy, under a `name` of its own.
+    """
+
+    declared: FunctionDecl
+    name: Name
+    is_copy: bool
+    result: Type | None = None
+    calls_itself: bool = False
+    body: Expr | None = None
 
 
 class Walker:
     """One walk over one query; holds what is found on the way."""
 
     def __init__(
-        self, module: MainModule, graphs: Mapping[str, TagGraph], rules: Rules | None = None
+        self,
+        module: MainModule,
+        names: PrologNames,
+        graphs: Mapping[str, TagGraph],
+        rules: Rules | None = None,
     ) -> None:
-        _load_walks()
         self.module = module
         self.graphs = graphs
         self.rules = rules or Rules()
@@ -161,21 +168,14 @@ class Walker:
         self.origins: dict[int, set[str]] = {}
         self.origin_streams: dict[int, str] = {}
         self.origins_of_views: dict[str, int] = {}
-        self.functions: dict[tuple[str | None, str, int], FunctionDecl] = {}
+        self.functions = names.functions
         # calls of functions of the query, by the function and the types of the arguments
         self.calls: dict[tuple[object, ...], KnownCall] = {}
         self.called_as_declared: set[int] = set()
         self.prolog_is_known = False
-        self.globals = Env(Namespaces.of(module.declarations))
+        self.globals = Env(names.namespaces)
         self.open_calls = 0
         self._numbers = count()
-
-    def run(self) -> MainModule:
-        """The query rebuilt; its answer, and all that is kept, is free of holes."""
-        from xcql.analysis.walk_calls import walk_module
-
-        with deep_recursion():
-            return walk_module(self)
 
     def walk(self, expr: Expr, env: Env) -> Typed:
         function = _WALKS.get(type(expr))

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from xcql.check import Checked, check
 from xcql.cli.documents import open_document
+from xcql.cli.inputs import read_query
 from xcql.cli.kinds import existing_store, expect
 from xcql.cli.outputs import open_output
-from xcql.diagnostics import Diagnostic, XcqlError, error
+from xcql.cli.report import report_warnings
+from xcql.diagnostics import error
 from xcql.evaluate.values import untyped
 from xcql.model.fragmenter import fragment
 from xcql.model.infer import infer_from_document, tag_structure
 from xcql.model.tags import TagStructure, read_tags
-from xcql.syntax.control import TryCatch
-from xcql.syntax.node import walk
-from xcql.syntax.prolog import MainModule
 from xcql.temporary import temporary_folder
 
 if TYPE_CHECKING:
@@ -153,24 +153,20 @@ def _fragmented(arguments: argparse.Namespace, target: Path) -> tuple[Path, TagS
     return target, tags
 
 
-def advice(
-    module: object, structures: Mapping[str, TagStructure], context: str | None = None
-) -> tuple[Diagnostic, ...]:
-    """Warnings of steps that can find nothing; an error if a stream is asked for that is not there.
+def checked_query(arguments: argparse.Namespace) -> Checked:
+    """The query that the arguments name, parsed; spellings with a standard form are reported."""
+    query = check(read_query(arguments))
+    report_warnings(query.module.warnings, arguments)
+    return query
 
-    What else is wrong is left to whoever answers the query.
-    """
-    from xcql.analysis.typing import tag_types
 
-    if not isinstance(module, MainModule):
-        return ()
-    try:
-        return tag_types(module, structures, context).warnings
-    except XcqlError as problem:
-        caught = any(isinstance(node, TryCatch) for node in walk(module))
-        if problem.code == "XCQL0004" and not caught:
-            raise
-        return ()
+def asked_of(
+    session: Session, query: Checked, context: str | None, arguments: argparse.Namespace
+) -> Checked:
+    """The query over a session's streams; steps that can find nothing are reported."""
+    query = query.over({name: session.tags(name) for name in session.streams()}, context)
+    report_warnings(query.tag_warnings, arguments)
+    return query
 
 
 def pair(given: str, option: str) -> tuple[str, str]:

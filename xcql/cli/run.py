@@ -8,13 +8,12 @@ from xcql.cli.answers import FORMATS, write_answer
 from xcql.cli.data import (
     add_data_arguments,
     add_evaluation_arguments,
-    advice,
+    asked_of,
+    checked_query,
     opened,
     variables,
 )
-from xcql.cli.inputs import add_query_arguments, read_query
-from xcql.cli.report import report_warnings
-from xcql.parser import parse
+from xcql.cli.inputs import add_query_arguments
 from xcql.translate.api import STRATEGIES
 
 _EXAMPLES = """\
@@ -70,12 +69,9 @@ def add_strategy_argument(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    query = read_query(arguments)
-    module = parse(query)
-    report_warnings(module.warnings, arguments)
+    query = checked_query(arguments)
     with opened(arguments) as (session, context):
-        structures = {name: session.tags(name) for name in session.streams()}
-        report_warnings(advice(module, structures, context), arguments)
+        query = asked_of(session, query, context, arguments)
         answer = session.query(
             query, arguments.strategy, arguments.now, variables(arguments), context
         )

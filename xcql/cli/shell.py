@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from xcql.cli.data import add_data_arguments, add_evaluation_arguments, advice, opened, variables
+from xcql.check import check
+from xcql.cli.data import add_data_arguments, add_evaluation_arguments, asked_of, opened, variables
 from xcql.cli.line_editing import edited_lines
 from xcql.cli.report import explained_os_error, report_bug, report_diagnostic, report_warnings
 from xcql.cli.run import add_strategy_argument
@@ -18,7 +19,7 @@ from xcql.explain import text
 from xcql.model.tags import tags_to_xml
 from xcql.model.time import format_time, parse_time
 from xcql.parser import parse
-from xcql.source import Source
+from xcql.translate.api import STRATEGIES
 
 if TYPE_CHECKING:
     from xcql import Session
@@ -116,13 +117,11 @@ class Shell:
         return sorted(found | {f"{name}(" for name in {one.name for one in all_builtins()}})
 
     def _answer(self, query: str) -> Any:
-        source = Source(query)
-        module = parse(source)
-        report_warnings(module.warnings, self.arguments)
-        structures = {name: self.session.tags(name) for name in self.session.streams()}
-        report_warnings(advice(module, structures, self.context), self.arguments)
+        checked = check(query)
+        report_warnings(checked.module.warnings, self.arguments)
+        checked = asked_of(self.session, checked, self.context, self.arguments)
         strategy: Any = self.strategy
-        return self.session.query(source, strategy, self.now, self.variables, self.context)
+        return self.session.query(checked, strategy, self.now, self.variables, self.context)
 
     def _ask(self, query: str) -> None:
         began = time.perf_counter()
@@ -204,8 +203,6 @@ def _now(shell: Shell, given: str) -> None:
 
 
 def _strategy(shell: Shell, given: str) -> None:
-    from xcql.translate.api import STRATEGIES
-
     if given and given not in STRATEGIES:
         raise error(
             "XCQL0107", f"there is no strategy {given}", hints=[f"use {', '.join(STRATEGIES)}"]

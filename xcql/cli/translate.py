@@ -6,15 +6,16 @@ import argparse
 import sys
 from pathlib import Path
 
+from xcql.check import Checked, check
 from xcql.cli.inputs import add_query_arguments, read_query
 from xcql.cli.kinds import existing_store, expect
 from xcql.cli.outputs import open_output
 from xcql.cli.report import report_note, report_warnings
 from xcql.diagnostics import error
 from xcql.model.tags import TagStructure, read_tags
-from xcql.source import Source
 from xcql.translate import Translation, translate
 from xcql.translate.api import STRATEGIES, only_stream
+from xcql.translate.library import library_path
 from xcql.translate.standalone import standalone
 
 _EXAMPLES = """\
@@ -93,18 +94,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     if arguments.library:
-        from xcql.translate.library import library_path
-
         print(library_path())
         return 0
-    query = read_query(arguments)
+    query = check(read_query(arguments))
     if arguments.to == "sql":
         return _to_sql(arguments, query)
     named = [_pair(given) for given in arguments.tags]
     for _, file in named:
         expect(file, "tags")
     tags = {name or only_stream(query): read_tags(file) for name, file in named}
-    translation = translate(query, tags, arguments.strategy)
+    translation = translate(query.over(tags), strategy=arguments.strategy)
     report_warnings(translation.warnings, arguments)
     if arguments.explain:
         for note in translation.notes:
@@ -118,15 +117,16 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _to_sql(arguments: argparse.Namespace, query: Source) -> int:
+def _to_sql(arguments: argparse.Namespace, query: Checked) -> int:
     """Print the query as Spark SQL; `:now` is its instant, `{name}` stands for a table."""
-    import xcql
+    # slow: PySpark
+    from xcql import Session
 
     if arguments.store is None:
         raise error("XCQL0100", "--to sql needs a store, whose tables are queried: --store DIR")
     if arguments.strategy == "caq":
         raise error("XCQL0100", "caq builds the view and evaluates over it: there is no SQL of it")
-    answer = xcql.Session(existing_store(arguments.store)).query(query, strategy=arguments.strategy)
+    answer = Session(existing_store(arguments.store)).query(query, strategy=arguments.strategy)
     report_warnings(answer.warnings, arguments)
     if answer.strategy == "caq":
         raise error(

@@ -6,15 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from xcql.analysis.graph import TagGraph
+from xcql.check import Checked
 from xcql.continuous.parts import Access
 from xcql.continuous.plan import Plan, Whole
 from xcql.continuous.state import to_instant
 from xcql.continuous.time_use import Bound, TimeUse
-from xcql.continuous.windowed import looked_at
 from xcql.diagnostics import Diagnostic, warning
-from xcql.model.tags import TagStructure
 from xcql.model.time import format_begin
-from xcql.syntax.prolog import MainModule
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,14 +51,12 @@ def _told(note: Diagnostic) -> str:
     return f"{note.message} (line {note.span.line}, column {note.span.column})"
 
 
-def explained(
-    plan: Plan | Whole, module: MainModule, tags: Mapping[str, TagStructure]
-) -> Explanation:
+def explained(plan: Plan | Whole, query: Checked) -> Explanation:
     """What is to be told of a plan."""
-    graphs = {name: TagGraph(structure) for name, structure in tags.items()}
+    graphs = query.graphs
     if isinstance(plan, Whole):
         state = ("every fragment", "the answer")
-        unbounded = _unbounded(looked_at(module, graphs), {}, graphs, module)
+        unbounded = _unbounded(query.types.looked_at, {}, query)
         return Explanation(None, state, _time(plan.time), (plan.reason.diagnostic(),), unbounded)
     state_lines = [f"what the query gives for each {_paths(plan.main, graphs)}, with its place"]
     for (stream, tag), windows in sorted(plan.windowed.items()):
@@ -95,7 +91,7 @@ def explained(
         tuple(state_lines),
         _time(plan.time),
         (),
-        _unbounded(plan.looked_at, plan.windowed, graphs, module),
+        _unbounded(plan.looked_at, plan.windowed, query),
     )
 
 
@@ -108,11 +104,10 @@ def _paths(access: Access, graphs: Mapping[str, TagGraph]) -> str:
 def _unbounded(
     looked: Mapping[str, frozenset[str]],
     windowed: Mapping[tuple[str, str], object],
-    graphs: Mapping[str, TagGraph],
-    module: MainModule,
+    query: Checked,
 ) -> tuple[Diagnostic, ...]:
     """A warning for all events that the query looks at however old they are."""
-    found = []
+    graphs, found = query.graphs, []
     for stream, tags in sorted(looked.items()):
         for id in sorted(tags):
             tag = graphs[stream].tag(id)
@@ -122,7 +117,7 @@ def _unbounded(
                     warning(
                         "XCQL0611",
                         f"unbounded state: events {path} of '{stream}' count however old they are",
-                        module.body.span,
+                        query.module.body.span,
                         hints=["look at them through a window such as ?[now-P1D, now]"],
                     )
                 )
