@@ -7,8 +7,9 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import xcql
 from xcql.check import Checked, check
 from xcql.cli.documents import open_document
 from xcql.cli.inputs import read_query
@@ -21,9 +22,6 @@ from xcql.model.fragmenter import fragment
 from xcql.model.infer import infer_from_document, tag_structure
 from xcql.model.tags import TagStructure, read_tags
 from xcql.temporary import temporary_folder
-
-if TYPE_CHECKING:
-    from xcql import Session
 
 
 def add_stream_arguments(parser: argparse.ArgumentParser, of_document: str) -> None:
@@ -95,10 +93,8 @@ def stream_files(arguments: argparse.Namespace) -> dict[str, tuple[Path, Path | 
 
 
 @contextmanager
-def opened(arguments: argparse.Namespace) -> Iterator[tuple[Session, str | None]]:
+def opened(arguments: argparse.Namespace) -> Iterator[tuple[xcql.Session, str | None]]:
     """A session over what the arguments name, and the stream that is the context item."""
-    from xcql import Session
-
     given = [arguments.store is not None, bool(arguments.stream or arguments.doc)]
     if given.count(True) != 1:
         raise error(
@@ -112,7 +108,7 @@ def opened(arguments: argparse.Namespace) -> Iterator[tuple[Session, str | None]
     if arguments.store is not None:
         if arguments.tags:
             raise error("XCQL0100", "a store knows the tags of its streams: leave out --tags")
-        yield Session(existing_store(arguments.store), verbose=arguments.verbose), None
+        yield xcql.Session(existing_store(arguments.store), verbose=arguments.verbose), None
         return
     with temporary_folder() as folder:
         streams: dict[str, Any] = {}
@@ -128,7 +124,7 @@ def opened(arguments: argparse.Namespace) -> Iterator[tuple[Session, str | None]
         if arguments.doc is not None:
             context = _stream_name(arguments.doc)
             streams[context] = _fragmented(arguments, folder / "document.xml")
-        with Session.temporary(streams, verbose=arguments.verbose) as session:
+        with xcql.Session.temporary(streams, verbose=arguments.verbose) as session:
             yield session, context
 
 
@@ -161,7 +157,7 @@ def checked_query(arguments: argparse.Namespace) -> Checked:
 
 
 def asked_of(
-    session: Session, query: Checked, context: str | None, arguments: argparse.Namespace
+    session: xcql.Session, query: Checked, context: str | None, arguments: argparse.Namespace
 ) -> Checked:
     """The query over a session's streams; steps that can find nothing are reported."""
     query = query.over({name: session.tags(name) for name in session.streams()}, context)

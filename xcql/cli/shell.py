@@ -7,22 +7,21 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import xcql
 from xcql.check import check
 from xcql.cli.data import add_data_arguments, add_evaluation_arguments, asked_of, opened, variables
 from xcql.cli.line_editing import edited_lines
 from xcql.cli.report import explained_os_error, report_bug, report_diagnostic, report_warnings
 from xcql.cli.run import add_strategy_argument
 from xcql.diagnostics import XcqlError, error
+from xcql.evaluate.registry import all_builtins
 from xcql.explain import text
 from xcql.model.tags import tags_to_xml
 from xcql.model.time import format_time, parse_time
 from xcql.parser import parse
 from xcql.translate.api import STRATEGIES
-
-if TYPE_CHECKING:
-    from xcql import Session
 
 _EXAMPLES = """\
 examples:
@@ -70,7 +69,7 @@ def run(arguments: argparse.Namespace) -> int:
 class Shell:
     """What the prompt knows from one entry to the next."""
 
-    session: Session
+    session: xcql.Session
     context: str | None
     arguments: argparse.Namespace
     now: str | None
@@ -108,8 +107,6 @@ class Shell:
 
     def words(self) -> list[str]:
         """What can be completed: commands, streams, names of tags, functions."""
-        from xcql.evaluate.registry import all_builtins
-
         found = {f"\\{name}" for name in _COMMANDS}
         found |= {f'stream("{name}")' for name in self.session.streams()}
         for stream in self.session.streams():

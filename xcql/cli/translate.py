@@ -6,6 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
+import xcql
 from xcql.check import Checked, check
 from xcql.cli.inputs import add_query_arguments, read_query
 from xcql.cli.kinds import existing_store, expect
@@ -119,14 +120,11 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _to_sql(arguments: argparse.Namespace, query: Checked) -> int:
     """Print the query as Spark SQL; `:now` is its instant, `{name}` stands for a table."""
-    # slow: PySpark
-    from xcql import Session
-
     if arguments.store is None:
         raise error("XCQL0100", "--to sql needs a store, whose tables are queried: --store DIR")
     if arguments.strategy == "caq":
         raise error("XCQL0100", "caq builds the view and evaluates over it: there is no SQL of it")
-    answer = Session(existing_store(arguments.store)).query(query, strategy=arguments.strategy)
+    answer = xcql.Session(existing_store(arguments.store)).query(query, strategy=arguments.strategy)
     report_warnings(answer.warnings, arguments)
     if answer.strategy == "caq":
         raise error(

@@ -7,8 +7,8 @@ import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
+import xcql
 from xcql.check import Checked, check
 from xcql.cli.data import variables
 from xcql.cli.inputs import add_query_arguments, read_query
@@ -18,9 +18,6 @@ from xcql.continuous import open_continuous
 from xcql.diagnostics import error
 from xcql.model.tags import TagStructure, read_tags
 from xcql.temporary import temporary_folder
-
-if TYPE_CHECKING:
-    from xcql import Session
 
 _EXAMPLES = """\
 examples:
@@ -145,7 +142,7 @@ def _explain(arguments: argparse.Namespace, query: Checked) -> None:
 
 def _watch(
     arguments: argparse.Namespace,
-    session: Session,
+    session: xcql.Session,
     query: Checked,
     sources: dict[str | None, str],
     tags: dict[str | None, TagStructure],
@@ -186,14 +183,12 @@ def _watch(
 
 
 @contextmanager
-def _opened(arguments: argparse.Namespace) -> Iterator[Session]:
+def _opened(arguments: argparse.Namespace) -> Iterator[xcql.Session]:
     """A session over the store, or over none."""
-    from xcql import Session
-
     if arguments.store is not None:
-        yield Session(existing_store(arguments.store), verbose=arguments.verbose)
+        yield xcql.Session(existing_store(arguments.store), verbose=arguments.verbose)
         return
-    with Session.temporary({}, verbose=arguments.verbose) as session:
+    with xcql.Session.temporary({}, verbose=arguments.verbose) as session:
         yield session
 
 
