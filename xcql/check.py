@@ -15,8 +15,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from xcql.analysis.graph import TagGraph
-from xcql.analysis.names import PrologNames
-from xcql.analysis.streams import streams_named
+from xcql.analysis.names import PrologNames, streams_named
 from xcql.diagnostics import Diagnostic, XcqlError, error
 from xcql.model.tags import TagStructure
 from xcql.parser import parse

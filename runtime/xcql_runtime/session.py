@@ -200,7 +200,9 @@ class Session:
         """
         if strategy not in get_args(Strategy):
             raise unknown_choice("strategy", strategy, get_args(Strategy))
-        source = text.source if isinstance(text, Checked) else _source(text)
+        source = Source(text) if isinstance(text, str) else text
+        if isinstance(source, Checked):
+            source = source.source
         functions = dict(self._functions)
         known = source.text, source.name
         # a query that was right is so again, but not if its functions have changed
@@ -212,8 +214,6 @@ class Session:
         state, catalog = self._reader.read()
         if context is not None:
             state.stream(context)  # an error if there is none
-        if isinstance(text, Checked):
-            query = text  # its tag types may be known
         query = query.over({name: one.tags for name, one in state.streams.items()}, context)
         around = Surroundings(source, _instant_or_now(now), values, functions, os.getcwd(), context)
         return Answer(
@@ -356,10 +356,6 @@ class Session:
     def tags(self, stream: str) -> TagStructure:
         """The Tag Structure of a stream."""
         return read_state(self.store).stream(stream).tags
-
-
-def _source(text: str | Source) -> Source:
-    return text if isinstance(text, Source) else Source(text)
 
 
 def _without_errors(query: Checked, functions: Mapping[str, ExternalFunction]) -> Checked:

@@ -11,12 +11,7 @@ from xcql.analysis.walk_functions import called_with_anything, is_atomic, user_c
 from xcql.analysis.walk_temporal import spanned
 from xcql.analysis.walker import Env, Typed, Walker, walks
 from xcql.diagnostics import error
-from xcql.syntax.functions import (
-    DynamicCall,
-    FunctionCall,
-    InlineFunction,
-    NamedFunctionRef,
-)
+from xcql.syntax.functions import DynamicCall, FunctionCall, InlineFunction, NamedFunctionRef
 from xcql.syntax.literals import ContextItem, StringLiteral
 from xcql.syntax.node import Expr, Name
 from xcql.syntax.operators import Arrow

@@ -19,13 +19,7 @@ from xcql.analysis.walk_functions import emitted_functions
 from xcql.analysis.walker import Walker
 from xcql.recursion import deep_recursion
 from xcql.syntax.node import Expr
-from xcql.syntax.prolog import (
-    ContextItemDecl,
-    Declaration,
-    FunctionDecl,
-    MainModule,
-    VariableDecl,
-)
+from xcql.syntax.prolog import ContextItemDecl, Declaration, FunctionDecl, MainModule, VariableDecl
 
 
 def walk_module(w: Walker) -> MainModule:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import xcql
 from xcql.check import Checked, check
@@ -21,7 +21,11 @@ from xcql.evaluate.values import untyped
 from xcql.model.fragmenter import fragment
 from xcql.model.infer import infer_from_document, tag_structure
 from xcql.model.tags import TagStructure, read_tags
+from xcql.source import Source
 from xcql.temporary import temporary_folder
+
+if TYPE_CHECKING:
+    from xcql_runtime.query import Answer  # noqa: TID251
 
 
 def add_stream_arguments(parser: argparse.ArgumentParser, of_document: str) -> None:
@@ -149,17 +153,32 @@ def _fragmented(arguments: argparse.Namespace, target: Path) -> tuple[Path, TagS
     return target, tags
 
 
-def checked_query(arguments: argparse.Namespace) -> Checked:
-    """The query that the arguments name, parsed; spellings with a standard form are reported."""
-    query = check(read_query(arguments))
+@contextmanager
+def asked(arguments: argparse.Namespace) -> Iterator[tuple[Checked, Answer]]:
+    """The query that the arguments name, and its answer from what they name.
+
+    Errors and old spellings in its text are reported before any data is read.
+    """
+    query = parsed(read_query(arguments), arguments)
+    with opened(arguments) as (session, context):
+        query = checked(query, session, context, arguments)
+        yield (
+            query,
+            session.query(query, arguments.strategy, arguments.now, variables(arguments), context),
+        )
+
+
+def parsed(text: str | Source, arguments: argparse.Namespace) -> Checked:
+    """A query, as far as its text says; spellings that have a standard form are reported."""
+    query = check(text)
     report_warnings(query.module.warnings, arguments)
     return query
 
 
-def asked_of(
-    session: xcql.Session, query: Checked, context: str | None, arguments: argparse.Namespace
+def checked(
+    query: Checked, session: xcql.Session, context: str | None, arguments: argparse.Namespace
 ) -> Checked:
-    """The query over a session's streams; steps that can find nothing are reported."""
+    """A query over a session's streams; steps that can find nothing are reported."""
     query = query.over({name: session.tags(name) for name in session.streams()}, context)
     report_warnings(query.tag_warnings, arguments)
     return query

@@ -5,14 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 
-from xcql.cli.data import (
-    add_data_arguments,
-    add_evaluation_arguments,
-    asked_of,
-    checked_query,
-    opened,
-    variables,
-)
+from xcql.cli.data import add_data_arguments, add_evaluation_arguments, asked
 from xcql.cli.inputs import add_query_arguments
 from xcql.cli.outputs import open_output
 from xcql.cli.run import add_strategy_argument
@@ -59,12 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     if arguments.stage and arguments.format == "mermaid":
         raise error("XCQL0100", "the flowchart shows the plan: leave out --stage")
-    query = checked_query(arguments)
-    with opened(arguments) as (session, context):
-        query = asked_of(session, query, context, arguments)
-        answer = session.query(
-            query, arguments.strategy, arguments.now, variables(arguments), context
-        )
+    with asked(arguments) as (query, answer):
         explanation = answer.explanation()
         if arguments.format == "mermaid":
             shown = mermaid(explanation)

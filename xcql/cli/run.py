@@ -5,14 +5,7 @@ from __future__ import annotations
 import argparse
 
 from xcql.cli.answers import FORMATS, write_answer
-from xcql.cli.data import (
-    add_data_arguments,
-    add_evaluation_arguments,
-    asked_of,
-    checked_query,
-    opened,
-    variables,
-)
+from xcql.cli.data import add_data_arguments, add_evaluation_arguments, asked
 from xcql.cli.inputs import add_query_arguments
 from xcql.translate.api import STRATEGIES
 
@@ -69,11 +62,6 @@ def add_strategy_argument(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    query = checked_query(arguments)
-    with opened(arguments) as (session, context):
-        query = asked_of(session, query, context, arguments)
-        answer = session.query(
-            query, arguments.strategy, arguments.now, variables(arguments), context
-        )
+    with asked(arguments) as (_, answer):
         write_answer(answer, arguments)
     return 0

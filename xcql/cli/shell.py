@@ -10,10 +10,16 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import xcql
-from xcql.check import check
-from xcql.cli.data import add_data_arguments, add_evaluation_arguments, asked_of, opened, variables
+from xcql.cli.data import (
+    add_data_arguments,
+    add_evaluation_arguments,
+    checked,
+    opened,
+    parsed,
+    variables,
+)
 from xcql.cli.line_editing import edited_lines
-from xcql.cli.report import explained_os_error, report_bug, report_diagnostic, report_warnings
+from xcql.cli.report import explained_os_error, report_bug, report_diagnostic
 from xcql.cli.run import add_strategy_argument
 from xcql.diagnostics import XcqlError, error
 from xcql.evaluate.registry import all_builtins
@@ -114,11 +120,9 @@ class Shell:
         return sorted(found | {f"{name}(" for name in {one.name for one in all_builtins()}})
 
     def _answer(self, query: str) -> Any:
-        checked = check(query)
-        report_warnings(checked.module.warnings, self.arguments)
-        checked = asked_of(self.session, checked, self.context, self.arguments)
+        asked = checked(parsed(query, self.arguments), self.session, self.context, self.arguments)
         strategy: Any = self.strategy
-        return self.session.query(checked, strategy, self.now, self.variables, self.context)
+        return self.session.query(asked, strategy, self.now, self.variables, self.context)
 
     def _ask(self, query: str) -> None:
         began = time.perf_counter()
