@@ -7,13 +7,13 @@ import pytest
 from tests.continuous.credit import TAGS
 from xcql.check import check
 from xcql.continuous.explanation import explained
-from xcql.continuous.plan import Plan, Whole, plan_query
+from xcql.continuous.plan import UnitPlan, Whole, plan_query
 
 S = 'stream("credit")'
 STREAMS = {"credit": TAGS, "other": TAGS}
 
 
-def plan_of(query: str) -> Plan | Whole:
+def plan_of(query: str) -> UnitPlan | Whole:
     return plan_query(check(query, STREAMS))
 
 
@@ -44,7 +44,7 @@ def plan_of(query: str) -> Plan | Whole:
 )  # fmt: skip
 def test_units(query: str, units: set[str] | None) -> None:
     plan = plan_of(query)
-    assert (plan.main.units if isinstance(plan, Plan) else None) == units
+    assert (plan.main.units if isinstance(plan, UnitPlan) else None) == units
 
 
 @pytest.mark.parametrize(

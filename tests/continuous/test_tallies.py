@@ -11,7 +11,7 @@ from tests.continuous.credit import TAGS
 from xcql.check import check
 from xcql.continuous import Arrival, open_continuous
 from xcql.continuous.fillers import Fillers
-from xcql.continuous.plan import Plan, plan_query
+from xcql.continuous.plan import UnitPlan, plan_query
 from xcql.diagnostics import XcqlError
 from xcql.model.history import History
 from xcql.model.tags import parse_tags
@@ -59,7 +59,7 @@ _LOOP = 'for $a in stream("credit")//account return'
 )  # fmt: skip
 def test_tallies_of_a_query(query: str, tallies: list[str] | None) -> None:
     plan = plan_query(check(query, {"credit": TAGS}))
-    found = plan.tallied if isinstance(plan, Plan) else None
+    found = plan.tallied if isinstance(plan, UnitPlan) else None
     assert (None if found is None else [tally.name for tally in found.tallies]) == tallies
 
 

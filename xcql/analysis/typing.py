@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from xcql.analysis.graph import TagGraph
 from xcql.analysis.names import PrologNames
-from xcql.analysis.types import DOCUMENT, PLAIN, Nodes, Type
+from xcql.analysis.types import DOCUMENT, PLAIN, Nodes, TagType
 from xcql.analysis.walk_module import walk_module
 from xcql.analysis.walker import Walker
 from xcql.diagnostics import Diagnostic
@@ -26,9 +26,9 @@ class TagTypes:
     module: MainModule
     warnings: tuple[Diagnostic, ...]
     looked_at: Mapping[str, frozenset[str]]
-    _by_identity: Mapping[int, Type]
+    _by_identity: Mapping[int, TagType]
 
-    def __getitem__(self, expr: Expr) -> Type:
+    def __getitem__(self, expr: Expr) -> TagType:
         """The type of an expression; it must be one of this very module."""
         return self._by_identity.get(id(expr), PLAIN)
 
@@ -47,7 +47,7 @@ def tag_types(
     walker = Walker(module, names, graphs)
     if context is not None:
         origin = walker.view_origin(context)
-        document = Type((Nodes(context, frozenset({DOCUMENT}), origin=origin),), one=True)
+        document = TagType((Nodes(context, frozenset({DOCUMENT}), origin=origin),), one=True)
         walker.globals = replace(walker.globals, context=document)
     walk_module(walker)
     looked_at = {name: frozenset[str]() for name in graphs}

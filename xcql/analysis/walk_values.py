@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from xcql.analysis.functions import BOOLEAN
-from xcql.analysis.types import ATOM, EMPTY, PLAIN, UNKNOWN, Type
+from xcql.analysis.types import ATOM, EMPTY, PLAIN, UNKNOWN, TagType
 from xcql.analysis.walker import Env, Typed, Walker, walks
 from xcql.syntax import construct, control, literals, operators
 from xcql.syntax.functions import FunctionCall
@@ -248,7 +248,7 @@ def collection(w: Walker, node: Expr, env: Env) -> Typed:
     return Typed(w.rebuilt(node, env), UNKNOWN if w.graphs else PLAIN)
 
 
-def is_boolean(expr: Expr, type_: Type) -> bool:
+def is_boolean(expr: Expr, type_: TagType) -> bool:
     """Whether a predicate asks a yes-or-no question that does not depend on position."""
     if any(
         isinstance(part, FunctionCall)

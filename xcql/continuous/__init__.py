@@ -10,14 +10,14 @@ No Spark here: `xcql_runtime.streaming` puts sources and sinks around it.
 from __future__ import annotations
 
 from xcql.continuous.engine import Continuous, open_continuous
-from xcql.continuous.explanation import Explanation
+from xcql.continuous.explanation import ContinuousExplanation
 from xcql.continuous.values import Advance, Arrival, Figures, Operation, Update, applied
 
 __all__ = [
     "Advance",
     "Arrival",
     "Continuous",
-    "Explanation",
+    "ContinuousExplanation",
     "Figures",
     "Operation",
     "Update",

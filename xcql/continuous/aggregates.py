@@ -17,7 +17,7 @@ from typing import Any
 
 from elementpath.datatypes import UntypedAtomic
 
-from xcql.continuous.display import KEEP_UNIT, Row, Unit
+from xcql.continuous.display import KEEP_UNIT, AnswerUnit, Row
 from xcql.continuous.parts import hidden, hidden_ref
 from xcql.continuous.whole import WHOLE
 from xcql.diagnostics import XcqlError
@@ -53,7 +53,7 @@ def as_value(text: str) -> Any:
     return UntypedAtomic(value) if kind == "xs:untypedAtomic" else from_text(value, kind[3:])
 
 
-class Aggregate:
+class KeptAggregate:
     """The values that units add to an aggregate, kept in a state, and what they make."""
 
     def __init__(self, state: sqlite3.Connection, query: CompiledQuery, call: FunctionCall) -> None:
@@ -70,7 +70,7 @@ class Aggregate:
         if kept is not None:
             self._totals = json.loads(kept[0])
 
-    def change(self, gone: Iterable[str], units: Iterable[Unit], now: datetime) -> Unit:
+    def change(self, gone: Iterable[str], units: Iterable[AnswerUnit], now: datetime) -> AnswerUnit:
         """Put units in the place of what they were; the aggregate as it is now."""
         write = self._state.executemany
         kept: list[tuple[str, str, str, int, int | None]] = []
@@ -97,7 +97,7 @@ class Aggregate:
             Row(number.to_bytes(4), ResultItem(item).xml, *lifespan_columns(item, now))
             for number, item in enumerate(self._value(now))
         )
-        return Unit(WHOLE, "", "", 0, rows, None)
+        return AnswerUnit(WHOLE, "", "", 0, rows, None)
 
     def _drop(self, unit: str) -> None:
         rows = self._state.execute(

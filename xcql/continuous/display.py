@@ -37,7 +37,7 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Unit:
+class AnswerUnit:
     """What a part of the answer is now.
 
     The filler that it is made for is given by stream, id and, for an event, time. `due` is the
@@ -75,7 +75,7 @@ class Display:
         rows = self._state.execute("SELECT begins, ends FROM items ORDER BY place")
         return ((optional_instant(begins), optional_instant(ends)) for begins, ends in rows)
 
-    def change(self, batch: int, gone: Iterable[str], units: Iterable[Unit]) -> list[Update]:
+    def change(self, batch: int, gone: Iterable[str], units: Iterable[AnswerUnit]) -> list[Update]:
         """Put units in the place of what they were, and drop those that are gone.
 
         Deletions come first: a unit's item that moves is taken out before it is put in again.

@@ -15,13 +15,13 @@ from types import TracebackType
 from typing import Any, Literal
 
 from xcql.check import Checked, check
-from xcql.continuous.aggregates import Aggregate
+from xcql.continuous.aggregates import KeptAggregate
 from xcql.continuous.display import Display
-from xcql.continuous.explanation import Explanation, explained
+from xcql.continuous.explanation import ContinuousExplanation, explained
 from xcql.continuous.maintenance import Maintenance
 from xcql.continuous.partial import LeftUnit
 from xcql.continuous.parts import NeedsWhole
-from xcql.continuous.plan import Plan, Whole, plan_query
+from xcql.continuous.plan import UnitPlan, Whole, plan_query
 from xcql.continuous.reception import Changes, Reception
 from xcql.continuous.state import (
     identity_of,
@@ -105,16 +105,16 @@ class Continuous:
         level = self._meta("level") or 0
         self._plan = plan_query(self._checked, level, self._calls_python)
         learned = self._meta("whole")
-        if learned is not None and isinstance(self._plan, Plan):
+        if learned is not None and isinstance(self._plan, UnitPlan):
             self._plan = Whole(NeedsWhole(learned, None), self._plan.time)
         self._maintenance: Maintenance | None = None
-        self._aggregate: Aggregate | None = None
-        if isinstance(self._plan, Plan):
+        self._aggregate: KeptAggregate | None = None
+        if isinstance(self._plan, UnitPlan):
             query = UnitQuery(self._query, self._plan, self._variables)
             query.kinds.update(json.loads(self._meta("kinds of sort keys") or "{}"))
             self._maintenance = Maintenance(self._state, self._tags, query)
             if self._plan.aggregate is not None:
-                self._aggregate = Aggregate(self._state, self._query, self._plan.aggregate)
+                self._aggregate = KeptAggregate(self._state, self._query, self._plan.aggregate)
 
     def __enter__(self) -> Continuous:
         return self
@@ -175,7 +175,7 @@ class Continuous:
             if last is not None:
                 self._display.forget_updates(min(before, last))
 
-    def explanation(self) -> Explanation:
+    def explanation(self) -> ContinuousExplanation:
         """What is kept, how it is bounded, and what needs the whole."""
         return explained(self._plan, self._checked)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from xcql.analysis.graph import TagGraph
 from xcql.check import Checked
 from xcql.continuous.parts import Access
-from xcql.continuous.plan import Plan, Whole
+from xcql.continuous.plan import UnitPlan, Whole
 from xcql.continuous.state import to_instant
 from xcql.continuous.time_use import Bound, TimeUse
 from xcql.diagnostics import Diagnostic, warning
@@ -16,7 +16,7 @@ from xcql.model.time import format_begin
 
 
 @dataclass(frozen=True, slots=True)
-class Explanation:
+class ContinuousExplanation:
     """How a query is kept up to date.
 
     `unit` names the elements that the answer is kept by, None if it is computed as a whole; `state`
@@ -51,13 +51,14 @@ def _told(note: Diagnostic) -> str:
     return f"{note.message} (line {note.span.line}, column {note.span.column})"
 
 
-def explained(plan: Plan | Whole, query: Checked) -> Explanation:
+def explained(plan: UnitPlan | Whole, query: Checked) -> ContinuousExplanation:
     """What is to be told of a plan."""
     graphs = query.graphs
     if isinstance(plan, Whole):
         state = ("every fragment", "the answer")
         unbounded = _unbounded(query.types.looked_at, {}, query)
-        return Explanation(None, state, _time(plan.time), (plan.reason.diagnostic(),), unbounded)
+        whole = (plan.reason.diagnostic(),)
+        return ContinuousExplanation(None, state, _time(plan.time), whole, unbounded)
     state_lines = [f"what the query gives for each {_paths(plan.main, graphs)}, with its place"]
     for (stream, tag), windows in sorted(plan.windowed.items()):
         oldest = min(windows, key=lambda window: window.begin.at(0))
@@ -86,7 +87,7 @@ def explained(plan: Plan | Whole, query: Checked) -> Explanation:
             )
         else:
             state_lines.append("how many items there are")
-    return Explanation(
+    return ContinuousExplanation(
         _paths(plan.main, graphs),
         tuple(state_lines),
         _time(plan.time),

@@ -11,11 +11,11 @@ from itertools import chain
 from typing import Any
 
 from xcql.analysis.graph import TagGraph
-from xcql.continuous.display import Unit
+from xcql.continuous.display import AnswerUnit
 from xcql.continuous.fillers import Fillers, Parsed, Wanted
 from xcql.continuous.partial import Found, PartialView, partial_view
 from xcql.continuous.parts import Access
-from xcql.continuous.plan import Plan
+from xcql.continuous.plan import UnitPlan
 from xcql.continuous.reception import Changes, Received
 from xcql.continuous.state import optional_number, to_number
 from xcql.continuous.tallies import Tallies
@@ -50,7 +50,7 @@ class Affected:
 class Tracking:
     """Finds the units of one access that changes of fillers affect."""
 
-    def __init__(self, fillers: Fillers, plan: Plan, access: Access, graph: TagGraph) -> None:
+    def __init__(self, fillers: Fillers, plan: UnitPlan, access: Access, graph: TagGraph) -> None:
         self._fillers = fillers
         self._plan = plan
         self._access = access
@@ -224,7 +224,7 @@ class Maintenance:
 
     def changed(
         self, changes: Changes, before: datetime | None, now: datetime
-    ) -> tuple[set[str], Iterator[Unit]]:
+    ) -> tuple[set[str], Iterator[AnswerUnit]]:
         """The keys of all units that may be gone or other, and those that there are.
 
         Without a time before, or when time has gone backwards, these are all units.
@@ -404,7 +404,7 @@ class Maintenance:
 
     def _changed_groups(
         self, affected: Affected, old: set[str], before: datetime | None, now: datetime
-    ) -> tuple[set[str], Iterator[Unit]]:
+    ) -> tuple[set[str], Iterator[AnswerUnit]]:
         """The groups that units are in, or were in, that may have changed.
 
         The units are kept, too, without items: which groups they are in may change with time.
@@ -415,7 +415,7 @@ class Maintenance:
                 "SELECT key FROM units WHERE due <= ? AND filler = ''", (to_number(now),)
             )
             groups.update(key for (key,) in rows)
-        members: list[Unit] = []
+        members: list[AnswerUnit] = []
         for wanted in self._chunks(self._main, affected):
             view = self._view(self._main, wanted, now)
             nodes = self._query.code.nodes(view, now)
@@ -428,7 +428,7 @@ class Maintenance:
             view.dissolve()
         return old | groups, chain(members, self._evaluated_groups(groups, now))
 
-    def _evaluated_groups(self, groups: set[str], now: datetime) -> Iterator[Unit]:
+    def _evaluated_groups(self, groups: set[str], now: datetime) -> Iterator[AnswerUnit]:
         members = Affected()
         rows = self._with_keys(_GROUPS, groups)
         self._add(((filler, time) for _, filler, time, _ in rows), self._main, members)
@@ -476,14 +476,16 @@ class Maintenance:
             self._fillers, self._plan, access, self._graphs[stream], tags, wanted, now
         )
 
-    def _evaluated(self, affected: Affected, now: datetime) -> Iterator[Unit]:
+    def _evaluated(self, affected: Affected, now: datetime) -> Iterator[AnswerUnit]:
         for wanted in self._chunks(self._main, affected):
             if self._tallies is None:
                 yield from self._evaluated_in_full(wanted, now)
             else:
                 yield from self._evaluated_with_tallies(self._tallies, wanted, now)
 
-    def _evaluated_in_full(self, wanted: Mapping[str, Wanted], now: datetime) -> Iterator[Unit]:
+    def _evaluated_in_full(
+        self, wanted: Mapping[str, Wanted], now: datetime
+    ) -> Iterator[AnswerUnit]:
         view = self._view(self._main, wanted, now)
         nodes = self._query.code.nodes(view, now)
         views = self._joined(view, nodes, now)
@@ -493,7 +495,7 @@ class Maintenance:
 
     def _evaluated_with_tallies(
         self, tallies: Tallies, wanted: Mapping[str, Wanted], now: datetime
-    ) -> Iterator[Unit]:
+    ) -> Iterator[AnswerUnit]:
         """Units from what is kept of the events in them, as far as that tells."""
         assert self._plan.tallied is not None
         view = self._view(self._main, wanted, now, self._plan.tallied.looked_at)

@@ -14,7 +14,7 @@ from datetime import datetime
 from xcql.analysis.graph import TagGraph
 from xcql.continuous.fillers import Fillers, Wanted, pruned
 from xcql.continuous.parts import Access
-from xcql.continuous.plan import Plan
+from xcql.continuous.plan import UnitPlan
 from xcql.continuous.state import optional_number, to_number
 from xcql.model.fragments import Fragment, Hole, is_plain
 from xcql.model.history import Histories, History, Version
@@ -105,7 +105,7 @@ class PartialView:
 
 def partial_view(
     fillers: Fillers,
-    plan: Plan,
+    plan: UnitPlan,
     access: Access,
     graph: TagGraph,
     looked_at: frozenset[str],
@@ -152,7 +152,7 @@ def _above(
 
 def _below(
     fillers: Fillers,
-    plan: Plan,
+    plan: UnitPlan,
     stream: str,
     graph: TagGraph,
     looked_at: frozenset[str],
@@ -180,7 +180,7 @@ def _below(
     return found
 
 
-def _horizon(plan: Plan, stream: str, tsid: str, now: datetime) -> Wanted:
+def _horizon(plan: UnitPlan, stream: str, tsid: str, now: datetime) -> Wanted:
     """Since when events are looked at; None where that is at any time."""
     windows = plan.windowed.get((stream, tsid))
     if windows is None:
@@ -194,7 +194,7 @@ class _Builder:
     def __init__(
         self,
         fillers: Fillers,
-        plan: Plan,
+        plan: UnitPlan,
         access: Access,
         graph: TagGraph,
         holes: Mapping[str, set[str]],

@@ -31,7 +31,7 @@ from xcql.continuous.parts import (
     stream_calls,
 )
 from xcql.continuous.tally_plan import Tallied, tallied
-from xcql.continuous.time_use import TimeUse, Window, time_use
+from xcql.continuous.time_use import TimeUse, TimeWindow, time_use
 from xcql.continuous.windowed import DOWNWARD, goes_down, windowed_events
 from xcql.source import Span
 from xcql.syntax.construct import SquareArray
@@ -50,7 +50,7 @@ AGGREGATES = ("count", "exists", "empty", "sum", "avg", "min", "max")
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class GroupPlan:
     """A `group by`: the answer is kept by groups, and each unit knows the groups that it is in.
 
     `keys` gives an array of the key's values for each tuple of a unit, from its `NODES`; the arrays
@@ -63,7 +63,7 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class UnitPlan:
     """How the answer is kept by units.
 
     `body` gives the answer for the nodes of one unit, which `NODES` stands for; with `group` or
@@ -79,10 +79,10 @@ class Plan:
     aggregate: FunctionCall | None
     sides: tuple[Side, ...]
     looked_at: Mapping[str, frozenset[str]]
-    windowed: Mapping[tuple[str, str], tuple[Window, ...]]
+    windowed: Mapping[tuple[str, str], tuple[TimeWindow, ...]]
     time: TimeUse
     looks_up: bool
-    group: Group | None = None
+    group: GroupPlan | None = None
     tallied: Tallied | None = None
 
 
@@ -94,7 +94,7 @@ class Whole:
     time: TimeUse
 
 
-def plan_query(query: Checked, level: int = 0, calls_python: bool = False) -> Plan | Whole:
+def plan_query(query: Checked, level: int = 0, calls_python: bool = False) -> UnitPlan | Whole:
     """The plan of a query; with a higher level the units are fillers further up.
 
     With `calls_python` functions that are not in the query may look at what they are given.
@@ -119,7 +119,7 @@ class _Planner:
         self.names = query.names.namespaces
         self.looks_up = _looks_up(query.module)
 
-    def plan(self) -> Plan:
+    def plan(self) -> UnitPlan:
         self._check_prolog()
         for part in walk(self.module):
             if isinstance(part, FunctionCall) and part.name.local in _BY_ID:
@@ -141,7 +141,7 @@ class _Planner:
         sides = self._sides(kept, main)
         if sides and group is not None:
             raise NeedsWhole("what is grouped is joined with other streams", group.span)
-        return Plan(
+        return UnitPlan(
             main,
             kept,
             order,
@@ -164,7 +164,7 @@ class _Planner:
             return None
         return tallied(self.query, kept, first.variable, main)
 
-    def _group(self, clauses: tuple[Clause, ...]) -> Group | None:
+    def _group(self, clauses: tuple[Clause, ...]) -> GroupPlan | None:
         """The grouping at the end of some clauses, if there is one."""
         last = clauses[-1]
         if not isinstance(last, GroupBy):
@@ -182,7 +182,7 @@ class _Planner:
         tuples = Flwor(
             (*clauses[:-1], *lets), SquareArray(tuple(names), span=last.span), span=last.span
         )
-        return Group(tuples, len(names), last.span)
+        return GroupPlan(tuples, len(names), last.span)
 
     def _check_prolog(self) -> None:
         for declaration in self.module.declarations:

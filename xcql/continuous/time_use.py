@@ -62,7 +62,7 @@ class Bound:
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class TimeWindow:
     """The interval of a projection."""
 
     begin: Bound
@@ -81,7 +81,7 @@ class TimeUse:
     lifespans that end at `now`. `shows` says that clipped lifespans may be seen in the answer.
     """
 
-    windows: tuple[Window, ...] = ()
+    windows: tuple[TimeWindow, ...] = ()
     always: Span | None = None
     open_ends: bool = False
     shows: bool = False
@@ -156,7 +156,7 @@ def time_use(query: Checked, calls_python: bool = False) -> TimeUse:
     >>> use.windows[0].begin.microseconds // 1_000_000, use.always
     (-3600, None)
     """
-    windows: list[Window] = []
+    windows: list[TimeWindow] = []
     clipped = False
     always: list[Span] = []
     ends = False
@@ -268,10 +268,10 @@ def _clock_readings(top: Node) -> Iterator[Node]:
             yield node
 
 
-def window_of(interval: TimeInterval) -> Window | None:
+def window_of(interval: TimeInterval) -> TimeWindow | None:
     begin = _bound(interval.begin)
     end = begin if interval.end is None else _bound(interval.end)
-    return None if begin is None or end is None else Window(begin, end)
+    return None if begin is None or end is None else TimeWindow(begin, end)
 
 
 def _bound(expr: Expr) -> Bound | None:

@@ -8,10 +8,10 @@ from datetime import UTC, datetime
 from typing import Any
 
 from xcql.continuous.aggregates import COUNTING, as_part
-from xcql.continuous.display import ALWAYS, Row, Unit
+from xcql.continuous.display import ALWAYS, AnswerUnit, Row
 from xcql.continuous.partial import Found, PartialView
 from xcql.continuous.parts import NODE, NODES, Access, NeedsWhole, hidden
-from xcql.continuous.plan import Plan
+from xcql.continuous.plan import UnitPlan
 from xcql.continuous.sort_keys import grouping_key, sort_key
 from xcql.continuous.state import optional_number, to_number
 from xcql.continuous.tally_plan import tally_name
@@ -108,7 +108,7 @@ class UnitCode:
 class UnitQuery:
     """A query made ready to be evaluated by units."""
 
-    def __init__(self, query: CompiledQuery, plan: Plan, variables: Mapping[str, Any]) -> None:
+    def __init__(self, query: CompiledQuery, plan: UnitPlan, variables: Mapping[str, Any]) -> None:
         self._query = query
         self.plan = plan
         more = [side.wanted for side in plan.sides]
@@ -135,7 +135,9 @@ class UnitQuery:
         # an instant, and what the plan's `traces` are at it
         self._traces: tuple[int, set[int], tuple[str, ...]] = (-1, set(), ())
 
-    def evaluated(self, view: PartialView, nodes: Nodes, views: Views, now: datetime) -> list[Unit]:
+    def evaluated(
+        self, view: PartialView, nodes: Nodes, views: Views, now: datetime
+    ) -> list[AnswerUnit]:
         """All units of a partial view, as they are at `now`.
 
         `views` are what the body sees of the streams.
@@ -153,7 +155,7 @@ class UnitQuery:
         values: Mapping[int, list[tuple[Any, ...]]],
         views: Views,
         now: datetime,
-    ) -> list[Unit]:
+    ) -> list[AnswerUnit]:
         """Some units as they are at `now`, given the values of the tallies for each."""
         code = self.tallied
         assert code is not None
@@ -167,12 +169,14 @@ class UnitQuery:
             for found in units
         ]
 
-    def _unit(self, found: Found, items: Any, now: datetime) -> Unit:
+    def _unit(self, found: Found, items: Any, now: datetime) -> AnswerUnit:
         rows: list[Row] = []
         for item in computed(items):
             self._add_rows(rows, found.place, item, 0, now)
         due = self._due(found, rows, to_number(now))
-        return Unit(found.key, self.plan.main.stream, found.filler, found.time, tuple(rows), due)
+        return AnswerUnit(
+            found.key, self.plan.main.stream, found.filler, found.time, tuple(rows), due
+        )
 
     def _add_rows(
         self, rows: list[Row], place: bytes, item: Any, skipped: int, now: datetime
@@ -202,10 +206,10 @@ class UnitQuery:
             found[self._group_name(keys)] = None
         return list(found)
 
-    def member(self, found: Found, now: datetime) -> Unit:
+    def member(self, found: Found, now: datetime) -> AnswerUnit:
         """A unit that has no items of its own, and when it may come into other groups."""
         due = self._due(found, [], to_number(now))
-        return Unit(found.key, self.plan.main.stream, found.filler, found.time, (), due)
+        return AnswerUnit(found.key, self.plan.main.stream, found.filler, found.time, (), due)
 
     def _group_name(self, keys: Any) -> str:
         """The same text for keys that are the same."""
@@ -218,7 +222,7 @@ class UnitQuery:
 
     def evaluated_groups(
         self, view: PartialView, nodes: Nodes, wanted: set[str], now: datetime
-    ) -> list[Unit]:
+    ) -> list[AnswerUnit]:
         """Some groups as they are at `now`, given a view of all units that are in them."""
         group = self.plan.group
         assert group is not None
@@ -242,7 +246,7 @@ class UnitQuery:
                 self._add_rows(rows[name], founds[name].place, item, group.size, now)
         stream = self.plan.main.stream
         return [
-            Unit(
+            AnswerUnit(
                 name, stream, "", 0, tuple(rows[name]),
                 self._due(found, rows[name], to_number(now)),
             )

@@ -8,7 +8,7 @@ from datetime import datetime
 from functools import cache, partial
 from typing import Any
 
-from xcql.continuous.display import Row, Unit
+from xcql.continuous.display import AnswerUnit, Row
 from xcql.continuous.reception import COLUMNS, stored_fragment
 from xcql.evaluate.api import evaluate
 from xcql.evaluate.prolog import CompiledQuery
@@ -48,11 +48,11 @@ def evaluated_whole(
     variables: Mapping[str, Any],
     now: datetime,
     due: int | None,
-) -> Unit:
+) -> AnswerUnit:
     """The whole answer as one unit."""
     result = evaluate(query, variables=variables, streams=streams, now=now)
     rows = tuple(
         Row(number.to_bytes(4), item.xml, *lifespan_columns(item.value, now))
         for number, item in enumerate(result, 1)
     )
-    return Unit(WHOLE, "", "", 0, rows, due)
+    return AnswerUnit(WHOLE, "", "", 0, rows, due)

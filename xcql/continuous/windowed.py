@@ -15,7 +15,7 @@ from xcql.analysis.typing import TagTypes, tag_types
 from xcql.analysis.walk_values import is_boolean
 from xcql.check import Checked
 from xcql.continuous.parts import is_stream_call
-from xcql.continuous.time_use import Window, window_of
+from xcql.continuous.time_use import TimeWindow, window_of
 from xcql.syntax.functions import FunctionCall
 from xcql.syntax.literals import Sequence, VariableRef
 from xcql.syntax.node import Expr, N, Transformer, walk
@@ -32,14 +32,14 @@ def looked_at(module: MainModule, graphs: Mapping[str, TagGraph]) -> Mapping[str
     return tag_types(module, PrologNames.of(module.declarations), graphs).looked_at
 
 
-def windowed_events(query: Checked) -> dict[tuple[str, str], tuple[Window, ...]]:
+def windowed_events(query: Checked) -> dict[tuple[str, str], tuple[TimeWindow, ...]]:
     """The events that a query looks at through windows only, by stream and tag, and the windows."""
     without = _WithoutWindowed(query.types, query.graphs)
     rest = without.transform(query.module)
     if not without.found:
         return {}
     still = looked_at(rest, query.graphs)
-    found: dict[tuple[str, str], list[Window]] = {}
+    found: dict[tuple[str, str], list[TimeWindow]] = {}
     for stream, tag, window in without.found:
         if tag not in still[stream]:
             found.setdefault((stream, tag), []).append(window)
@@ -61,7 +61,7 @@ class _WithoutWindowed(Transformer):
     def __init__(self, types: TagTypes, graphs: Mapping[str, TagGraph]) -> None:
         self._types = types
         self._graphs = graphs
-        self.found: list[tuple[str, str, Window]] = []
+        self.found: list[tuple[str, str, TimeWindow]] = []
 
     def transform(self, target: N) -> N:
         if isinstance(target, IntervalProjection):

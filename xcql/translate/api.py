@@ -82,7 +82,7 @@ def translate(
     >>> tags = '''<structure><tag type="snapshot" id="1" name="list">
     ...   <tag type="temporal" id="2" name="item"/></tag></structure>'''
     >>> print(translate('stream("s")/list/item', {"s": tags}, "qac").text.splitlines()[-1])
-    xcql:get_fillers($s, xcql:get_fillers($s, 0)/list/hole/@id)/item
+    xcql:get_fillers($s, xcql:raw_fillers($s, 0) ! list/hole/@id)/item
     """
     if strategy not in STRATEGIES:
         raise error(
