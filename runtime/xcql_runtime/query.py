@@ -180,17 +180,17 @@ class Answer:
         """
         match mode:
             case "plan":
-                return PrintedText("\n".join(self._plan()))
+                return MultilineText("\n".join(self._plan()))
             case "algebra":
                 stages = self._compiled.algebra if self._compiled else ()
-                return PrintedText("\n\n".join(f"{name}\n{text}" for name, text in stages))
+                return MultilineText("\n\n".join(f"{name}\n{text}" for name, text in stages))
             case "sql":
-                return PrintedText(str(self._compiled.sql) if self._compiled else "")
+                return MultilineText(str(self._compiled.sql) if self._compiled else "")
             case "spark":
                 # `explain` of a DataFrame prints, whatever it is asked for
                 with self._understood(), redirect_stdout(io.StringIO()) as printed:
                     self.df.explain("formatted")
-                return PrintedText(printed.getvalue())
+                return MultilineText(printed.getvalue())
         raise unknown_choice("mode", mode, get_args(Mode))
 
     def explanation(self) -> Explanation:
@@ -332,7 +332,7 @@ class _TooDeep(Exception):
     """Spark's analyzer has given up."""
 
 
-class PrintedText(str):
+class MultilineText(str):
     """A text of several lines, which shows as such in a notebook, too."""
 
     __slots__ = ()

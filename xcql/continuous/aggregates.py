@@ -53,7 +53,7 @@ def as_value(text: str) -> Any:
     return UntypedAtomic(value) if kind == "xs:untypedAtomic" else from_text(value, kind[3:])
 
 
-class KeptAggregate:
+class AggregateState:
     """The values that units add to an aggregate, kept in a state, and what they make."""
 
     def __init__(self, state: sqlite3.Connection, query: CompiledQuery, call: FunctionCall) -> None:

@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import Any, Literal
 
 from xcql.check import Checked, check
-from xcql.continuous.aggregates import KeptAggregate
+from xcql.continuous.aggregates import AggregateState
 from xcql.continuous.display import Display
 from xcql.continuous.explanation import ContinuousExplanation, explained
 from xcql.continuous.maintenance import Maintenance
@@ -108,13 +108,13 @@ class Continuous:
         if learned is not None and isinstance(self._plan, UnitPlan):
             self._plan = Whole(NeedsWhole(learned, None), self._plan.time)
         self._maintenance: Maintenance | None = None
-        self._aggregate: KeptAggregate | None = None
+        self._aggregate: AggregateState | None = None
         if isinstance(self._plan, UnitPlan):
             query = UnitQuery(self._query, self._plan, self._variables)
             query.kinds.update(json.loads(self._meta("kinds of sort keys") or "{}"))
             self._maintenance = Maintenance(self._state, self._tags, query)
             if self._plan.aggregate is not None:
-                self._aggregate = KeptAggregate(self._state, self._query, self._plan.aggregate)
+                self._aggregate = AggregateState(self._state, self._query, self._plan.aggregate)
 
     def __enter__(self) -> Continuous:
         return self

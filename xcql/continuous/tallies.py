@@ -19,7 +19,7 @@ from xcql.continuous.fillers import Fillers, Wanted
 from xcql.continuous.partial import Found
 from xcql.continuous.reception import Changes, Received
 from xcql.continuous.state import to_number
-from xcql.continuous.tally_plan import EventTally
+from xcql.continuous.tally_plan import UnitTally
 from xcql.continuous.units import UnitCode
 from xcql.evaluate.arithmetic import calculate
 from xcql.evaluate.sequences import computed
@@ -83,7 +83,7 @@ class Tallies:
         self,
         state: sqlite3.Connection,
         stream: str,
-        tallies: tuple[EventTally, ...],
+        tallies: tuple[UnitTally, ...],
         code: UnitCode,
         fillers: Fillers,
         graph: TagGraph,

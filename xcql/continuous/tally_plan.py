@@ -33,7 +33,7 @@ _BINDING = ("variable", "position", "item", "previous", "next", "default_variabl
 
 
 @dataclass(frozen=True, slots=True)
-class EventTally:
+class UnitTally:
     """An aggregate over the events that stand in a unit.
 
     `places` are the tags of the elements that have the holes, each with that of the events;
@@ -54,7 +54,7 @@ class EventTally:
 class Tallied:
     """A query's body with variables for its tallies, and what of each stream it still looks at."""
 
-    tallies: tuple[EventTally, ...]
+    tallies: tuple[UnitTally, ...]
     body: Expr
     looked_at: Mapping[str, frozenset[str]]
 
@@ -101,7 +101,7 @@ class _Finder(Transformer):
         self._units = main.units
         self._types = query.types
         self._graph = query.graphs[main.stream]
-        self.found: list[EventTally] = []
+        self.found: list[UnitTally] = []
 
     def transform(self, target: N) -> N:
         tally = self.tally(target) if isinstance(target, FunctionCall) else None
@@ -112,7 +112,7 @@ class _Finder(Transformer):
         number = self.found.index(tally)
         return VariableRef(tally_name(number, target), span=target.span)  # type: ignore[return-value]
 
-    def tally(self, call: FunctionCall) -> EventTally | None:
+    def tally(self, call: FunctionCall) -> UnitTally | None:
         uri, local = self._names.function_name(call.name)
         if uri != FUNCTIONS or local not in TALLIED or len(call.arguments) != 1:
             return None
@@ -123,7 +123,7 @@ class _Finder(Transformer):
                 return self._of_steps(local, steps)
         return None
 
-    def _of_steps(self, name: str, steps: list[Expr]) -> EventTally | None:
+    def _of_steps(self, name: str, steps: list[Expr]) -> UnitTally | None:
         """The tally of what steps lead to from a unit: down to events, then inside of them."""
         tags = self._units
         for index, step in enumerate(steps):
@@ -134,7 +134,7 @@ class _Finder(Transformer):
             kinds = {self._graph.tag(tag).kind for tag in tags}
             if kinds == {"event"}:
                 values = self._values(name, tags, step, steps[index + 1 :])
-                return None if values is None else EventTally(name, places, values)
+                return None if values is None else UnitTally(name, places, values)
             # elements that may stand in each other are not told apart by their tags
             if kinds != {"snapshot"} or step.predicates or self._are_recursive(tags):
                 return None
