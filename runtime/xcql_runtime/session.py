@@ -15,12 +15,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
+from xcql.check import Checked, check
 from xcql.continuous import Figures
 from xcql.diagnostics import Diagnostic, error
 from xcql.evaluate import prepare
 from xcql.model.tags import TagStructure, read_tags
 from xcql.model.time import parse_time, to_utc
-from xcql.parser import parse
 from xcql.publish.addresses import KafkaAddress
 from xcql.publish.play import Pace
 from xcql.shred.tables import QUARANTINE
@@ -32,7 +32,6 @@ from xcql.store.processes import Run, on_cores
 from xcql.store.repair import repair
 from xcql.store.upkeep import StoreInfo, compact, info, vacuum
 from xcql.store.verify import verify
-from xcql.syntax.prolog import MainModule
 from xcql.temporary import temporary_folder
 from xcql_runtime.answers.answer import Answer, Request, Strategy, unknown_choice
 from xcql_runtime.answers.cache import SessionCache
@@ -175,7 +174,7 @@ class Session:
 
     def query(
         self,
-        text: str | Source,
+        text: str | Source | Checked,
         strategy: Strategy = "auto",
         now: str | datetime | None = None,
         variables: Mapping[str, Any] | None = None,
@@ -197,27 +196,30 @@ class Session:
         """
         if strategy not in get_args(Strategy):
             raise unknown_choice("strategy", strategy, get_args(Strategy))
-        source = text if isinstance(text, Source) else Source(text)
+        source = Source(text) if isinstance(text, str) else text
+        if isinstance(source, Checked):
+            source = source.source
         functions = dict(self._functions)
         known = source.text, source.name
         # a query that was right is so again, but not if its functions have changed
-        module = self._cache.modules.get(
-            tuple(functions.items()), known, lambda: _checked(source, functions)
+        query = self._cache.checked.get(
+            tuple(functions.items()), known, lambda: _without_errors(check(text), functions)
         )
         values, frames = split_variables(variables or {})
         check_frames(frames)
         state, catalog = self._reader.read()
         if context is not None:
             state.stream(context)  # an error if there is none
+        query = query.over({name: one.tags for name, one in state.streams.items()}, context)
         around = Surroundings(source, _instant_or_now(now), values, functions, os.getcwd(), context)
         return Answer(
             lambda: self.spark,
-            Request(module, strategy, self.store, self._cache, state, catalog, around, frames),
+            Request(query, strategy, self.store, self._cache, state, catalog, around, frames),
         )
 
     def stream(
         self,
-        query: str | Source,
+        query: str | Source | Checked,
         source: SourceLike | Mapping[str, SourceLike],
         *,
         tags: Tags | Mapping[str, Tags] | None = None,
@@ -254,7 +256,6 @@ class Session:
         `warn` before the start with what is odd, such as state that grows for ever; without it,
         that is a Python warning.
         """
-        text = query if isinstance(query, Source) else Source(query)
         values, frames = split_variables(variables or {})
         if frames:
             raise error(
@@ -265,7 +266,16 @@ class Session:
         functions = dict(self._functions)
         when = now, trigger, checkpoint
         request = StreamRequest(
-            text, source, tags, *when, sink, max_fragments, values, functions, progress, warn
+            check(query),
+            source,
+            tags,
+            *when,
+            sink,
+            max_fragments,
+            values,
+            functions,
+            progress,
+            warn,
         )
         # batches come and go; a bar for each would be in the way of what is shown
         quiet = {"spark.ui.showConsoleProgress": "false"}
@@ -344,13 +354,10 @@ class Session:
         return read_state(self.store).stream(stream).tags
 
 
-def _checked(source: Source, functions: Mapping[str, ExternalFunction]) -> MainModule:
+def _without_errors(query: Checked, functions: Mapping[str, ExternalFunction]) -> Checked:
     """The query, without errors that need no data to be seen."""
-    module = parse(source)
-    if not isinstance(module, MainModule):
-        raise error("XPST0003", "a library module has nothing to evaluate", module.span)
-    prepare(module, functions)
-    return module
+    prepare(query, functions)
+    return query
 
 
 def _instant(time: str | datetime | None) -> datetime | None:

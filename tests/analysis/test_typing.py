@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-import xcql
 from xcql.analysis.graph import TagGraph
-from xcql.analysis.typing import tag_types
+from xcql.check import check
 from xcql.model.tags import parse_tags
 
 TAGS = parse_tags("""
@@ -21,8 +20,8 @@ TAGS = parse_tags("""
 
 
 def tags_of(query: str) -> set[str]:
-    module = xcql.parse(query)
-    type_ = tag_types(module, {"s": TAGS})[module.body]  # type: ignore[arg-type, union-attr]
+    checked = check(query, {"s": TAGS})
+    type_ = checked.types[checked.module.body]
     return {tag for nodes in type_.nodes for tag in nodes.tags}
 
 
@@ -57,17 +56,16 @@ def test_tags(query: str, tags: set[str]) -> None:
 
 
 def test_types_of_parts() -> None:
-    module = xcql.parse('for $x in stream("s")//a return $x/b')
-    types = tag_types(module, {"s": TAGS})  # type: ignore[arg-type]
-    source = module.body.clauses[0].source  # type: ignore[union-attr]
+    checked = check('for $x in stream("s")//a return $x/b', {"s": TAGS})
+    types = checked.types
+    source = checked.module.body.clauses[0].source  # type: ignore[attr-defined]
     (nodes,) = types[source].nodes
     assert nodes.tags == {"2"}
     assert types.warnings == ()
 
 
 def test_warning() -> None:
-    module = xcql.parse('stream("s")/r/a/bb')
-    (warning,) = tag_types(module, {"s": TAGS}).warnings  # type: ignore[arg-type]
+    (warning,) = check('stream("s")/r/a/bb', {"s": TAGS}).types.warnings
     assert warning.message == "no 'bb' below 'a'; did you mean 'b'?"
 
 

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 import xcql
+from xcql.check import check
 from xcql.compile import NotNative, compile_query
 from xcql.compile.catalog import Catalog, Externals
 from xcql.diagnostics import XcqlError
@@ -28,7 +29,7 @@ def reference(expression: str) -> Answer:
 
 def native_sql(expression: str) -> str:
     """The expression as SQL text; `NotNative` where the evaluator has any part in it."""
-    compiled = compile_query(xcql.parse(expression), Catalog({}), "qac+", Externals())
+    compiled = compile_query(check(expression), Catalog({}), "qac+", Externals())
     if compiled.evaluations:
         raise NotNative(compiled.evaluations[0].reason)
     return compiled.sql.format_string({":now": ":now"}).format()
@@ -51,13 +52,13 @@ def native_error(spark: SparkSession, expression: str) -> str:
 
     from xcql_runtime.spark.failures import translated
 
-    module = xcql.parse(expression)
-    compiled = compile_query(module, Catalog({}), "qac+", Externals())
+    query = check(expression)
+    compiled = compile_query(query, Catalog({}), "qac+", Externals())
     assert not compiled.evaluations
     try:
         rows = _run(spark, compiled.sql.format_string({":now": ":now"}).format())
     except PySparkException as problem:
-        return translated(problem, module.span.source, compiled.sites).code
+        return translated(problem, query.source, compiled.sites).code
     return f"no error, but {rows}"
 
 

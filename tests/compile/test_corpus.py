@@ -12,10 +12,10 @@ import pytest
 import xcql
 from tests.compile.conftest import ingested
 from tests.queries import corpus
+from xcql.check import check as checked
 from xcql.compile import Catalog, Externals, NotNative, compile_query
 from xcql.diagnostics import XcqlError
 from xcql.model.tags import read_tags
-from xcql.syntax.prolog import MainModule
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -37,10 +37,8 @@ def test_most_of_the_corpus_is_native(corpus_store: Path) -> None:
     kinds: Counter[str] = Counter()
     for query in COMPILED:
         try:
-            module = xcql.parse(query.text)
-            assert isinstance(module, MainModule)
             catalog = Catalog({name: known.streams[name] for name in query.streams()})
-            compiled = compile_query(module, catalog, "qac+", Externals())
+            compiled = compile_query(checked(query.text), catalog, "qac+", Externals())
         except (NotNative, XcqlError):
             kinds["not native"] += 1
         else:

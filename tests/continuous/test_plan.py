@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-import xcql
 from tests.continuous.credit import TAGS
+from xcql.check import check
 from xcql.continuous.explanation import explained
 from xcql.continuous.plan import UnitPlan, Whole, plan_query
-from xcql.syntax.prolog import MainModule
 
 S = 'stream("credit")'
 STREAMS = {"credit": TAGS, "other": TAGS}
 
 
 def plan_of(query: str) -> UnitPlan | Whole:
-    module = xcql.parse(query)
-    assert isinstance(module, MainModule)
-    return plan_query(module, STREAMS)
+    return plan_query(check(query, STREAMS))
 
 
 @pytest.mark.parametrize(
@@ -80,9 +77,8 @@ def test_the_whole_with_its_reason(query: str, reason: str, place: str) -> None:
 
 
 def told(query: str) -> str:
-    module = xcql.parse(query)
-    assert isinstance(module, MainModule)
-    return str(explained(plan_query(module, STREAMS), module, STREAMS))
+    checked = check(query, STREAMS)
+    return str(explained(plan_query(checked), checked))
 
 
 def test_bounded_and_unbounded_state() -> None:

@@ -7,15 +7,14 @@ from pathlib import Path
 
 import pytest
 
-import xcql
 from tests.continuous.credit import TAGS
+from xcql.check import check
 from xcql.continuous import Arrival, open_continuous
 from xcql.continuous.fillers import Fillers
 from xcql.continuous.plan import UnitPlan, plan_query
 from xcql.diagnostics import XcqlError
 from xcql.history.definition import History
 from xcql.model.tags import parse_tags
-from xcql.syntax.prolog import MainModule
 
 _LOOP = 'for $a in stream("credit")//account return'
 
@@ -59,9 +58,7 @@ _LOOP = 'for $a in stream("credit")//account return'
     ],
 )  # fmt: skip
 def test_tallies_of_a_query(query: str, tallies: list[str] | None) -> None:
-    module = xcql.parse(query)
-    assert isinstance(module, MainModule)
-    plan = plan_query(module, {"credit": TAGS})
+    plan = plan_query(check(query, {"credit": TAGS}))
     found = plan.tallied if isinstance(plan, UnitPlan) else None
     assert (None if found is None else [tally.name for tally in found.tallies]) == tallies
 

@@ -8,7 +8,7 @@ from itertools import product
 
 import pytest
 from sqlglot import exp
-from xcql_runtime.store import frames, temporalize
+from xcql_runtime.tables import frames, temporalize
 
 from xcql.history.predicates import (
     ALLEN_RELATIONS,

@@ -10,11 +10,10 @@ import pytest
 
 import xcql
 from tests.samples.all_samples import SAMPLES
-from xcql.analysis.streams import streams_named
+from xcql.check import check
 from xcql.continuous import Arrival, applied, open_continuous
 from xcql.model.read import read_all
 from xcql.model.tags import read_tags
-from xcql.syntax.prolog import MainModule
 
 QUERIES = [
     *sorted((SAMPLES / "live" / "queries").glob("*.xcql")),
@@ -37,9 +36,7 @@ def streams(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[str]]:
 @pytest.mark.parametrize("path", QUERIES, ids=lambda path: path.stem)
 def test_live(path: Path, streams: dict[str, list[str]], tmp_path: Path) -> None:
     query = path.read_text(encoding="utf-8")
-    module = xcql.parse(query)
-    assert isinstance(module, MainModule)
-    names = sorted(streams_named(module) or ())
+    names = sorted(check(query).streams or ())
     files = {one.parent.name: one for one in SAMPLES.glob("*/**/tags.xml")}
     tags = {name: read_tags(files[name]) for name in names}
     seen = 0

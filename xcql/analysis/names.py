@@ -1,4 +1,4 @@
-"""The namespaces of a query: what its names mean, and how it can name a tag."""
+"""The names of a query: what they mean, which streams it names, how it can name a tag."""
 
 from __future__ import annotations
 
@@ -8,9 +8,18 @@ from dataclasses import dataclass, replace
 from xcql.model.tags import Tag
 from xcql.source import Span
 from xcql.syntax.construct import NamespaceDeclaration
-from xcql.syntax.node import Name, Node
+from xcql.syntax.functions import FunctionCall, NamedFunctionRef
+from xcql.syntax.literals import StringLiteral
+from xcql.syntax.node import Name, Node, walk
+from xcql.syntax.operators import Arrow
 from xcql.syntax.path import NameTest, Wildcard
-from xcql.syntax.prolog import Declaration, DefaultNamespaceDecl, NamespaceDecl
+from xcql.syntax.prolog import (
+    Declaration,
+    DefaultNamespaceDecl,
+    FunctionDecl,
+    MainModule,
+    NamespaceDecl,
+)
 from xcql.syntax.types import AnyKindTest, ElementTest
 from xcql.xdm.names import XML_NAMESPACE
 
@@ -99,3 +108,48 @@ class Namespaces:
             if known == uri:
                 return Name(local, prefix=prefix, span=span)
         return Name(local, uri=uri, span=span)
+
+
+@dataclass(frozen=True, slots=True)
+class PrologNames:
+    """What a prolog declares: namespaces, and functions by namespace, local name and arity.
+
+    The namespace of a function is "" if nothing declares its prefix.
+    """
+
+    namespaces: Namespaces
+    functions: Mapping[tuple[str, str, int], FunctionDecl]
+
+    @staticmethod
+    def of(declarations: Iterable[Declaration]) -> PrologNames:
+        declared = tuple(declarations)
+        namespaces = Namespaces.of(declared)
+        functions = {}
+        for one in declared:
+            if isinstance(one, FunctionDecl):
+                uri, local = namespaces.function_name(one.name)
+                functions[uri or "", local, len(one.parameters)] = one
+        return PrologNames(namespaces, functions)
+
+
+def streams_named(module: MainModule) -> frozenset[str] | None:
+    """The names of all streams that a query can ask for; None if they could be any.
+
+    >>> import xcql
+    >>> sorted(streams_named(xcql.parse('stream("a")//x = stream("b")//y')))
+    ['a', 'b']
+    >>> streams_named(xcql.parse('for $s in ("a", "b") return stream($s)')) is None
+    True
+    """
+    names: set[str] = set()
+    for node in walk(module):
+        match node:
+            case FunctionCall(name=Name(local="stream"), arguments=(StringLiteral(value=name),)):
+                names.add(name)
+            case (
+                FunctionCall(name=Name(local="stream" | "function-lookup"))
+                | NamedFunctionRef(name=Name(local="stream" | "function-lookup"))
+                | Arrow(function=Name(local="stream" | "function-lookup"))
+            ):
+                return None
+    return frozenset(names)

@@ -29,7 +29,7 @@ class Nodes:
 
 
 @dataclass(frozen=True, slots=True)
-class Tree:
+class KnownTree:
     """One tree, made by one evaluation of one expression, inside so many loops."""
 
     id: int
@@ -37,7 +37,7 @@ class Tree:
 
 
 @dataclass(frozen=True, slots=True)
-class Type:
+class TagType:
     """What the items of a value can be.
 
     `nodes` are elements and documents of streams; `leaves` the streams that attributes and text can
@@ -51,7 +51,7 @@ class Type:
     plain: bool = False
     unknown: bool = False
     one: bool = False
-    tree: Tree | None = None
+    tree: KnownTree | None = None
 
     @property
     def streams(self) -> frozenset[str]:
@@ -64,13 +64,13 @@ class Type:
         return bool(self.nodes or self.leaves)
 
 
-EMPTY = Type(one=True)
-PLAIN = Type(plain=True)
-ATOM = Type(plain=True, one=True)
-UNKNOWN = Type(plain=True, unknown=True)
+EMPTY = TagType(one=True)
+PLAIN = TagType(plain=True)
+ATOM = TagType(plain=True, one=True)
+UNKNOWN = TagType(plain=True, unknown=True)
 
 
-def join(types: Iterable[Type]) -> Type:
+def join(types: Iterable[TagType]) -> TagType:
     """The type of a value that is of any of these types; it is of one tree if they all are."""
     known = list(types)
     groups: dict[tuple[object, ...], Nodes] = {}
@@ -82,7 +82,7 @@ def join(types: Iterable[Type]) -> Type:
                 nodes = replace(nodes, tags=nodes.tags | before.tags, tops=nodes.tops | before.tops)
             groups[key] = nodes
     trees = {type_.tree for type_ in known if type_.of_streams}
-    return Type(
+    return TagType(
         tuple(groups.values()),
         frozenset().union(*(type_.leaves for type_ in known)),
         any(type_.plain for type_ in known),
@@ -92,6 +92,6 @@ def join(types: Iterable[Type]) -> Type:
     )
 
 
-def several(type_: Type) -> Type:
+def several(type_: TagType) -> TagType:
     """The type of any number of items of a type."""
     return replace(type_, one=False) if type_.one else type_

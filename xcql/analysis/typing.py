@@ -6,46 +6,51 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from xcql.analysis.graph import TagGraph
-from xcql.analysis.types import DOCUMENT, PLAIN, Nodes, Type
+from xcql.analysis.names import PrologNames
+from xcql.analysis.types import DOCUMENT, PLAIN, Nodes, TagType
+from xcql.analysis.walk_module import walk_module
 from xcql.analysis.walker import Walker
 from xcql.diagnostics import Diagnostic
-from xcql.model.tags import TagStructure
 from xcql.syntax.node import Expr
 from xcql.syntax.prolog import MainModule
 
 
 @dataclass(frozen=True, slots=True)
 class TagTypes:
-    """The types of a module's expressions, and warnings of steps that can match nothing."""
+    """The types of a module's expressions.
+
+    `warnings` tell of steps that can match nothing. `looked_at` has, for each stream, the tags of
+    the fillers that the query looks at.
+    """
 
     module: MainModule
     warnings: tuple[Diagnostic, ...]
-    _by_identity: Mapping[int, Type]
+    looked_at: Mapping[str, frozenset[str]]
+    _by_identity: Mapping[int, TagType]
 
-    def __getitem__(self, expr: Expr) -> Type:
+    def __getitem__(self, expr: Expr) -> TagType:
         """The type of an expression; it must be one of this very module."""
         return self._by_identity.get(id(expr), PLAIN)
 
 
 def tag_types(
-    module: MainModule, structures: Mapping[str, TagStructure], context: str | None = None
+    module: MainModule,
+    names: PrologNames,
+    graphs: Mapping[str, TagGraph],
+    context: str | None = None,
 ) -> TagTypes:
     """The tag type of every expression of a query over these streams.
 
-    `context` is the stream whose document is the context item.
-
-    >>> import xcql
-    >>> from xcql.model.tags import parse_tags
-    >>> tags = parse_tags('''<structure><tag type="snapshot" id="1" name="list">
-    ...   <tag type="temporal" id="2" name="item"/></tag></structure>''')
-    >>> module = xcql.parse('for $i in stream("s")//item return $i')
-    >>> [sorted(nodes.tags) for nodes in tag_types(module, {"s": tags})[module.body].nodes]
-    [['2']]
+    `names` are those of the module's prolog; `context` is the stream whose document is the context
+    item. `Checked.types` of `xcql.check` has the result, found once.
     """
-    walker = Walker(module, {name: TagGraph(tags) for name, tags in structures.items()})
+    walker = Walker(module, names, graphs)
     if context is not None:
         origin = walker.view_origin(context)
-        document = Type((Nodes(context, frozenset({DOCUMENT}), origin=origin),), one=True)
+        document = TagType((Nodes(context, frozenset({DOCUMENT}), origin=origin),), one=True)
         walker.globals = replace(walker.globals, context=document)
-    walker.run()
-    return TagTypes(module, tuple(walker.warnings.values()), walker.types)
+    walk_module(walker)
+    looked_at = {name: frozenset[str]() for name in graphs}
+    for name, origin in walker.origins_of_views.items():
+        looked_at[name] = frozenset(walker.origins[origin])
+    return TagTypes(module, tuple(walker.warnings.values()), looked_at, walker.types)

@@ -1,4 +1,4 @@
-"""The walk over calls of functions, and the module as a whole."""
+"""The walk over calls of functions, and over expressions that make functions."""
 
 from __future__ import annotations
 
@@ -7,71 +7,22 @@ from dataclasses import replace
 from xcql.analysis import functions as known
 from xcql.analysis.names import FUNCTIONS
 from xcql.analysis.types import ATOM, PLAIN, UNKNOWN
-from xcql.analysis.walk_functions import (
-    called_with_anything,
-    emitted_functions,
-    is_atomic,
-    user_call,
-)
+from xcql.analysis.walk_functions import called_with_anything, is_atomic, user_call
+from xcql.analysis.walk_temporal import spanned
 from xcql.analysis.walker import Env, Typed, Walker, walks
 from xcql.diagnostics import error
-from xcql.syntax.functions import (
-    DynamicCall,
-    FunctionCall,
-    InlineFunction,
-    NamedFunctionRef,
-)
+from xcql.syntax.functions import DynamicCall, FunctionCall, InlineFunction, NamedFunctionRef
 from xcql.syntax.literals import ContextItem, StringLiteral
 from xcql.syntax.node import Expr, Name
 from xcql.syntax.operators import Arrow
-from xcql.syntax.prolog import (
-    ContextItemDecl,
-    Declaration,
-    FunctionDecl,
-    MainModule,
-    VariableDecl,
-)
 
 _CLOCK = frozenset({"current-dateTime", "current-date", "current-time", "implicit-timezone"})
-
-
-def walk_module(w: Walker) -> MainModule:
-    """Declarations in their order, then the query's body, whose answer is free of holes."""
-    module = w.module
-    env = w.globals
-    for declaration in module.declarations:
-        if isinstance(declaration, FunctionDecl):
-            key = (*env.names.function_name(declaration.name), len(declaration.parameters))
-            w.functions[key] = declaration
-    declarations: list[Declaration] = []
-    for declaration in module.declarations:
-        match declaration:
-            case VariableDecl(value=Expr() as value):
-                typed = w.walk(value, env)
-                declaration = replace(declaration, value=typed.expr)
-                env = env.bind(declaration.name, typed.type)
-            case ContextItemDecl(value=Expr() as value):
-                typed = w.walk(value, env)
-                declaration = replace(declaration, value=typed.expr)
-                env = replace(env, context=replace(typed.type, one=True))
-        w.globals = env
-        declarations.append(declaration)
-    w.prolog_is_known = True
-    w.calls.clear()
-    body = w.value(module.body, env)
-    functions = emitted_functions(w, [d for d in declarations if isinstance(d, FunctionDecl)])
-    emitted = [
-        found
-        for d in declarations
-        for found in (functions.get(id(d), []) if isinstance(d, FunctionDecl) else [d])
-    ]
-    return replace(module, declarations=tuple(emitted), body=body)
 
 
 @walks(FunctionCall)
 def call(w: Walker, node: FunctionCall, env: Env) -> Typed:
     uri, local = env.names.function_name(node.name)
-    declared = w.functions.get((uri, local, len(node.arguments)))
+    declared = w.functions.get((uri or "", local, len(node.arguments)))
     if declared is not None:
         return user_call(w, node, declared, env)
     if uri == FUNCTIONS:
@@ -86,8 +37,6 @@ def _standard_call(w: Walker, node: FunctionCall, local: str, env: Env) -> Typed
     if local == "stream":
         return _stream(w, node, env)
     if local in known.TEMPORAL or local in _CLOCK:
-        from xcql.analysis.walk_temporal import spanned
-
         arguments = tuple(spanned(w, w.walk(a, env)).expr for a in node.arguments)
         return Typed(w.rules.temporal(replace(node, arguments=arguments)), ATOM)
     if not node.arguments and local in known.ABOUT_CONTEXT:
@@ -179,7 +128,7 @@ def dynamic_call(w: Walker, node: DynamicCall, env: Env) -> Typed:
 @walks(NamedFunctionRef)
 def function_ref(w: Walker, node: NamedFunctionRef, env: Env) -> Typed:
     uri, local = env.names.function_name(node.name)
-    declared = w.functions.get((uri, local, node.arity))
+    declared = w.functions.get((uri or "", local, node.arity))
     if declared is not None:
         called_with_anything(w, declared)
     elif uri == FUNCTIONS and local == "stream":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from xcql.analysis.types import ATOM, Type, several
+from xcql.analysis.types import ATOM, TagType, several
 from xcql.analysis.walker import Env, Typed, Walker, walks
 from xcql.syntax.control import Quantified
 from xcql.syntax.flwor import (
@@ -99,7 +99,7 @@ def _window(w: Walker, clause: Window, env: Env, bound: list[str]) -> tuple[Clau
 
 
 def _condition(
-    w: Walker, condition: WindowCondition, item: Type, env: Env
+    w: Walker, condition: WindowCondition, item: TagType, env: Env
 ) -> tuple[WindowCondition, Env]:
     for name in (condition.item, condition.previous, condition.next):
         if name is not None:

@@ -10,12 +10,12 @@ rewritten like any others. Calls with arguments of the same types share a copy.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from xcql.analysis.types import DOCUMENT, PLAIN, UNKNOWN, Nodes, Tree, Type
-from xcql.analysis.walker import Env, Typed, Walker
+from xcql.analysis.types import DOCUMENT, PLAIN, UNKNOWN, KnownTree, Nodes, TagType
+from xcql.analysis.walker import Env, KnownCall, Typed, Walker
 from xcql.syntax.functions import ArgumentPlaceholder, FunctionCall
-from xcql.syntax.node import Expr, Name
+from xcql.syntax.node import Name
 from xcql.syntax.prolog import FunctionDecl
 from xcql.syntax.types import AnyItem, AnyKindTest, AtomicType, ElementTest, SequenceType
 
@@ -24,22 +24,6 @@ _MAX_OPEN = 30
 _MAX_COPIES = 50
 # the trees that parameters stand in are made before a call, all others in its body
 _PARAMETER, _BODY_DEPTH = -100, 1
-
-
-@dataclass(slots=True)
-class KnownCall:
-    """What is known of calls of a function with arguments of certain types.
-
-    `result` is None while its body is being walked; `calls_itself` tells that it was called again
-    meanwhile. `body` is that of a copy, under a `name` of its own.
-    """
-
-    declared: FunctionDecl
-    name: Name
-    is_copy: bool
-    result: Type | None = None
-    calls_itself: bool = False
-    body: Expr | None = None
 
 
 def user_call(w: Walker, node: FunctionCall, declared: FunctionDecl, env: Env) -> Typed:
@@ -104,7 +88,7 @@ def emitted_functions(w: Walker, functions: list[FunctionDecl]) -> dict[int, lis
 # ---------------------------------------------------------------------- bodies and results
 
 
-def _known_call(w: Walker, declared: FunctionDecl, types: list[Type]) -> KnownCall | None:
+def _known_call(w: Walker, declared: FunctionDecl, types: list[TagType]) -> KnownCall | None:
     """What a function does with arguments of these types; None if there is no end of types."""
     # which tree it is makes no difference inside, only whether it is one
     inside = _inside_names(types)
@@ -133,7 +117,7 @@ def _known_call(w: Walker, declared: FunctionDecl, types: list[Type]) -> KnownCa
     return known
 
 
-def _body(w: Walker, declared: FunctionDecl, types: list[Type]) -> Typed:
+def _body(w: Walker, declared: FunctionDecl, types: list[TagType]) -> Typed:
     assert declared.body is not None
     env = Env(w.globals.names, w.globals.variables, PLAIN, _BODY_DEPTH)
     for parameter, type_ in zip(declared.parameters, types, strict=True):
@@ -141,12 +125,12 @@ def _body(w: Walker, declared: FunctionDecl, types: list[Type]) -> Typed:
     return _as_declared(w, w.walk(declared.body, env), declared.result_type)
 
 
-def _inside_names(types: list[Type]) -> dict[Tree, Tree]:
+def _inside_names(types: list[TagType]) -> dict[KnownTree, KnownTree]:
     """The trees that arguments stand in, as they are called inside a function."""
-    return {t.tree: Tree(_PARAMETER - n, 0) for n, t in enumerate(types) if t.tree is not None}
+    return {t.tree: KnownTree(_PARAMETER - n, 0) for n, t in enumerate(types) if t.tree is not None}
 
 
-def _result(w: Walker, known: KnownCall | None, types: list[Type], env: Env) -> Type:
+def _result(w: Walker, known: KnownCall | None, types: list[TagType], env: Env) -> TagType:
     """The type of a call: a tree of an argument, or one that each call makes anew."""
     if known is None:
         return UNKNOWN
@@ -162,7 +146,7 @@ def _result(w: Walker, known: KnownCall | None, types: list[Type], env: Env) -> 
     return replace(known.result, tree=tree)
 
 
-def _name_of_copy(w: Walker, declared: FunctionDecl, types: list[Type]) -> Name:
+def _name_of_copy(w: Walker, declared: FunctionDecl, types: list[TagType]) -> Name:
     """The function's name, and the tag of its first argument with holes, if it is of one tag."""
     holey = next(nodes for type_ in types for nodes in type_.nodes if _has_holes(w, nodes))
     base = declared.name.local
@@ -180,7 +164,7 @@ def _name_of_copy(w: Walker, declared: FunctionDecl, types: list[Type]) -> Name:
 
 
 def _has_holes(w: Walker, nodes: Nodes) -> bool:
-    return w.has_holes_unseen(Type((nodes,)))
+    return w.has_holes_unseen(TagType((nodes,)))
 
 
 def _as_declared(w: Walker, typed: Typed, type_: SequenceType | None) -> Typed:

@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from xcql.analysis.types import DOCUMENT, EMPTY, PLAIN, UNKNOWN, Nodes, Type
+from xcql.analysis.types import DOCUMENT, EMPTY, PLAIN, UNKNOWN, Nodes, TagType
 from xcql.analysis.walk_values import is_boolean
 from xcql.analysis.walker import Env, Typed, Walker, then, walks
 from xcql.model.tags import Tag
@@ -62,7 +62,7 @@ def path(w: Walker, node: Path, env: Env) -> Typed:
     return typed
 
 
-def _may_have_items(type_: Type) -> bool:
+def _may_have_items(type_: TagType) -> bool:
     return bool(type_.nodes or type_.leaves or type_.plain or type_.unknown)
 
 
@@ -154,7 +154,7 @@ def child_step(w: Walker, base: Typed, step: AxisStep, env: Env) -> Typed:
     leaves = base.type.streams if _is_content_test(step) or test is None else base.type.leaves
     if not (found or _is_content_test(step) or test is None or base.type.plain):
         w.no_match(step, _places(base.type), below=False)
-        return Typed(base.expr, Type())
+        return Typed(base.expr, TagType())
     type_ = replace(
         base.type,
         nodes=tuple(found),
@@ -170,14 +170,14 @@ def child_step(w: Walker, base: Typed, step: AxisStep, env: Env) -> Typed:
     if inside:
         base, filled = _filled(w, base, nodes, missing, env, step.span)
         return _in_place(w, base, step, type_, env, filled)
-    targets_of = found[0].tags
-    type_ = Type((Nodes(nodes.stream, targets_of, frozenset(), targets_of),), tree=w.new_tree(env))
+    reached = Nodes(nodes.stream, found[0].tags, frozenset(), found[0].tags)
+    type_ = TagType((reached,), tree=w.new_tree(env))
     walked, each = _crossing_predicates(w, base, step, type_, env)
     return Typed(w.rules.cross(base.expr, nodes, walked, each), type_)
 
 
 def _crossing_predicates(
-    w: Walker, base: Typed, step: AxisStep, type_: Type, env: Env
+    w: Walker, base: Typed, step: AxisStep, type_: TagType, env: Env
 ) -> tuple[AxisStep, bool]:
     """The step with its predicates, and whether they count for each element by itself."""
     walked = predicates(w, step, type_, env)
@@ -192,7 +192,7 @@ def _is_content_test(step: AxisStep) -> bool:
     return isinstance(step.test, TextTest | AnyKindTest)
 
 
-def _places(type_: Type) -> list[tuple[str, str]]:
+def _places(type_: TagType) -> list[tuple[str, str]]:
     return [(nodes.stream, tag) for nodes in type_.nodes for tag in nodes.tags]
 
 
@@ -215,7 +215,7 @@ def _filled(
 
 
 def _in_place(
-    w: Walker, base: Typed, step: AxisStep, type_: Type, env: Env, filled: Nodes | None = None
+    w: Walker, base: Typed, step: AxisStep, type_: TagType, env: Env, filled: Nodes | None = None
 ) -> Typed:
     """A step that is left as it is; after filling, what it finds is of the filled trees."""
     if filled is not None:
@@ -312,7 +312,7 @@ def _below(
     leaf = everything or test is None
     if not (found or leaf or base.type.plain):
         w.no_match(step, _places(base.type), below=True)
-        return Typed(base.expr, Type())
+        return Typed(base.expr, TagType())
     type_ = replace(
         base.type,
         nodes=tuple(found) if step.axis != "attribute" else (),
@@ -462,7 +462,7 @@ _AXES: dict[str, Callable[[Walker, Typed, AxisStep, Env], Typed]] = {
 # ---------------------------------------------------------------------- e[pred]
 
 
-def predicates(w: Walker, step: AxisStep, type_: Type, env: Env) -> AxisStep:
+def predicates(w: Walker, step: AxisStep, type_: TagType, env: Env) -> AxisStep:
     """`e[pred]` -> `e'[pred']`, with what e gives as the context of pred"""
     if not step.predicates:
         return step

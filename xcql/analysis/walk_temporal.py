@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from xcql.analysis.types import ATOM, DOCUMENT, Nodes, Type
+from xcql.analysis.types import ATOM, DOCUMENT, Nodes, TagType
 from xcql.analysis.walker import Env, Typed, Walker, walks
 from xcql.syntax.node import Expr, Node
 from xcql.syntax.temporal import (
@@ -59,7 +59,7 @@ def _to_be_copied(w: Walker, typed: Typed) -> Typed:
     return w.whole(typed, w.new_origin(type_.nodes[0].stream))
 
 
-def _projected(w: Walker, type_: Type, env: Env) -> Type:
+def _projected(w: Walker, type_: TagType, env: Env) -> TagType:
     """New trees, with nothing above them; each is what the view's would be."""
     nodes = tuple(Nodes(n.stream, n.tags, None, origin=n.origin) for n in type_.nodes)
     return replace(type_, nodes=nodes, tree=w.new_tree(env))
@@ -96,7 +96,7 @@ def _place_of_leaves(w: Walker, typed: Typed) -> None:
         w.place(typed.type, "the lifespan of text or an attribute is asked for", typed.expr.span)
 
 
-def has_lifespan(w: Walker, type_: Type) -> bool:
+def has_lifespan(w: Walker, type_: TagType) -> bool:
     """Whether all elements have lifespans of their own."""
     return all(
         tag != DOCUMENT and w.graphs[nodes.stream].is_fragmented(tag)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from xcql.analysis.functions import BOOLEAN
-from xcql.analysis.types import ATOM, EMPTY, PLAIN, UNKNOWN, Type
+from xcql.analysis.types import ATOM, EMPTY, PLAIN, UNKNOWN, TagType
 from xcql.analysis.walker import Env, Typed, Walker, walks
 from xcql.syntax import construct, control, literals, operators
 from xcql.syntax.functions import FunctionCall
-from xcql.syntax.node import Expr
+from xcql.syntax.node import Expr, walk
 from xcql.syntax.temporal import (
     AllenComparison,
     DateTimeLiteral,
@@ -248,10 +248,8 @@ def collection(w: Walker, node: Expr, env: Env) -> Typed:
     return Typed(w.rebuilt(node, env), UNKNOWN if w.graphs else PLAIN)
 
 
-def is_boolean(expr: Expr, type_: Type) -> bool:
+def is_boolean(expr: Expr, type_: TagType) -> bool:
     """Whether a predicate asks a yes-or-no question that does not depend on position."""
-    from xcql.syntax.node import walk
-
     if any(
         isinstance(part, FunctionCall)
         and part.name.local in ("position", "last")

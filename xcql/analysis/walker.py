@@ -10,33 +10,27 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
-from importlib import import_module
 from itertools import count
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from xcql.analysis.graph import TagGraph
-from xcql.analysis.names import Namespaces
-from xcql.analysis.types import DOCUMENT, PLAIN, Nodes, Tree, Type, join
+from xcql.analysis.names import Namespaces, PrologNames
+from xcql.analysis.types import DOCUMENT, PLAIN, KnownTree, Nodes, TagType, join
 from xcql.diagnostics import Diagnostic, error, warning
-from xcql.recursion import deep_recursion
 from xcql.source import Span
 from xcql.syntax.functions import FunctionCall
 from xcql.syntax.literals import ContextItem
-from xcql.syntax.node import Expr, Node, child_fields
+from xcql.syntax.node import Expr, Name, Node, child_fields
 from xcql.syntax.path import AxisStep, Path
 from xcql.syntax.prolog import FunctionDecl, MainModule
 from xcql.syntax.temporal import IntervalProjection, VersionProjection
-
-if TYPE_CHECKING:
-    from xcql.analysis.walk_functions import KnownCall
 
 
 class Typed(NamedTuple):
     """An expression, rebuilt, and its type."""
 
     expr: Expr
-    type: Type
+    type: TagType
 
 
 class NeedsView(Exception):
@@ -54,18 +48,18 @@ class Env:
     """What is known at a place in the query: variables, the context item, loops, namespaces."""
 
     names: Namespaces
-    variables: Mapping[str, Type] = field(default_factory=dict)
-    context: Type = PLAIN
+    variables: Mapping[str, TagType] = field(default_factory=dict)
+    context: TagType = PLAIN
     depth: int = 0
 
-    def bind(self, name: object, type_: Type) -> Env:
+    def bind(self, name: object, type_: TagType) -> Env:
         return replace(self, variables={**self.variables, str(name): type_})
 
     def inside(self) -> Env:
         """The same, in the body of one more loop."""
         return replace(self, depth=self.depth + 1)
 
-    def focus(self, item: Type) -> Env:
+    def focus(self, item: TagType) -> Env:
         """The same, with each of some items as the context item in turn."""
         return replace(self, context=item, depth=self.depth + 1)
 
@@ -79,8 +73,8 @@ class Rules:
     def stream(self, walker: Walker, name: str, call: FunctionCall, env: Env) -> Typed:
         origin = walker.view_origin(name)
         nodes = Nodes(name, frozenset({DOCUMENT}), origin=origin)
-        tree = Tree(-1 - sorted(walker.graphs).index(name), 0)
-        return Typed(call, Type((nodes,), one=True, tree=tree))
+        tree = KnownTree(-1 - sorted(walker.graphs).index(name), 0)
+        return Typed(call, TagType((nodes,), one=True, tree=tree))
 
     def fold(self, walker: Walker, steps: Sequence[Expr], env: Env) -> tuple[Typed, int] | None:
         """The value of the first steps of a path from a stream by a shorter way, and how many."""
@@ -139,43 +133,49 @@ def walks(*kinds: type) -> Callable[[WalkFunction], WalkFunction]:
     return register
 
 
-@cache
-def _load_walks() -> None:
-    for topic in ("values", "paths", "flwor", "calls", "temporal"):
-        import_module(f"xcql.analysis.walk_{topic}")
+@dataclass(slots=True)
+class KnownCall:
+    """What is known of calls of a function with arguments of certain types.
+
+    `result` is None while its body is being walked; `calls_itself` tells that it was called again
+    meanwhile. `body` is that of a copy, under a `name` of its own.
+    """
+
+    declared: FunctionDecl
+    name: Name
+    is_copy: bool
+    result: TagType | None = None
+    calls_itself: bool = False
+    body: Expr | None = None
 
 
 class Walker:
     """One walk over one query; holds what is found on the way."""
 
     def __init__(
-        self, module: MainModule, graphs: Mapping[str, TagGraph], rules: Rules | None = None
+        self,
+        module: MainModule,
+        names: PrologNames,
+        graphs: Mapping[str, TagGraph],
+        rules: Rules | None = None,
     ) -> None:
-        _load_walks()
         self.module = module
         self.graphs = graphs
         self.rules = rules or Rules()
-        self.types: dict[int, Type] = {}
+        self.types: dict[int, TagType] = {}
         self.warnings: dict[tuple[int, str], Diagnostic] = {}
         # what the query looks at in trees that need hold nothing else: tags by origin
         self.origins: dict[int, set[str]] = {}
         self.origin_streams: dict[int, str] = {}
         self.origins_of_views: dict[str, int] = {}
-        self.functions: dict[tuple[str | None, str, int], FunctionDecl] = {}
+        self.functions = names.functions
         # calls of functions of the query, by the function and the types of the arguments
         self.calls: dict[tuple[object, ...], KnownCall] = {}
         self.called_as_declared: set[int] = set()
         self.prolog_is_known = False
-        self.globals = Env(Namespaces.of(module.declarations))
+        self.globals = Env(names.namespaces)
         self.open_calls = 0
         self._numbers = count()
-
-    def run(self) -> MainModule:
-        """The query rebuilt; its answer, and all that is kept, is free of holes."""
-        from xcql.analysis.walk_calls import walk_module
-
-        with deep_recursion():
-            return walk_module(self)
 
     def walk(self, expr: Expr, env: Env) -> Typed:
         function = _WALKS.get(type(expr))
@@ -237,14 +237,14 @@ class Walker:
         graph = self.graphs[nodes.stream]
         return self.missing(nodes, graph.fragmented_below(*nodes.tags))
 
-    def has_holes(self, type_: Type) -> bool:
+    def has_holes(self, type_: TagType) -> bool:
         """Whether there can be holes somewhere inside the items, or a wrapper for the document."""
         return any(
             self.missing_below(nodes) or (DOCUMENT in nodes.tags and nodes.filled is not None)
             for nodes in type_.nodes
         )
 
-    def has_holes_unseen(self, type_: Type) -> bool:
+    def has_holes_unseen(self, type_: TagType) -> bool:
         """The same, where to ask is not yet to look."""
         return self.has_holes(
             replace(type_, nodes=tuple(n for n in type_.nodes if n.filled is not None))
@@ -255,7 +255,7 @@ class Walker:
         type_ = typed.type
         if not self.has_holes(type_):
             return typed
-        holey = [nodes for nodes in type_.nodes if self.has_holes(Type((nodes,)))]
+        holey = [nodes for nodes in type_.nodes if self.has_holes(TagType((nodes,)))]
         if len(holey) > 1 or (DOCUMENT in holey[0].tags and len(holey[0].tags) > 1):
             self.rules.needs_view(
                 type_.streams, "nodes of several kinds or streams are mixed here", typed.expr.span
@@ -278,7 +278,7 @@ class Walker:
                 frozenset({nodes.stream}), "a filler of a recursive tag may hold itself", span
             )
 
-    def joined(self, parts: Sequence[Typed]) -> tuple[list[Expr], Type]:
+    def joined(self, parts: Sequence[Typed]) -> tuple[list[Expr], TagType]:
         """Values that come together in one: whole, if not all their nodes are of one kind."""
         type_ = join(part.type for part in parts)
         if (
@@ -292,8 +292,8 @@ class Walker:
 
     # ------------------------------------------------------------------ trees and origins
 
-    def new_tree(self, env: Env) -> Tree:
-        return Tree(next(self._numbers), env.depth)
+    def new_tree(self, env: Env) -> KnownTree:
+        return KnownTree(next(self._numbers), env.depth)
 
     def new_origin(self, stream: str) -> int:
         """A name for trees of a stream that need hold only what the query looks at."""
@@ -308,12 +308,12 @@ class Walker:
             self.origins_of_views[stream] = self.new_origin(stream)
         return self.origins_of_views[stream]
 
-    def item_of(self, type_: Type, env: Env) -> Type:
+    def item_of(self, type_: TagType, env: Env) -> TagType:
         """The type of one item of a value, inside the loop that goes over them."""
-        return replace(type_, one=True, tree=type_.tree or Tree(next(self._numbers), env.depth + 1))
+        return replace(type_, one=True, tree=type_.tree or self.new_tree(env.inside()))
 
     @staticmethod
-    def left(type_: Type, env: Env) -> Type:
+    def left(type_: TagType, env: Env) -> TagType:
         """The type of what a loop gives: a tree that its body made is not the only one."""
         tree = type_.tree if type_.tree is not None and type_.tree.depth <= env.depth else None
         return replace(type_, one=False, tree=tree)
@@ -333,7 +333,7 @@ class Walker:
         self.rules.needs_view(frozenset(self.graphs), reason, span)
         self.look_everywhere(self.graphs)
 
-    def place(self, type_: Type, reason: str, span: Span) -> None:
+    def place(self, type_: TagType, reason: str, span: Span) -> None:
         """Somebody asks for the place of nodes in their tree."""
         if type_.unknown:
             self.anything(span, reason)

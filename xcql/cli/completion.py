@@ -38,9 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from xcql.cli.main import command_line
-
-    verbs = read_verbs(command_line())
+    verbs = read_verbs(arguments.command_line())
     print({"bash": bash, "zsh": zsh, "fish": fish}[arguments.shell](verbs))
     return 0
 

@@ -4,26 +4,28 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import xcql
+from xcql.check import Checked, check
 from xcql.cli.documents import open_document
+from xcql.cli.inputs import read_query
 from xcql.cli.kinds import existing_store, expect
 from xcql.cli.outputs import open_output
-from xcql.diagnostics import Diagnostic, XcqlError, error
+from xcql.cli.report import report_warnings
+from xcql.diagnostics import error
 from xcql.evaluate.values import untyped
 from xcql.model.fragmenter import fragment
 from xcql.model.infer import infer_from_document, tag_structure
 from xcql.model.tags import TagStructure, read_tags
-from xcql.syntax.control import TryCatch
-from xcql.syntax.node import walk
-from xcql.syntax.prolog import MainModule
+from xcql.source import Source
 from xcql.temporary import temporary_folder
 
 if TYPE_CHECKING:
-    from xcql import Session
+    from xcql_runtime.answers.answer import Answer  # noqa: TID251
 
 
 def add_stream_arguments(parser: argparse.ArgumentParser, of_document: str) -> None:
@@ -95,10 +97,8 @@ def stream_files(arguments: argparse.Namespace) -> dict[str, tuple[Path, Path | 
 
 
 @contextmanager
-def opened(arguments: argparse.Namespace) -> Iterator[tuple[Session, str | None]]:
+def opened(arguments: argparse.Namespace) -> Iterator[tuple[xcql.Session, str | None]]:
     """A session over what the arguments name, and the stream that is the context item."""
-    from xcql import Session
-
     given = [arguments.store is not None, bool(arguments.stream or arguments.doc)]
     if given.count(True) != 1:
         raise error(
@@ -112,7 +112,7 @@ def opened(arguments: argparse.Namespace) -> Iterator[tuple[Session, str | None]
     if arguments.store is not None:
         if arguments.tags:
             raise error("XCQL0100", "a store knows the tags of its streams: leave out --tags")
-        yield Session(existing_store(arguments.store), verbose=arguments.verbose), None
+        yield xcql.Session(existing_store(arguments.store), verbose=arguments.verbose), None
         return
     with temporary_folder() as folder:
         streams: dict[str, Any] = {}
@@ -128,7 +128,7 @@ def opened(arguments: argparse.Namespace) -> Iterator[tuple[Session, str | None]
         if arguments.doc is not None:
             context = _stream_name(arguments.doc)
             streams[context] = _fragmented(arguments, folder / "document.xml")
-        with Session.temporary(streams, verbose=arguments.verbose) as session:
+        with xcql.Session.temporary(streams, verbose=arguments.verbose) as session:
             yield session, context
 
 
@@ -153,24 +153,35 @@ def _fragmented(arguments: argparse.Namespace, target: Path) -> tuple[Path, TagS
     return target, tags
 
 
-def advice(
-    module: object, structures: Mapping[str, TagStructure], context: str | None = None
-) -> tuple[Diagnostic, ...]:
-    """Warnings of steps that can find nothing; an error if a stream is asked for that is not there.
+@contextmanager
+def asked(arguments: argparse.Namespace) -> Iterator[tuple[Checked, Answer]]:
+    """The query that the arguments name, and its answer from what they name.
 
-    What else is wrong is left to whoever answers the query.
+    Errors and old spellings in its text are reported before any data is read.
     """
-    from xcql.analysis.typing import tag_types
+    query = parsed(read_query(arguments), arguments)
+    with opened(arguments) as (session, context):
+        query = checked(query, session, context, arguments)
+        yield (
+            query,
+            session.query(query, arguments.strategy, arguments.now, variables(arguments), context),
+        )
 
-    if not isinstance(module, MainModule):
-        return ()
-    try:
-        return tag_types(module, structures, context).warnings
-    except XcqlError as problem:
-        caught = any(isinstance(node, TryCatch) for node in walk(module))
-        if problem.code == "XCQL0004" and not caught:
-            raise
-        return ()
+
+def parsed(text: str | Source, arguments: argparse.Namespace) -> Checked:
+    """A query, as far as its text says; spellings that have a standard form are reported."""
+    query = check(text)
+    report_warnings(query.module.warnings, arguments)
+    return query
+
+
+def checked(
+    query: Checked, session: xcql.Session, context: str | None, arguments: argparse.Namespace
+) -> Checked:
+    """A query over a session's streams; steps that can find nothing are reported."""
+    query = query.over({name: session.tags(name) for name in session.streams()}, context)
+    report_warnings(query.tag_warnings, arguments)
+    return query
 
 
 def pair(given: str, option: str) -> tuple[str, str]:

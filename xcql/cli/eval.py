@@ -6,10 +6,10 @@ import argparse
 import sys
 from pathlib import Path
 
+from xcql.check import check
 from xcql.cli.data import (
     add_evaluation_arguments,
     add_stream_arguments,
-    advice,
     stream_files,
     variables,
 )
@@ -18,7 +18,6 @@ from xcql.cli.kinds import expect
 from xcql.cli.report import report_warnings
 from xcql.evaluate.api import evaluate, prepare
 from xcql.model.tags import read_tags
-from xcql.parser import parse
 
 _EXAMPLES = """\
 examples:
@@ -38,17 +37,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    source = read_query(arguments)
-    query = prepare(source)
-    report_warnings(query.warnings, arguments)
+    query = check(read_query(arguments))
+    prepared = prepare(query)
+    report_warnings(query.module.warnings, arguments)
     streams = stream_files(arguments)
     if arguments.doc is not None:
         expect(arguments.doc, "document")
     if streams and all(tags is not None for _, tags in streams.values()):
         structures = {name: read_tags(tags) for name, (_, tags) in streams.items() if tags}
-        report_warnings(advice(parse(source), structures), arguments)
+        report_warnings(query.over(structures).tag_warnings, arguments)
     answer = evaluate(
-        query,
+        prepared,
         context=None if arguments.doc is None else Path(arguments.doc),
         variables=variables(arguments),
         streams={
@@ -57,7 +56,7 @@ def run(arguments: argparse.Namespace) -> int:
         },
         now=arguments.now,
     )
-    report_warnings(answer.warnings[len(query.warnings) :], arguments)
+    report_warnings(answer.warnings[len(prepared.warnings) :], arguments)
     for item in answer:
         sys.stdout.write(item.xml + "\n")
     return 0

@@ -5,21 +5,13 @@ from __future__ import annotations
 import argparse
 import json
 
-from xcql.cli.data import (
-    add_data_arguments,
-    add_evaluation_arguments,
-    advice,
-    opened,
-    variables,
-)
-from xcql.cli.inputs import add_query_arguments, read_query
+from xcql.cli.data import add_data_arguments, add_evaluation_arguments, asked
+from xcql.cli.inputs import add_query_arguments
 from xcql.cli.outputs import open_output
-from xcql.cli.report import report_warnings
 from xcql.cli.run import add_strategy_argument
 from xcql.diagnostics import error
 from xcql.explain import as_data, mermaid, text
 from xcql.explain.text import STAGES
-from xcql.parser import parse
 from xcql.syntax.printer import as_data as tree_data
 from xcql.syntax.printer import tree_text
 
@@ -60,29 +52,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     if arguments.stage and arguments.format == "mermaid":
         raise error("XCQL0100", "the flowchart shows the plan: leave out --stage")
-    query = read_query(arguments)
-    module = parse(query)
-    report_warnings(module.warnings, arguments)
-    with opened(arguments) as (session, context):
-        structures = {name: session.tags(name) for name in session.streams()}
-        report_warnings(advice(module, structures, context), arguments)
-        answer = session.query(
-            query, arguments.strategy, arguments.now, variables(arguments), context
-        )
+    with asked(arguments) as (query, answer):
         explanation = answer.explanation()
         if arguments.format == "mermaid":
             shown = mermaid(explanation)
         elif arguments.format == "json":
             data = as_data(explanation)
             if arguments.stage == "tree":
-                data["tree"] = tree_data(module)
+                data["tree"] = tree_data(query.module)
             if arguments.stage == "spark":
                 data["spark"] = answer.explain("spark")
             if arguments.stage is not None:
                 data = {arguments.stage: data[arguments.stage]}
             shown = json.dumps(data, ensure_ascii=False, indent=2)
         elif arguments.stage == "tree":
-            shown = tree_text(module)
+            shown = tree_text(query.module)
         elif arguments.stage in ("sql", "spark"):
             shown = answer.explain(arguments.stage).rstrip()
             shown = shown or "-- the reference evaluator answers it (caq): there is no SQL"

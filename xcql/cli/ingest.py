@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+import xcql
 from xcql.cli.kinds import expect
 from xcql.cli.outputs import naming
 from xcql.cli.report import report_note, report_warnings
@@ -20,14 +21,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from xcql import Session
-
     for path in arguments.fragments:
         expect(path, "fragments")
     if arguments.tags is not None:
         expect(arguments.tags, "tags")
     with naming(arguments.store):
-        summary = Session(arguments.store, verbose=arguments.verbose).ingest(
+        summary = xcql.Session(arguments.store, verbose=arguments.verbose).ingest(
             arguments.fragments,
             stream=arguments.stream,
             tags=arguments.tags,

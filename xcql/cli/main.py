@@ -134,6 +134,7 @@ def command_line(wanted: Iterable[str] = VERBS) -> argparse.ArgumentParser:
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+    parser.set_defaults(command_line=command_line)
     parser.add_argument("--version", action="version", version=f"xcqlc {__version__}")
     verbs = parser.add_subparsers(dest="verb", metavar="VERB", title="verbs")
     for verb, (module, summary) in VERBS.items():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+import xcql
 from xcql.cli.report import report_note
 
 _NOTE = """\
@@ -19,9 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from xcql import Session
-
     report_note("starting Spark, to see which classes it needs", arguments)
-    path = Session.prepare()
+    path = xcql.Session.prepare()
     print(f"from now on Spark starts sooner, with {path} ({path.stat().st_size / 1e6:.0f} MB)")
     return 0

@@ -6,6 +6,7 @@ import argparse
 import asyncio
 from collections.abc import Iterator
 
+import xcql
 from xcql.cli.kinds import expect
 from xcql.cli.report import report_note, report_warnings
 from xcql.diagnostics import error
@@ -95,7 +96,5 @@ def _pace(arguments: argparse.Namespace) -> Pace:
 def _to_kafka(
     address: KafkaAddress, fragments: Iterator[bytes], pace: Pace, arguments: argparse.Namespace
 ) -> int:
-    from xcql import Session
-
-    with Session.temporary({}, verbose=arguments.verbose) as session:
+    with xcql.Session.temporary({}, verbose=arguments.verbose) as session:
         return session.publish(fragments, address, pace)

@@ -5,16 +5,8 @@ from __future__ import annotations
 import argparse
 
 from xcql.cli.answers import FORMATS, write_answer
-from xcql.cli.data import (
-    add_data_arguments,
-    add_evaluation_arguments,
-    advice,
-    opened,
-    variables,
-)
-from xcql.cli.inputs import add_query_arguments, read_query
-from xcql.cli.report import report_warnings
-from xcql.parser import parse
+from xcql.cli.data import add_data_arguments, add_evaluation_arguments, asked
+from xcql.cli.inputs import add_query_arguments
 from xcql.translate.api import STRATEGIES
 
 _EXAMPLES = """\
@@ -70,14 +62,6 @@ def add_strategy_argument(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    query = read_query(arguments)
-    module = parse(query)
-    report_warnings(module.warnings, arguments)
-    with opened(arguments) as (session, context):
-        structures = {name: session.tags(name) for name in session.streams()}
-        report_warnings(advice(module, structures, context), arguments)
-        answer = session.query(
-            query, arguments.strategy, arguments.now, variables(arguments), context
-        )
+    with asked(arguments) as (_, answer):
         write_answer(answer, arguments)
     return 0

@@ -7,21 +7,27 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from xcql.cli.data import add_data_arguments, add_evaluation_arguments, advice, opened, variables
+import xcql
+from xcql.cli.data import (
+    add_data_arguments,
+    add_evaluation_arguments,
+    checked,
+    opened,
+    parsed,
+    variables,
+)
 from xcql.cli.line_editing import edited_lines
-from xcql.cli.report import explained_os_error, report_bug, report_diagnostic, report_warnings
+from xcql.cli.report import explained_os_error, report_bug, report_diagnostic
 from xcql.cli.run import add_strategy_argument
 from xcql.diagnostics import XcqlError, error
+from xcql.evaluate.registry import all_builtins
 from xcql.explain import text
 from xcql.model.tags import tags_to_xml
 from xcql.model.time import format_time, parse_time
 from xcql.parser import parse
-from xcql.source import Source
-
-if TYPE_CHECKING:
-    from xcql import Session
+from xcql.translate.api import STRATEGIES
 
 _EXAMPLES = """\
 examples:
@@ -69,7 +75,7 @@ def run(arguments: argparse.Namespace) -> int:
 class Shell:
     """What the prompt knows from one entry to the next."""
 
-    session: Session
+    session: xcql.Session
     context: str | None
     arguments: argparse.Namespace
     now: str | None
@@ -107,8 +113,6 @@ class Shell:
 
     def words(self) -> list[str]:
         """What can be completed: commands, streams, names of tags, functions."""
-        from xcql.evaluate.registry import all_builtins
-
         found = {f"\\{name}" for name in _COMMANDS}
         found |= {f'stream("{name}")' for name in self.session.streams()}
         for stream in self.session.streams():
@@ -116,13 +120,9 @@ class Shell:
         return sorted(found | {f"{name}(" for name in {one.name for one in all_builtins()}})
 
     def _answer(self, query: str) -> Any:
-        source = Source(query)
-        module = parse(source)
-        report_warnings(module.warnings, self.arguments)
-        structures = {name: self.session.tags(name) for name in self.session.streams()}
-        report_warnings(advice(module, structures, self.context), self.arguments)
+        asked = checked(parsed(query, self.arguments), self.session, self.context, self.arguments)
         strategy: Any = self.strategy
-        return self.session.query(source, strategy, self.now, self.variables, self.context)
+        return self.session.query(asked, strategy, self.now, self.variables, self.context)
 
     def _ask(self, query: str) -> None:
         began = time.perf_counter()
@@ -204,8 +204,6 @@ def _now(shell: Shell, given: str) -> None:
 
 
 def _strategy(shell: Shell, given: str) -> None:
-    from xcql.translate.api import STRATEGIES
-
     if given and given not in STRATEGIES:
         raise error(
             "XCQL0107", f"there is no strategy {given}", hints=[f"use {', '.join(STRATEGIES)}"]

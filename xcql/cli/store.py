@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
 
+import xcql
 from xcql.cli.kinds import existing_store
 from xcql.diagnostics import error
-
-if TYPE_CHECKING:
-    from xcql import Session
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -23,9 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from xcql import Session
-
-    session = Session(existing_store(arguments.store), verbose=arguments.verbose)
+    session = xcql.Session(existing_store(arguments.store), verbose=arguments.verbose)
     if arguments.action == "info":
         print(session.info())
     elif arguments.action == "compact":
@@ -39,7 +34,7 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _verify(session: Session, store: str) -> None:
+def _verify(session: xcql.Session, store: str) -> None:
     problems = session.verify()
     if problems:
         raise error(

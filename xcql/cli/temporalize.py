@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+import xcql
 from xcql.cli.kinds import existing_store
 from xcql.cli.outputs import open_output
 
@@ -24,9 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from xcql import Session
-
-    pieces = Session(existing_store(arguments.store), verbose=arguments.verbose).temporalize(
+    pieces = xcql.Session(existing_store(arguments.store), verbose=arguments.verbose).temporalize(
         arguments.stream, at=arguments.at, now=arguments.now
     )
     with open_output(arguments.output) as output:

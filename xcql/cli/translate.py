@@ -6,15 +6,17 @@ import argparse
 import sys
 from pathlib import Path
 
+import xcql
+from xcql.check import Checked, check
 from xcql.cli.inputs import add_query_arguments, read_query
 from xcql.cli.kinds import existing_store, expect
 from xcql.cli.outputs import open_output
 from xcql.cli.report import report_note, report_warnings
 from xcql.diagnostics import error
 from xcql.model.tags import TagStructure, read_tags
-from xcql.source import Source
 from xcql.translate import Translation, translate
 from xcql.translate.api import STRATEGIES, only_stream
+from xcql.translate.library import library_path
 from xcql.translate.standalone import standalone
 
 _EXAMPLES = """\
@@ -93,18 +95,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     if arguments.library:
-        from xcql.translate.library import library_path
-
         print(library_path())
         return 0
-    query = read_query(arguments)
+    query = check(read_query(arguments))
     if arguments.to == "sql":
         return _to_sql(arguments, query)
     named = [_pair(given) for given in arguments.tags]
     for _, file in named:
         expect(file, "tags")
     tags = {name or only_stream(query): read_tags(file) for name, file in named}
-    translation = translate(query, tags, arguments.strategy)
+    translation = translate(query.over(tags), strategy=arguments.strategy)
     report_warnings(translation.warnings, arguments)
     if arguments.explain:
         for note in translation.notes:
@@ -118,10 +118,8 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _to_sql(arguments: argparse.Namespace, query: Source) -> int:
+def _to_sql(arguments: argparse.Namespace, query: Checked) -> int:
     """Print the query as Spark SQL; `:now` is its instant, `{name}` stands for a table."""
-    import xcql
-
     if arguments.store is None:
         raise error("XCQL0100", "--to sql needs a store, whose tables are queried: --store DIR")
     if arguments.strategy == "caq":

@@ -5,24 +5,19 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
 
-from xcql.analysis.streams import streams_named
-from xcql.cli.data import advice, variables
+import xcql
+from xcql.check import Checked, check
+from xcql.cli.data import variables
 from xcql.cli.inputs import add_query_arguments, read_query
 from xcql.cli.kinds import existing_store, expect
 from xcql.cli.report import report_note, report_warnings
 from xcql.continuous import open_continuous
 from xcql.diagnostics import error
 from xcql.model.tags import TagStructure, read_tags
-from xcql.parser import parse
-from xcql.syntax.prolog import MainModule
 from xcql.temporary import temporary_folder
-
-if TYPE_CHECKING:
-    from xcql import Session
 
 _EXAMPLES = """\
 examples:
@@ -113,8 +108,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    query = read_query(arguments)
-    module = parse(query)
+    query = check(read_query(arguments))
     sources = _named(arguments.source, "--source")
     if not sources and not arguments.explain:
         raise error(
@@ -127,31 +121,29 @@ def run(arguments: argparse.Namespace) -> int:
         known = {name: session.tags(name) for name in session.streams()}
         structures = {name: one for name, one in tags.items() if name} | known
         if None in tags:
-            asked = streams_named(module) if isinstance(module, MainModule) else None
-            named = {name for name in sources if name} | (asked or set())
+            named = {name for name in sources if name} | (query.streams or set())
             structures = dict.fromkeys(named, tags[None]) | known
+        query = query.over(structures)
         if structures and structures.keys() >= {name for name in sources if name}:
-            report_warnings(advice(module, structures), arguments)
+            report_warnings(query.tag_warnings, arguments)
         if arguments.explain:
-            _explain(arguments, query.text, structures)
+            _explain(arguments, query)
         else:
             _watch(arguments, session, query, sources, tags)
     return 0
 
 
-def _explain(
-    arguments: argparse.Namespace, query: str, structures: Mapping[str, TagStructure]
-) -> None:
+def _explain(arguments: argparse.Namespace, query: Checked) -> None:
     with temporary_folder() as folder:
         given = variables(arguments)
-        with open_continuous(query, structures, folder, arguments.now, given) as continuous:
+        with open_continuous(query, query.tags, folder, arguments.now, given) as continuous:
             print(continuous.explanation())
 
 
 def _watch(
     arguments: argparse.Namespace,
-    session: Session,
-    query: Any,
+    session: xcql.Session,
+    query: Checked,
     sources: dict[str | None, str],
     tags: dict[str | None, TagStructure],
 ) -> None:
@@ -191,14 +183,12 @@ def _watch(
 
 
 @contextmanager
-def _opened(arguments: argparse.Namespace) -> Iterator[Session]:
+def _opened(arguments: argparse.Namespace) -> Iterator[xcql.Session]:
     """A session over the store, or over none."""
-    from xcql import Session
-
     if arguments.store is not None:
-        yield Session(existing_store(arguments.store), verbose=arguments.verbose)
+        yield xcql.Session(existing_store(arguments.store), verbose=arguments.verbose)
         return
-    with Session.temporary({}, verbose=arguments.verbose) as session:
+    with xcql.Session.temporary({}, verbose=arguments.verbose) as session:
         yield session
 
 

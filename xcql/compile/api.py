@@ -11,7 +11,7 @@ from xcql.algebra.printing import plan_text
 from xcql.algebra.rules import rewritten
 from xcql.algebra.rules.outer_join import PlanTooLarge
 from xcql.algebra.scalars import FALSE, NULL, Column, Scalar
-from xcql.analysis.names import Namespaces
+from xcql.check import Checked
 from xcql.compile.access import ALWAYS, is_node, lifespan, serialised
 from xcql.compile.catalog import Catalog, Externals
 from xcql.compile.items import Dynamic, StreamDocument
@@ -23,7 +23,7 @@ from xcql.compile.values import Single, Value, aligned_keys, aligned_order, leav
 from xcql.evaluate.collations import CODEPOINT_URI
 from xcql.recursion import deep_recursion
 from xcql.sql.lowering import Answer, lowered
-from xcql.syntax.prolog import ContextItemDecl, FunctionDecl, MainModule, Setter, VariableDecl
+from xcql.syntax.prolog import ContextItemDecl, Setter, VariableDecl
 
 Native = Literal["qac", "qac+", "auto"]
 
@@ -45,7 +45,7 @@ for _topic in (
 
 
 def compile_query(
-    module: MainModule,
+    query: Checked,
     catalog: Catalog,
     strategy: Native,
     externals: Externals,
@@ -56,23 +56,24 @@ def compile_query(
     The text is right for every `now` at which the `settled` streams are (see `Catalog.settled`).
     """
     with deep_recursion():
-        return _compiled(module, catalog, strategy, externals, settled)
+        return _compiled(query, catalog, strategy, externals, settled)
 
 
 def _compiled(
-    module: MainModule,
+    query: Checked,
     catalog: Catalog,
     strategy: Native,
     externals: Externals,
     settled: frozenset[str],
 ) -> Compiled:
+    module = query.module
     compilation = Compilation(
         module,
         catalog,
         externals,
         {name: stream.graph for name, stream in catalog.streams.items()},
     )
-    scope = _prolog(compilation)
+    scope = _prolog(query, compilation)
     value = value_of(module.body, scope)
     answer = answer_of(value, scope)
     names = [name for name, _ in _streams_used(compilation)]
@@ -128,20 +129,14 @@ def _streams_used(compilation: Compilation) -> list[tuple[str, object]]:
     return list(dict.fromkeys((stream, None) for stream, _ in compilation.demands))
 
 
-def _prolog(compilation: Compilation) -> Scope:
-    module = compilation.module
+def _prolog(query: Checked, compilation: Compilation) -> Scope:
+    module = query.module
     for one in module.declarations:
         is_collation = isinstance(one, Setter) and one.keyword == "default collation"
         if is_collation and one.value != CODEPOINT_URI:  # type: ignore[attr-defined]
             raise NotNative("a collation", one.span)
-    names = Namespaces.of(module.declarations)
-    functions = {}
-    for one in module.declarations:
-        if isinstance(one, FunctionDecl):
-            uri, local = names.function_name(one.name)
-            functions[uri or "", local, len(one.parameters)] = one
-    compilation.functions = functions
-    scope = Scope(compilation, names)
+    compilation.functions = query.names.functions
+    scope = Scope(compilation, query.names.namespaces)
     context = compilation.externals.context
     if context is not None and not any(
         isinstance(one, ContextItemDecl) for one in module.declarations

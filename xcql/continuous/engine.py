@@ -14,6 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal
 
+from xcql.check import Checked, check
 from xcql.continuous.aggregates import AggregateState
 from xcql.continuous.display import Display
 from xcql.continuous.explanation import ContinuousExplanation, explained
@@ -41,8 +42,7 @@ from xcql.evaluate.stack import too_nested, with_deep_stack
 from xcql.garbage import uncollected
 from xcql.model.tags import TagStructure
 from xcql.model.time import to_utc
-from xcql.parser import parse
-from xcql.syntax.prolog import MainModule
+from xcql.source import Source
 
 NowChoice = Literal["wall", "event"]
 
@@ -51,7 +51,7 @@ _BEFORE_EVENTS = datetime(1970, 1, 1)
 
 
 def open_continuous(
-    query: str,
+    query: str | Source | Checked,
     tags: Mapping[str, TagStructure],
     folder: Path,
     now: NowChoice = "wall",
@@ -66,12 +66,10 @@ def open_continuous(
     if now not in ("wall", "event"):
         raise error("XCQL0603", f"now is 'wall' or 'event', not {now!r}")
     given = dict(variables or {})
-    module = parse(query)
-    if not isinstance(module, MainModule):
-        raise error("XPST0003", "a library module has nothing to evaluate", module.span)
-    compiled = prepare(module, functions)
-    state = open_state(Path(folder), identity_of(query, tags, now, given))
-    return Continuous(state, module, compiled, tags, now, given, bool(functions))
+    checked = check(query, tags)
+    compiled = prepare(checked, functions)
+    state = open_state(Path(folder), identity_of(checked.source.text, tags, now, given))
+    return Continuous(state, checked, compiled, now, given, bool(functions))
 
 
 class Continuous:
@@ -84,29 +82,28 @@ class Continuous:
     def __init__(
         self,
         state: sqlite3.Connection,
-        module: MainModule,
+        checked: Checked,
         query: CompiledQuery,
-        tags: Mapping[str, TagStructure],
         now: NowChoice,
         variables: Mapping[str, Any],
         calls_python: bool,
     ) -> None:
         self._state = state
         self._calls_python = calls_python
-        self._module = module
+        self._checked = checked
         self._query = query
-        self._tags = tags
+        self._tags = checked.tags
         self._now_choice = now
         self._variables = variables
         self._lock = threading.RLock()
-        self._reception = Reception(state, tags)
+        self._reception = Reception(state, self._tags)
         self._display = Display(state)
         self._make_plan()
 
     def _make_plan(self) -> None:
         """Plan how the answer is kept; what was learned from the data is in the state."""
         level = self._meta("level") or 0
-        self._plan = plan_query(self._module, self._tags, level, self._calls_python)
+        self._plan = plan_query(self._checked, level, self._calls_python)
         learned = self._meta("whole")
         if learned is not None and isinstance(self._plan, UnitPlan):
             self._plan = Whole(NeedsWhole(learned, None), self._plan.time)
@@ -180,7 +177,7 @@ class Continuous:
 
     def explanation(self) -> ContinuousExplanation:
         """What is kept, how it is bounded, and what needs the whole."""
-        return explained(self._plan, self._module, self._tags)
+        return explained(self._plan, self._checked)
 
     def quarantine(self) -> list[tuple[int, str, int, str, str, str]]:
         """What was not taken in: batch, stream, place in the arrival, kind, reason and text."""

@@ -6,15 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from xcql.analysis.graph import TagGraph
+from xcql.check import Checked
 from xcql.continuous.parts import Access
 from xcql.continuous.plan import UnitPlan, Whole
 from xcql.continuous.state_file import to_instant
 from xcql.continuous.time_use import Bound, TimeUse
-from xcql.continuous.windowed import looked_at
 from xcql.diagnostics import Diagnostic, warning
-from xcql.model.tags import TagStructure
 from xcql.model.time import format_begin
-from xcql.syntax.prolog import MainModule
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,17 +51,14 @@ def _told(note: Diagnostic) -> str:
     return f"{note.message} (line {note.span.line}, column {note.span.column})"
 
 
-def explained(
-    plan: UnitPlan | Whole, module: MainModule, tags: Mapping[str, TagStructure]
-) -> ContinuousExplanation:
+def explained(plan: UnitPlan | Whole, query: Checked) -> ContinuousExplanation:
     """What is to be told of a plan."""
-    graphs = {name: TagGraph(structure) for name, structure in tags.items()}
+    graphs = query.graphs
     if isinstance(plan, Whole):
         state = ("every fragment", "the answer")
-        unbounded = _unbounded(looked_at(module, graphs), {}, graphs, module)
-        return ContinuousExplanation(
-            None, state, _time(plan.time), (plan.reason.diagnostic(),), unbounded
-        )
+        unbounded = _unbounded(query.types.looked_at, {}, query)
+        whole = (plan.reason.diagnostic(),)
+        return ContinuousExplanation(None, state, _time(plan.time), whole, unbounded)
     state_lines = [f"what the query gives for each {_paths(plan.main, graphs)}, with its place"]
     for (stream, tag), windows in sorted(plan.windowed.items()):
         oldest = min(windows, key=lambda window: window.begin.at(0))
@@ -97,7 +92,7 @@ def explained(
         tuple(state_lines),
         _time(plan.time),
         (),
-        _unbounded(plan.looked_at, plan.windowed, graphs, module),
+        _unbounded(plan.looked_at, plan.windowed, query),
     )
 
 
@@ -110,11 +105,10 @@ def _paths(access: Access, graphs: Mapping[str, TagGraph]) -> str:
 def _unbounded(
     looked: Mapping[str, frozenset[str]],
     windowed: Mapping[tuple[str, str], object],
-    graphs: Mapping[str, TagGraph],
-    module: MainModule,
+    query: Checked,
 ) -> tuple[Diagnostic, ...]:
     """A warning for all events that the query looks at however old they are."""
-    found = []
+    graphs, found = query.graphs, []
     for stream, tags in sorted(looked.items()):
         for id in sorted(tags):
             tag = graphs[stream].tag(id)
@@ -124,7 +118,7 @@ def _unbounded(
                     warning(
                         "XCQL0611",
                         f"unbounded state: events {path} of '{stream}' count however old they are",
-                        module.body.span,
+                        query.module.body.span,
                         hints=["look at them through a window such as ?[now-P1D, now]"],
                     )
                 )

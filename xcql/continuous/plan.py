@@ -15,12 +15,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from xcql.analysis.graph import TagGraph
-from xcql.analysis.names import Namespaces
+from xcql.analysis.names import FUNCTIONS
 from xcql.analysis.types import DOCUMENT
-from xcql.analysis.typing import TagTypes
 from xcql.analysis.walk_values import is_boolean
-from xcql.analysis.walker import Walker
+from xcql.check import Checked
 from xcql.continuous.joins import Side, SideFinder
 from xcql.continuous.parts import (
     NODE,
@@ -34,8 +32,7 @@ from xcql.continuous.parts import (
 )
 from xcql.continuous.tally_plan import Tallied, tallied
 from xcql.continuous.time_use import TimeUse, TimeWindow, time_use
-from xcql.continuous.windowed import DOWNWARD, goes_down, looked_at, windowed_events
-from xcql.model.tags import TagStructure
+from xcql.continuous.windowed import DOWNWARD, goes_down, windowed_events
 from xcql.source import Span
 from xcql.syntax.construct import SquareArray
 from xcql.syntax.flwor import Clause, Flwor, For, GroupBy, Let, OrderBy, OrderKey, Where
@@ -97,23 +94,14 @@ class Whole:
     time: TimeUse
 
 
-def plan_query(
-    module: MainModule,
-    tags: Mapping[str, TagStructure],
-    level: int = 0,
-    calls_python: bool = False,
-) -> UnitPlan | Whole:
+def plan_query(query: Checked, level: int = 0, calls_python: bool = False) -> UnitPlan | Whole:
     """The plan of a query; with a higher level the units are fillers further up.
 
     With `calls_python` functions that are not in the query may look at what they are given.
     """
-    graphs = {name: TagGraph(structure) for name, structure in tags.items()}
-    walker = Walker(module, graphs)
-    walker.run()
-    types = TagTypes(module, (), walker.types)
-    uses = time_use(module, types, graphs, calls_python)
+    uses = time_use(query, calls_python)
     try:
-        return _Planner(module, graphs, types, uses, level).plan()
+        return _Planner(query, uses, level).plan()
     except NeedsWhole as reason:
         return Whole(reason, uses)
 
@@ -121,21 +109,15 @@ def plan_query(
 class _Planner:
     """The making of one plan; holds what all steps of it ask for."""
 
-    def __init__(
-        self,
-        module: MainModule,
-        graphs: dict[str, TagGraph],
-        types: TagTypes,
-        uses: TimeUse,
-        level: int,
-    ) -> None:
-        self.module = module
-        self.graphs = graphs
-        self.types = types
+    def __init__(self, query: Checked, uses: TimeUse, level: int) -> None:
+        self.query = query
+        self.module = query.module
+        self.graphs = query.graphs
+        self.types = query.types
         self.uses = uses
         self.level = level
-        self.names = Namespaces.of(module.declarations)
-        self.looks_up = _looks_up(module)
+        self.names = query.names.namespaces
+        self.looks_up = _looks_up(query.module)
 
     def plan(self) -> UnitPlan:
         self._check_prolog()
@@ -165,8 +147,8 @@ class _Planner:
             order,
             aggregate,
             sides,
-            looked_at(self.module, self.graphs),
-            windowed_events(self.module, self.types, self.graphs),
+            self.types.looked_at,
+            windowed_events(self.query),
             self.uses,
             self.looks_up,
             group,
@@ -180,7 +162,7 @@ class _Planner:
         )
         if self.looks_up or not self.uses.is_none or not is_each_unit:
             return None
-        return tallied(self.module, kept, first.variable, main, self.types, self.graphs)
+        return tallied(self.query, kept, first.variable, main)
 
     def _group(self, clauses: tuple[Clause, ...]) -> GroupPlan | None:
         """The grouping at the end of some clauses, if there is one."""
@@ -213,7 +195,7 @@ class _Planner:
     def _aggregate(self, body: Expr) -> tuple[Expr, FunctionCall | None]:
         if isinstance(body, FunctionCall) and len(body.arguments) == 1:
             uri, local = self.names.function_name(body.name)
-            if uri == Namespaces({}).function and local in AGGREGATES:
+            if uri == FUNCTIONS and local in AGGREGATES:
                 return body.arguments[0], body
         return body, None
 

@@ -12,9 +12,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from xcql.analysis.graph import TagGraph
-from xcql.analysis.names import Namespaces
-from xcql.analysis.typing import TagTypes
+from xcql.analysis.names import FUNCTIONS
+from xcql.check import Checked
 from xcql.continuous.parts import NODE, Access, hidden, hidden_ref
 from xcql.continuous.windowed import goes_down, looked_at, looks_around
 from xcql.syntax.construct import NamespaceDeclaration
@@ -65,27 +64,21 @@ def tally_name(number: int, node: Node) -> Name:
     return hidden(f"tally-{number}", node.span)
 
 
-def tallied(
-    module: MainModule,
-    body: Expr,
-    variable: Name,
-    main: Access,
-    types: TagTypes,
-    graphs: Mapping[str, TagGraph],
-) -> Tallied | None:
+def tallied(query: Checked, body: Expr, variable: Name, main: Access) -> Tallied | None:
     """The body of a plan with its tallies taken out; None if there are none.
 
     `variable` is bound to the elements that the units are, one for each.
     """
+    module = query.module
     if not _is_bound_once(module, variable) or any(
         isinstance(part, NamespaceDeclaration) for part in walk(module)
     ):
         return None
-    finder = _Finder(module, variable, main, types, graphs[main.stream])
+    finder = _Finder(query, variable, main)
     rest = finder.transform(body)
     if not finder.found:
         return None
-    left = looked_at(_Without(finder).transform(module), graphs)
+    left = looked_at(_Without(finder).transform(module), query.graphs)
     return Tallied(tuple(finder.found), rest, left)
 
 
@@ -102,19 +95,12 @@ def _is_bound_once(module: MainModule, variable: Name) -> bool:
 class _Finder(Transformer):
     """Puts variables in the place of tallies."""
 
-    def __init__(
-        self,
-        module: MainModule,
-        variable: Name,
-        main: Access,
-        types: TagTypes,
-        graph: TagGraph,
-    ) -> None:
-        self._names = Namespaces.of(module.declarations)
+    def __init__(self, query: Checked, variable: Name, main: Access) -> None:
+        self._names = query.names.namespaces
         self._variable = variable
         self._units = main.units
-        self._types = types
-        self._graph = graph
+        self._types = query.types
+        self._graph = query.graphs[main.stream]
         self.found: list[UnitTally] = []
 
     def transform(self, target: N) -> N:
@@ -128,7 +114,7 @@ class _Finder(Transformer):
 
     def tally(self, call: FunctionCall) -> UnitTally | None:
         uri, local = self._names.function_name(call.name)
-        if uri != Namespaces({}).function or local not in TALLIED or len(call.arguments) != 1:
+        if uri != FUNCTIONS or local not in TALLIED or len(call.arguments) != 1:
             return None
         match call.arguments[0]:
             case Path(absolute=False, steps=(VariableRef(name=name), *steps)) if (

@@ -13,6 +13,7 @@ from datetime import datetime, timedelta
 from xcql.analysis.graph import TagGraph
 from xcql.analysis.types import DOCUMENT
 from xcql.analysis.typing import TagTypes
+from xcql.check import Checked
 from xcql.continuous.display import ALWAYS
 from xcql.continuous.state_file import to_instant, to_number
 from xcql.diagnostics import XcqlError
@@ -143,18 +144,11 @@ class TimeUse:
 _LAST = to_number(datetime.max)
 
 
-def time_use(
-    module: MainModule,
-    types: TagTypes,
-    graphs: Mapping[str, TagGraph],
-    calls_python: bool = False,
-) -> TimeUse:
+def time_use(query: Checked, calls_python: bool = False) -> TimeUse:
     """How a query depends on `now`.
 
-    >>> import xcql
-    >>> from xcql.analysis.typing import tag_types
-    >>> module = xcql.parse('()?[now-PT1H, now]')
-    >>> use = time_use(module, tag_types(module, {}), {})
+    >>> from xcql.check import check
+    >>> use = time_use(check('()?[now-PT1H, now]'))
     >>> use.windows[0].begin.microseconds // 1_000_000, use.always
     (-3600, None)
     """
@@ -164,6 +158,7 @@ def time_use(
     ends = False
     reads_attributes = calls_python
     reads_begin: list[Span] = []
+    module, types, graphs = query.module, query.types, query.graphs
     plain = _PlainUses(module, types, graphs)
     for node in walk(module):
         match node:

@@ -9,10 +9,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from xcql.analysis.graph import TagGraph
+from xcql.analysis.names import PrologNames
 from xcql.analysis.types import DOCUMENT
-from xcql.analysis.typing import TagTypes
+from xcql.analysis.typing import TagTypes, tag_types
 from xcql.analysis.walk_values import is_boolean
-from xcql.analysis.walker import Walker
+from xcql.check import Checked
 from xcql.continuous.parts import is_stream_call
 from xcql.continuous.time_use import TimeWindow, window_of
 from xcql.syntax.functions import FunctionCall
@@ -26,25 +27,18 @@ from xcql.syntax.temporal import IntervalProjection
 DOWNWARD = ("child", "descendant", "descendant-or-self", "self")
 
 
-def looked_at(module: MainModule, graphs: Mapping[str, TagGraph]) -> dict[str, frozenset[str]]:
+def looked_at(module: MainModule, graphs: Mapping[str, TagGraph]) -> Mapping[str, frozenset[str]]:
     """For each stream, the tags of the fillers that a query looks at."""
-    walker = Walker(module, graphs)
-    walker.run()
-    found = {name: frozenset[str]() for name in graphs}
-    for name, origin in walker.origins_of_views.items():
-        found[name] = frozenset(walker.origins[origin])
-    return found
+    return tag_types(module, PrologNames.of(module.declarations), graphs).looked_at
 
 
-def windowed_events(
-    module: MainModule, types: TagTypes, graphs: Mapping[str, TagGraph]
-) -> dict[tuple[str, str], tuple[TimeWindow, ...]]:
+def windowed_events(query: Checked) -> dict[tuple[str, str], tuple[TimeWindow, ...]]:
     """The events that a query looks at through windows only, by stream and tag, and the windows."""
-    without = _WithoutWindowed(types, graphs)
-    rest = without.transform(module)
+    without = _WithoutWindowed(query.types, query.graphs)
+    rest = without.transform(query.module)
     if not without.found:
         return {}
-    still = looked_at(rest, graphs)
+    still = looked_at(rest, query.graphs)
     found: dict[tuple[str, str], list[TimeWindow]] = {}
     for stream, tag, window in without.found:
         if tag not in still[stream]:

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from xcql.diagnostics import XcqlError, error
+from xcql.check import Checked, check
+from xcql.diagnostics import XcqlError
 from xcql.evaluate import (  # noqa: F401 (each declares how its kinds of expressions run)
     basics,
     construct,
@@ -26,7 +27,7 @@ from xcql.evaluate.result import Result
 from xcql.evaluate.sequences import located
 from xcql.evaluate.stack import too_nested, with_deep_stack
 from xcql.evaluate.streams import as_document, open_streams
-from xcql.parser import parse
+from xcql.model.time import parse_time
 from xcql.source import Source
 from xcql.syntax.prolog import MainModule
 from xcql.xdm.names import QName
@@ -34,7 +35,7 @@ from xcql.xdm.parse import parse_xml
 
 
 def evaluate(
-    query: str | Source | MainModule | CompiledQuery,
+    query: str | Source | MainModule | Checked | CompiledQuery,
     context: Any = None,
     variables: Mapping[str, Any] | None = None,
     streams: Mapping[str, Any] | None = None,
@@ -57,7 +58,7 @@ def evaluate(
 
 
 def prepare(
-    query: str | Source | MainModule,
+    query: str | Source | MainModule | Checked,
     functions: Mapping[str, Callable[..., Any]] | None = None,
 ) -> CompiledQuery:
     """A query made ready to be evaluated many times.
@@ -66,29 +67,18 @@ def prepare(
     >>> evaluate(query, variables={"n": 1}).values
     [2]
     """
-    return with_deep_stack(lambda: _prepare(query, functions))
-
-
-def _prepare(
-    query: str | Source | MainModule, functions: Mapping[str, Callable[..., Any]] | None
-) -> CompiledQuery:
-    if not isinstance(query, MainModule):
-        module = parse(query)
-        if not isinstance(module, MainModule):
-            raise error("XPST0003", "a library module has nothing to evaluate", module.span)
-        query = module
-    return compile_query(query, functions)
+    return with_deep_stack(lambda: compile_query(check(query).module, functions))
 
 
 def _evaluate(
-    query: str | Source | MainModule | CompiledQuery,
+    query: str | Source | MainModule | Checked | CompiledQuery,
     context: Any,
     variables: Mapping[str, Any] | None,
     streams: Mapping[str, Any] | None,
     now: str | datetime.datetime | None,
     functions: Mapping[str, Callable[..., Any]] | None,
 ) -> Result:
-    compiled = query if isinstance(query, CompiledQuery) else _prepare(query, functions)
+    compiled = query if isinstance(query, CompiledQuery) else prepare(query, functions)
     instant = _instant(now)
     warnings = list(compiled.warnings)
     evaluation = QueryEvaluation(
@@ -135,7 +125,5 @@ def _instant(now: str | datetime.datetime | None) -> datetime.datetime:
     if now is None:
         return datetime.datetime.now(datetime.UTC)
     if isinstance(now, str):
-        from xcql.model.time import parse_time
-
         now = parse_time(now)
     return now.replace(tzinfo=datetime.UTC) if now.tzinfo is None else now.astimezone(datetime.UTC)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import unified_diff
 
 from xcql.algebra.operators import Extract, Follow, Join, Plan, Rise, Select, walk_plan
 from xcql.algebra.scalars import Call
+from xcql.check import Checked
 from xcql.compile.result import Compiled
 from xcql.explain.words import Words, short_plan
-from xcql.model.tags import TagStructure
 from xcql.source import Source, Span
 from xcql.syntax.functions import FunctionCall
 from xcql.syntax.node import walk
@@ -70,15 +69,14 @@ class Explanation:
 
 
 def explained(
-    module: MainModule,
+    checked: Checked,
     compiled: Compiled | None,
     asked: str,
     reasons: tuple[str, ...],
     views: tuple[str, ...],
-    tags: Mapping[str, TagStructure],
 ) -> Explanation:
     """The explanation of a query; `views` are the streams that `caq` has to build whole."""
-    query = module.span.source
+    module, tags, query = checked.module, checked.tags, checked.source
     if compiled is None:
         reads = tuple(f"all of {name}, put together as one document" for name in views)
         parts = tuple(_streams(module))

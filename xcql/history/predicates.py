@@ -9,8 +9,8 @@ Queries reach these meanings through other forms, each of which names the functi
 
 | here | in SQL | in XQuery |
 | --- | --- | --- |
-| `counts_at` | `xcql.sql.scans`, `xcql_runtime.store.frames` | `xcql:counts` |
-| `stands_at` | `xcql_runtime.store.temporalize` | |
+| `counts_at` | `xcql.sql.scans`, `xcql_runtime.tables.frames` | `xcql:counts` |
+| `stands_at` | `xcql_runtime.tables.temporalize` | |
 | `overlap` | `overlaps` in `xcql.sql.time_forms` | `xcql:sliced` |
 | `ALLEN_RELATIONS` | `xcql.compile.temporal` | `xcql:before` and so on |
 """

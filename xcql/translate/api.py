@@ -11,11 +11,12 @@ from typing import Literal
 
 from xcql.analysis.graph import TagGraph
 from xcql.analysis.types import DOCUMENT
+from xcql.analysis.walk_module import walk_module
 from xcql.analysis.walker import NeedsView, Walker
+from xcql.check import Checked, check
 from xcql.diagnostics import Diagnostic, error
 from xcql.model.read import is_xml_text
 from xcql.model.tags import TagStructure, parse_tags, read_tags
-from xcql.parser import parse
 from xcql.recursion import deep_recursion
 from xcql.source import Source, Span
 from xcql.syntax.construct import NamespaceDeclaration
@@ -66,40 +67,39 @@ class Translation:
 
 
 def translate(
-    query: str | Source | MainModule,
-    tags: Tags | Mapping[str, Tags],
+    query: str | Source | MainModule | Checked,
+    tags: Tags | Mapping[str, Tags] | None = None,
     strategy: Strategy = "auto",
 ) -> Translation:
     """Translate a query over streams of fragments to standard XQuery 3.1.
 
     `tags` are the Tag Structures of the streams by name, as XML text, path or value; one alone
-    stands for the only stream that the query names. The strategies are the paper's: `caq` builds
-    the temporal view and asks it, `qac` follows holes on the way of the query, `qac+` goes to
-    fillers by their tags at once; `auto` is the fastest that is exact. All give the same answer.
+    stands for the only stream that the query names, and a `Checked` query needs none. The
+    strategies are the paper's: `caq` builds the temporal view and asks it, `qac` follows holes on
+    the way of the query, `qac+` goes to fillers by their tags at once; `auto` is the fastest that
+    is exact. All give the same answer.
 
     >>> tags = '''<structure><tag type="snapshot" id="1" name="list">
     ...   <tag type="temporal" id="2" name="item"/></tag></structure>'''
     >>> print(translate('stream("s")/list/item', {"s": tags}, "qac").text.splitlines()[-1])
-    xcql:get_fillers($s, xcql:get_fillers($s, 0)/list/hole/@id)/item
+    xcql:get_fillers($s, xcql:raw_fillers($s, 0) ! list/hole/@id)/item
     """
     if strategy not in STRATEGIES:
         raise error(
             "XCQL0403", f"there is no strategy '{strategy}'", hints=["caq, qac, qac+ or auto"]
         )
-    module = query if isinstance(query, MainModule) else parse(query)
-    if not isinstance(module, MainModule):
-        raise error("XPST0003", "a library module has nothing to translate", module.span)
-    given = tags if isinstance(tags, Mapping) else {only_stream(module): tags}
-    graphs = {name: TagGraph(_structure(structure)) for name, structure in given.items()}
-    return _Translator(module, graphs, strategy).translation()
+    checked = check(query)
+    if tags is not None:
+        given = tags if isinstance(tags, Mapping) else {only_stream(checked): tags}
+        checked = checked.over({name: _structure(one) for name, one in given.items()})
+    return _Translator(checked, strategy).translation()
 
 
-def only_stream(query: Source | MainModule) -> str:
+def only_stream(query: Checked) -> str:
     """The name of the only stream that a query asks for."""
-    module = query if isinstance(query, MainModule) else parse(query)
     names = {
         argument.value
-        for part in walk(module)
+        for part in walk(query.module)
         if isinstance(part, FunctionCall) and part.name.local == "stream"
         for argument in part.arguments
         if isinstance(argument, StringLiteral)
@@ -124,14 +124,12 @@ def _structure(given: Tags) -> TagStructure:
 class _Translator:
     """One translation: tried on fragments, and again with views where fragments will not do."""
 
-    def __init__(
-        self, module: MainModule, graphs: Mapping[str, TagGraph], strategy: Strategy
-    ) -> None:
-        self._module = module
-        self._graphs = graphs
+    def __init__(self, checked: Checked, strategy: Strategy) -> None:
+        self._checked = checked
+        self._graphs = checked.graphs
         self._strategy: Strategy = strategy
-        self._taken = set(_VARIABLE.findall(module.span.source.text))
-        self._variables = _fresh_variables(graphs, self._taken)
+        self._taken = set(_VARIABLE.findall(checked.source.text))
+        self._variables = _fresh_variables(self._graphs, self._taken)
         self._reasons: dict[str, tuple[str, Span]] = {}
 
     def translation(self) -> Translation:
@@ -143,12 +141,12 @@ class _Translator:
                 self._variables,
                 views,
                 self._strategy in ("qac+", "auto"),
-                _no_namespace(self._module),
+                _no_namespace(self._checked.module),
                 partial(_fresh, taken=set(self._taken)),
             )
-            walker = Walker(self._module, self._graphs, rules)
+            walker = Walker(self._checked.module, self._checked.names, self._graphs, rules)
             try:
-                rewritten = walker.run()
+                rewritten = walk_module(walker)
                 break
             except NeedsView as need:
                 views |= need.streams
@@ -179,7 +177,7 @@ class _Translator:
             module,
             emit(module),
             self._strategy,
-            (*self._module.warnings, *walker.warnings.values()),
+            (*self._checked.module.warnings, *walker.warnings.values()),
             tuple(self._notes(views, used, rules, walker)),
             {self._variables[_files(name)]: name for name in used},
         )

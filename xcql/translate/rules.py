@@ -19,7 +19,7 @@ from collections.abc import Sequence as SequenceOf
 from dataclasses import replace
 
 from xcql.analysis.graph import TagGraph
-from xcql.analysis.types import DOCUMENT, PLAIN, Nodes, Type
+from xcql.analysis.types import DOCUMENT, PLAIN, Nodes, TagType
 from xcql.analysis.walk_paths import is_anywhere, predicates
 from xcql.analysis.walk_values import is_boolean
 from xcql.analysis.walker import Env, NeedsView, Rules, Typed, Walker, then
@@ -71,7 +71,7 @@ class FragmentRules(Rules):
         self.in_no_namespace = in_no_namespace
         self.folded: list[tuple[str, Span, str]] = []
         # what is made once, outside of all loops: expression -> variable, type, span
-        self.shared: dict[Expr, tuple[str, Type, Span]] = {}
+        self.shared: dict[Expr, tuple[str, TagType, Span]] = {}
         self._fresh = fresh
 
     # ------------------------------------------------------------------ streams and holes
@@ -86,7 +86,7 @@ class FragmentRules(Rules):
         nodes = Nodes(name, frozenset({DOCUMENT}), frozenset(), frozenset({root}))
         tree = walker.new_tree(env)
         return Typed(
-            to.root_fillers(self.variables[name], call.span), Type((nodes,), one=True, tree=tree)
+            to.root_fillers(self.variables[name], call.span), TagType((nodes,), one=True, tree=tree)
         )
 
     def cross(self, base: Expr, nodes: Nodes, step: AxisStep, each: bool) -> Expr:
@@ -130,7 +130,7 @@ class FragmentRules(Rules):
             step = steps[position]
             assert isinstance(step, AxisStep)
             nodes = Nodes(name, tags, frozenset(), tags)
-            type_ = Type((nodes,), tree=walker.new_tree(env))
+            type_ = TagType((nodes,), tree=walker.new_tree(env))
             walked = predicates(walker, step, type_, env)
             types = walker.types
             if all(is_boolean(p, types.get(id(p), PLAIN)) for p in step.predicates):

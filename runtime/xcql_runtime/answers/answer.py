@@ -16,13 +16,13 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
+from xcql.check import Checked
 from xcql.compile import Compiled, NotNative, compile_query
 from xcql.compile.catalog import Catalog
 from xcql.diagnostics import Diagnostic, error
 from xcql.explain import Explanation, explained
 from xcql.sql.slots import SqlText
 from xcql.store.state import StoreState
-from xcql.syntax.prolog import MainModule
 from xcql_runtime.answers.cache import SessionCache
 from xcql_runtime.answers.execution import repeatable, runs_in_one_task
 from xcql_runtime.answers.records import record_frame
@@ -45,7 +45,7 @@ T = TypeVar("T")
 class Request:
     """A query that has passed all static checks, and what it is to be asked of."""
 
-    module: MainModule
+    query: Checked
     strategy: Strategy
     store: Path
     cache: SessionCache
@@ -87,7 +87,7 @@ class Answer:
     @property
     def warnings(self) -> tuple[Diagnostic, ...]:
         """What is odd in the query: old spellings that have a standard form."""
-        return self._request.module.warnings
+        return self._request.query.module.warnings
 
     @property
     def df(self) -> DataFrame:
@@ -199,23 +199,22 @@ class Answer:
         """How the query is answered, as a value: see `xcql.explain`."""
         request = self._request
         return explained(
-            request.module,
+            request.query,
             self._compiled,
             request.strategy,
             self._reasons,
-            streams_of(request.module, request.state, request.around.context),
-            {name: stream.tags for name, stream in request.catalog.streams.items()},
+            streams_of(request.query, request.state),
         )
 
     def __repr__(self) -> str:
-        return f"<Answer by {self.strategy}: {self._request.module.span.source.text[:60]!r}>"
+        return f"<Answer by {self.strategy}: {self._request.query.source.text[:60]!r}>"
 
     def _plan(self) -> list[str]:
         request = self._request
         lines = [f"strategy: {self.strategy} (asked for: {request.strategy})"]
         lines += [f"because: {reason}" for reason in self._reasons]
         if self._compiled is None:
-            looked_at = streams_of(request.module, request.state, request.around.context)
+            looked_at = streams_of(request.query, request.state)
             streams = ", ".join(looked_at) or "none"
             lines.append(f"views built: {streams}; the reference evaluator answers, in one task")
         else:
@@ -240,7 +239,12 @@ class Answer:
                 self._reasons = ("the plan is deeper than spark.sql.analyzer.maxIterations allows",)
         spark, request = self._spark(), self._request
         return caq_frame(
-            spark, request.store, request.state, request.module, request.around, request.frames
+            spark,
+            request.store,
+            request.state,
+            request.query,
+            request.around,
+            request.frames,
         )
 
     def _items(self, compiled: Compiled) -> DataFrame:
@@ -347,7 +351,7 @@ def _compiled(request: Request) -> tuple[Compiled | None, tuple[str, ...]]:
     settled = request.catalog.settled(around.now)
     if around.values or request.frames or around.functions:
         return _compiled_anew(request, settled)
-    query = request.module.span.source
+    query = request.query.source
     return request.cache.compiled.get(
         request.state,
         (query.text, query.name, request.strategy, around.context, settled),
@@ -362,7 +366,7 @@ def _compiled_anew(
     assert request.strategy != "caq"
     try:
         compiled = compile_query(
-            request.module,
+            request.query,
             request.catalog,
             request.strategy,
             as_externals(around.values, request.frames, around.functions, around.context),

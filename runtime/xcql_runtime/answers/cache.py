@@ -11,8 +11,8 @@ from typing import Any, Generic, TypeVar
 
 from pyspark.sql import DataFrame
 
+from xcql.check import Checked
 from xcql.compile import Compiled
-from xcql.syntax.prolog import MainModule
 
 V = TypeVar("V")
 
@@ -55,7 +55,7 @@ class SessionCache:
     """The caches of one session."""
 
     def __init__(self) -> None:
-        self.modules = Cache[MainModule](200)
+        self.checked = Cache[Checked](200)
         self.compiled = Cache[tuple[Compiled | None, tuple[str, ...]]](200)
         # plans of Spark are large, and take memory of its driver
         self.frames = Cache[Callable[[], DataFrame]](50)

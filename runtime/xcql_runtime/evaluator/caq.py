@@ -17,10 +17,9 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import arrow_udtf
 
-from xcql.analysis.streams import streams_named
+from xcql.check import Checked
 from xcql.shred.tables import COMMON
 from xcql.store.state import DataFile, StoreState, Stream
-from xcql.syntax.prolog import MainModule
 from xcql_runtime.evaluator.rows_as_xml import row_pieces
 from xcql_runtime.evaluator.views import Copy
 from xcql_runtime.evaluator.worker import Surroundings, Task, answer
@@ -30,13 +29,13 @@ from xcql_runtime.tables.temporalize import places_for
 ANSWER_COLUMNS = "item string, vtFrom timestamp_ntz, vtTo timestamp_ntz"
 
 
-def streams_of(
-    module: MainModule, state: StoreState, context: str | None = None
-) -> tuple[str, ...]:
-    """The streams of a store that a query may look at; `context` is that of its context item."""
-    named = streams_named(module)
+def streams_of(query: Checked, state: StoreState) -> tuple[str, ...]:
+    """The streams of a store that a query may look at; that of its context item is one."""
+    named = query.streams
     return tuple(
-        name for name in sorted(state.streams) if named is None or name in named or name == context
+        name
+        for name in sorted(state.streams)
+        if named is None or name in named or name == query.context
     )
 
 
@@ -44,7 +43,7 @@ def caq_frame(
     spark: SparkSession,
     store: Path,
     state: StoreState,
-    module: MainModule,
+    query: Checked,
     around: Surroundings,
     frames: Mapping[str, DataFrame],
 ) -> DataFrame:
@@ -53,7 +52,7 @@ def caq_frame(
     prefix = f"xcql-{secrets.token_hex(8)}"
     task = Task(
         around,
-        streams_of(module, state, around.context),
+        streams_of(query, state),
         tuple(frames),
         {name: stream.tags for name, stream in state.streams.items()},
         prefix,

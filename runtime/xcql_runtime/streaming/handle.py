@@ -19,8 +19,8 @@ from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from xcql.continuous import Arrival, Continuous, Figures, Update
-from xcql.diagnostics import Diagnostic, XcqlError, error
-from xcql.source import Source, Span
+from xcql.diagnostics import XcqlError, error
+from xcql.source import Source
 from xcql_runtime.spark.failures import SPARK_FAILURES, translated
 from xcql_runtime.spark.java_process import has_ended
 from xcql_runtime.streaming.sinks import Sink
@@ -31,14 +31,6 @@ _KEPT = 1000
 # time does not pass more often than this, in seconds, however often an answer changes
 _SHORTEST_WAIT = 0.1
 _LONGEST_WAIT = timedelta(days=1)
-
-
-def in_file(diagnostic: Diagnostic, query: Source) -> Diagnostic:
-    """The message with the name of the query's file, which the engine does not know."""
-    span = diagnostic.span
-    if span is None or span.source.text != query.text:
-        return diagnostic
-    return replace(diagnostic, span=Span(query, span.start, span.end))
 
 
 class _Stopped(Exception):
@@ -193,12 +185,8 @@ class StreamHandle:
             work()
         except (PySparkException, Py4JError):
             raise
-        except BrokenPipeError as problem:
+        except (BrokenPipeError, XcqlError) as problem:
             self._problem = self._problem or problem
-            raise
-        except XcqlError as problem:
-            told = XcqlError(in_file(problem.diagnostic, self._source))
-            self._problem = self._problem or told
             raise
         except Exception as problem:
             if has_ended(self._spark):

@@ -17,22 +17,19 @@ from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.utils import is_remote
 from rich.console import Console
 
-from xcql.analysis.streams import streams_named
+from xcql.check import Checked
 from xcql.continuous import Arrival, Continuous, Figures, open_continuous
 from xcql.diagnostics import Diagnostic, error
 from xcql.model.tags import TagStructure, read_tags
-from xcql.parser import parse
 from xcql.publish.addresses import KafkaAddress, parse_address
-from xcql.source import Source
 from xcql.store.state import StoreState, folder_name
 from xcql.store.stored_fragments import fragment_texts
-from xcql.syntax.prolog import MainModule
 from xcql.temporary import new_temporary_folder
 from xcql_runtime.spark.failures import understood
 from xcql_runtime.spark.settings import changed
 from xcql_runtime.streaming.arrivals import arrivals_of
 from xcql_runtime.streaming.display import Lines, LiveDisplay
-from xcql_runtime.streaming.handle import StreamHandle, in_file
+from xcql_runtime.streaming.handle import StreamHandle
 from xcql_runtime.streaming.journal import SeenFiles
 from xcql_runtime.streaming.sinks import Callback, KafkaTopic, ParquetLog, Sink
 from xcql_runtime.streaming.sources.table import SourceLike, resolved, source_rows
@@ -57,7 +54,7 @@ _ALL_THERE_IS = ("once", "available-now")
 class StreamRequest:
     """A continuous query as it was asked for; see `Session.stream`."""
 
-    query: Source
+    query: Checked
     source: SourceLike | Mapping[str, SourceLike]
     tags: Tags | Mapping[str, Tags] | None = None
     now: Literal["wall", "event"] = "wall"
@@ -84,10 +81,7 @@ def start(
             "a continuous query needs a Spark session of this process",
             hints=["a session by Spark Connect cannot call back; leave XCQL_SPARK out"],
         )
-    module = parse(request.query)
-    if not isinstance(module, MainModule):
-        raise error("XPST0003", "a library module has nothing to evaluate", module.span)
-    named = streams_named(module)
+    named = request.query.streams
     given = request.tags
     known = sorted(state.streams.keys() | (given.keys() if isinstance(given, Mapping) else ()))
     sources = resolved(request.source, named, known)
@@ -99,13 +93,20 @@ def start(
         if request.checkpoint is None:
             after_failure.callback(shutil.rmtree, folder, ignore_errors=True)
         folder.mkdir(parents=True, exist_ok=True)
-        with understood(request.query):
+        with understood(request.query.source):
             frame = source_rows(spark, sources, folder / "spool", request.max_fragments)
-        settings = request.now, request.variables, request.functions
-        continuous = open_continuous(request.query.text, tags, folder / "state", *settings)
-        query = after_failure.enter_context(continuous)
-        for warning in (*module.warnings, *query.explanation().warnings):
-            _warn(in_file(warning, request.query), request)
+        query = after_failure.enter_context(
+            open_continuous(
+                request.query,
+                tags,
+                folder / "state",
+                request.now,
+                request.variables,
+                request.functions,
+            )
+        )
+        for warning in (*request.query.module.warnings, *query.explanation().warnings):
+            _warn(warning, request)
         handle = _handle(spark, query, folder, state.number, request, sinks)
         seen = {
             name: SeenFiles(folder / f"files-{folder_name(name)}", _contents(state, name))
@@ -128,7 +129,7 @@ def start(
                 place = str((folder / "spark").absolute())
                 return writer.option("checkpointLocation", place).start()
 
-        with understood(request.query):
+        with understood(request.query.source):
             handle.start(history, run)
         after_failure.pop_all()
     return handle
@@ -171,7 +172,7 @@ def _handle(
             request.tell(figures)
 
     forget = folder if request.checkpoint is None else None
-    return StreamHandle(spark, query, request.query, sinks, triggers, tell, forget)
+    return StreamHandle(spark, query, request.query.source, sinks, triggers, tell, forget)
 
 
 def _warn(warning: Diagnostic, request: StreamRequest) -> None:
