@@ -12,14 +12,14 @@ from xcql.algebra.rules import rewritten
 from xcql.algebra.rules.outer_join import PlanTooLarge
 from xcql.algebra.scalars import FALSE, NULL, Column, Scalar
 from xcql.analysis.names import Namespaces
-from xcql.compile.access import ALWAYS, is_node, lifespan, serialised
 from xcql.compile.catalog import Catalog, Externals
-from xcql.compile.items import Dynamic, StreamDocument
-from xcql.compile.leaf_types import leaf_types
+from xcql.compile.library.access import ALWAYS, is_node, lifespan, serialised
 from xcql.compile.result import Compiled, NotNative, TableUse
-from xcql.compile.scope import Compilation, Scope, value_of
 from xcql.compile.strategy import chosen
-from xcql.compile.values import Single, Value, aligned_keys, aligned_order, leaves
+from xcql.compile.terms.items import Dynamic, StreamDocument
+from xcql.compile.terms.leaf_types import leaf_types
+from xcql.compile.terms.scope import Compilation, Scope, value_of
+from xcql.compile.terms.values import Single, Value, aligned_keys, aligned_order, leaves
 from xcql.evaluate.collations import CODEPOINT_URI
 from xcql.recursion import deep_recursion
 from xcql.sql.lowering import Answer, lowered
@@ -31,15 +31,15 @@ Native = Literal["qac", "qac+", "auto"]
 MOST_TEXT = 400_000
 
 for _topic in (
-    "expressions",
-    "comparisons",
-    "paths",
-    "predicates",
-    "flwor",
-    "constructed",
-    "temporal",
-    "calls",
-    "maps",
+    "library.comparisons",
+    "syntax.expressions",
+    "syntax.paths",
+    "syntax.predicates",
+    "syntax.flwor",
+    "syntax.constructed",
+    "syntax.temporal",
+    "syntax.calls",
+    "syntax.maps",
 ):
     import_module(f"xcql.compile.{_topic}")
 
@@ -156,8 +156,8 @@ def _prolog(compilation: Compilation) -> Scope:
 
 
 def _global(declaration: VariableDecl, scope: Scope) -> Value:
-    from xcql.compile.calls import converted
-    from xcql.compile.externals import external_value
+    from xcql.compile.library.externals import external_value
+    from xcql.compile.syntax.calls import converted
 
     values = scope.compilation.externals.values
     name = str(declaration.name)

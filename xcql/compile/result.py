@@ -70,9 +70,9 @@ class Compiled:
     The slots of the text are its tables, its evaluations, and `:now`, the one argument it may have.
     `reasons` say why the strategy was chosen; `algebra` are the stages on the way, each
     with its text. `steps` are the plan before the rules, under no name, and after each of them.
-    `leaf_types` are the types of the texts in the answer, see `xcql.compile.leaf_types`. `items`
-    is a text that gives `item` alone, not sorted, with keys `key_0`, … to sort by; None if they
-    are no bytes.
+    `leaf_types` are the types of the texts in the answer, see `terms.leaf_types`. `items` is a
+    text that gives `item` alone, not sorted, with keys `key_0`, … to sort by; None if they are not
+    bytes.
     """
 
     sql: SqlText

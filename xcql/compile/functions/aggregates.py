@@ -5,12 +5,12 @@ from __future__ import annotations
 from decimal import Decimal
 
 from xcql.algebra.scalars import NULL, Constant, Nested, Scalar, call, case
-from xcql.compile.access import atomized
-from xcql.compile.calls import CallSite, function
-from xcql.compile.casts import NUMBERS, STRINGS, cast, common_number
-from xcql.compile.items import Atomic, Item
+from xcql.compile.library.access import atomized
+from xcql.compile.library.casts import NUMBERS, STRINGS, cast, common_number
 from xcql.compile.result import NotNative
-from xcql.compile.values import (
+from xcql.compile.syntax.calls import CallSite, function
+from xcql.compile.terms.items import Atomic, Item
+from xcql.compile.terms.values import (
     EMPTY,
     Concat,
     Each,
@@ -120,7 +120,7 @@ def _sum(site: CallSite) -> Value:
     if type_ not in NUMBERS:
         raise NotNative(f"a sum of {type_}", site.span)
     if at_most_one(value):
-        from xcql.compile.casts import one_atomic
+        from xcql.compile.library.casts import one_atomic
 
         item = one_atomic(value, site.scope, site.span)
         assert item is not None
@@ -157,7 +157,7 @@ def _avg(site: CallSite) -> Value:
     type_ = common_type(site, value)
     if type_ not in NUMBERS and type_ not in DURATIONS:
         raise NotNative(f"an average of {type_}", site.span)
-    from xcql.compile.expressions import arithmetic
+    from xcql.compile.syntax.expressions import arithmetic
 
     total = Atomic(values_of(site, value, type_, "sum"), type_)
     number = Atomic(count(value), "xs:integer")

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from xcql.compile.calls import XS, CallSite, function
 from xcql.compile.functions.strings import text
-from xcql.compile.items import Failure
 from xcql.compile.result import NotNative
-from xcql.compile.values import Single, Value
+from xcql.compile.syntax.calls import XS, CallSite, function
+from xcql.compile.terms.items import Failure
+from xcql.compile.terms.values import Single, Value
 from xcql.syntax.functions import FunctionCall
 from xcql.syntax.literals import StringLiteral
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 
 from xcql.algebra.scalars import Call, Constant, Scalar, call
-from xcql.compile.calls import CallSite, function
-from xcql.compile.casts import cast, local_time, number, one_atomic
 from xcql.compile.functions.strings import string
-from xcql.compile.items import Atomic
+from xcql.compile.library.casts import cast, local_time, number, one_atomic
 from xcql.compile.result import NotNative
-from xcql.compile.values import EMPTY, Single, Value, guarded
+from xcql.compile.syntax.calls import CallSite, function
+from xcql.compile.terms.items import Atomic
+from xcql.compile.terms.values import EMPTY, Single, Value, guarded
 from xcql.syntax.prolog import DecimalFormatDecl
 
 _NUMBER = re.compile(r"(?P<group>#,##|#*)0(?:\.(?P<least>0*)(?P<more>#*))?")

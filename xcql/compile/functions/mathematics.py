@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 
 from xcql.algebra.scalars import Constant, Scalar, call
-from xcql.compile.calls import MATH, CallSite, function
-from xcql.compile.casts import NUMBERS, cast, one_atomic
-from xcql.compile.items import Atomic
+from xcql.compile.library.casts import NUMBERS, cast, one_atomic
 from xcql.compile.result import NotNative
-from xcql.compile.values import EMPTY, Single, Value, guarded
+from xcql.compile.syntax.calls import MATH, CallSite, function
+from xcql.compile.terms.items import Atomic
+from xcql.compile.terms.values import EMPTY, Single, Value, guarded
 
 # Spark's are Java's StrictMath, which may differ in the last digit from what C has: so none of
 # sin, cos, tan, exp, log10 and pow of odd numbers; a square root is exact everywhere

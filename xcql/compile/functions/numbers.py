@@ -6,12 +6,20 @@ import re
 from dataclasses import replace
 
 from xcql.algebra.scalars import Constant, Scalar, call, case
-from xcql.compile.calls import CallSite, function
-from xcql.compile.casts import INTEGERS, NUMBERS, STRINGS, cast, castable, number, one_atomic
 from xcql.compile.functions.sequences import context
-from xcql.compile.items import Atomic
+from xcql.compile.library.casts import (
+    INTEGERS,
+    NUMBERS,
+    STRINGS,
+    cast,
+    castable,
+    number,
+    one_atomic,
+)
 from xcql.compile.result import NotNative
-from xcql.compile.values import EMPTY, Single, Value, guarded
+from xcql.compile.syntax.calls import CallSite, function
+from xcql.compile.terms.items import Atomic
+from xcql.compile.terms.values import EMPTY, Single, Value, guarded
 
 
 @function("number", 0, 1)

@@ -15,19 +15,19 @@ from xcql.algebra.operators import (
     order,
 )
 from xcql.algebra.scalars import FALSE, TRUE, Call, Column, Constant, Scalar, call, case, negation
-from xcql.compile.access import atomized, data
-from xcql.compile.calls import CallSite, applied, function
-from xcql.compile.casts import (
+from xcql.compile.library.access import atomized, data
+from xcql.compile.library.casts import (
     NUMBERS,
     STRINGS,
     cast,
     one_atomic,
 )
-from xcql.compile.comparisons import truth
-from xcql.compile.items import Atomic, Item
+from xcql.compile.library.comparisons import truth
+from xcql.compile.library.sequences import as_one_leaf
 from xcql.compile.result import NotNative
-from xcql.compile.sequences import as_one_leaf
-from xcql.compile.values import (
+from xcql.compile.syntax.calls import CallSite, applied, function
+from xcql.compile.terms.items import Atomic, Item
+from xcql.compile.terms.values import (
     EMPTY,
     Single,
     Value,
@@ -236,7 +236,7 @@ def _distinct_values(site: CallSite) -> Value:
     if item.zone not in (None, Constant(""), Constant("Z")):
         raise NotNative("distinct times with zones", site.span)
     from xcql.algebra.operators import Aggregate
-    from xcql.compile.grouping import in_order_of_appearance
+    from xcql.compile.syntax.grouping import in_order_of_appearance
 
     # each value stands where it came first
     fresh = site.compilation.fresh
@@ -259,7 +259,7 @@ def _distinct_values(site: CallSite) -> Value:
 
 @function("index-of", 2)
 def _index_of(site: CallSite) -> Value:
-    from xcql.compile.comparisons import compared
+    from xcql.compile.library.comparisons import compared
 
     value, wanted = site.arguments
     item = one_atomic(wanted, site.scope, site.span)
@@ -278,7 +278,7 @@ def _index_of(site: CallSite) -> Value:
 
 @function("for-each", 2)
 def _for_each(site: CallSite) -> Value:
-    from xcql.compile.mapping import mapped
+    from xcql.compile.terms.mapping import mapped
 
     sequence, code = site.arguments
     if len(leaves(sequence)) > 1 and not at_most_one(sequence):
@@ -309,7 +309,7 @@ def _filter(site: CallSite) -> Value:
 
 @function("sort", 1, 2, 3)
 def _sort(site: CallSite) -> Value:
-    from xcql.compile.flwor import sortable
+    from xcql.compile.syntax.flwor import sortable
 
     sequence = site.arguments[0]
     if len(site.arguments) > 1 and site.arguments[1] != EMPTY:
@@ -388,7 +388,7 @@ _LONGEST_FOLD = 50
 
 
 def _known_items(value: Value, site: CallSite) -> list[Value]:
-    from xcql.compile.maps import known_items
+    from xcql.compile.syntax.maps import known_items
 
     found = known_items(value, site.span)
     if len(found) > _LONGEST_FOLD:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from xcql.algebra.operators import Unit, Unnest
 from xcql.algebra.scalars import Call, Column, Constant, Scalar, call
-from xcql.compile.access import atomized
-from xcql.compile.calls import CallSite, function
-from xcql.compile.casts import NUMBERS, STRINGS, cast, number, one_atomic, to_string
-from xcql.compile.comparisons import nullable
-from xcql.compile.expressions import text_or_empty
 from xcql.compile.functions.sequences import boolean, context
-from xcql.compile.items import Atomic, Item
+from xcql.compile.library.access import atomized
+from xcql.compile.library.casts import NUMBERS, STRINGS, cast, number, one_atomic, to_string
+from xcql.compile.library.comparisons import nullable
 from xcql.compile.result import NotNative
-from xcql.compile.values import EMPTY, Single, Value, at_most_one, each, gather
+from xcql.compile.syntax.calls import CallSite, function
+from xcql.compile.syntax.expressions import text_or_empty
+from xcql.compile.terms.items import Atomic, Item
+from xcql.compile.terms.values import EMPTY, Single, Value, at_most_one, each, gather
 
 
 def text(site: CallSite, number: int) -> Scalar:
@@ -31,14 +31,14 @@ def string(scalar: Scalar) -> Value:
 
 @function("string", 0, 1)
 def _string(site: CallSite) -> Value:
-    from xcql.compile.access import string_value
+    from xcql.compile.library.access import string_value
 
     value = site.arguments[0] if site.arguments else context(site)
     if value == EMPTY:
         return string(Constant(""))
     if isinstance(value, Single):
         return string(string_value(value.item, site.scope))
-    from xcql.compile.casts import single
+    from xcql.compile.library.casts import single
 
     scalar = single(
         value,

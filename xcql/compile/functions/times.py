@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from xcql.algebra.scalars import Constant, Scalar, call, case, negation
-from xcql.compile.access import START
-from xcql.compile.calls import CallSite, function
-from xcql.compile.casts import cast, in_utc, local_time, on_time_line, one_atomic
-from xcql.compile.items import Atomic
+from xcql.compile.library.access import START
+from xcql.compile.library.casts import cast, in_utc, local_time, on_time_line, one_atomic
 from xcql.compile.result import NotNative
-from xcql.compile.temporal import lifespan_bound
-from xcql.compile.values import EMPTY, Single, Value, guarded
+from xcql.compile.syntax.calls import CallSite, function
+from xcql.compile.syntax.temporal import lifespan_bound
+from xcql.compile.terms.items import Atomic
+from xcql.compile.terms.values import EMPTY, Single, Value, guarded
 
 
 @function("vtFrom", 1)

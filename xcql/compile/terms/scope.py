@@ -1,0 +1,168 @@
+"""What the compiler knows at a place in the query, and what it remembers of the whole query."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from xcql.algebra.scalars import NOW, Call, Constant, Scalar
+from xcql.analysis.graph import TagGraph
+from xcql.analysis.names import Namespaces
+from xcql.column_names import folded
+from xcql.compile.catalog import Catalog, Externals
+from xcql.compile.result import Evaluation, NotNative, Site
+from xcql.compile.terms.items import Shape, StreamElement, shape_of
+from xcql.compile.terms.values import Value, apart
+from xcql.source import Span
+from xcql.syntax.functions import FunctionCall
+from xcql.syntax.node import Expr
+from xcql.syntax.prolog import FunctionDecl, MainModule, Setter
+
+
+@dataclass(slots=True)
+class Compilation:
+    """What is gathered while one query is compiled."""
+
+    module: MainModule
+    catalog: Catalog
+    externals: Externals
+    graphs: Mapping[str, TagGraph]
+    names: dict[str, int] = field(default_factory=dict)
+    demands: dict[tuple[str, tuple[str, ...]], set[tuple[str, ...]]] = field(default_factory=dict)
+    sites: list[Site] = field(default_factory=list)
+    evaluations: list[Evaluation] = field(default_factory=list)
+    functions: Mapping[tuple[str, str, int], FunctionDecl] = field(default_factory=dict)
+    globals: dict[str, Value] = field(default_factory=dict)
+    active: list[tuple[str, str, int]] = field(default_factory=list)
+    # the tags of the fillers around the one whose text is put together just now
+    serialising: list[tuple[str, ...]] = field(default_factory=list)
+
+    @property
+    def empty_order(self) -> str:
+        """Where `order by` puts the empty sequence unless it says so itself."""
+        return next(
+            (
+                one.value
+                for one in self.module.declarations
+                if isinstance(one, Setter) and one.keyword == "default order empty"
+            ),
+            "least",
+        )
+
+    def fresh(self, hint: str) -> str:
+        """A column or row name that no other has, as near to the hint as can be.
+
+        It has no dot: names with a dot are ours alone, see `Column`.
+        """
+        plain = re.sub(r"\W", "_", hint) or "x"
+        # the second `x` is `x_2`, which may also be a hint
+        while True:
+            key = folded(plain)
+            number = self.names.get(key, 0) + 1
+            self.names[key] = number
+            if number == 1:
+                return plain
+            name = f"{plain}_{number}"
+            key = folded(name)
+            if key not in self.names:
+                self.names[key] = 1
+                return name
+
+    def number(self) -> int:
+        """A number that nothing else in the query has."""
+        self.names["#"] = self.names.get("#", 0) + 1
+        return self.names["#"]
+
+    def error(self, code: str, message: str, span: Span, value: Scalar | None = None) -> Scalar:
+        """A scalar that fails; `{}` in the message is for the value."""
+        site = Site(code, message, span)
+        if site not in self.sites:
+            self.sites.append(site)
+        number = self.sites.index(site)
+        return Call("fail", (Constant(number), value if value is not None else Constant("")))
+
+    def shape(self, stream: str, tags: tuple[str, ...]) -> Shape | None:
+        """The shape of fillers with these tags; None where their tables are laid out apart."""
+        slots = self.catalog.streams[stream].slots
+        found = {tag: slots[tag] for tag in tags if tag in slots}
+        return shape_of(found) if found else None
+
+    def demand(self, node: StreamElement, *path: str) -> None:
+        """Note that a field of a node's struct is read."""
+        self.demands.setdefault((node.stream, node.table), set()).add((*node.path, *path))
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """The names at a place in the query.
+
+    `taken` are the columns of the tuples that expressions here are evaluated for. `only_compared`
+    says that the value of a function called here is only compared with others: then it makes no
+    difference whether a number is an integer or a double.
+    """
+
+    compilation: Compilation
+    names: Namespaces
+    variables: Mapping[str, Value] = field(default_factory=dict)
+    context: Value | None = None
+    position: Scalar | None = None
+    last: Callable[[], Scalar] | None = None
+    taken: frozenset[str] = frozenset()
+    now: Scalar = NOW
+    only_compared: bool = False
+
+    def bind(self, name: object, value: Value) -> Scope:
+        return replace(self, variables={**self.variables, str(name): value})
+
+    def within(self, made: frozenset[str]) -> Scope:
+        """The scope for tuples that have these columns, too."""
+        return replace(self, taken=self.taken | made)
+
+    def focus(
+        self, item: Value, position: Scalar | None = None, last: Callable[[], Scalar] | None = None
+    ) -> Scope:
+        return replace(self, context=item, position=position, last=last)
+
+    def variable(self, name: object, span: Span) -> Value:
+        try:
+            value = self.variables[str(name)]
+        except KeyError:
+            raise NotNative(f"the variable ${name} is not known here", span) from None
+        return apart(value, self.taken)
+
+
+CompileFunction = Callable[[Any, Scope], Value]
+_COMPILERS: dict[type, CompileFunction] = {}
+
+
+def compiles(*kinds: type) -> Callable[[CompileFunction], CompileFunction]:
+    """Declare how kinds of expressions are compiled."""
+
+    def register(function: CompileFunction) -> CompileFunction:
+        for kind in kinds:
+            _COMPILERS[kind] = function
+        return function
+
+    return register
+
+
+def native(expr: Expr, scope: Scope) -> Value:
+    """The value of an expression, or `NotNative`."""
+    compiler = _COMPILERS.get(type(expr))
+    if compiler is None:
+        raise NotNative(f"{type(expr).__name__} has no native form", expr.span)
+    if scope.only_compared and not isinstance(expr, FunctionCall):
+        scope = replace(scope, only_compared=False)
+    return compiler(expr, scope)
+
+
+def value_of(expr: Expr, scope: Scope) -> Value:
+    """The value of an expression; where it has no native form, one that the evaluator gives."""
+    try:
+        return native(expr, scope)
+    except NotNative as problem:
+        from xcql.compile.library.isolation import evaluated
+
+        return evaluated(expr, scope, problem)
