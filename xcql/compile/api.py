@@ -13,10 +13,10 @@ from xcql.algebra.rules.outer_join import PlanTooLarge
 from xcql.algebra.scalars import FALSE, NULL, Column, Scalar
 from xcql.analysis.names import Namespaces
 from xcql.compile.catalog import Catalog, Externals
-from xcql.compile.library.access import ALWAYS, is_node, lifespan, serialised
+from xcql.compile.library.access import ALWAYS, lifespan, serialised
 from xcql.compile.result import Compiled, NotNative, TableUse
 from xcql.compile.strategy import chosen
-from xcql.compile.terms.items import Dynamic, StreamDocument
+from xcql.compile.terms.items import Dynamic, StreamDocument, is_node
 from xcql.compile.terms.leaf_types import leaf_types
 from xcql.compile.terms.scope import Compilation, Scope, value_of
 from xcql.compile.terms.values import Single, Value, aligned_keys, aligned_order, leaves

@@ -6,12 +6,11 @@ import re
 
 from xcql.algebra.operators import Unit, Unnest
 from xcql.algebra.scalars import Column, Constant, Scalar, call
-from xcql.compile.functions.sequences import boolean
 from xcql.compile.functions.strings import string, text
 from xcql.compile.result import NotNative
 from xcql.compile.syntax.calls import CallSite, function
 from xcql.compile.terms.items import Atomic
-from xcql.compile.terms.values import Single, Value, each
+from xcql.compile.terms.values import Single, Value, boolean, each
 from xcql.diagnostics import XcqlError
 from xcql.evaluate.character_ranges import Ranges, minus
 from xcql.evaluate.functions.regex import replacement_parts

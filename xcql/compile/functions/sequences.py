@@ -33,6 +33,7 @@ from xcql.compile.terms.values import (
     Value,
     apart,
     at_most_one,
+    boolean,
     concat,
     count,
     each,
@@ -41,10 +42,6 @@ from xcql.compile.terms.values import (
     guarded,
     leaves,
 )
-
-
-def boolean(scalar: Scalar) -> Value:
-    return Single(Atomic(scalar, "xs:boolean"))
 
 
 @function("exists", 1)

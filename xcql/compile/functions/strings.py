@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from xcql.algebra.operators import Unit, Unnest
 from xcql.algebra.scalars import Call, Column, Constant, Scalar, call
-from xcql.compile.functions.sequences import boolean, context
+from xcql.compile.functions.sequences import context
 from xcql.compile.library.access import atomized
 from xcql.compile.library.casts import NUMBERS, STRINGS, cast, number, one_atomic, to_string
 from xcql.compile.library.comparisons import nullable
@@ -12,7 +12,7 @@ from xcql.compile.result import NotNative
 from xcql.compile.syntax.calls import CallSite, function
 from xcql.compile.syntax.expressions import text_or_empty
 from xcql.compile.terms.items import Atomic, Item
-from xcql.compile.terms.values import EMPTY, Single, Value, at_most_one, each, gather
+from xcql.compile.terms.values import EMPTY, Single, Value, at_most_one, boolean, each, gather
 
 
 def text(site: CallSite, number: int) -> Scalar:

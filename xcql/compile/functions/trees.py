@@ -9,7 +9,6 @@ from xcql.compile.library.access import element_text, inner_xml
 from xcql.compile.library.document_order import in_document_order, is_sorted, root_of
 from xcql.compile.result import NotNative
 from xcql.compile.syntax.calls import CallSite, function
-from xcql.compile.syntax.expressions import boolean
 from xcql.compile.syntax.paths import axis_from
 from xcql.compile.terms.items import Attribute, Inner, Item, StreamDocument, StreamElement, Text
 from xcql.compile.terms.values import (
@@ -18,6 +17,7 @@ from xcql.compile.terms.values import (
     Single,
     Value,
     at_most_one,
+    boolean,
     each,
     exists,
     guarded,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from xcql.algebra.operators import Order, Plan, Unit
@@ -541,13 +541,3 @@ def data(value: Value, scope: Scope) -> Value:
     from xcql.compile.terms.mapping import mapped_items
 
     return mapped_items(value, lambda item: atomized(item, scope))
-
-
-def is_node(item: Item) -> bool:
-    return isinstance(
-        item, StreamDocument | StreamElement | Attribute | Text | Inner | Element | Markup
-    )
-
-
-def elements_of(values: Iterable[Value]) -> list[Leaf]:
-    return [leaf for value in values for leaf in leaves(value)]

@@ -20,7 +20,7 @@ from xcql.algebra.scalars import (
     conjuncts,
     disjunction,
 )
-from xcql.compile.library.access import atomized, is_node, node_key
+from xcql.compile.library.access import atomized, node_key
 from xcql.compile.library.casts import (
     INSTANTS,
     NUMBERS,
@@ -35,7 +35,7 @@ from xcql.compile.library.casts import (
 )
 from xcql.compile.library.document_order import tree_of
 from xcql.compile.result import NotNative
-from xcql.compile.terms.items import Atomic, Dynamic, Item
+from xcql.compile.terms.items import Atomic, Dynamic, Item, is_node
 from xcql.compile.terms.scope import Scope, compiles, value_of
 from xcql.compile.terms.values import (
     EMPTY,

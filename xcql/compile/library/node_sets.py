@@ -12,7 +12,7 @@ from xcql.compile.library.document_order import (
     origin,
 )
 from xcql.compile.result import NotNative
-from xcql.compile.terms.items import NODES
+from xcql.compile.terms.items import is_node
 from xcql.compile.terms.scope import Scope, value_of
 from xcql.compile.terms.values import EMPTY, Concat, Each, Leaf, Single, Value, apart, each, leaves
 from xcql.syntax.operators import Binary
@@ -21,7 +21,7 @@ from xcql.syntax.operators import Binary
 def node_set(expr: Binary, scope: Scope) -> Value:
     left, right = value_of(expr.left, scope), value_of(expr.right, scope)
     for leaf in (*leaves(left), *leaves(right)):
-        if not isinstance(leaf.item, NODES):
+        if not is_node(leaf.item):
             raise NotNative("a set of something else than nodes", expr.span)
     if expr.op in ("union", "|"):
         return _union(left, right, scope, expr)

@@ -19,13 +19,7 @@ from xcql.algebra.scalars import (
     disjunction,
     negation,
 )
-from xcql.compile.library.access import (
-    atomized,
-    constructed_lifespan,
-    is_node,
-    serialised,
-    string_value,
-)
+from xcql.compile.library.access import atomized, constructed_lifespan, serialised, string_value
 from xcql.compile.library.casts import STRINGS, one_atomic, to_string
 from xcql.compile.library.node_tests import attribute_test, is_any_node, is_text_test
 from xcql.compile.result import NotNative
@@ -40,6 +34,7 @@ from xcql.compile.terms.items import (
     StreamDocument,
     StreamElement,
     Text,
+    is_node,
 )
 from xcql.compile.terms.leaf_types import type_of_one
 from xcql.compile.terms.scope import Scope, compiles, value_of

@@ -42,6 +42,7 @@ from xcql.compile.terms.items import (
     StreamDocument,
     StreamElement,
     Text,
+    is_node,
 )
 from xcql.compile.terms.scope import Scope, compiles, value_of
 from xcql.compile.terms.values import (
@@ -51,6 +52,8 @@ from xcql.compile.terms.values import (
     Single,
     Value,
     at_most_one,
+    atomic,
+    boolean,
     concat,
     conditional,
     count,
@@ -94,14 +97,6 @@ from xcql.syntax.types import (
     SequenceType,
     TextTest,
 )
-
-
-def atomic(value: object, type_: str) -> Value:
-    return Single(Atomic(Constant(value), type_))
-
-
-def boolean(scalar: Scalar) -> Value:
-    return Single(Atomic(scalar, "xs:boolean"))
 
 
 @compiles(IntegerLiteral)
@@ -263,7 +258,6 @@ _DERIVED = {
 
 
 def _matches(item: Item, test: Node, scope: Scope, span: Span) -> bool:
-    from xcql.compile.library.access import is_node
 
     if isinstance(item, Dynamic):
         raise NotNative(item.reason, span)

@@ -32,7 +32,6 @@ from xcql.compile.library.casts import (
 from xcql.compile.library.comparisons import truth
 from xcql.compile.result import NotNative
 from xcql.compile.terms.items import Atomic, StreamElement
-from xcql.compile.terms.renaming import renamed_item
 from xcql.compile.terms.scope import Scope, compiles, value_of
 from xcql.compile.terms.values import (
     EMPTY,
@@ -44,6 +43,7 @@ from xcql.compile.terms.values import (
     each,
     exists,
     leaves,
+    renamed_item,
     row_names,
     row_of,
 )

@@ -6,17 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from xcql.algebra.operators import Number, Plan, Select, columns
-from xcql.algebra.scalars import (
-    NULL,
-    TRUE,
-    Call,
-    Column,
-    Constant,
-    Scalar,
-    call,
-    case,
-    conjunction,
-)
+from xcql.algebra.scalars import NULL, TRUE, Call, Column, Constant, Scalar, call, case, conjunction
 from xcql.compile.library.access import (
     START,
     Lifespan,
@@ -24,7 +14,6 @@ from xcql.compile.library.access import (
     clipped,
     has_holes,
     is_fragmented,
-    is_node,
     lifespan,
     own_lifespan,
 )
@@ -56,16 +45,11 @@ from xcql.compile.terms.items import (
     Text,
     Tree,
     Window,
+    is_node,
 )
 from xcql.compile.terms.mapping import mapped, mapped_items
 from xcql.compile.terms.scope import Scope, compiles, value_of
-from xcql.compile.terms.values import (
-    EMPTY,
-    Single,
-    Value,
-    each,
-    guarded,
-)
+from xcql.compile.terms.values import EMPTY, Single, Value, each, guarded
 from xcql.diagnostics import XcqlError
 from xcql.model.time import parse_time
 from xcql.source import Span

@@ -325,3 +325,7 @@ class ArrayItem(Item):
 
 
 NODES = (StreamDocument, StreamElement, Attribute, Text, Inner, Element, Markup)
+
+
+def is_node(item: Item) -> bool:
+    return isinstance(item, NODES)

@@ -11,7 +11,8 @@ where a number will do.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from typing import Any
 
 from xcql.algebra.operators import (
     ROW_COLUMNS,
@@ -27,6 +28,7 @@ from xcql.algebra.operators import (
     graft,
     order,
     renamed_plan,
+    renamed_scalar,
 )
 from xcql.algebra.scalars import (
     FALSE,
@@ -44,8 +46,9 @@ from xcql.algebra.scalars import (
     disjunction,
     field,
 )
+from xcql.algebra.substitution import substituted
 from xcql.compile.result import NotNative
-from xcql.compile.terms.items import Failure, Item
+from xcql.compile.terms.items import Atomic, Failure, Item, Window
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +84,14 @@ class Each(Value):
 
 
 EMPTY = Concat(())
+
+
+def atomic(value: object, type_: str) -> Value:
+    return Single(Atomic(Constant(value), type_))
+
+
+def boolean(scalar: Scalar) -> Value:
+    return Single(Atomic(scalar, "xs:boolean"))
 
 
 def each(plan: Plan, value: Value, is_path: bool = False) -> Value:
@@ -211,8 +222,6 @@ def row_names(row: str, new: str) -> dict[str, str]:
 
 
 def rename(value: Value, names: dict[str, str]) -> Value:
-    from xcql.compile.terms.renaming import renamed_item
-
     match value:
         case Single(item=item):
             return Single(renamed_item(item, names))
@@ -221,6 +230,37 @@ def rename(value: Value, names: dict[str, str]) -> Value:
         case Concat(values=several) | Merged(values=several):
             return replace(value, values=tuple(rename(one, names) for one in several))
     raise AssertionError(value)
+
+
+def renamed_item(item: Item, names: dict[str, str]) -> Item:
+    """The item over the renamed columns."""
+    changes: dict[str, Any] = {}
+    for one in fields(item):
+        if one.name == "way":
+            # the plan that led to it is a different one now
+            changes["way"] = None
+            continue
+        old = getattr(item, one.name)
+        new = _renamed(old, names)
+        if one.name == "row":
+            new = names.get(f"{old}.", old)
+        if new is not old:
+            changes[one.name] = new
+    return replace(item, **changes) if changes else item
+
+
+def _renamed(value: Any, names: dict[str, str]) -> Any:
+    if isinstance(value, Scalar):
+        return renamed_scalar(value, names)
+    if isinstance(value, Item):
+        return renamed_item(value, names)
+    if isinstance(value, Value):
+        return rename(value, names)
+    if isinstance(value, Window):
+        return Window(renamed_scalar(value.begin, names), renamed_scalar(value.end, names))
+    if isinstance(value, tuple) and any(isinstance(one, Item | Value | Scalar) for one in value):
+        return tuple(_renamed(one, names) for one in value)
+    return value
 
 
 def _plans(value: Value) -> Iterator[Plan]:
@@ -236,11 +276,6 @@ def _plans(value: Value) -> Iterator[Plan]:
 def _after(index: int, plan: Plan) -> Plan:
     """The plan with its place among others in front of its order."""
     return Order(plan, (SortKey(Constant(index), "number"), *order(plan)))
-
-
-def is_single(value: Value) -> bool:
-    """Whether there is just one item, always."""
-    return isinstance(value, Single)
 
 
 def at_most_one(value: Value) -> bool:
@@ -283,8 +318,6 @@ def condition_of(plan: Plan) -> tuple[Scalar, dict[str, Scalar]]:
 
 def replaced(scalar: Scalar, known: dict[str, Scalar]) -> Scalar:
     """The scalar with columns replaced by what they are."""
-    from xcql.algebra.substitution import substituted
-
     return substituted(scalar, known) if known else scalar
 
 
