@@ -13,7 +13,9 @@ from xcql.algebra.rules.outer_join import PlanTooLarge
 from xcql.algebra.scalars import FALSE, NULL, Column, Scalar
 from xcql.analysis.names import Namespaces
 from xcql.compile.catalog import Catalog, Externals
-from xcql.compile.library.access import ALWAYS, lifespan, serialised
+from xcql.compile.library.access import ALWAYS
+from xcql.compile.library.lifespans import lifespan
+from xcql.compile.library.serialisation import serialised
 from xcql.compile.result import Compiled, NotNative, TableUse
 from xcql.compile.strategy import chosen
 from xcql.compile.terms.items import Dynamic, StreamDocument, is_node

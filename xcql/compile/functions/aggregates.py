@@ -5,7 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 
 from xcql.algebra.scalars import NULL, Constant, Nested, Scalar, call, case
-from xcql.compile.library.access import atomized
+from xcql.compile.library.atomization import atomized
 from xcql.compile.library.casts import NUMBERS, STRINGS, cast, common_number
 from xcql.compile.result import NotNative
 from xcql.compile.syntax.calls import CallSite, function
@@ -120,7 +120,7 @@ def _sum(site: CallSite) -> Value:
     if type_ not in NUMBERS:
         raise NotNative(f"a sum of {type_}", site.span)
     if at_most_one(value):
-        from xcql.compile.library.casts import one_atomic
+        from xcql.compile.library.atomization import one_atomic
 
         item = one_atomic(value, site.scope, site.span)
         assert item is not None

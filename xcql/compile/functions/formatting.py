@@ -6,7 +6,8 @@ import re
 
 from xcql.algebra.scalars import Call, Constant, Scalar, call
 from xcql.compile.functions.strings import string
-from xcql.compile.library.casts import cast, local_time, number, one_atomic
+from xcql.compile.library.atomization import one_atomic
+from xcql.compile.library.casts import cast, local_time, number
 from xcql.compile.result import NotNative
 from xcql.compile.syntax.calls import CallSite, function
 from xcql.compile.terms.items import Atomic

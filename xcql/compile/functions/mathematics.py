@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 
 from xcql.algebra.scalars import Constant, Scalar, call
-from xcql.compile.library.casts import NUMBERS, cast, one_atomic
+from xcql.compile.library.atomization import one_atomic
+from xcql.compile.library.casts import NUMBERS, cast
 from xcql.compile.result import NotNative
 from xcql.compile.syntax.calls import MATH, CallSite, function
 from xcql.compile.terms.items import Atomic

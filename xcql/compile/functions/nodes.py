@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from xcql.algebra.scalars import Constant, Scalar, call, field
 from xcql.compile.functions.sequences import context
-from xcql.compile.library.access import serialised
+from xcql.compile.library.serialisation import node_xml, serialised
 from xcql.compile.result import NotNative
 from xcql.compile.syntax.calls import CallSite, function
-from xcql.compile.syntax.constructed import node_xml
 from xcql.compile.terms.items import Atomic, Attribute, Element, Inner, Item, StreamElement, is_node
 from xcql.compile.terms.values import EMPTY, Single, Value, at_most_one, leaves, single_scalar
 

@@ -7,15 +7,8 @@ from dataclasses import replace
 
 from xcql.algebra.scalars import Constant, Scalar, call, case
 from xcql.compile.functions.sequences import context
-from xcql.compile.library.casts import (
-    INTEGERS,
-    NUMBERS,
-    STRINGS,
-    cast,
-    castable,
-    number,
-    one_atomic,
-)
+from xcql.compile.library.atomization import one_atomic
+from xcql.compile.library.casts import INTEGERS, NUMBERS, STRINGS, cast, castable, number
 from xcql.compile.result import NotNative
 from xcql.compile.syntax.calls import CallSite, function
 from xcql.compile.terms.items import Atomic

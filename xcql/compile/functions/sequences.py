@@ -4,24 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from xcql.algebra.operators import (
-    Nest,
-    Number,
-    Order,
-    Project,
-    Select,
-    SortKey,
-    columns,
-    order,
-)
+from xcql.algebra.operators import Nest, Number, Order, Project, Select, SortKey, columns, order
 from xcql.algebra.scalars import FALSE, TRUE, Call, Column, Constant, Scalar, call, case, negation
-from xcql.compile.library.access import atomized, data
-from xcql.compile.library.casts import (
-    NUMBERS,
-    STRINGS,
-    cast,
-    one_atomic,
-)
+from xcql.compile.library.atomization import atomized, data, one_atomic
+from xcql.compile.library.casts import NUMBERS, STRINGS, cast
 from xcql.compile.library.comparisons import truth
 from xcql.compile.library.sequences import as_one_leaf
 from xcql.compile.result import NotNative

@@ -5,12 +5,11 @@ from __future__ import annotations
 from xcql.algebra.operators import Unit, Unnest
 from xcql.algebra.scalars import Call, Column, Constant, Scalar, call
 from xcql.compile.functions.sequences import context
-from xcql.compile.library.access import atomized
-from xcql.compile.library.casts import NUMBERS, STRINGS, cast, number, one_atomic, to_string
+from xcql.compile.library.atomization import atomized, one_atomic
+from xcql.compile.library.casts import NUMBERS, STRINGS, cast, number, text_or_empty, to_string
 from xcql.compile.library.comparisons import nullable
 from xcql.compile.result import NotNative
 from xcql.compile.syntax.calls import CallSite, function
-from xcql.compile.syntax.expressions import text_or_empty
 from xcql.compile.terms.items import Atomic, Item
 from xcql.compile.terms.values import EMPTY, Single, Value, at_most_one, boolean, each, gather
 
@@ -31,14 +30,14 @@ def string(scalar: Scalar) -> Value:
 
 @function("string", 0, 1)
 def _string(site: CallSite) -> Value:
-    from xcql.compile.library.access import string_value
+    from xcql.compile.library.serialisation import string_value
 
     value = site.arguments[0] if site.arguments else context(site)
     if value == EMPTY:
         return string(Constant(""))
     if isinstance(value, Single):
         return string(string_value(value.item, site.scope))
-    from xcql.compile.library.casts import single
+    from xcql.compile.library.atomization import single
 
     scalar = single(
         value,

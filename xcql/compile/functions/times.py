@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from xcql.algebra.scalars import Constant, Scalar, call, case, negation
 from xcql.compile.library.access import START
-from xcql.compile.library.casts import cast, in_utc, local_time, on_time_line, one_atomic
+from xcql.compile.library.atomization import one_atomic
+from xcql.compile.library.casts import cast, in_utc, local_time, on_time_line
+from xcql.compile.library.lifespans import lifespan_bound
 from xcql.compile.result import NotNative
 from xcql.compile.syntax.calls import CallSite, function
-from xcql.compile.syntax.temporal import lifespan_bound
 from xcql.compile.terms.items import Atomic
 from xcql.compile.terms.values import EMPTY, Single, Value, guarded
 

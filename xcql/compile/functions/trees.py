@@ -6,10 +6,10 @@ from xcql.algebra.operators import Unit
 from xcql.algebra.scalars import Constant, Scalar, call, disjunction
 from xcql.compile.functions.sequences import context
 from xcql.compile.library.access import element_text, inner_xml
+from xcql.compile.library.axes import axis_from
 from xcql.compile.library.document_order import in_document_order, is_sorted, root_of
 from xcql.compile.result import NotNative
 from xcql.compile.syntax.calls import CallSite, function
-from xcql.compile.syntax.paths import axis_from
 from xcql.compile.terms.items import Attribute, Inner, Item, StreamDocument, StreamElement, Text
 from xcql.compile.terms.values import (
     EMPTY,

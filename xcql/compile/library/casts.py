@@ -8,9 +8,11 @@ from decimal import Decimal
 
 from xcql.algebra.scalars import NULL, Call, Constant, Scalar, call, case, let
 from xcql.compile.result import NotNative
-from xcql.compile.terms.items import Atomic, Item
+from xcql.compile.terms.items import Atomic
 from xcql.compile.terms.scope import Scope
-from xcql.compile.terms.values import Value, at_most_one, count, gather, leaves, single_scalar
+from xcql.diagnostics import XcqlError
+from xcql.evaluate.arithmetic import duration_microseconds
+from xcql.evaluate.casting import from_text
 from xcql.source import Span
 
 _PLAIN_TIME = re.compile(
@@ -214,10 +216,6 @@ def _known(text: Scalar, target: str) -> Atomic | None:
     """A constant, read now."""
     if not isinstance(text, Constant) or not isinstance(text.value, str):
         return None
-    from xcql.diagnostics import XcqlError
-    from xcql.evaluate.arithmetic import duration_microseconds
-    from xcql.evaluate.casting import from_text
-
     try:
         match target:
             case "xs:integer" | "xs:decimal" | "xs:double" | "xs:boolean":
@@ -296,62 +294,6 @@ def common_number(types: list[str]) -> str:
     return "xs:integer"
 
 
-def one_atomic(
-    value: Value, scope: Scope, span: Span, what: str = "one value at most"
-) -> Atomic | None:
-    """The value as one atomic item; NULL where it is empty, None where it always is.
-
-    More than one item is XPTY0004.
-    """
-    from xcql.compile.library.access import atomized, data
-
-    kinds: dict[str, None] = {}
-    zones: set[Scalar | None] = set()
-    for leaf in leaves(value):
-        item = atomized(leaf.item, scope)
-        kinds[item.type] = None
-        zones.add(item.zone)
-    if not kinds:
-        return None
-    types = list(kinds)
-    if len(types) == 1:
-        type_ = types[0]
-    elif set(types) <= {"xs:integer", "xs:decimal"}:
-        # an integer is a decimal; as a double it would be computed with and written otherwise
-        type_ = "xs:decimal"
-    elif all(one in STRINGS for one in types):
-        type_ = "xs:string"
-    else:
-        raise NotNative("a value of several types", span)
-
-    def read(item: Item) -> Scalar:
-        found = atomized(item, scope)
-        return cast(found, type_, scope, span).scalar
-
-    zone: Scalar | None = None
-    if type_ in INSTANTS | {"xs:time"} and zones != {None}:
-        if len(zones) == 1:
-            (zone,) = zones
-            if not isinstance(zone, Constant):
-                if not at_most_one(value):
-                    raise NotNative("times with zones from a sequence", span)
-                zone = single_scalar(
-                    data(value, scope),
-                    lambda item: item.zone or Constant(""),  # type: ignore[attr-defined]
-                )
-        else:
-            raise NotNative("times with several zones", span)
-    return Atomic(single(value, read, scope, span, what), type_, zone)
-
-
-def single(value: Value, read, scope: Scope, span: Span, what: str) -> Scalar:  # type: ignore[no-untyped-def]
-    """A scalar of the only item; XPTY0004 where there are several."""
-    if at_most_one(value):
-        return single_scalar(value, read)
-    too_many = scope.compilation.error(
-        "XPTY0004",
-        f"a sequence of {{}} items, where {what} is needed",
-        span,
-        call("to_string", count(value)),
-    )
-    return call("only", gather(value, read), too_many)
+def text_or_empty(item: Atomic) -> Scalar:
+    text = to_string(item)
+    return text if isinstance(text, Constant) else call("coalesce", text, Constant(""))

@@ -20,7 +20,8 @@ from xcql.algebra.scalars import (
     conjuncts,
     disjunction,
 )
-from xcql.compile.library.access import atomized, node_key
+from xcql.compile.library.access import node_key
+from xcql.compile.library.atomization import atomized, one_atomic, single
 from xcql.compile.library.casts import (
     INSTANTS,
     NUMBERS,
@@ -30,8 +31,6 @@ from xcql.compile.library.casts import (
     is_plain_zone,
     number_truth,
     on_time_line,
-    one_atomic,
-    single,
 )
 from xcql.compile.library.document_order import tree_of
 from xcql.compile.result import NotNative

@@ -7,7 +7,7 @@ from decimal import Decimal
 
 from xcql.algebra.operators import Unit, Unnest
 from xcql.algebra.scalars import Column, Constant, call, field
-from xcql.compile.library.access import data
+from xcql.compile.library.atomization import data
 from xcql.compile.library.casts import SUPPORTED, cast
 from xcql.compile.library.isolation import by_evaluator, module_of
 from xcql.compile.result import NotNative

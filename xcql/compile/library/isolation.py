@@ -12,9 +12,10 @@ from dataclasses import replace
 from xcql.algebra.operators import Unit, Unnest
 from xcql.algebra.scalars import Call, Column, Constant, Scalar, call
 from xcql.analysis.names import FUNCTIONS
-from xcql.compile.library.access import is_fragmented, serialised
+from xcql.compile.library.access import is_fragmented
 from xcql.compile.library.casts import to_string
 from xcql.compile.library.folding import folded
+from xcql.compile.library.serialisation import serialised
 from xcql.compile.result import Evaluation, NotNative
 from xcql.compile.terms.items import (
     ArrayItem,

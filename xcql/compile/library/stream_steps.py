@@ -21,17 +21,15 @@ from xcql.algebra.scalars import Call, Column, Constant, Scalar, call, field
 from xcql.analysis.graph import TagGraph
 from xcql.analysis.types import DOCUMENT
 from xcql.compile.library.access import (
+    attribute_names,
     attribute_of,
     element_text,
     end_key,
+    meets_window,
     node_key,
     span_of,
 )
-from xcql.compile.library.document_order import (
-    key_of,
-    one_kind,
-    root_of,
-)
+from xcql.compile.library.document_order import key_of, one_kind, root_of
 from xcql.compile.library.inner import (
     around,
     attributes_inside,
@@ -53,17 +51,12 @@ from xcql.compile.terms.items import (
     Text,
 )
 from xcql.compile.terms.scope import Scope
-from xcql.compile.terms.values import (
-    Each,
-    Leaf,
-    Single,
-    apart,
-    leaves,
-)
+from xcql.compile.terms.values import Each, Leaf, Single, apart, leaves
 from xcql.model.tags import Tag
 from xcql.shred.shape import walk
 from xcql.source import Span
 from xcql.syntax.node import Node
+from xcql.syntax.path import Wildcard
 
 
 class StreamSteps:
@@ -229,8 +222,6 @@ class StreamSteps:
         )
         graph = self.graph(node)
         if window is not None and any(graph.is_fragmented(tag) for tag in tags):
-            from xcql.compile.syntax.temporal import meets_window
-
             plan = Select(plan, meets_window(replace(node, window=None), window, self.scope))
         return Leaf(plan, node)
 
@@ -318,7 +309,7 @@ class StreamSteps:
         if not wanted:
             return []
         if isinstance(node, Inner):
-            holes = frozenset().union(*(self._holes_below(graph, tag) for tag in node.tags))
+            holes = holes_below(graph, node.tags)
             if any((graph.below(id) | {id}) & wanted for id in holes):
                 raise NotNative("a step through holes in mixed content", self.span)
             return elements_inside(leaf, wanted, False, self.test, self.scope, self.span)
@@ -360,7 +351,7 @@ class StreamSteps:
                         found.append(inner)
                     found += self._inline_descendants(inner, wanted)
         # then along the holes, from wherever in the element they stand
-        holes = frozenset().union(*(self._holes_below(graph, tag) for tag in node.tags))
+        holes = holes_below(graph, node.tags)
         direct = tuple(sorted(id for id in holes if id in wanted))
         below = tuple(sorted(id for id in holes if leads(id)))
         ids = tuple(one for one in dict.fromkeys((*direct, *below)) if one not in passed)
@@ -408,7 +399,7 @@ class StreamSteps:
             for one in level:
                 here = one.item
                 assert isinstance(here, StreamElement)
-                below = frozenset().union(*(self._holes_below(graph, tag) for tag in here.tags))
+                below = holes_below(graph, here.tags)
                 inside = tuple(sorted(id for id in below if id in graph.below(id)))
                 after += self.follow(one, inside, is_child=False)
             for one in after:
@@ -442,12 +433,6 @@ class StreamSteps:
                     found.append(inner)
                 found += self._inline_descendants(inner, wanted)
         return found
-
-    @staticmethod
-    def _holes_below(graph: TagGraph, top: str) -> frozenset[str]:
-        """The tags of fillers whose holes stand in the same filler."""
-        tops = inline_below(graph, (top,)) | {top}
-        return graph.fragmented_children(*tops)
 
     def attributes(self, leaf: Leaf) -> list[Leaf]:
         node = leaf.item
@@ -705,13 +690,15 @@ class StreamSteps:
         return found
 
 
-def attribute_names(node: StreamElement, scope: Scope) -> list[str]:
-    """The attributes that elements here may have."""
-    names = [name for name in node.shape.attributes if name not in ("vtFrom", "vtTo")]
-    graph = scope.compilation.graphs[node.stream]
-    if node.is_filler and any(graph.is_fragmented(tag) for tag in node.tags):
-        return [*names, "vtFrom", "vtTo"]
-    return list(node.shape.attributes)
+def holes_below(graph: TagGraph, tops: Iterable[str]) -> frozenset[str]:
+    """The tags of fillers whose holes stand in the same filler as some elements, below them."""
+    return graph.fragmented_children(*inline_below(graph, tops), *tops)
+
+
+def child_elements(node: StreamElement | StreamDocument, scope: Scope) -> list[Leaf]:
+    """The elements right below a node, whatever their names."""
+    span = scope.compilation.module.span
+    return StreamSteps(scope, Wildcard(span=span), span).children(Leaf(Unit(), node))
 
 
 def without_presence(plan: Plan, node: StreamElement) -> Plan:

@@ -9,7 +9,7 @@ from importlib import import_module
 
 from xcql.algebra.scalars import Constant
 from xcql.analysis.names import FUNCTIONS, LOCAL, Namespaces
-from xcql.compile.library.access import atomized
+from xcql.compile.library.atomization import atomized
 from xcql.compile.library.casts import NUMBERS, cast
 from xcql.compile.result import NotNative
 from xcql.compile.terms.items import ArrayItem, Function, Item, MapItem
@@ -132,7 +132,7 @@ def _stream(expr: FunctionCall, scope: Scope) -> Value:
             return stream_document(expr, name, scope)
         case (AxisStep(axis="child", test=NameTest(name=name)),):
             return stream_document(expr, name.local, scope)
-    from xcql.compile.library.casts import one_atomic
+    from xcql.compile.library.atomization import one_atomic
 
     item = one_atomic(value_of(expr.arguments[0], scope), scope, expr.span)
     if item is None or not isinstance(item.scalar, Constant):

@@ -18,6 +18,7 @@ from xcql.algebra.scalars import (
     conjunction,
     disjunction,
 )
+from xcql.compile.library.atomization import one_atomic
 from xcql.compile.library.casts import (
     INTEGERS,
     NUMBERS,
@@ -27,9 +28,10 @@ from xcql.compile.library.casts import (
     common_number,
     is_writable,
     number,
-    one_atomic,
+    text_or_empty,
 )
 from xcql.compile.library.comparisons import truth
+from xcql.compile.library.serialisation import string_value
 from xcql.compile.result import NotNative
 from xcql.compile.terms.items import (
     Atomic,
@@ -495,7 +497,6 @@ def _concatenated(expr: Binary, scope: Scope) -> Value:
 
 @compiles(StringConstructor)
 def _string_constructor(expr: StringConstructor, scope: Scope) -> Value:
-    from xcql.compile.library.access import string_value
     from xcql.compile.terms.values import gather
 
     texts: list[Scalar] = []
@@ -509,13 +510,6 @@ def _string_constructor(expr: StringConstructor, scope: Scope) -> Value:
             array = gather(value, lambda item: string_value(item, scope))
             texts.append(call("join_texts", array, Constant(" ")))
     return Single(Atomic(Call("concat", (Constant(""), *texts)), "xs:string"))
-
-
-def text_or_empty(item: Atomic) -> Scalar:
-    from xcql.compile.library.casts import to_string
-
-    text = to_string(item)
-    return text if isinstance(text, Constant) else call("coalesce", text, Constant(""))
 
 
 def _range(expr: Binary, scope: Scope) -> Value:

@@ -21,14 +21,8 @@ from xcql.algebra.operators import (
     renamed_plan,
 )
 from xcql.algebra.scalars import NULL, Column, Constant, Scalar, call, case, negation
-from xcql.compile.library.casts import (
-    INSTANTS,
-    NUMBERS,
-    STRINGS,
-    is_plain_zone,
-    on_time_line,
-    one_atomic,
-)
+from xcql.compile.library.atomization import one_atomic
+from xcql.compile.library.casts import INSTANTS, NUMBERS, STRINGS, is_plain_zone, on_time_line
 from xcql.compile.library.comparisons import truth
 from xcql.compile.result import NotNative
 from xcql.compile.terms.items import Atomic, StreamElement

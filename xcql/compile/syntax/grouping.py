@@ -19,7 +19,7 @@ from xcql.algebra.operators import (
     order,
 )
 from xcql.algebra.scalars import Column, Constant, Scalar, call, field
-from xcql.compile.library.casts import one_atomic
+from xcql.compile.library.atomization import one_atomic
 from xcql.compile.library.packing import above_cut, columns_in, packed, unpacked
 from xcql.compile.result import NotNative
 from xcql.compile.syntax.flwor import Tuples

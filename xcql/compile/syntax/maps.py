@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from xcql.algebra.scalars import FALSE, Constant, Scalar, call, disjunction
 from xcql.analysis.names import FUNCTIONS
-from xcql.compile.library.casts import NUMBERS, STRINGS, one_atomic
+from xcql.compile.library.atomization import one_atomic
+from xcql.compile.library.casts import NUMBERS, STRINGS
 from xcql.compile.library.comparisons import compared
 from xcql.compile.result import NotNative
 from xcql.compile.syntax.calls import CallSite, applied, function

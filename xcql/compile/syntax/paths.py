@@ -9,12 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from xcql.algebra.operators import (
-    Number,
-    columns,
-    identity,
-)
+from xcql.algebra.operators import Number, columns, identity
 from xcql.algebra.scalars import Column, Constant, Scalar
+from xcql.compile.library.axes import axis_from
 from xcql.compile.library.document_order import (
     in_document_order,
     is_sorted,
@@ -22,10 +19,7 @@ from xcql.compile.library.document_order import (
     origin,
     root_of,
 )
-from xcql.compile.library.inner import (
-    without_way,
-)
-from xcql.compile.library.node_tests import is_any_node, is_text_test
+from xcql.compile.library.inner import without_way
 from xcql.compile.library.stream_steps import StreamSteps
 from xcql.compile.result import NotNative
 from xcql.compile.syntax.below import ChildrenBelow, joined_steps
@@ -33,9 +27,7 @@ from xcql.compile.syntax.predicates import filtered, is_never_positional, mentio
 from xcql.compile.terms.items import (
     Atomic,
     Attribute,
-    Dynamic,
     Element,
-    Function,
     Inner,
     Item,
     StreamDocument,
@@ -56,10 +48,9 @@ from xcql.compile.terms.values import (
     is_optional,
     leaves,
 )
-from xcql.source import Span
 from xcql.syntax.functions import FunctionCall
 from xcql.syntax.literals import ContextItem
-from xcql.syntax.node import Expr, Node
+from xcql.syntax.node import Expr
 from xcql.syntax.path import AxisStep, NameTest, Path
 
 
@@ -232,53 +223,6 @@ def _children_below(leaf: Leaf, step: AxisStep, scope: Scope) -> list[Leaf]:
             several = filtered(several, predicate, scope, partition=partition)
         kept += several
     return kept
-
-
-def axis_from(leaf: Leaf, axis: str, test: Node, scope: Scope, span: Span) -> list[Leaf]:
-    """The nodes on an axis that pass a test."""
-    match leaf.item:
-        case StreamDocument() | StreamElement() | Inner():
-            return StreamSteps(scope, test, span).axis(leaf, axis)
-        case Element():
-            from xcql.compile.syntax.constructed import constructed_axis
-
-            return constructed_axis(leaf, axis, test, scope, span)
-        case (
-            Attribute(owner=StreamElement() | Inner() as owner)
-            | Text(owner=StreamElement() | Inner() as owner)
-        ):
-            return _from_leaf_node(leaf, owner, axis, test, scope, span)
-        case Atomic():
-            raise NotNative("a path from an atomic value", span)
-        case Dynamic(reason=reason):
-            raise NotNative(reason, span)
-        case Function():
-            raise NotNative("a path from a function", span)
-    if axis in ("child", "descendant", "attribute"):
-        return []
-    raise NotNative(f"the axis {axis} from here", span)
-
-
-def _from_leaf_node(
-    leaf: Leaf, owner: StreamElement | Inner, axis: str, test: Node, scope: Scope, span: Span
-) -> list[Leaf]:
-    """Steps from an attribute or text."""
-    if axis in ("child", "descendant"):
-        return []
-    if axis == "attribute" and isinstance(leaf.item, Text):
-        return []
-    if axis in ("self", "descendant-or-self"):
-        fits = is_any_node(test) or (is_text_test(test) and isinstance(leaf.item, Text))
-        if isinstance(leaf.item, Attribute) and not fits:
-            raise NotNative("a test of an attribute", span)
-        return [leaf] if fits else []
-    above = Leaf(leaf.plan, owner)
-    if axis == "parent":
-        return StreamSteps(scope, test, span).axis(above, "self")
-    if axis in ("ancestor", "ancestor-or-self"):
-        steps = StreamSteps(scope, test, span)
-        return steps.axis(above, "ancestor-or-self")
-    raise NotNative(f"the axis {axis} from a text or attribute", span)
 
 
 @compiles(ContextItem)

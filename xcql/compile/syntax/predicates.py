@@ -17,7 +17,7 @@ from xcql.algebra.operators import (
     present,
 )
 from xcql.algebra.scalars import Column, Constant, Scalar, call
-from xcql.compile.library.access import atomized
+from xcql.compile.library.atomization import atomized
 from xcql.compile.library.casts import NUMBERS
 from xcql.compile.library.comparisons import compared, only_one, truth
 from xcql.compile.library.document_order import is_sorted

@@ -14,9 +14,9 @@ from xcql.compile.library.access import (
     clipped,
     has_holes,
     is_fragmented,
-    lifespan,
     own_lifespan,
 )
+from xcql.compile.library.atomization import one_atomic, single
 from xcql.compile.library.casts import (
     INSTANTS,
     INTEGERS,
@@ -26,10 +26,9 @@ from xcql.compile.library.casts import (
     in_utc,
     local_time,
     on_time_line,
-    one_atomic,
-    single,
 )
 from xcql.compile.library.document_order import is_sorted
+from xcql.compile.library.lifespans import lifespan
 from xcql.compile.library.several_kinds import as_one_kind
 from xcql.compile.result import NotNative
 from xcql.compile.terms.items import (
@@ -66,12 +65,6 @@ from xcql.syntax.temporal import (
     TimeInterval,
     VersionProjection,
 )
-
-
-def meets_window(node: StreamElement, window: Window, scope: Scope) -> Scalar:
-    """Whether the lifespan of a filler's element meets an interval."""
-    begin, end = own_lifespan(node, scope)
-    return call("overlaps", begin, end, window.begin, window.end)
 
 
 @compiles(DateTimeLiteral, DateLiteral)
@@ -299,24 +292,6 @@ def _version(expr: Expr, scope: Scope) -> Scalar:
     return scope.compilation.error(
         "XPTY0004", f"a version has a whole number, not {item.type}", expr.span
     )
-
-
-def lifespan_bound(value: Value, which: int, scope: Scope, span: Span) -> Value:
-    """`vtFrom(value)` or `vtTo(value)`"""
-    if value == EMPTY:
-        return EMPTY
-
-    def read(item: Item) -> Scalar:
-        if not is_node(item):
-            raise NotNative("the lifespan of what is no node", span)
-        bound = lifespan(item, scope)[which]
-        return call("coalesce", bound, scope.now if which else START)
-
-    scalar = single(value, read, scope, span, "one node at most")
-    result = Single(Atomic(scalar, "xs:dateTime", Constant("")))
-    if isinstance(value, Single):
-        return result
-    return guarded(call("is_not_null", scalar), result)
 
 
 @compiles(AllenComparison)

@@ -198,7 +198,6 @@ class Attribute(Item):
     name: str
     scalar: Scalar
     owner: StreamElement | Element | Inner | None = None
-    type: str = "xs:untypedAtomic"
     made_of: str = "xs:untypedAtomic"
     within: StreamElement | None = None
 
