@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from importlib import import_module
 from typing import Literal
 
 from xcql.algebra.operators import Merge, Plan, Project, Select, SortKey, Unit, order
@@ -13,8 +12,11 @@ from xcql.algebra.rules.outer_join import PlanTooLarge
 from xcql.algebra.scalars import FALSE, NULL, Column, Scalar
 from xcql.analysis.names import Namespaces
 from xcql.compile.catalog import Catalog, Externals
+from xcql.compile.language import LANGUAGE
 from xcql.compile.library.access import ALWAYS
+from xcql.compile.library.externals import external_value
 from xcql.compile.library.lifespans import lifespan
+from xcql.compile.library.sequence_types import converted
 from xcql.compile.library.serialisation import serialised
 from xcql.compile.result import Compiled, NotNative, TableUse
 from xcql.compile.strategy import chosen
@@ -31,19 +33,6 @@ Native = Literal["qac", "qac+", "auto"]
 
 # a text of more characters takes Spark minutes, and all its memory, before anything is computed
 MOST_TEXT = 400_000
-
-for _topic in (
-    "library.comparisons",
-    "syntax.expressions",
-    "syntax.paths",
-    "syntax.predicates",
-    "syntax.flwor",
-    "syntax.constructed",
-    "syntax.temporal",
-    "syntax.calls",
-    "syntax.maps",
-):
-    import_module(f"xcql.compile.{_topic}")
 
 
 def compile_query(
@@ -69,6 +58,7 @@ def _compiled(
     settled: frozenset[str],
 ) -> Compiled:
     compilation = Compilation(
+        LANGUAGE,
         module,
         catalog,
         externals,
@@ -158,9 +148,6 @@ def _prolog(compilation: Compilation) -> Scope:
 
 
 def _global(declaration: VariableDecl, scope: Scope) -> Value:
-    from xcql.compile.library.externals import external_value
-    from xcql.compile.syntax.calls import converted
-
     values = scope.compilation.externals.values
     name = str(declaration.name)
     if declaration.external and name in values:

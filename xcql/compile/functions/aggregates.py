@@ -5,11 +5,12 @@ from __future__ import annotations
 from decimal import Decimal
 
 from xcql.algebra.scalars import NULL, Constant, Nested, Scalar, call, case
-from xcql.compile.library.atomization import atomized
+from xcql.compile.library.arithmetic import arithmetic
+from xcql.compile.library.atomization import atomized, one_atomic
 from xcql.compile.library.casts import NUMBERS, STRINGS, cast, common_number
 from xcql.compile.result import NotNative
-from xcql.compile.syntax.calls import CallSite, function
 from xcql.compile.terms.items import Atomic, Item
+from xcql.compile.terms.native_functions import CallSite, NativeFunctions
 from xcql.compile.terms.values import (
     EMPTY,
     Concat,
@@ -27,10 +28,12 @@ from xcql.compile.terms.values import (
     leaves,
 )
 
+native = NativeFunctions()
+
 DURATIONS = frozenset({"xs:dayTimeDuration", "xs:yearMonthDuration"})
 
 
-@function("count", 1)
+@native("count", 1)
 def _count(site: CallSite) -> Value:
     return Single(Atomic(count(site.arguments[0]), "xs:integer"))
 
@@ -106,7 +109,7 @@ def _reduction(reduction: str, type_: str) -> str:
     return reduction
 
 
-@function("sum", 1)
+@native("sum", 1)
 def _sum(site: CallSite) -> Value:
     (value,) = site.arguments
     if value == EMPTY:
@@ -120,8 +123,6 @@ def _sum(site: CallSite) -> Value:
     if type_ not in NUMBERS:
         raise NotNative(f"a sum of {type_}", site.span)
     if at_most_one(value):
-        from xcql.compile.library.atomization import one_atomic
-
         item = one_atomic(value, site.scope, site.span)
         assert item is not None
         scalar = cast(item, type_, site.scope, site.span).scalar
@@ -136,7 +137,7 @@ def zero(type_: str) -> Constant:
     return Constant(0.0) if type_ == "xs:double" else Constant(0)
 
 
-@function("sum", 2)
+@native("sum", 2)
 def _sum_with_zero(site: CallSite) -> Value:
     value, zero_ = site.arguments
     if value == EMPTY:
@@ -149,7 +150,7 @@ def _sum_with_zero(site: CallSite) -> Value:
     return conditional(exists(value), total, zero_)
 
 
-@function("avg", 1)
+@native("avg", 1)
 def _avg(site: CallSite) -> Value:
     (value,) = site.arguments
     if value == EMPTY:
@@ -157,8 +158,6 @@ def _avg(site: CallSite) -> Value:
     type_ = common_type(site, value)
     if type_ not in NUMBERS and type_ not in DURATIONS:
         raise NotNative(f"an average of {type_}", site.span)
-    from xcql.compile.syntax.expressions import arithmetic
-
     total = Atomic(values_of(site, value, type_, "sum"), type_)
     number = Atomic(count(value), "xs:integer")
     mean = arithmetic("div", total, number, site.scope, site.span)
@@ -166,22 +165,22 @@ def _avg(site: CallSite) -> Value:
     return guarded(call("is_not_null", scalar), Single(Atomic(scalar, mean.type)))
 
 
-@function("min", 1)
+@native("min", 1)
 def _min(site: CallSite) -> Value:
     return _extreme(site, site.arguments[0], "min")
 
 
-@function("max", 1)
+@native("max", 1)
 def _max(site: CallSite) -> Value:
     return _extreme(site, site.arguments[0], "max")
 
 
-@function("min", 2)
+@native("min", 2)
 def _min_of_two(site: CallSite) -> Value:
     return _extreme_of_two(site, "min")
 
 
-@function("max", 2)
+@native("max", 2)
 def _max_of_two(site: CallSite) -> Value:
     return _extreme_of_two(site, "max")
 

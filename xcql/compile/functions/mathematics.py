@@ -5,12 +5,16 @@ from __future__ import annotations
 import math
 
 from xcql.algebra.scalars import Constant, Scalar, call
+from xcql.analysis.names import FUNCTIONS
 from xcql.compile.library.atomization import one_atomic
 from xcql.compile.library.casts import NUMBERS, cast
 from xcql.compile.result import NotNative
-from xcql.compile.syntax.calls import MATH, CallSite, function
 from xcql.compile.terms.items import Atomic
+from xcql.compile.terms.native_functions import CallSite, NativeFunctions
 from xcql.compile.terms.values import EMPTY, Single, Value, guarded
+
+native = NativeFunctions()
+MATH = f"{FUNCTIONS}/math"
 
 # Spark's are Java's StrictMath, which may differ in the last digit from what C has: so none of
 # sin, cos, tan, exp, log10 and pow of odd numbers; a square root is exact everywhere
@@ -32,12 +36,12 @@ def _result(site: CallSite, scalar: Scalar) -> Value:
     return guarded(call("is_not_null", scalar), result)
 
 
-@function("pi", 0, uri=MATH)
+@native("pi", 0, uri=MATH)
 def _pi(site: CallSite) -> Value:
     return Single(Atomic(Constant(math.pi), "xs:double"))
 
 
-@function("sqrt", 1, uri=MATH)
+@native("sqrt", 1, uri=MATH)
 def _sqrt(site: CallSite) -> Value:
     number = _double(site, 0)
     return EMPTY if number is None else _result(site, call("square_root", number))

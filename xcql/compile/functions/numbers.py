@@ -10,12 +10,14 @@ from xcql.compile.functions.sequences import context
 from xcql.compile.library.atomization import one_atomic
 from xcql.compile.library.casts import INTEGERS, NUMBERS, STRINGS, cast, castable, number
 from xcql.compile.result import NotNative
-from xcql.compile.syntax.calls import CallSite, function
 from xcql.compile.terms.items import Atomic
+from xcql.compile.terms.native_functions import CallSite, NativeFunctions
 from xcql.compile.terms.values import EMPTY, Single, Value, guarded
 
+native = NativeFunctions()
 
-@function("number", 0, 1)
+
+@native("number", 0, 1)
 def _number(site: CallSite) -> Value:
     value = site.arguments[0] if site.arguments else context(site)
     nan = Constant(float("nan"))
@@ -65,22 +67,22 @@ def _of_number(
     return result if isinstance(value, Single) else guarded(call("is_not_null", scalar), result)
 
 
-@function("abs", 1)
+@native("abs", 1)
 def _abs(site: CallSite) -> Value:
     return _of_number(site, "abs", "abs", "decimal_abs")
 
 
-@function("floor", 1)
+@native("floor", 1)
 def _floor(site: CallSite) -> Value:
     return _of_number(site, None, "double_floor", "decimal_floor")
 
 
-@function("ceiling", 1)
+@native("ceiling", 1)
 def _ceiling(site: CallSite) -> Value:
     return _of_number(site, None, "double_ceiling", "decimal_ceiling")
 
 
-@function("round", 1, 2)
+@native("round", 1, 2)
 def _round(site: CallSite) -> Value:
     digits = _digits(site)
     if digits == 0:
@@ -88,7 +90,7 @@ def _round(site: CallSite) -> Value:
     return _of_number(site, "integer_round", "round_digits", "decimal_round", digits)
 
 
-@function("round-half-to-even", 1, 2)
+@native("round-half-to-even", 1, 2)
 def _round_half_to_even(site: CallSite) -> Value:
     digits = _digits(site)
     if digits < 0:
@@ -110,7 +112,7 @@ def _digits(site: CallSite) -> int:
     return digits
 
 
-@function("format-integer", 2)
+@native("format-integer", 2)
 def _format_integer(site: CallSite) -> Value:
     """With a picture of digits alone: as many of them at least."""
     number_, picture = (one_atomic(one, site.scope, site.span) for one in site.arguments)

@@ -8,39 +8,41 @@ from xcql.compile.library.atomization import one_atomic
 from xcql.compile.library.casts import cast, in_utc, local_time, on_time_line
 from xcql.compile.library.lifespans import lifespan_bound
 from xcql.compile.result import NotNative
-from xcql.compile.syntax.calls import CallSite, function
 from xcql.compile.terms.items import Atomic
+from xcql.compile.terms.native_functions import CallSite, NativeFunctions
 from xcql.compile.terms.values import EMPTY, Single, Value, guarded
 
+native = NativeFunctions()
 
-@function("vtFrom", 1)
+
+@native("vtFrom", 1)
 def _from(site: CallSite) -> Value:
     return lifespan_bound(site.arguments[0], 0, site.scope, site.span)
 
 
-@function("vtTo", 1)
+@native("vtTo", 1)
 def _to(site: CallSite) -> Value:
     return lifespan_bound(site.arguments[0], 1, site.scope, site.span)
 
 
-@function("now", 0)
+@native("now", 0)
 def _now(site: CallSite) -> Value:
     return Single(Atomic(site.scope.now, "xs:dateTime", Constant("")))
 
 
-@function("start", 0)
+@native("start", 0)
 def _start(site: CallSite) -> Value:
     return Single(Atomic(START, "xs:dateTime", Constant("")))
 
 
-@function("current-dateTime", 0)
-@function("currentDateTime", 0)
+@native("current-dateTime", 0)
+@native("currentDateTime", 0)
 def _current(site: CallSite) -> Value:
     return Single(Atomic(site.scope.now, "xs:dateTime", Constant("Z")))
 
 
-@function("current-date", 0)
-@function("currentDate", 0)
+@native("current-date", 0)
+@native("currentDate", 0)
 def _today(site: CallSite) -> Value:
     return Single(Atomic(call("to_date", site.scope.now), "xs:date", Constant("Z")))
 
@@ -77,14 +79,14 @@ def _part(site: CallSite, part: str, type_: str) -> Value:
 for _name in ("year", "month", "day"):
     for _type in ("dateTime", "date"):
 
-        @function(f"{_name}-from-{_type}", 1)
+        @native(f"{_name}-from-{_type}", 1)
         def _day_part(site: CallSite, part: str = _name, type_: str = _type) -> Value:
             return _part(site, part, f"xs:{type_}")
 
 
 for _name in ("hours", "minutes", "seconds"):
 
-    @function(f"{_name}-from-dateTime", 1)
+    @native(f"{_name}-from-dateTime", 1)
     def _time_part(site: CallSite, part: str = _name) -> Value:
         name = {"hours": "hour", "minutes": "minute", "seconds": "second_of"}[part]
         return _part(site, name, "xs:dateTime")
@@ -102,7 +104,7 @@ _DURATIONS = ("xs:dayTimeDuration", "xs:yearMonthDuration")
 
 for _name, _type, _unit, _most in _DURATION_PARTS:
 
-    @function(f"{_name}-from-duration", 1)
+    @native(f"{_name}-from-duration", 1)
     def _duration_part(
         site: CallSite, type_: str = _type, unit: int = _unit, most: int | None = _most
     ) -> Value:
@@ -117,7 +119,7 @@ for _name, _type, _unit, _most in _DURATION_PARTS:
         return _optional(site, Atomic(scalar, "xs:integer"))
 
 
-@function("seconds-from-duration", 1)
+@native("seconds-from-duration", 1)
 def _duration_seconds(site: CallSite) -> Value:
     item = _argument(site, *_DURATIONS)
     if item is None:
@@ -127,14 +129,14 @@ def _duration_seconds(site: CallSite) -> Value:
     return _optional(site, Atomic(scalar, "xs:decimal"))
 
 
-@function("implicit-timezone", 0)
+@native("implicit-timezone", 0)
 def _implicit(site: CallSite) -> Value:
     return Single(Atomic(Constant(0), "xs:dayTimeDuration"))
 
 
 for _type in ("dateTime", "date"):
 
-    @function(f"timezone-from-{_type}", 1)
+    @native(f"timezone-from-{_type}", 1)
     def _timezone(site: CallSite, type_: str = _type) -> Value:
         item = _argument(site, f"xs:{type_}")
         if item is None or item.zone in (None, Constant("")):
@@ -144,7 +146,7 @@ for _type in ("dateTime", "date"):
         scalar = case((call("is_not_null", item.scalar), length))
         return guarded(call("is_not_null", scalar), Single(Atomic(scalar, "xs:dayTimeDuration")))
 
-    @function(f"adjust-{_type}-to-timezone", 1, 2)
+    @native(f"adjust-{_type}-to-timezone", 1, 2)
     def _adjusted(site: CallSite, type_: str = _type) -> Value:
         item = _argument(site, f"xs:{type_}")
         if item is None:
@@ -185,7 +187,7 @@ def _wanted_zone(site: CallSite) -> Constant:
 # what part of an hour, minute or second: the unit, and how many there are
 for _name, _unit, _most in (("hours", 3_600_000_000, 24), ("minutes", 60_000_000, 60)):
 
-    @function(f"{_name}-from-time", 1)
+    @native(f"{_name}-from-time", 1)
     def _clock_part(site: CallSite, unit: int = _unit, most: int = _most) -> Value:
         item = _argument(site, "xs:time")
         if item is None:
@@ -194,7 +196,7 @@ for _name, _unit, _most in (("hours", 3_600_000_000, 24), ("minutes", 60_000_000
         return _optional(site, Atomic(part, "xs:integer"))
 
 
-@function("seconds-from-time", 1)
+@native("seconds-from-time", 1)
 def _clock_seconds(site: CallSite) -> Value:
     item = _argument(site, "xs:time")
     if item is None:
@@ -203,7 +205,7 @@ def _clock_seconds(site: CallSite) -> Value:
     return _optional(site, Atomic(seconds, "xs:decimal"))
 
 
-@function("dateTime", 2)
+@native("dateTime", 2)
 def _date_and_time(site: CallSite) -> Value:
     parts: list[Atomic] = []
     for argument, type_ in zip(site.arguments, ("xs:date", "xs:time"), strict=True):

@@ -14,6 +14,7 @@ from xcql.algebra.operators import Merge, Order, Plan, SortKey, columns, order
 from xcql.algebra.scalars import NULL, Column, Constant, Scalar, call
 from xcql.compile.library.document_order import key_of
 from xcql.compile.library.packing import above_cut, columns_in, new_names
+from xcql.compile.library.sequences import as_one_leaf
 from xcql.compile.result import NotNative
 from xcql.compile.terms.items import Atomic
 from xcql.compile.terms.scope import Compilation, Scope
@@ -98,8 +99,6 @@ def as_one_kind(value: Value, scope: Scope, span: Span) -> tuple[Plan, Value]:
     """The items of a value as tuples of one plan, and the item of a tuple."""
     found = leaves(value)
     if len(found) > 1 and all(isinstance(leaf.item, Atomic) for leaf in found):
-        from xcql.compile.library.sequences import as_one_leaf
-
         with suppress(NotNative):
             found = [as_one_leaf(value, scope, span)]
     if len(found) == 1:

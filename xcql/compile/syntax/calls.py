@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from functools import cache
-from importlib import import_module
+from collections.abc import Mapping
+from dataclasses import replace
 
 from xcql.algebra.scalars import Constant
 from xcql.analysis.names import FUNCTIONS, LOCAL, Namespaces
-from xcql.compile.library.atomization import atomized
-from xcql.compile.library.casts import NUMBERS, cast
+from xcql.compile.library.atomization import one_atomic
+from xcql.compile.library.externals import external_call
+from xcql.compile.library.function_items import applied, bind_parameters
+from xcql.compile.library.sequence_types import XS, cast_value, converted
 from xcql.compile.result import NotNative
-from xcql.compile.terms.items import ArrayItem, Function, Item, MapItem
-from xcql.compile.terms.mapping import mapped_items
-from xcql.compile.terms.scope import Compilation, Scope, compiles, value_of
+from xcql.compile.terms.items import Function, StreamDocument
+from xcql.compile.terms.native_functions import CallSite
+from xcql.compile.terms.scope import CompileExpression, Scope, value_of
 from xcql.compile.terms.values import Single, Value
-from xcql.source import Span
 from xcql.syntax.functions import (
     ArgumentPlaceholder,
     DynamicCall,
@@ -25,69 +24,12 @@ from xcql.syntax.functions import (
     NamedFunctionRef,
     Parameter,
 )
-from xcql.syntax.literals import VariableRef
+from xcql.syntax.literals import StringLiteral, VariableRef
 from xcql.syntax.node import Expr, Name
+from xcql.syntax.path import AxisStep, NameTest
 from xcql.syntax.prolog import FunctionDecl
-from xcql.syntax.types import AtomicType, SequenceType
-
-XS = "http://www.w3.org/2001/XMLSchema"
-MATH = f"{FUNCTIONS}/math"
 
 
-@dataclass(frozen=True, slots=True)
-class CallSite:
-    """A call, with the values of its arguments; `only_compared` as in `Scope`."""
-
-    scope: Scope
-    span: Span
-    arguments: tuple[Value, ...]
-    expressions: tuple[Expr, ...]
-    only_compared: bool = False
-
-    @property
-    def compilation(self) -> Compilation:
-        return self.scope.compilation
-
-
-NativeFunction = Callable[[CallSite], Value]
-_LIBRARY: dict[tuple[str, str, int], NativeFunction] = {}
-_TOPICS = (
-    "aggregates",
-    "sequences",
-    "strings",
-    "patterns",
-    "numbers",
-    "mathematics",
-    "formatting",
-    "times",
-    "nodes",
-    "trees",
-    "errors",
-)
-
-
-def function(
-    name: str, *arities: int, uri: str = FUNCTIONS
-) -> Callable[[NativeFunction], NativeFunction]:
-    """Declare the native form of a function, for some numbers of arguments."""
-
-    def register(code: NativeFunction) -> NativeFunction:
-        for arity in arities:
-            _LIBRARY[uri, name, arity] = code
-        return code
-
-    return register
-
-
-@cache
-def library() -> dict[tuple[str, str, int], NativeFunction]:
-    for topic in _TOPICS:
-        import_module(f"xcql.compile.functions.{topic}")
-    import_module("xcql.compile.syntax.maps")
-    return _LIBRARY
-
-
-@compiles(FunctionCall)
 def _call(expr: FunctionCall, scope: Scope) -> Value:
     only_compared, scope = scope.only_compared, replace(scope, only_compared=False)
     uri, local = scope.names.function_name(expr.name)
@@ -97,19 +39,15 @@ def _call(expr: FunctionCall, scope: Scope) -> Value:
     if own is not None:
         return inlined(own, expr, scope)
     if uri == XS and len(expr.arguments) == 1:
-        from xcql.compile.syntax.expressions import cast_value
-
         operand = value_of(expr.arguments[0], scope)
         return cast_value(operand, f"xs:{local}", True, scope, expr.span)
     if uri == FUNCTIONS and local == "stream":
         return _stream(expr, scope)
     if uri == LOCAL:
         uri = FUNCTIONS
-    native = library().get((uri or "", local, len(expr.arguments)))
+    native = scope.compilation.language.functions.get((uri or "", local, len(expr.arguments)))
     returns = scope.compilation.externals.functions.get(local)
     if native is None and uri == FUNCTIONS and returns is not None:
-        from xcql.compile.library.externals import external_call
-
         return external_call(expr, returns, scope)
     if native is None:
         raise NotNative(f"the function {local}#{len(expr.arguments)} has no native form", expr.span)
@@ -118,10 +56,6 @@ def _call(expr: FunctionCall, scope: Scope) -> Value:
 
 
 def _stream(expr: FunctionCall, scope: Scope) -> Value:
-    from xcql.compile.syntax.paths import stream_document
-    from xcql.syntax.literals import StringLiteral
-    from xcql.syntax.path import AxisStep, NameTest
-
     streams = scope.compilation.catalog.streams
     match expr.arguments:
         case ():
@@ -132,8 +66,6 @@ def _stream(expr: FunctionCall, scope: Scope) -> Value:
             return stream_document(expr, name, scope)
         case (AxisStep(axis="child", test=NameTest(name=name)),):
             return stream_document(expr, name.local, scope)
-    from xcql.compile.library.atomization import one_atomic
-
     item = one_atomic(value_of(expr.arguments[0], scope), scope, expr.span)
     if item is None or not isinstance(item.scalar, Constant):
         raise NotNative("a stream whose name is computed", expr.span)
@@ -166,68 +98,13 @@ def inlined(own: FunctionDecl, expr: FunctionCall, scope: Scope) -> Value:
     return value
 
 
-def bind_parameters(
-    inside: Scope,
-    parameters: Sequence[Parameter],
-    arguments: Sequence[Value],
-    scope: Scope,
-    span: Span,
-) -> Scope:
-    for parameter, argument in zip(parameters, arguments, strict=True):
-        if parameter.type is not None:
-            argument = converted(argument, parameter.type, scope, span)
-        inside = inside.bind(parameter.name, argument)
-    return inside
-
-
-def converted(
-    value: Value, type_: SequenceType, scope: Scope, span: Span, is_call: bool = True
-) -> Value:
-    """A value as the function conversion rules make it fit a type; they must be sure to."""
-    from xcql.compile.syntax.expressions import is_instance, type_name
-
-    if isinstance(type_.item, AtomicType):
-        target = type_name(type_.item.name, scope)
-        if is_call:
-            if target != "xs:anyAtomicType":
-                value = mapped_items(value, lambda item: _fitting(item, target, scope, span))
-            else:
-                value = mapped_items(value, lambda item: atomized(item, scope))
-    if is_instance(value, type_, scope, span) != Constant(True):
-        fits = is_instance(value, type_, scope, span)
-        bad = scope.compilation.error(
-            "XPTY0004", "a value that does not fit the type that is declared", span
-        )
-        from xcql.algebra.scalars import call, case
-        from xcql.compile.terms.values import guarded
-
-        # `is_true`, as what fails has no type
-        return guarded(call("is_true", case((fits, Constant(True)), otherwise=bad)), value)
-    return value
-
-
-def _fitting(item: Item, target: str, scope: Scope, span: Span) -> Item:
-    found = atomized(item, scope)
-    if found.type == "xs:untypedAtomic" and target not in ("xs:untypedAtomic", "xs:numeric"):
-        return cast(found, target, scope, span)
-    if found.type == "xs:untypedAtomic" and target == "xs:numeric":
-        return cast(found, "xs:double", scope, span)
-    if found.type in NUMBERS and target in ("xs:double",):
-        return cast(found, target, scope, span)
-    if found.type == "xs:anyURI" and target == "xs:string":
-        return replace(found, type="xs:string")
-    return found
-
-
 # functions as values
 
 
-@compiles(InlineFunction)
 def _inline(expr: InlineFunction, scope: Scope) -> Value:
     return Single(Function(expr, scope))
 
 
-@compiles(NamedFunctionRef)
 def _reference(expr: NamedFunctionRef, scope: Scope) -> Value:
     names = [f"arg{number}" for number in range(expr.arity)]
     parameters = tuple(
@@ -259,7 +136,6 @@ def _partly_applied(expr: FunctionCall | DynamicCall, scope: Scope) -> Value:
     )
 
 
-@compiles(DynamicCall)
 def _dynamic_call(expr: DynamicCall, scope: Scope) -> Value:
     if any(isinstance(one, ArgumentPlaceholder) for one in expr.arguments):
         return _partly_applied(expr, scope)
@@ -268,22 +144,15 @@ def _dynamic_call(expr: DynamicCall, scope: Scope) -> Value:
     return applied(function_, arguments, scope, expr.span)
 
 
-def applied(function_: Value, arguments: Sequence[Value], scope: Scope, span: Span) -> Value:
-    """The value of a function item for some arguments."""
-    if isinstance(function_, Single) and isinstance(function_.item, MapItem | ArrayItem):
-        from xcql.compile.syntax.maps import entry_of
+def stream_document(call_: FunctionCall, name: str, scope: Scope) -> Value:
+    if name not in scope.compilation.catalog.streams:
+        raise NotNative(f"there is no stream '{name}'", call_.span)
+    return Single(StreamDocument(name))
 
-        if len(arguments) != 1:
-            raise NotNative("a map or an array with another number of arguments", span)
-        return entry_of(function_.item, arguments[0], scope, span)
-    if not isinstance(function_, Single) or not isinstance(function_.item, Function):
-        raise NotNative("a function that is known only when the query runs", span)
-    code, written = function_.item.code, function_.item.scope
-    if len(code.parameters) != len(arguments):
-        raise NotNative("a call with another number of arguments", span)
-    inside = replace(written, taken=written.taken | scope.taken, context=None)
-    inside = bind_parameters(inside, code.parameters, arguments, scope, span)
-    value = value_of(code.body, inside)
-    if code.result_type is not None:
-        value = converted(value, code.result_type, scope, span)
-    return value
+
+EXPRESSIONS: Mapping[type, CompileExpression] = {
+    FunctionCall: _call,
+    InlineFunction: _inline,
+    NamedFunctionRef: _reference,
+    DynamicCall: _dynamic_call,
+}

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from xcql.algebra.scalars import Constant, Scalar, call, case
 from xcql.compile.library.atomization import one_atomic
 from xcql.compile.library.serialisation import concatenated, joined_text
 from xcql.compile.result import NotNative
 from xcql.compile.terms.items import Atomic, Attribute, Element, Text
 from xcql.compile.terms.leaf_types import type_of_one
-from xcql.compile.terms.scope import Scope, compiles, value_of
+from xcql.compile.terms.scope import CompileExpression, Scope, value_of
 from xcql.compile.terms.values import (
     EMPTY,
     Concat,
@@ -27,7 +29,6 @@ from xcql.syntax import construct as syntax
 from xcql.syntax.node import Expr, Name
 
 
-@compiles(syntax.DirectElement)
 def _direct_element(expr: syntax.DirectElement, scope: Scope) -> Value:
     if expr.namespaces or expr.name.prefix or expr.name.uri or scope.names.element:
         raise NotNative("an element with namespaces", expr.span)
@@ -59,7 +60,6 @@ def _direct_attribute(expr: syntax.DirectAttribute, scope: Scope) -> Attribute:
     return Attribute(expr.name.local, concatenated(texts), made_of=type_of_one(values))
 
 
-@compiles(syntax.ComputedElement)
 def _computed_element(expr: syntax.ComputedElement, scope: Scope) -> Value:
     name = _constant_name(expr.name, scope)
     content = value_of(expr.content, scope)
@@ -130,7 +130,6 @@ def _element(
     return Element(name, tuple(attributes), tuple(kept))
 
 
-@compiles(syntax.ComputedDocument)
 def _computed_document(expr: syntax.ComputedDocument, scope: Scope) -> Value:
     content = value_of(expr.content, scope)
     if any(isinstance(leaf.item, Attribute) for leaf in leaves(content)):
@@ -152,14 +151,12 @@ def _without_document(value: Value, span: Span) -> Value:
     return concat(documents[0].content)
 
 
-@compiles(syntax.ComputedAttribute)
 def _computed_attribute(expr: syntax.ComputedAttribute, scope: Scope) -> Value:
     name = _constant_name(expr.name, scope)
     value = value_of(expr.content, scope)
     return Single(Attribute(name, joined_text(value, scope), made_of=type_of_one([value])))
 
 
-@compiles(syntax.ComputedText)
 def _computed_text(expr: syntax.ComputedText, scope: Scope) -> Value:
     value = value_of(expr.content, scope)
     if value == EMPTY:
@@ -168,7 +165,6 @@ def _computed_text(expr: syntax.ComputedText, scope: Scope) -> Value:
     return guarded(exists(value), text)
 
 
-@compiles(syntax.StringConstructor)
 def _string_constructor(expr: syntax.StringConstructor, scope: Scope) -> Value:
     texts = [
         Constant(part.value)
@@ -177,3 +173,13 @@ def _string_constructor(expr: syntax.StringConstructor, scope: Scope) -> Value:
         for part in expr.parts
     ]
     return Single(Atomic(concatenated(texts), "xs:string"))
+
+
+EXPRESSIONS: Mapping[type, CompileExpression] = {
+    syntax.DirectElement: _direct_element,
+    syntax.ComputedElement: _computed_element,
+    syntax.ComputedDocument: _computed_document,
+    syntax.ComputedAttribute: _computed_attribute,
+    syntax.ComputedText: _computed_text,
+    syntax.StringConstructor: _string_constructor,
+}

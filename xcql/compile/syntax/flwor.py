@@ -2,31 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from functools import singledispatch
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from xcql.algebra.operators import (
-    KeyKind,
     Number,
     Order,
     Plan,
     Project,
     Select,
     SortKey,
-    Unit,
     columns,
     graft,
     order,
     renamed_plan,
 )
-from xcql.algebra.scalars import NULL, Column, Constant, Scalar, call, case, negation
+from xcql.algebra.scalars import NULL, Column, Constant, disjunction, negation
 from xcql.compile.library.atomization import one_atomic
-from xcql.compile.library.casts import INSTANTS, NUMBERS, STRINGS, is_plain_zone, on_time_line
 from xcql.compile.library.comparisons import truth
+from xcql.compile.library.ordering import sortable
+from xcql.compile.library.sequence_types import converted, is_instance
+from xcql.compile.library.several_kinds import as_one_kind
 from xcql.compile.result import NotNative
+from xcql.compile.syntax.tuples import bound_also, tuples
 from xcql.compile.terms.items import Atomic, StreamElement
-from xcql.compile.terms.scope import Scope, compiles, value_of
+from xcql.compile.terms.scope import CompileClause, CompileExpression, Scope, Tuples, value_of
 from xcql.compile.terms.values import (
     EMPTY,
     Leaf,
@@ -34,6 +34,8 @@ from xcql.compile.terms.values import (
     Single,
     Value,
     apart,
+    atomic,
+    boolean,
     each,
     exists,
     leaves,
@@ -41,20 +43,10 @@ from xcql.compile.terms.values import (
     row_names,
     row_of,
 )
-from xcql.syntax.flwor import Clause, Count, Flwor, For, GroupBy, Let, OrderBy, Where, Window
+from xcql.syntax.control import Quantified
+from xcql.syntax.flwor import Clause, Count, Flwor, For, Let, OrderBy, Where
 
 
-@dataclass(frozen=True, slots=True)
-class Tuples:
-    """The tuples of a FLWOR expression: a plan, and the variables over its columns."""
-
-    plan: Plan
-    scope: Scope
-    # the variables bound so far, which `group by` gathers
-    bound: tuple[str, ...] = ()
-
-
-@compiles(Flwor)
 def _flwor(expr: Flwor, scope: Scope) -> Value:
     streams = tuples(expr.clauses, scope)
     values = [each(one.plan, value_of(expr.result, one.scope)) for one in streams]
@@ -63,64 +55,17 @@ def _flwor(expr: Flwor, scope: Scope) -> Value:
     return values[0] if len(values) == 1 else Merged(tuple(values))
 
 
-def tuples(clauses: Sequence[Clause], scope: Scope) -> list[Tuples]:
-    """The tuples after some clauses; several plans where a variable is of several kinds."""
-    streams = [Tuples(Unit(), scope)]
-    shared: frozenset[str] = frozenset()
-    for clause in clauses:
-        after: list[Tuples] = []
-        if len(streams) > 1 and isinstance(clause, Count | GroupBy):
-            streams = [merged_tuples(streams, shared)]
-        if len(streams) == 1:
-            shared = columns(streams[0].plan)
-        for stream in streams:
-            after += apply(clause, stream)
-        streams = after
-        if len(streams) > 64:
-            raise NotNative("variables of too many kinds", clause.span)
-    return streams
-
-
-def merged_tuples(streams: Sequence[Tuples], shared: frozenset[str]) -> Tuples:
-    """The tuples of several plans as those of one; `shared` columns are the same in all plans."""
-    from xcql.compile.library.several_kinds import merged
-
-    first = streams[0]
-    held = [[one.scope.variables[name] for name in first.bound] for one in streams]
-    plan, values = merged([one.plan for one in streams], held, shared, first.scope.compilation)
-    scope = first.scope.within(columns(plan))
-    for name, value in zip(first.bound, values, strict=True):
-        scope = scope.bind(name, value)
-    return Tuples(plan, scope, first.bound)
-
-
-@singledispatch
-def apply(clause: Clause, stream: Tuples) -> list[Tuples]:
-    raise NotNative(f"the clause {type(clause).__name__}", clause.span)
-
-
-@apply.register
 def _let(clause: Let, stream: Tuples) -> list[Tuples]:
     value = value_of(clause.source, stream.scope)
     if clause.type is not None:
-        from xcql.compile.syntax.calls import converted
-
         value = converted(value, clause.type, stream.scope, clause.span, is_call=False)
     name = str(clause.variable)
     return [replace(stream, scope=stream.scope.bind(name, value), bound=bound_also(stream, name))]
 
 
-def bound_also(stream: Tuples, *names: str) -> tuple[str, ...]:
-    """The variables bound so far, and some more."""
-    return (*(one for one in stream.bound if one not in names), *names)
-
-
-@apply.register
 def _for(clause: For, stream: Tuples) -> list[Tuples]:
     source = value_of(clause.source, stream.scope)
     if clause.type is not None:
-        from xcql.compile.syntax.expressions import is_instance
-
         fits = is_instance(source, replace(clause.type, occurrence="*"), stream.scope, clause.span)
         if fits != Constant(True):
             raise NotNative("a type that may not fit", clause.span)
@@ -151,8 +96,6 @@ def bind_each(
     found = leaves(source)
     kinds: list[tuple[Plan, Value]]
     if len(found) > 1 and (position is not None or _all_atomic(found)):
-        from xcql.compile.library.several_kinds import as_one_kind
-
         kinds = [as_one_kind(source, stream.scope, clause.span)]
     else:
         named = [named_after(leaf, name, stream.scope) for leaf in found]
@@ -192,13 +135,11 @@ def named_after(leaf: Leaf, name: str, scope: Scope) -> Leaf:
     return Leaf(renamed_plan(leaf.plan, names), renamed_item(item, names))
 
 
-@apply.register
 def _where(clause: Where, stream: Tuples) -> list[Tuples]:
     condition = truth(value_of(clause.condition, stream.scope), stream.scope, clause.condition.span)
     return [replace(stream, plan=Select(stream.plan, condition, span=clause.span))]
 
 
-@apply.register
 def _count(clause: Count, stream: Tuples) -> list[Tuples]:
     numbered = Number(stream.plan, stream.scope.compilation.fresh(str(clause.variable)))
     scope = stream.scope.within(columns(numbered))
@@ -207,7 +148,6 @@ def _count(clause: Count, stream: Tuples) -> list[Tuples]:
     return [Tuples(numbered, scope.bind(name, value), bound_also(stream, name))]
 
 
-@apply.register
 def _order_by(clause: OrderBy, stream: Tuples) -> list[Tuples]:
     keys: list[SortKey] = []
     plan = stream.plan
@@ -231,43 +171,30 @@ def _order_by(clause: OrderBy, stream: Tuples) -> list[Tuples]:
     return [Tuples(plan, scope.within(columns(plan)), stream.bound)]
 
 
-def sortable(item: Atomic, span: object, empty_greatest: bool = False) -> tuple[Scalar, KeyKind]:
-    """A scalar that sorts as the values do."""
-    if item.type == "xs:double":
-        # NaN stands between the numbers and the empty sequence, on whichever side that is
-        nan = call("is_nan", item.scalar)
-        flag = case(
-            (call("is_null", item.scalar), Constant(None)),
-            (nan, Constant(2 if empty_greatest else 0)),
-            otherwise=Constant(1),
-        )
-        number = case((nan, Constant(0.0)), otherwise=item.scalar)
-        return case(
-            (call("is_null", item.scalar), Constant(None)), otherwise=call("struct", flag, number)
-        ), "other"
-    if item.type in NUMBERS:
-        return item.scalar, "other"
-    if item.type in STRINGS:
-        return item.scalar, "text"
-    if item.type in INSTANTS:
-        # a date is kept as it reads, but dates with zones are ordered by their midnights
-        return item.scalar if is_plain_zone(item.zone) else on_time_line(item), "time"
-    if item.type == "xs:boolean":
-        return item.scalar, "truth"
-    if item.type in ("xs:dayTimeDuration", "xs:yearMonthDuration"):
-        return item.scalar, "other"
-    raise NotNative(f"sorting by {item.type}", span)  # type: ignore[arg-type]
+def _quantified(expr: Quantified, scope: Scope) -> Value:
+    """`some`: a FLWOR expression has a tuple; `every`: one with the contrary has none."""
+    clauses = [
+        For(binding.variable, binding.source, binding.type, span=binding.span)
+        for binding in expr.bindings
+    ]
+    found = []
+    for stream in tuples(tuple(clauses), scope):
+        condition = truth(value_of(expr.condition, stream.scope), stream.scope, expr.condition.span)
+        if expr.quantifier == "every":
+            condition = negation(condition)
+        found.append(exists(each(Select(stream.plan, condition), atomic(True, "xs:boolean"))))
+    some = disjunction(*found)
+    return boolean(some if expr.quantifier == "some" else negation(some))
 
 
-@apply.register
-def _group_by(clause: GroupBy, stream: Tuples) -> list[Tuples]:
-    from xcql.compile.syntax.grouping import grouped
-
-    return grouped(clause, stream)
-
-
-@apply.register
-def _window(clause: Window, stream: Tuples) -> list[Tuples]:
-    from xcql.compile.syntax.windows import windows
-
-    return windows(clause, stream)
+EXPRESSIONS: Mapping[type, CompileExpression] = {
+    Flwor: _flwor,
+    Quantified: _quantified,
+}
+CLAUSES: Mapping[type, CompileClause] = {
+    Let: _let,
+    For: _for,
+    Where: _where,
+    Count: _count,
+    OrderBy: _order_by,
+}

@@ -2,29 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 
-from xcql.algebra.operators import (
-    Aggregate,
-    Nest,
-    Number,
-    Order,
-    Plan,
-    Project,
-    SortKey,
-    Unit,
-    Unnest,
-    columns,
-    order,
-)
-from xcql.algebra.scalars import Column, Constant, Scalar, call, field
+from xcql.algebra.operators import Aggregate, Nest, Unit, Unnest, columns, order
+from xcql.algebra.scalars import Column, Constant, Scalar, call
 from xcql.compile.library.atomization import one_atomic
+from xcql.compile.library.ordering import in_order_of_appearance
 from xcql.compile.library.packing import above_cut, columns_in, packed, unpacked
 from xcql.compile.result import NotNative
-from xcql.compile.syntax.flwor import Tuples
 from xcql.compile.terms.items import Atomic, StreamElement
-from xcql.compile.terms.scope import value_of
+from xcql.compile.terms.scope import CompileClause, Tuples, value_of
 from xcql.compile.terms.values import Each, Single, Value, each, guarded, rename
 from xcql.syntax.flwor import GroupBy
 from xcql.syntax.literals import VariableRef
@@ -78,39 +66,6 @@ def grouped(clause: GroupBy, stream: Tuples) -> list[Tuples]:
     return [Tuples(plan, after, tuple(dict.fromkeys((*stream.bound, *values))))]
 
 
-def in_order_of_appearance(
-    nest: Nest, firsts: Sequence[tuple[str, Scalar]], fresh: Callable[[str], str]
-) -> Plan:
-    """The groups in the order of their first tuples.
-
-    `firsts` are columns to be made, and the scalars whose values in the first tuple they hold.
-    """
-    keys = [key for key in order(nest.input) if not isinstance(key.scalar, Constant)]
-    if not keys:
-        some = [(name, Aggregate("any", scalar)) for name, scalar in firsts]
-        return replace(nest, fields=(*nest.fields, *some))
-    first = fresh("first")
-    if any(key.descending or key.empty_greatest for key in keys):
-        numbered = Number(nest.input, fresh("number"))
-        keys = [SortKey(Column(numbered.name), "number")]
-        nest = replace(nest, input=numbered)
-        if not firsts:
-            least = Aggregate("min", Column(numbered.name))
-            nest = replace(nest, fields=(*nest.fields, (first, least)))
-            return Order(nest, (SortKey(Column(first), "number"),))
-    held = (*(key.scalar for key in keys), *(scalar for _, scalar in firsts))
-    least = Aggregate("min", call("tuple", *held))
-    plan: Plan = replace(nest, fields=(*nest.fields, (first, least)))
-    by: list[SortKey] = []
-    for index, key in enumerate(keys, 1):
-        name = fresh("order")
-        plan = Project(plan, name, field(Column(first), f"col{index}"))
-        by.append(replace(key, scalar=Column(name)))
-    for index, (name, _) in enumerate(firsts, len(keys) + 1):
-        plan = Project(plan, name, field(Column(first), f"col{index}"))
-    return Order(plan, tuple(by))
-
-
 def _in_document_order(value: Value, stream: Tuples) -> bool:
     """Whether the tuples are in the order of the nodes that they bind a variable to."""
     match value:
@@ -127,3 +82,8 @@ def members_of(value: Value, members: str, made: list[str], stream: Tuples) -> V
         Unnest(Unit(), Column(members), item, position), Column(item), made, compilation
     )
     return each(plan, rename(value, names), is_path=_in_document_order(value, stream))
+
+
+CLAUSES: Mapping[type, CompileClause] = {
+    GroupBy: grouped,
+}

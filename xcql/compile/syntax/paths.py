@@ -6,7 +6,7 @@ element it is found among its parts.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from xcql.algebra.operators import Number, columns, identity
@@ -34,7 +34,7 @@ from xcql.compile.terms.items import (
     StreamElement,
     Text,
 )
-from xcql.compile.terms.scope import Scope, compiles, native, value_of
+from xcql.compile.terms.scope import CompileExpression, Scope, native, value_of
 from xcql.compile.terms.values import (
     Concat,
     Leaf,
@@ -48,13 +48,11 @@ from xcql.compile.terms.values import (
     is_optional,
     leaves,
 )
-from xcql.syntax.functions import FunctionCall
 from xcql.syntax.literals import ContextItem
 from xcql.syntax.node import Expr
 from xcql.syntax.path import AxisStep, NameTest, Path
 
 
-@compiles(Path)
 def _path(path: Path, scope: Scope) -> Value:
     steps = joined_steps(path.steps)
     if path.absolute:
@@ -76,7 +74,6 @@ def _root(path: Path, scope: Scope) -> Value:
     return Single(root) if isinstance(context, Single) else guarded(exists(context), Single(root))
 
 
-@compiles(AxisStep)
 def _lone_step(step: AxisStep, scope: Scope) -> Value:
     return after_step(native(ContextItem(span=step.span), scope), step, scope)
 
@@ -225,14 +222,14 @@ def _children_below(leaf: Leaf, step: AxisStep, scope: Scope) -> list[Leaf]:
     return kept
 
 
-@compiles(ContextItem)
 def _context(expr: ContextItem, scope: Scope) -> Value:
     if scope.context is None:
         raise NotNative("there is no context item", expr.span)
     return scope.context
 
 
-def stream_document(call_: FunctionCall, name: str, scope: Scope) -> Value:
-    if name not in scope.compilation.catalog.streams:
-        raise NotNative(f"there is no stream '{name}'", call_.span)
-    return Single(StreamDocument(name))
+EXPRESSIONS: Mapping[type, CompileExpression] = {
+    Path: _path,
+    AxisStep: _lone_step,
+    ContextItem: _context,
+}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from xcql.algebra.operators import (
@@ -24,7 +24,7 @@ from xcql.compile.library.document_order import is_sorted
 from xcql.compile.library.several_kinds import as_one_kind, in_one_plan
 from xcql.compile.result import NotNative
 from xcql.compile.terms.items import Atomic
-from xcql.compile.terms.scope import Scope, compiles, value_of
+from xcql.compile.terms.scope import CompileExpression, Scope, value_of
 from xcql.compile.terms.values import (
     EMPTY,
     Concat,
@@ -43,7 +43,7 @@ from xcql.compile.terms.values import (
 from xcql.syntax.control import Quantified
 from xcql.syntax.functions import FunctionCall
 from xcql.syntax.literals import IntegerLiteral, StringLiteral
-from xcql.syntax.node import Expr, walk
+from xcql.syntax.node import Expr, Node, children, walk
 from xcql.syntax.operators import Binary, CastableAs, Comparison, InstanceOf
 from xcql.syntax.path import AxisStep, Filter, Path
 from xcql.syntax.temporal import AllenComparison
@@ -106,8 +106,6 @@ def mentions_position(expr: Expr) -> bool:
             case Path(steps=steps):
                 pending.append(steps[0])
                 continue
-        from xcql.syntax.node import Node, children
-
         if isinstance(here, Node):
             pending.extend(children(here))
     return False
@@ -161,7 +159,7 @@ def kept_tuples(
     inside = scope.within(columns(plan))
     if mentions_position(predicate) or not is_never_positional(predicate):
         name, total = compilation.fresh("position"), compilation.fresh("total")
-        asks_total = _asks_last(predicate)
+        asks_total = asks_last(predicate)
         numbered = Number(plan, name, partition, backwards, total if asks_total else None)
         focus = inside.within(columns(numbered)).focus(context, Column(name), lambda: Column(total))
         value = value_of(predicate, focus)
@@ -191,7 +189,7 @@ def _element_at(plan: Plan, predicate: Expr, partition: tuple[Scalar, ...]) -> P
     return Select(Project(found, plan.position, index), present(Column(plan.item)))
 
 
-def _asks_last(predicate: Expr) -> bool:
+def asks_last(predicate: Expr) -> bool:
     return any(
         isinstance(node, FunctionCall) and node.name.local == "last" for node in walk(predicate)
     )
@@ -216,7 +214,6 @@ def _position_test(value: Value, position: Scalar, scope: Scope, predicate: Expr
     return call("is_true", only_one(value, read, scope, predicate.span))
 
 
-@compiles(Filter)
 def _filter(expr: Filter, scope: Scope) -> Value:
     return _filter_of(value_of(expr.base, scope), expr, scope)
 
@@ -258,3 +255,8 @@ def _filtered_mixture(value: Value, expr: Filter, scope: Scope) -> Value:
         return result
     plan, item = as_one_kind(value, scope, expr.span)
     return each(kept_tuples(plan, item, predicate, scope), item, is_sorted(value))
+
+
+EXPRESSIONS: Mapping[type, CompileExpression] = {
+    Filter: _filter,
+}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from xcql.algebra.operators import Number, Plan, Select, columns
@@ -17,16 +17,7 @@ from xcql.compile.library.access import (
     own_lifespan,
 )
 from xcql.compile.library.atomization import one_atomic, single
-from xcql.compile.library.casts import (
-    INSTANTS,
-    INTEGERS,
-    NUMBERS,
-    STRINGS,
-    cast,
-    in_utc,
-    local_time,
-    on_time_line,
-)
+from xcql.compile.library.casts import INTEGERS, NUMBERS, STRINGS, cast, on_time_line
 from xcql.compile.library.document_order import is_sorted
 from xcql.compile.library.lifespans import lifespan
 from xcql.compile.library.several_kinds import as_one_kind
@@ -47,7 +38,7 @@ from xcql.compile.terms.items import (
     is_node,
 )
 from xcql.compile.terms.mapping import mapped, mapped_items
-from xcql.compile.terms.scope import Scope, compiles, value_of
+from xcql.compile.terms.scope import CompileExpression, Scope, value_of
 from xcql.compile.terms.values import EMPTY, Single, Value, each, guarded
 from xcql.diagnostics import XcqlError
 from xcql.model.time import parse_time
@@ -67,7 +58,6 @@ from xcql.syntax.temporal import (
 )
 
 
-@compiles(DateTimeLiteral, DateLiteral)
 def _literal(expr: DateTimeLiteral | DateLiteral, scope: Scope) -> Value:
     text = expr.text
     type_ = "xs:dateTime" if isinstance(expr, DateTimeLiteral) else "xs:date"
@@ -82,7 +72,6 @@ def _literal(expr: DateTimeLiteral | DateLiteral, scope: Scope) -> Value:
     return Single(Atomic(Constant(moment), type_, Constant(zone)))
 
 
-@compiles(DurationLiteral)
 def _duration(expr: DurationLiteral, scope: Scope) -> Value:
     from elementpath import datatypes as ep
 
@@ -97,12 +86,10 @@ def _duration(expr: DurationLiteral, scope: Scope) -> Value:
         raise NotNative("such a duration", expr.span) from problem
 
 
-@compiles(Now)
 def _now(expr: Now, scope: Scope) -> Value:
     return Single(Atomic(scope.now, "xs:dateTime", Constant("")))
 
 
-@compiles(Start)
 def _start(expr: Start, scope: Scope) -> Value:
     return Single(Atomic(START, "xs:dateTime", Constant("")))
 
@@ -139,7 +126,6 @@ def interval(bounds: TimeInterval, scope: Scope) -> tuple[Scalar, Scalar]:
     return begin, begin if bounds.end is None else instant(bounds.end, scope)
 
 
-@compiles(IntervalProjection)
 def _interval_projection(expr: IntervalProjection, scope: Scope) -> Value:
     base = value_of(expr.base, scope)
     begin, end = interval(expr.interval, scope)
@@ -218,7 +204,6 @@ def _both(before: Window | None, window: Window) -> Window:
     return Window(begin, case((call("<=", begin, end), end), otherwise=call("before_time")))
 
 
-@compiles(VersionProjection)
 def _version_projection(expr: VersionProjection, scope: Scope) -> Value:
     base = value_of(expr.base, scope)
     if base == EMPTY:
@@ -274,7 +259,6 @@ def _version_of(item: Item, tree: Tree, scope: Scope, span: Span) -> Item:
 _LAST = "#last"
 
 
-@compiles(LastVersion)
 def _last(expr: LastVersion, scope: Scope) -> Value:
     return scope.variable(_LAST, expr.span)
 
@@ -294,7 +278,6 @@ def _version(expr: Expr, scope: Scope) -> Scalar:
     )
 
 
-@compiles(AllenComparison)
 def _allen(expr: AllenComparison, scope: Scope) -> Value:
     a = _operand(expr.left, scope, expr.span)
     b = _operand(expr.right, scope, expr.span)
@@ -363,83 +346,14 @@ def _operand(operand: Node, scope: Scope, span: Span) -> Lifespan | None:
     return bounds[0], bounds[1]
 
 
-def time_arithmetic(op: str, a: Atomic, b: Atomic, scope: Scope, span: Span) -> Atomic:
-    """Sums and differences of times and durations."""
-    if op == "+" and a.type not in INSTANTS and b.type in INSTANTS:
-        a, b = b, a
-    x, y = a.scalar, b.scalar
-    match a.type, op, b.type:
-        case "xs:dateTime", "+" | "-", "xs:dayTimeDuration":
-            return replace(a, scalar=call("add_microseconds", x, _signed(op, y)))
-        case "xs:dateTime", "+" | "-", "xs:yearMonthDuration":
-            moved = call("add_months", local_time(a), _signed(op, y))
-            return replace(a, scalar=in_utc(moved, a.zone))
-        case "xs:date", "+" | "-", "xs:yearMonthDuration":
-            moved = call("add_months", call("to_instant", x), _signed(op, y))
-            return replace(a, scalar=call("to_date", moved))
-        case "xs:date", "+" | "-", "xs:dayTimeDuration":
-            moved = call("add_microseconds", call("to_instant", x), _signed(op, y))
-            return replace(a, scalar=call("to_date", moved))
-        case (("xs:dateTime" | "xs:date"), "-", other) if other == a.type:
-            between = call("microseconds_between", on_time_line(b), on_time_line(a))
-            return Atomic(between, "xs:dayTimeDuration")
-        case "xs:dateTime", "+" | "-", type_ if type_ in NUMBERS:
-            shift = _scaled(Atomic(Constant(1_000_000), "xs:dayTimeDuration"), b, scope, span)
-            return replace(a, scalar=call("add_microseconds", x, _signed(op, shift.scalar)))
-        case (("xs:dayTimeDuration" | "xs:yearMonthDuration"), "+" | "-", other) if other == a.type:
-            return Atomic(call(op, x, y), a.type)
-        case (("xs:dayTimeDuration" | "xs:yearMonthDuration"), "*", type_) if type_ in NUMBERS:
-            return _scaled(a, b, scope, span)
-        case type_, "*", ("xs:dayTimeDuration" | "xs:yearMonthDuration") if type_ in NUMBERS:
-            return _scaled(b, a, scope, span)
-        case (("xs:dayTimeDuration" | "xs:yearMonthDuration"), "div", type_) if type_ in NUMBERS:
-            return _divided(a, b, scope, span)
-        case (("xs:dayTimeDuration" | "xs:yearMonthDuration"), "div", other) if other == a.type:
-            by_zero = scope.compilation.error("FOAR0001", "division by zero", span)
-            quotient = call("duration_ratio", x, y)
-            return Atomic(
-                case((call("=", y, Constant(0)), by_zero), otherwise=quotient), "xs:decimal"
-            )
-    raise NotNative(f"'{op}' of {a.type} and {b.type}", span)
-
-
-def _signed(op: str, number: Scalar) -> Scalar:
-    return number if op == "+" else call("negative", number)
-
-
-def _scaled(duration: Atomic, factor: Atomic, scope: Scope, span: Span) -> Atomic:
-    """A duration times a number: microseconds are rounded to the even one, months up."""
-    x, y = duration.scalar, factor.scalar
-    is_months = duration.type == "xs:yearMonthDuration"
-    match factor.type:
-        case "xs:integer":
-            return Atomic(call("*", x, y), duration.type)
-        case "xs:decimal":
-            operation = "times_decimal_half_up" if is_months else "times_decimal_half_even"
-            return Atomic(call(operation, x, y), duration.type)
-        case "xs:double" if not is_months:
-            no_number = scope.compilation.error(
-                "FOCA0005", "a duration times or divided by NaN is no duration", span
-            )
-            too_long = scope.compilation.error(
-                "FODT0002", "the result is too long for a duration", span
-            )
-            scalar = case(
-                (call("is_nan", y), no_number),
-                (call("not", call("is_finite", y)), too_long),
-                otherwise=call("times_rounded", y, x),
-            )
-            return Atomic(scalar, duration.type)
-    raise NotNative(f"{duration.type} times {factor.type}", span)
-
-
-def _divided(duration: Atomic, divisor: Atomic, scope: Scope, span: Span) -> Atomic:
-    x, y = duration.scalar, divisor.scalar
-    too_long = scope.compilation.error("FODT0002", "the result is too long for a duration", span)
-    by_zero = call("=", y, Constant(0))
-    if divisor.type not in ("xs:integer", "xs:decimal"):
-        raise NotNative(f"{duration.type} divided by {divisor.type}", span)
-    operation = "divided" if divisor.type == "xs:integer" else "by_decimal"
-    rounding = "half_up" if duration.type == "xs:yearMonthDuration" else "half_even"
-    quotient = call(f"{operation}_{rounding}", x, y)
-    return Atomic(case((by_zero, too_long), otherwise=quotient), duration.type)
+EXPRESSIONS: Mapping[type, CompileExpression] = {
+    DateTimeLiteral: _literal,
+    DateLiteral: _literal,
+    DurationLiteral: _duration,
+    Now: _now,
+    Start: _start,
+    IntervalProjection: _interval_projection,
+    VersionProjection: _version_projection,
+    LastVersion: _last,
+    AllenComparison: _allen,
+}

@@ -27,23 +27,14 @@ from xcql.algebra.operators import (
     graft,
     used,
 )
-from xcql.algebra.scalars import (
-    TRUE,
-    Call,
-    Column,
-    Constant,
-    Nested,
-    Scalar,
-    call,
-    field,
-)
+from xcql.algebra.scalars import TRUE, Call, Column, Constant, Nested, Scalar, call, field
 from xcql.compile.library.comparisons import truth
 from xcql.compile.library.packing import above_cut, columns_in, packed, unpacked
 from xcql.compile.library.several_kinds import as_one_kind
 from xcql.compile.result import NotNative
-from xcql.compile.syntax.flwor import Tuples, bound_also
+from xcql.compile.syntax.tuples import bound_also
 from xcql.compile.terms.items import Atomic
-from xcql.compile.terms.scope import Scope, value_of
+from xcql.compile.terms.scope import CompileClause, Scope, Tuples, value_of
 from xcql.compile.terms.values import EMPTY, Single, Value, apart, each, guarded, rename
 from xcql.syntax.flwor import Window, WindowCondition
 
@@ -236,3 +227,8 @@ def _linear(scalar: Scalar, first: str, last: str) -> tuple[int, int, int] | Non
             a, b, c = ((p + q if sign == "+" else p - q) for p, q in zip(x, y, strict=True))
             return a, b, c
     return None
+
+
+CLAUSES: Mapping[type, CompileClause] = {
+    Window: windows,
+}

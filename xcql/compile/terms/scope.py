@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from xcql.algebra.operators import Plan
 from xcql.algebra.scalars import NOW, Call, Constant, Scalar
 from xcql.analysis.graph import TagGraph
 from xcql.analysis.names import Namespaces
@@ -20,11 +21,29 @@ from xcql.syntax.functions import FunctionCall
 from xcql.syntax.node import Expr
 from xcql.syntax.prolog import FunctionDecl, MainModule, Setter
 
+if TYPE_CHECKING:
+    from xcql.compile.terms.native_functions import NativeFunction
+
+
+@dataclass(frozen=True, slots=True)
+class Language:
+    """How each construct is compiled: so modules reach each other without importing each other.
+
+    `expressions` and `clauses` are by the type of the node, `functions` by namespace, name and
+    number of arguments. `evaluated` gives the value of an expression that has no native form.
+    """
+
+    expressions: Mapping[type, CompileExpression]
+    clauses: Mapping[type, CompileClause]
+    functions: Mapping[FunctionKey, NativeFunction]
+    evaluated: Callable[[Expr, Scope, NotNative], Value]
+
 
 @dataclass(slots=True)
 class Compilation:
     """What is gathered while one query is compiled."""
 
+    language: Language
     module: MainModule
     catalog: Catalog
     externals: Externals
@@ -133,24 +152,9 @@ class Scope:
         return apart(value, self.taken)
 
 
-CompileFunction = Callable[[Any, Scope], Value]
-_COMPILERS: dict[type, CompileFunction] = {}
-
-
-def compiles(*kinds: type) -> Callable[[CompileFunction], CompileFunction]:
-    """Declare how kinds of expressions are compiled."""
-
-    def register(function: CompileFunction) -> CompileFunction:
-        for kind in kinds:
-            _COMPILERS[kind] = function
-        return function
-
-    return register
-
-
 def native(expr: Expr, scope: Scope) -> Value:
     """The value of an expression, or `NotNative`."""
-    compiler = _COMPILERS.get(type(expr))
+    compiler = scope.compilation.language.expressions.get(type(expr))
     if compiler is None:
         raise NotNative(f"{type(expr).__name__} has no native form", expr.span)
     if scope.only_compared and not isinstance(expr, FunctionCall):
@@ -163,6 +167,19 @@ def value_of(expr: Expr, scope: Scope) -> Value:
     try:
         return native(expr, scope)
     except NotNative as problem:
-        from xcql.compile.library.isolation import evaluated
+        return scope.compilation.language.evaluated(expr, scope, problem)
 
-        return evaluated(expr, scope, problem)
+
+@dataclass(frozen=True, slots=True)
+class Tuples:
+    """The tuples of a FLWOR expression: a plan, and the variables over its columns."""
+
+    plan: Plan
+    scope: Scope
+    # the variables bound so far, which `group by` gathers
+    bound: tuple[str, ...] = ()
+
+
+CompileExpression = Callable[[Any, Scope], Value]
+CompileClause = Callable[[Any, Tuples], list[Tuples]]
+FunctionKey = tuple[str, str, int]
