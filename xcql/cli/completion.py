@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 from dataclasses import dataclass
 
+from xcql.cli.main import command_line
+
 _EXAMPLES = """\
 bash:  source <(xcqlc completion bash)                               in ~/.bashrc
 zsh:   xcqlc completion zsh > "${fpath[1]}/_xcqlc"
@@ -38,8 +40,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from xcql.cli.main import command_line
-
     verbs = read_verbs(command_line())
     print({"bash": bash, "zsh": zsh, "fish": fish}[arguments.shell](verbs))
     return 0

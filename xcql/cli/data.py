@@ -97,7 +97,7 @@ def stream_files(arguments: argparse.Namespace) -> dict[str, tuple[Path, Path | 
 @contextmanager
 def opened(arguments: argparse.Namespace) -> Iterator[tuple[Session, str | None]]:
     """A session over what the arguments name, and the stream that is the context item."""
-    from xcql import Session
+    from xcql import Session  # imports PySpark: slow
 
     given = [arguments.store is not None, bool(arguments.stream or arguments.doc)]
     if given.count(True) != 1:
@@ -160,7 +160,7 @@ def advice(
 
     What else is wrong is left to whoever answers the query.
     """
-    from xcql.analysis.typing import tag_types
+    from xcql.analysis.typing import tag_types  # slow to import
 
     if not isinstance(module, MainModule):
         return ()

@@ -20,7 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from xcql import Session
+    from xcql import Session  # imports PySpark: slow
 
     for path in arguments.fragments:
         expect(path, "fragments")

@@ -19,7 +19,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from xcql import Session
+    from xcql import Session  # imports PySpark: slow
 
     report_note("starting Spark, to see which classes it needs", arguments)
     path = Session.prepare()

@@ -95,7 +95,7 @@ def _pace(arguments: argparse.Namespace) -> Pace:
 def _to_kafka(
     address: KafkaAddress, fragments: Iterator[bytes], pace: Pace, arguments: argparse.Namespace
 ) -> int:
-    from xcql import Session
+    from xcql import Session  # imports PySpark: slow
 
     with Session.temporary({}, verbose=arguments.verbose) as session:
         return session.publish(fragments, address, pace)

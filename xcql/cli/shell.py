@@ -107,7 +107,7 @@ class Shell:
 
     def words(self) -> list[str]:
         """What can be completed: commands, streams, names of tags, functions."""
-        from xcql.evaluate.registry import all_builtins
+        from xcql.evaluate.registry import all_builtins  # slow to import
 
         found = {f"\\{name}" for name in _COMMANDS}
         found |= {f'stream("{name}")' for name in self.session.streams()}
@@ -204,7 +204,7 @@ def _now(shell: Shell, given: str) -> None:
 
 
 def _strategy(shell: Shell, given: str) -> None:
-    from xcql.translate.api import STRATEGIES
+    from xcql.translate.api import STRATEGIES  # slow to import
 
     if given and given not in STRATEGIES:
         raise error(

@@ -23,7 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from xcql import Session
+    from xcql import Session  # imports PySpark: slow
 
     session = Session(existing_store(arguments.store), verbose=arguments.verbose)
     if arguments.action == "info":

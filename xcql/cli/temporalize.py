@@ -24,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from xcql import Session
+    from xcql import Session  # imports PySpark: slow
 
     pieces = Session(existing_store(arguments.store), verbose=arguments.verbose).temporalize(
         arguments.stream, at=arguments.at, now=arguments.now

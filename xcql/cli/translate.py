@@ -15,6 +15,7 @@ from xcql.model.tags import TagStructure, read_tags
 from xcql.source import Source
 from xcql.translate import Translation, translate
 from xcql.translate.api import STRATEGIES, only_stream
+from xcql.translate.library import library_path
 from xcql.translate.standalone import standalone
 
 _EXAMPLES = """\
@@ -93,8 +94,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     if arguments.library:
-        from xcql.translate.library import library_path
-
         print(library_path())
         return 0
     query = read_query(arguments)
@@ -120,7 +119,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _to_sql(arguments: argparse.Namespace, query: Source) -> int:
     """Print the query as Spark SQL; `:now` is its instant, `{name}` stands for a table."""
-    import xcql
+    import xcql  # whose Session imports PySpark: slow
 
     if arguments.store is None:
         raise error("XCQL0100", "--to sql needs a store, whose tables are queried: --store DIR")

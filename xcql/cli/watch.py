@@ -193,7 +193,7 @@ def _watch(
 @contextmanager
 def _opened(arguments: argparse.Namespace) -> Iterator[Session]:
     """A session over the store, or over none."""
-    from xcql import Session
+    from xcql import Session  # imports PySpark: slow
 
     if arguments.store is not None:
         yield Session(existing_store(arguments.store), verbose=arguments.verbose)

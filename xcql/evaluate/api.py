@@ -26,6 +26,7 @@ from xcql.evaluate.result import Result
 from xcql.evaluate.sequences import located
 from xcql.evaluate.stack import too_nested, with_deep_stack
 from xcql.evaluate.streams import as_document, open_streams
+from xcql.model.time import parse_time
 from xcql.parser import parse
 from xcql.source import Source
 from xcql.syntax.prolog import MainModule
@@ -135,7 +136,5 @@ def _instant(now: str | datetime.datetime | None) -> datetime.datetime:
     if now is None:
         return datetime.datetime.now(datetime.UTC)
     if isinstance(now, str):
-        from xcql.model.time import parse_time
-
         now = parse_time(now)
     return now.replace(tzinfo=datetime.UTC) if now.tzinfo is None else now.astimezone(datetime.UTC)

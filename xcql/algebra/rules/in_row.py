@@ -19,6 +19,7 @@ from xcql.algebra.operators import (
     order,
     used,
     with_inputs,
+    with_scalars,
 )
 from xcql.algebra.rules.everywhere import everywhere
 from xcql.algebra.scalars import (
@@ -42,8 +43,6 @@ from xcql.algebra.substitution import substituted
 
 def in_row(plan: Plan) -> Plan:
     """The plan with every nested plan replaced that reads nothing but its tuple."""
-    from xcql.algebra.operators import with_scalars
-
     return everywhere(plan, lambda one: with_scalars(one, in_row_scalar))
 
 

@@ -52,6 +52,7 @@ from xcql.algebra.scalars import (
     call,
     conjunction,
     conjuncts,
+    parts,
     rebuilt,
 )
 
@@ -119,8 +120,6 @@ def _nested(scalar: Scalar) -> list[Nested]:
         elif isinstance(here, Call):
             pending.extend(reversed(here.arguments))
         else:
-            from xcql.algebra.scalars import parts
-
             pending.extend(parts(here))
     return found
 
