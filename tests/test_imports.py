@@ -36,6 +36,7 @@ LAYERS = (
     ("xcql.evaluate",),
     ("xcql.analysis",),
     ("xcql.algebra",),
+    ("xcql.algebra.rewriting",),
     ("xcql.algebra.rules",),
     ("xcql.sql",),
     ("xcql.compile.catalog", "xcql.compile.result"),

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from xcql.algebra.operators import Plan
+
+Comparison = Literal["<", "<=", ">", ">="]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +81,8 @@ class Nested(Scalar):
     value: Scalar
 
 
+# a comparison, and the one that says the same with its sides exchanged
+TURNED: Mapping[str, Comparison] = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 TRUE, FALSE, NULL = Constant(True), Constant(False), Constant(None)
 NOW = Argument("now")
 

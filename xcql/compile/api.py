@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Literal
 
 from xcql.algebra.operators import Merge, Plan, Project, Select, SortKey, Unit, order
-from xcql.algebra.printing import plan_text
+from xcql.algebra.rewriting.rule import Facts
 from xcql.algebra.rules import rewritten
 from xcql.algebra.rules.outer_join import PlanTooLarge
 from xcql.algebra.scalars import FALSE, NULL, Column, Scalar
@@ -67,32 +67,25 @@ def _compiled(
     scope = _prolog(compilation)
     value = value_of(module.body, scope)
     answer = answer_of(value, scope)
-    names = [name for name, _ in _streams_used(compilation)]
+    names = dict.fromkeys(stream for stream, _ in compilation.demands)
     picked, reasons = chosen(strategy, [catalog.streams[name] for name in names])
-    stages = [("algebra", plan_text(answer.plan))]
-    graphs = dict(compilation.graphs)
-    depths = {name: stream.depths for name, stream in catalog.streams.items()}
-    rows = {name: stream.rows for name, stream in catalog.streams.items()}
-    steps = [("", answer.plan)]
+    facts = Facts(
+        strategy=picked,
+        wanted=answer.columns,
+        fresh=compilation.fresh,
+        graphs=compilation.graphs,
+        depths={name: stream.depths for name, stream in catalog.streams.items()},
+        rows={name: stream.rows for name, stream in catalog.streams.items()},
+        settled=settled,
+    )
     try:
-        plan = rewritten(
-            answer.plan,
-            picked,
-            graphs,
-            compilation.fresh,
-            answer.columns,
-            depths,
-            rows,
-            settled,
-            steps,
-        )
+        steps = rewritten(answer.plan, facts)
     except PlanTooLarge:
         raise NotNative("parts of the query depend on each other too much", module.span) from None
-    stages.append(("rules", plan_text(plan)))
-    answer = replace(answer, plan=plan)
+    answer = replace(answer, plan=steps[-1][1])
     standings = {name: catalog.streams[name].standings for name in settled}
     sizes = {name: stream.sizes for name, stream in catalog.streams.items()}
-    made = lowered(answer, graphs, compilation.demands, picked, standings, sizes)
+    made = lowered(answer, dict(compilation.graphs), compilation.demands, picked, standings, sizes)
     if len(made.text) > MOST_TEXT:
         raise NotNative(
             "there are too many ways to what it asks for: its SQL is too long", module.span
@@ -101,23 +94,17 @@ def _compiled(
         TableUse(name, stream, tags, tuple(sorted(used)), present)
         for (stream, tags, present), (name, used) in made.tables.items()
     )
-    used_evaluations = tuple(one for one in compilation.evaluations if one.name in made.text.slots)
     return Compiled(
         made.text,
         picked,
-        tables,
-        used_evaluations,
-        tuple(compilation.sites),
-        reasons,
-        tuple(stages),
-        tuple(steps),
-        tuple(leaf_types(value).items()),
-        made.items,
+        tables=tables,
+        evaluations=tuple(one for one in compilation.evaluations if one.name in made.text.slots),
+        sites=tuple(compilation.sites),
+        reasons=reasons,
+        steps=steps,
+        leaf_types=tuple(leaf_types(value).items()),
+        items=made.items,
     )
-
-
-def _streams_used(compilation: Compilation) -> list[tuple[str, object]]:
-    return list(dict.fromkeys((stream, None) for stream, _ in compilation.demands))
 
 
 def _prolog(compilation: Compilation) -> Scope:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from difflib import unified_diff
 
 from xcql.algebra.operators import Extract, Follow, Join, Plan, Rise, Select, walk_plan
+from xcql.algebra.rules import RULES
 from xcql.algebra.scalars import Call
 from xcql.compile.result import Compiled
 from xcql.explain.words import Words, short_plan
@@ -17,14 +18,7 @@ from xcql.syntax.node import walk
 from xcql.syntax.prolog import MainModule
 from xcql.syntax.temporal import IntervalProjection, VersionProjection
 
-# what each rule is for, in one sentence
-RULES = {
-    "fold_holes": "what nothing looks into is passed over: fillers are found by their tag",
-    "hole_joins": "ways through holes become joins",
-    "in_row": "what stands in one filler is computed from that filler alone",
-    "join_keys": "conditions move down to what they are about, and become keys of joins",
-    "outer_join": "queries inside of queries become joins, with groups",
-}
+_SAYS = {rule.name: rule.says for rule in RULES}
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,6 +165,6 @@ def _steps(compiled: Compiled, words: Words) -> tuple[Step, ...]:
                 gone.remove(line)
                 new.remove(line)
         if gone or new:
-            steps.append(Step(rule, RULES.get(rule, ""), tuple(gone), tuple(new)))
+            steps.append(Step(rule, _SAYS[rule], tuple(gone), tuple(new)))
         before = after
     return tuple(steps)

@@ -10,7 +10,6 @@ from xcql.algebra.operators import (
     Distinct,
     Extract,
     Follow,
-    Frame,
     Join,
     Merge,
     Nest,
@@ -114,8 +113,6 @@ class Words:
                 return f"holes of {self.row(parent)} -> fillers of {self.named(stream, tags)}"
             case Rise(child=child, stream=stream, tags=tags):
                 return f"up from {self.row(child)} to the {self.named(stream, tags)} around it"
-            case Frame(variable=variable):
-                return f"rows of ${variable}"
             case Unnest(array=array):
                 return f"each of {self.scalar(array)}"
             case Select():

@@ -21,7 +21,8 @@ from xcql.algebra.operators import (
     with_inputs,
     with_scalars,
 )
-from xcql.algebra.rules.everywhere import everywhere
+from xcql.algebra.rewriting.everywhere import everywhere
+from xcql.algebra.rewriting.rule import Rule
 from xcql.algebra.scalars import (
     FALSE,
     TRUE,
@@ -295,3 +296,6 @@ def _replaced(plan: Plan, old: Plan, new: Plan) -> Plan:
     if plan is old:
         return new
     return with_inputs(plan, *(_replaced(one, old, new) for one in inputs(plan)))
+
+
+RULE = Rule(in_row, "what one filler holds is computed from that filler alone")

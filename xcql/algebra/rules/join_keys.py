@@ -22,8 +22,9 @@ from xcql.algebra.operators import (
     columns,
     used,
 )
-from xcql.algebra.rules.everywhere import everywhere
-from xcql.algebra.rules.membership import Membership, membership
+from xcql.algebra.rewriting.everywhere import everywhere
+from xcql.algebra.rewriting.membership import Membership, membership
+from xcql.algebra.rewriting.rule import Rule
 from xcql.algebra.scalars import TRUE, Call, Nested, Scalar, conjunction, conjuncts, walk_scalar
 from xcql.algebra.substitution import substituted
 
@@ -151,3 +152,8 @@ def _pair(
             if not used(a) & left and not used(b) & right:
                 return b, a
     return None
+
+
+RULE = Rule(
+    join_keys, "conditions move down to the tables they are about, and equalities become join keys"
+)

@@ -1,10 +1,10 @@
-"""What workers compute gets a column of its own.
+"""What the evaluator computes in a worker gets a column of its own.
 
     project item := text(evaluate(f, $a) + 1)      project item := text($evaluated + 1)
       a                                       =>     project evaluated := evaluate(f, $a)
                                                        a
 
-Spark takes no Python function inside of a function in place, and so it is computed only once.
+Spark does not call Python functions inside of lambdas, and so each value is computed only once.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from xcql.algebra.operators import Plan, Project, Select, inputs, scalars, with_inputs, with_scalars
+from xcql.algebra.rewriting.rule import Rule
 from xcql.algebra.scalars import Call, Column, Lambda, Scalar, rebuilt
 
 
@@ -41,3 +42,6 @@ def evaluations_apart(plan: Plan, fresh: Callable[[str], str]) -> Plan:
 
 def is_evaluation(scalar: Scalar) -> bool:
     return isinstance(scalar, Call) and scalar.function == "evaluate"
+
+
+RULE = Rule(evaluations_apart, "what the evaluator computes gets a column of its own")

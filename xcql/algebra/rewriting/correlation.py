@@ -23,7 +23,7 @@ from xcql.algebra.operators import (
     used,
     with_inputs,
 )
-from xcql.algebra.rules.membership import Membership, membership
+from xcql.algebra.rewriting.membership import Membership, membership
 from xcql.algebra.scalars import Call, Nested, Scalar, conjunction, conjuncts, walk_scalar
 
 Split = tuple[Plan, tuple[tuple[Scalar, Scalar], ...], tuple[Scalar, ...], tuple[Scalar, ...]]

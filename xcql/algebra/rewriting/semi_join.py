@@ -20,7 +20,7 @@ from xcql.algebra.operators import (
     columns,
     inputs,
 )
-from xcql.algebra.rules.correlation import split
+from xcql.algebra.rewriting.correlation import split
 from xcql.algebra.scalars import Call, Nested, Scalar, conjunction
 
 
