@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Literal
 
-from xcql.algebra.operators import Merge, Plan, Project, Select, SortKey, Unit, order
+from xcql.algebra.operators import Merge, Plan, Project, Select, Unit, order
 from xcql.algebra.rewriting.rule import Facts
 from xcql.algebra.rules import rewritten
 from xcql.algebra.rules.outer_join import PlanTooLarge
-from xcql.algebra.scalars import FALSE, NULL, Column, Scalar
+from xcql.algebra.scalars import FALSE, NULL, Column
 from xcql.analysis.names import Namespaces
 from xcql.compile.catalog import Catalog, Externals
 from xcql.compile.language import LANGUAGE
@@ -23,7 +23,7 @@ from xcql.compile.strategy import chosen
 from xcql.compile.terms.items import Dynamic, StreamDocument, is_node
 from xcql.compile.terms.leaf_types import leaf_types
 from xcql.compile.terms.scope import Compilation, Scope, value_of
-from xcql.compile.terms.values import Single, Value, aligned_keys, aligned_order, leaves
+from xcql.compile.terms.values import Single, Value, leaves, merged_order
 from xcql.evaluate.collations import CODEPOINT_URI
 from xcql.recursion import deep_recursion
 from xcql.sql.lowering import Answer, lowered
@@ -172,14 +172,6 @@ def answer_of(value: Value, scope: Scope) -> Answer:
         return Answer(nothing, item, begin, end, ())
     if len(plans) == 1:
         return Answer(plans[0], item, begin, end, order(plans[0]))
-    orders = [order(plan) for plan in plans]
-    keys = aligned_keys(orders)
-    shared: list[tuple[str, tuple[Scalar, ...]]] = [
-        (name, tuple(Column(name) for _ in plans)) for name in (item, begin, end)
-    ]
-    by: list[SortKey] = []
-    for index, key in enumerate(aligned_order(orders)):
-        name = compilation.fresh("order")
-        shared.append((name, tuple(row[index] for row in keys)))
-        by.append(SortKey(Column(name), key.kind, key.descending, key.empty_greatest))
-    return Answer(Merge(tuple(plans), tuple(shared), tuple(by)), item, begin, end, tuple(by))
+    shared, by = merged_order([order(plan) for plan in plans], compilation.fresh)
+    own = [(name, (Column(name),) * len(plans)) for name in (item, begin, end)]
+    return Answer(Merge(tuple(plans), (*own, *shared), by), item, begin, end, by)

@@ -48,32 +48,17 @@ def _joined(*tables: Mapping[K, V]) -> Mapping[K, V]:
     return joined
 
 
+_SYNTAX = calls, comparisons, constructed, expressions, flwor, maps, paths, predicates, temporal
+
 LANGUAGE = Language(
-    expressions=_joined(
-        calls.EXPRESSIONS,
-        comparisons.EXPRESSIONS,
-        constructed.EXPRESSIONS,
-        expressions.EXPRESSIONS,
-        flwor.EXPRESSIONS,
-        maps.EXPRESSIONS,
-        paths.EXPRESSIONS,
-        predicates.EXPRESSIONS,
-        temporal.EXPRESSIONS,
-    ),
+    expressions=_joined(*(one.EXPRESSIONS for one in _SYNTAX)),
     clauses=_joined(flwor.CLAUSES, grouping.CLAUSES, windows.CLAUSES),
     functions=_joined(
-        aggregates.native,
-        errors.native,
-        formatting.native,
-        map_functions.native,
-        mathematics.native,
-        nodes.native,
-        numbers.native,
-        patterns.native,
-        sequences.native,
-        strings.native,
-        times.native,
-        trees.native,
+        *(
+            one.native
+            for one in (aggregates, errors, formatting, map_functions, mathematics, nodes)
+        ),
+        *(one.native for one in (numbers, patterns, sequences, strings, times, trees)),
     ),
     evaluated=evaluated,
 )

@@ -28,16 +28,7 @@ from xcql.algebra.operators import (
     walk_plan,
 )
 from xcql.algebra.printing import scalar_text
-from xcql.algebra.scalars import (
-    TRUE,
-    Argument,
-    Call,
-    Column,
-    Constant,
-    Nested,
-    Scalar,
-    walk_scalar,
-)
+from xcql.algebra.scalars import TRUE, Argument, Call, Column, Constant, Nested, Scalar, walk_scalar
 from xcql.model.tags import TagStructure
 
 _LONGEST = 72

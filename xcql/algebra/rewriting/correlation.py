@@ -23,7 +23,7 @@ from xcql.algebra.operators import (
     used,
     with_inputs,
 )
-from xcql.algebra.rewriting.membership import Membership, membership
+from xcql.algebra.rewriting.membership import Membership, equal_sides, membership
 from xcql.algebra.scalars import Call, Nested, Scalar, conjunction, conjuncts, walk_scalar
 
 Split = tuple[Plan, tuple[tuple[Scalar, Scalar], ...], tuple[Scalar, ...], tuple[Scalar, ...]]
@@ -49,7 +49,7 @@ def split(plan: Plan, outer: frozenset[str], mixed: bool) -> Split | None:
                 made = columns(below)
                 kept: list[Scalar] = []
                 members: list[Membership] = []
-                for part in _flat(condition):
+                for part in certain_parts(condition):
                     looks = used(part) & (outer - made)
                     if not looks:
                         kept.append(part)
@@ -57,7 +57,7 @@ def split(plan: Plan, outer: frozenset[str], mixed: bool) -> Split | None:
                         return None
                     elif not used(part) & made:
                         outside.append(part)
-                    elif (pair := _equal(part, outer, made)) is not None:
+                    elif (pair := equal_sides(part, outer - made, made)) is not None:
                         keys.append(pair)
                     elif (member := membership(part, outer - made, made)) is not None:
                         members.append(member)
@@ -134,23 +134,12 @@ def split(plan: Plan, outer: frozenset[str], mixed: bool) -> Split | None:
     return inner, tuple(keys), tuple(outside), tuple(both)
 
 
-def _flat(condition: Scalar) -> list[Scalar]:
+def certain_parts(condition: Scalar) -> list[Scalar]:
+    """The conjuncts without `is_true`, which matters only where they are NULL: not true anyway."""
     found: list[Scalar] = []
     for part in conjuncts(condition):
         if isinstance(part, Call) and part.function == "is_true":
-            found += _flat(part.arguments[0])
+            found += certain_parts(part.arguments[0])
         else:
             found.append(part)
     return found
-
-
-def _equal(
-    part: Scalar, outer: frozenset[str], made: frozenset[str]
-) -> tuple[Scalar, Scalar] | None:
-    match part:
-        case Call(function="=", arguments=(a, b)):
-            if not used(a) & made and not used(b) & (outer - made):
-                return a, b
-            if not used(b) & made and not used(a) & (outer - made):
-                return b, a
-    return None

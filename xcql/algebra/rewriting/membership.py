@@ -46,7 +46,7 @@ def membership(part: Scalar, outer: frozenset[str], inner: frozenset[str]) -> Me
     for one in conjuncts(body):
         if not used(one) & outer:
             kept.append(one)
-        elif pair is not None or (pair := _sides(one, item, outer, inner)) is None:
+        elif pair is not None or (pair := equal_sides(one, outer, inner | {item})) is None:
             return None
     if pair is None:
         return None
@@ -57,13 +57,13 @@ def membership(part: Scalar, outer: frozenset[str], inner: frozenset[str]) -> Me
     return Membership(value, array, f"{item}.member")
 
 
-def _sides(
-    part: Scalar, item: str, outer: frozenset[str], inner: frozenset[str]
+def equal_sides(
+    part: Scalar, left: frozenset[str], right: frozenset[str]
 ) -> tuple[Scalar, Scalar] | None:
-    """The value of the outer tuple, and that of the element."""
+    """The two values that a condition says are equal: that of the left tuple, that of the right."""
     match part:
         case Call(function="=", arguments=(a, b)):
-            for value, element in ((a, b), (b, a)):
-                if not used(value) & (inner | {item}) and not used(element) & outer:
-                    return value, element
+            for one, other in ((a, b), (b, a)):
+                if not used(one) & right and not used(other) & left:
+                    return one, other
     return None

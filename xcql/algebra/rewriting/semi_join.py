@@ -9,17 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from xcql.algebra.operators import (
-    Distinct,
-    Join,
-    Merge,
-    Nest,
-    Number,
-    Plan,
-    Unit,
-    columns,
-    inputs,
-)
+from xcql.algebra.operators import Distinct, Join, Merge, Nest, Number, Plan, Unit, columns, inputs
 from xcql.algebra.rewriting.correlation import split
 from xcql.algebra.scalars import Call, Nested, Scalar, conjunction
 

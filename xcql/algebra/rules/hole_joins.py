@@ -14,16 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from xcql.algebra.operators import (
-    Extract,
-    Follow,
-    Join,
-    Plan,
-    Rise,
-    Unit,
-    graft,
-    row_column,
-)
+from xcql.algebra.operators import Extract, Follow, Join, Plan, Rise, Unit, graft, row_column
 from xcql.algebra.rewriting.chains import Depths, from_root
 from xcql.algebra.rewriting.everywhere import everywhere
 from xcql.algebra.rewriting.rule import Rule

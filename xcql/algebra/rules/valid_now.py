@@ -11,14 +11,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from xcql.algebra.operators import (
-    Extract,
-    Follow,
-    Plan,
-    row_column,
-    walk_plan,
-    with_scalars,
-)
+from xcql.algebra.operators import Extract, Follow, Plan, row_column, walk_plan, with_scalars
 from xcql.algebra.rewriting.everywhere import everywhere
 from xcql.algebra.rewriting.rule import Rule
 from xcql.algebra.scalars import NOW, Call, Scalar, call, rebuilt

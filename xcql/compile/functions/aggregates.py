@@ -165,33 +165,23 @@ def _avg(site: CallSite) -> Value:
     return guarded(call("is_not_null", scalar), Single(Atomic(scalar, mean.type)))
 
 
-@native("min", 1)
+@native("min", 1, 2)
 def _min(site: CallSite) -> Value:
-    return _extreme(site, site.arguments[0], "min")
+    return _extreme(site, _all_arguments(site), "min")
 
 
-@native("max", 1)
+@native("max", 1, 2)
 def _max(site: CallSite) -> Value:
-    return _extreme(site, site.arguments[0], "max")
+    return _extreme(site, _all_arguments(site), "max")
 
 
-@native("min", 2)
-def _min_of_two(site: CallSite) -> Value:
-    return _extreme_of_two(site, "min")
-
-
-@native("max", 2)
-def _max_of_two(site: CallSite) -> Value:
-    return _extreme_of_two(site, "max")
-
-
-def _extreme_of_two(site: CallSite, which: str) -> Value:
-    """The paper's `max(a, b)`; a second argument that is a string is a collation."""
-    second = site.arguments[1]
-    types = {leaf.item.type if isinstance(leaf.item, Atomic) else "node" for leaf in leaves(second)}
-    if not types or not types <= NUMBERS:
-        raise NotNative("a collation", site.span)
-    return _extreme(site, concat(site.arguments), which)
+def _all_arguments(site: CallSite) -> Value:
+    """The paper has `max(a, b)`; a second argument that is a string is a collation."""
+    for second in site.arguments[1:]:
+        kinds = [leaf.item.type if isinstance(leaf.item, Atomic) else "" for leaf in leaves(second)]
+        if not kinds or not NUMBERS.issuperset(kinds):
+            raise NotNative("a collation", site.span)
+    return concat(site.arguments)
 
 
 def _extreme(site: CallSite, value: Value, which: str) -> Value:

@@ -11,7 +11,7 @@ from xcql.compile.library.casts import NUMBERS, cast
 from xcql.compile.result import NotNative
 from xcql.compile.terms.items import Atomic
 from xcql.compile.terms.native_functions import CallSite, NativeFunctions
-from xcql.compile.terms.values import EMPTY, Single, Value, guarded
+from xcql.compile.terms.values import EMPTY, Single, Value, nullable
 
 native = NativeFunctions()
 MATH = f"{FUNCTIONS}/math"
@@ -29,13 +29,6 @@ def _double(site: CallSite, number: int) -> Scalar | None:
     return cast(item, "xs:double", site.scope, site.span).scalar
 
 
-def _result(site: CallSite, scalar: Scalar) -> Value:
-    result = Single(Atomic(scalar, "xs:double"))
-    if isinstance(site.arguments[0], Single):
-        return result
-    return guarded(call("is_not_null", scalar), result)
-
-
 @native("pi", 0, uri=MATH)
 def _pi(site: CallSite) -> Value:
     return Single(Atomic(Constant(math.pi), "xs:double"))
@@ -44,4 +37,6 @@ def _pi(site: CallSite) -> Value:
 @native("sqrt", 1, uri=MATH)
 def _sqrt(site: CallSite) -> Value:
     number = _double(site, 0)
-    return EMPTY if number is None else _result(site, call("square_root", number))
+    if number is None:
+        return EMPTY
+    return nullable(Atomic(call("square_root", number), "xs:double"), *site.arguments)

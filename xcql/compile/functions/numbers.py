@@ -12,7 +12,7 @@ from xcql.compile.library.casts import INTEGERS, NUMBERS, STRINGS, cast, castabl
 from xcql.compile.result import NotNative
 from xcql.compile.terms.items import Atomic
 from xcql.compile.terms.native_functions import CallSite, NativeFunctions
-from xcql.compile.terms.values import EMPTY, Single, Value, guarded
+from xcql.compile.terms.values import EMPTY, Single, Value, nullable
 
 native = NativeFunctions()
 
@@ -63,8 +63,7 @@ def _of_number(
         scalar = call(decimal, item.scalar, *more)
     else:
         raise NotNative(f"a number of type {item.type}", site.span)
-    result = Single(replace(item, scalar=scalar))
-    return result if isinstance(value, Single) else guarded(call("is_not_null", scalar), result)
+    return nullable(replace(item, scalar=scalar), value)
 
 
 @native("abs", 1)

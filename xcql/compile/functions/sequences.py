@@ -17,7 +17,7 @@ from xcql.algebra.operators import (
 )
 from xcql.algebra.scalars import FALSE, TRUE, Call, Column, Constant, Scalar, call, case, negation
 from xcql.compile.library.atomization import atomized, data, one_atomic
-from xcql.compile.library.casts import NUMBERS, STRINGS, cast
+from xcql.compile.library.casts import NUMBERS, STRINGS, as_string, cast
 from xcql.compile.library.comparisons import compared, truth
 from xcql.compile.library.function_items import applied
 from xcql.compile.library.maps import known_items
@@ -262,11 +262,7 @@ def _index_of(site: CallSite) -> Value:
     leaf = as_one_leaf(data(value, site.scope), site.scope, site.span)
     numbered = Number(leaf.plan, site.compilation.fresh("position"))
     assert isinstance(leaf.item, Atomic)
-    pair = [
-        replace(one, type="xs:string") if one.type == "xs:untypedAtomic" else one
-        for one in (leaf.item, item)
-    ]
-    condition = compared("=", pair[0], pair[1], site.scope, site.span)
+    condition = compared("=", as_string(leaf.item), as_string(item), site.scope, site.span)
     return each(Select(numbered, condition), Single(Atomic(Column(numbered.name), "xs:integer")))
 
 
@@ -316,9 +312,7 @@ def _sort(site: CallSite) -> Value:
     found = one_atomic(key, inside, site.span)
     if found is None:
         return sequence
-    if found.type == "xs:untypedAtomic":
-        found = replace(found, type="xs:string")
-    scalar, kind = sortable(found, site.span)
+    scalar, kind = sortable(as_string(found), site.span)
     name = site.compilation.fresh("sort")
     keyed = Project(leaf.plan, name, scalar)
     return each(Order(keyed, (SortKey(Column(name), kind), *order(leaf.plan))), Single(leaf.item))

@@ -7,12 +7,20 @@ from xcql.algebra.scalars import Call, Column, Constant, Scalar, call
 from xcql.compile.functions.sequences import context
 from xcql.compile.library.atomization import atomized, one_atomic, single
 from xcql.compile.library.casts import NUMBERS, STRINGS, cast, number, text_or_empty, to_string
-from xcql.compile.library.comparisons import nullable
 from xcql.compile.library.serialisation import string_value
 from xcql.compile.result import NotNative
 from xcql.compile.terms.items import Atomic, Item
 from xcql.compile.terms.native_functions import CallSite, NativeFunctions
-from xcql.compile.terms.values import EMPTY, Single, Value, at_most_one, boolean, each, gather
+from xcql.compile.terms.values import (
+    EMPTY,
+    Single,
+    Value,
+    at_most_one,
+    boolean,
+    each,
+    gather,
+    nullable,
+)
 
 native = NativeFunctions()
 
@@ -174,7 +182,7 @@ def _of_two(site: CallSite, operation: str, type_: str) -> Value:
         if item.type not in STRINGS:
             raise NotNative("a value that is no string", site.span)
         scalars.append(item.scalar)
-    return nullable(call(operation, *scalars), type_, *site.arguments)
+    return nullable(Atomic(call(operation, *scalars), type_), *site.arguments)
 
 
 @native("contains-token", 2)

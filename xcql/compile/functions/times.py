@@ -10,19 +10,27 @@ from xcql.compile.library.lifespans import lifespan_bound
 from xcql.compile.result import NotNative
 from xcql.compile.terms.items import Atomic
 from xcql.compile.terms.native_functions import CallSite, NativeFunctions
-from xcql.compile.terms.values import EMPTY, Single, Value, guarded
+from xcql.compile.terms.values import EMPTY, Single, Value, guarded, nullable
 
 native = NativeFunctions()
 
 
 @native("vtFrom", 1)
 def _from(site: CallSite) -> Value:
-    return lifespan_bound(site.arguments[0], 0, site.scope, site.span)
+    return _bound(site, 0)
 
 
 @native("vtTo", 1)
 def _to(site: CallSite) -> Value:
-    return lifespan_bound(site.arguments[0], 1, site.scope, site.span)
+    return _bound(site, 1)
+
+
+def _bound(site: CallSite, which: int) -> Value:
+    (value,) = site.arguments
+    if value == EMPTY:
+        return EMPTY
+    scalar = lifespan_bound(value, which, site.scope, site.span)
+    return nullable(Atomic(scalar, "xs:dateTime", Constant("")), value)
 
 
 @native("now", 0)
@@ -59,13 +67,6 @@ def _argument(site: CallSite, *types: str) -> Atomic | None:
     return item
 
 
-def _optional(site: CallSite, item: Atomic) -> Value:
-    """A value that is empty where the first argument is."""
-    if isinstance(site.arguments[0], Single):
-        return Single(item)
-    return guarded(call("is_not_null", item.scalar), Single(item))
-
-
 def _part(site: CallSite, part: str, type_: str) -> Value:
     item = _argument(site, type_)
     if item is None:
@@ -73,7 +74,7 @@ def _part(site: CallSite, part: str, type_: str) -> Value:
     # a date is kept as it reads, a time as an instant
     moment = local_time(item) if type_ == "xs:dateTime" else item.scalar
     kind = "xs:decimal" if part == "second_of" else "xs:integer"
-    return _optional(site, Atomic(call(part, moment), kind))
+    return nullable(Atomic(call(part, moment), kind), site.arguments[0])
 
 
 for _name in ("year", "month", "day"):
@@ -116,7 +117,7 @@ for _name, _type, _unit, _most in _DURATION_PARTS:
             scalar = call("%", scalar, Constant(most))
         if item.type != type_:
             scalar = cast(item, type_, site.scope, site.span).scalar
-        return _optional(site, Atomic(scalar, "xs:integer"))
+        return nullable(Atomic(scalar, "xs:integer"), site.arguments[0])
 
 
 @native("seconds-from-duration", 1)
@@ -126,7 +127,7 @@ def _duration_seconds(site: CallSite) -> Value:
         return EMPTY
     length = cast(item, "xs:dayTimeDuration", site.scope, site.span).scalar
     scalar = call("from_millionths", call("%", length, Constant(60_000_000)))
-    return _optional(site, Atomic(scalar, "xs:decimal"))
+    return nullable(Atomic(scalar, "xs:decimal"), site.arguments[0])
 
 
 @native("implicit-timezone", 0)
@@ -160,9 +161,9 @@ for _type in ("dateTime", "date"):
             has_zone = Constant(item.zone not in (None, Constant("")))
         moment = kept if zone == Constant("") else case((has_zone, moved), otherwise=kept)
         if type_ == "dateTime":
-            return _optional(site, Atomic(moment, "xs:dateTime", zone))
+            return nullable(Atomic(moment, "xs:dateTime", zone), site.arguments[0])
         day = call("to_date", local_time(Atomic(moment, "xs:dateTime", zone)))
-        return _optional(site, Atomic(day, "xs:date", zone))
+        return nullable(Atomic(day, "xs:date", zone), site.arguments[0])
 
 
 def _wanted_zone(site: CallSite) -> Constant:
@@ -193,7 +194,7 @@ for _name, _unit, _most in (("hours", 3_600_000_000, 24), ("minutes", 60_000_000
         if item is None:
             return EMPTY
         part = call("%", call("idiv", item.scalar, Constant(unit)), Constant(most))
-        return _optional(site, Atomic(part, "xs:integer"))
+        return nullable(Atomic(part, "xs:integer"), site.arguments[0])
 
 
 @native("seconds-from-time", 1)
@@ -202,7 +203,7 @@ def _clock_seconds(site: CallSite) -> Value:
     if item is None:
         return EMPTY
     seconds = call("from_millionths", call("%", item.scalar, Constant(60_000_000)))
-    return _optional(site, Atomic(seconds, "xs:decimal"))
+    return nullable(Atomic(seconds, "xs:decimal"), site.arguments[0])
 
 
 @native("dateTime", 2)
@@ -231,10 +232,7 @@ def _date_and_time(site: CallSite) -> Value:
     )
     local = call("add_microseconds", call("to_instant", day.scalar), clock.scalar)
     scalar = in_utc(local, zone)
-    result = Single(Atomic(scalar, "xs:dateTime", zone))
-    if all(isinstance(argument, Single) for argument in site.arguments):
-        return result
-    return guarded(call("is_not_null", scalar), result)
+    return nullable(Atomic(scalar, "xs:dateTime", zone), *site.arguments)
 
 
 def _same(a: Scalar, b: Scalar) -> Scalar:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal
 
@@ -284,6 +285,11 @@ def number(item: Atomic, scope: Scope, span: Span) -> Atomic:
     if item.type == "xs:untypedAtomic":
         return cast(item, "xs:double", scope, span)
     return item
+
+
+def as_string(item: Atomic) -> Atomic:
+    """The item; untyped data counts as xs:string."""
+    return replace(item, type="xs:string") if item.type == "xs:untypedAtomic" else item
 
 
 def common_number(types: list[str]) -> str:

@@ -46,7 +46,6 @@ from xcql.compile.terms.values import (
     count,
     exists,
     gather,
-    guarded,
     is_optional,
     leaves,
     replaced,
@@ -61,14 +60,6 @@ _CLASSES = (
     | {one: one for one in (*INSTANTS, "xs:boolean", "xs:time")}
     | dict.fromkeys(("xs:duration", "xs:dayTimeDuration", "xs:yearMonthDuration"), "duration")
 )
-
-
-def nullable(scalar: Scalar, type_: str, *operands: Value) -> Value:
-    """An atomic value that is empty where an operand is."""
-    item = Single(Atomic(scalar, type_))
-    if all(isinstance(one, Single) for one in operands):
-        return item
-    return guarded(call("is_not_null", scalar), item)
 
 
 def general(sign: str, left: Value, right: Value, scope: Scope, span: Span) -> Scalar:

@@ -20,7 +20,6 @@ from xcql.compile.library.atomization import single
 from xcql.compile.library.stream_steps import child_elements
 from xcql.compile.result import NotNative
 from xcql.compile.terms.items import (
-    Atomic,
     Attribute,
     Element,
     Inner,
@@ -31,7 +30,7 @@ from xcql.compile.terms.items import (
     is_node,
 )
 from xcql.compile.terms.scope import Scope
-from xcql.compile.terms.values import EMPTY, Leaf, Single, Value, guarded, leaves
+from xcql.compile.terms.values import Leaf, Value, leaves
 from xcql.source import Span
 
 # stands for `now` where the latest of several ends is looked for
@@ -125,19 +124,12 @@ def _is_one(plan: Plan) -> bool:
     return isinstance(plan, Unit)
 
 
-def lifespan_bound(value: Value, which: int, scope: Scope, span: Span) -> Value:
-    """`vtFrom(value)` or `vtTo(value)`"""
-    if value == EMPTY:
-        return EMPTY
+def lifespan_bound(value: Value, which: int, scope: Scope, span: Span) -> Scalar:
+    """The begin (0) or end (1) of the lifespan of the only node of a value."""
 
     def read(item: Item) -> Scalar:
         if not is_node(item):
             raise NotNative("the lifespan of what is no node", span)
-        bound = lifespan(item, scope)[which]
-        return call("coalesce", bound, scope.now if which else START)
+        return call("coalesce", lifespan(item, scope)[which], scope.now if which else START)
 
-    scalar = single(value, read, scope, span, "one node at most")
-    result = Single(Atomic(scalar, "xs:dateTime", Constant("")))
-    if isinstance(value, Single):
-        return result
-    return guarded(call("is_not_null", scalar), result)
+    return single(value, read, scope, span, "one node at most")

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from contextlib import suppress
-from dataclasses import replace
 
 from xcql.algebra.operators import Merge, Order, Plan, SortKey, columns, order
 from xcql.algebra.scalars import NULL, Column, Constant, Scalar, call
@@ -23,10 +22,9 @@ from xcql.compile.terms.values import (
     Leaf,
     Single,
     Value,
-    aligned_keys,
-    aligned_order,
     guarded,
     leaves,
+    merged_order,
     rename,
 )
 from xcql.source import Span
@@ -60,15 +58,9 @@ def merged(
             scalars[index] = Column(name)
             made.append((names[name], tuple(scalars)))
         kept.append([rename(value, names) for value in cut])
-    orders = [order(plan) for plan in plans]
-    keys = aligned_keys(orders)
-    by: list[SortKey] = []
-    for place, key in enumerate(aligned_order(orders)):
-        column = compilation.fresh("order")
-        by.append(replace(key, scalar=Column(column)))
-        made.append((column, tuple(row[place] for row in keys)))
-    by.append(SortKey(Column(kind), "number"))
-    plan = Merge(tuple(plans), tuple(made), tuple(by))
+    shared_order, by = merged_order([order(plan) for plan in plans], compilation.fresh)
+    by = (*by, SortKey(Column(kind), "number"))
+    plan = Merge(tuple(plans), (*made, *shared_order), by)
     return plan, [_of_its_kind(Column(kind), each) for each in zip(*kept, strict=True)]
 
 

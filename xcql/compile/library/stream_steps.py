@@ -25,6 +25,7 @@ from xcql.compile.library.access import (
     attribute_of,
     element_text,
     end_key,
+    is_fragmented,
     meets_window,
     node_key,
     span_of,
@@ -330,26 +331,7 @@ class StreamSteps:
                     found.append(one)
                 found += self._below(one, wanted, passed)
             return found
-        if node.shape.opaque:
-            inline = inline_below(graph, node.tags)
-            found += elements_inside(leaf, inline & wanted, False, self.test, self.scope, self.span)
-        else:
-            for shape in node.shape.children:
-                here = [tag for tag in shape.tags if tag in wanted]
-                if here and len(here) < len(shape.tags):
-                    raise NotNative("a step that only some of these tags have", self.span)
-                inner = (
-                    self.inline(leaf.plan, node, shape)
-                    if here
-                    or any(
-                        leads(tag) and inline_below(graph, (tag,)) & wanted for tag in shape.tags
-                    )
-                    else None
-                )
-                if inner is not None:
-                    if here:
-                        found.append(inner)
-                    found += self._inline_descendants(inner, wanted)
+        found += self._inline_descendants(leaf, wanted)
         # then along the holes, from wherever in the element they stand
         holes = holes_below(graph, node.tags)
         direct = tuple(sorted(id for id in holes if id in wanted))
@@ -421,8 +403,7 @@ class StreamSteps:
         found: list[Leaf] = []
         if node.shape.opaque:
             inline = inline_below(graph, node.tags)
-            found += elements_inside(leaf, inline & wanted, False, self.test, self.scope, self.span)
-            return found
+            return elements_inside(leaf, inline & wanted, False, self.test, self.scope, self.span)
         for shape in node.shape.children:
             here = [tag for tag in shape.tags if tag in wanted]
             if here and len(here) < len(shape.tags):
@@ -451,13 +432,10 @@ class StreamSteps:
             scalar = attribute_of(node, name, self.scope)
             if scalar is not None:
                 plan = leaf.plan
-                if not (name in ("vtFrom", "vtTo") and self._has_lifespan(node)):
+                if not (name in ("vtFrom", "vtTo") and is_fragmented(node, self.scope)):
                     plan = Select(plan, call("is_not_null", scalar))
                 found.append(Leaf(plan, Attribute(name, scalar, node)))
         return found
-
-    def _has_lifespan(self, node: StreamElement) -> bool:
-        return node.is_filler and all(self.graph(node).is_fragmented(tag) for tag in node.tags)
 
     def texts(self, leaf: Leaf, node: StreamElement | StreamDocument | Inner) -> list[Leaf]:
         """The text nodes right below an element."""

@@ -8,12 +8,13 @@ from dataclasses import replace
 from xcql.algebra.scalars import FALSE, Scalar, call, case, conjunction
 from xcql.compile.library.access import node_key
 from xcql.compile.library.atomization import one_atomic, single
-from xcql.compile.library.comparisons import compared, general, nullable
+from xcql.compile.library.casts import as_string
+from xcql.compile.library.comparisons import compared, general
 from xcql.compile.library.document_order import tree_of
 from xcql.compile.result import NotNative
 from xcql.compile.terms.items import Atomic, Item, is_node
 from xcql.compile.terms.scope import CompileExpression, Scope, value_of
-from xcql.compile.terms.values import EMPTY, Single, Value, leaves
+from xcql.compile.terms.values import EMPTY, Single, Value, leaves, nullable
 from xcql.syntax.operators import Comparison
 
 _GENERAL = {"=": "=", "!=": "<>", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
@@ -31,13 +32,8 @@ def _comparison(expr: Comparison, scope: Scope) -> Value:
         b = one_atomic(right, scope, expr.right.span)
         if a is None or b is None:
             return EMPTY
-        a, b = (
-            Atomic(one.scalar, "xs:string", one.zone) if one.type == "xs:untypedAtomic" else one
-            for one in (a, b)
-        )
-        return nullable(
-            compared(_VALUE[expr.op], a, b, scope, expr.span), "xs:boolean", left, right
-        )
+        scalar = compared(_VALUE[expr.op], as_string(a), as_string(b), scope, expr.span)
+        return nullable(Atomic(scalar, "xs:boolean"), left, right)
     return _nodes_compared(expr, left, right, scope)
 
 
@@ -61,9 +57,7 @@ def _nodes_compared(expr: Comparison, left: Value, right: Value, scope: Scope) -
         # never the same, but nothing where there is nothing
         both = conjunction(*(call("is_not_null", one) for one in keys))
         scalar = case((both, FALSE))
-    return nullable(scalar, "xs:boolean", left, right)
+    return nullable(Atomic(scalar, "xs:boolean"), left, right)
 
 
-EXPRESSIONS: Mapping[type, CompileExpression] = {
-    Comparison: _comparison,
-}
+EXPRESSIONS: Mapping[type, CompileExpression] = {Comparison: _comparison}

@@ -24,6 +24,7 @@ from xcql.compile.library.atomization import one_atomic
 from xcql.compile.library.casts import (
     NUMBERS,
     STRINGS,
+    as_string,
     cast,
     castable,
     common_number,
@@ -54,6 +55,7 @@ from xcql.compile.terms.values import (
     exists,
     guarded,
     leaves,
+    nullable,
 )
 from xcql.source import Span
 from xcql.syntax.control import If, Ordered, Switch, Typeswitch
@@ -137,9 +139,7 @@ def _same(a: Atomic | None, b: Atomic | None, scope: Scope, span: Span) -> Scala
         there = a or b
         assert there is not None
         return call("is_null", there.scalar)
-    a, b = (
-        replace(one, type="xs:string") if one.type == "xs:untypedAtomic" else one for one in (a, b)
-    )
+    a, b = as_string(a), as_string(b)
     if a.type != b.type and not (a.type in NUMBERS and b.type in NUMBERS):
         if a.type in STRINGS and b.type in STRINGS:
             return call("<=>", a.scalar, b.scalar)
@@ -226,9 +226,7 @@ def _binary(expr: Binary, scope: Scope) -> Value:
     assert x is not None
     assert y is not None
     result = arithmetic(expr.op, x, y, scope, expr.span)
-    if isinstance(left, Single) and isinstance(right, Single):
-        return Single(result)
-    return guarded(call("is_not_null", result.scalar), Single(result))
+    return nullable(result, left, right)
 
 
 def _unary(expr: Unary, scope: Scope) -> Value:
@@ -246,9 +244,7 @@ def _unary(expr: Unary, scope: Scope) -> Value:
         else:
             negative = "decimal_negative" if item.type == "xs:decimal" else "negative"
             item = replace(item, scalar=call(negative, item.scalar))
-    if isinstance(operand, Single):
-        return Single(item)
-    return guarded(call("is_not_null", item.scalar), Single(item))
+    return nullable(item, operand)
 
 
 def _concatenated(expr: Binary, scope: Scope) -> Value:

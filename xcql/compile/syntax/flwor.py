@@ -19,6 +19,7 @@ from xcql.algebra.operators import (
 )
 from xcql.algebra.scalars import NULL, Column, Constant, disjunction, negation
 from xcql.compile.library.atomization import one_atomic
+from xcql.compile.library.casts import as_string
 from xcql.compile.library.comparisons import truth
 from xcql.compile.library.ordering import sortable
 from xcql.compile.library.sequence_types import converted, is_instance
@@ -161,10 +162,8 @@ def _order_by(clause: OrderBy, stream: Tuples) -> list[Tuples]:
             # tuples of other kinds may have something to be ordered by, before or after these
             keys.append(SortKey(NULL, "other", key.descending, greatest))
             continue
-        if item.type == "xs:untypedAtomic":
-            item = replace(item, type="xs:string")
         column = scope.compilation.fresh("sort")
-        scalar, kind = sortable(item, key.span, greatest)
+        scalar, kind = sortable(as_string(item), key.span, greatest)
         plan = Project(plan, column, scalar)
         keys.append(SortKey(Column(column), kind, key.descending, greatest))
     plan = Order(plan, (*keys, *order(stream.plan)))
@@ -187,10 +186,7 @@ def _quantified(expr: Quantified, scope: Scope) -> Value:
     return boolean(some if expr.quantifier == "some" else negation(some))
 
 
-EXPRESSIONS: Mapping[type, CompileExpression] = {
-    Flwor: _flwor,
-    Quantified: _quantified,
-}
+EXPRESSIONS: Mapping[type, CompileExpression] = {Flwor: _flwor, Quantified: _quantified}
 CLAUSES: Mapping[type, CompileClause] = {
     Let: _let,
     For: _for,

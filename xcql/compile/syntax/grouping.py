@@ -8,6 +8,7 @@ from dataclasses import replace
 from xcql.algebra.operators import Aggregate, Nest, Unit, Unnest, columns, order
 from xcql.algebra.scalars import Column, Constant, Scalar, call
 from xcql.compile.library.atomization import one_atomic
+from xcql.compile.library.casts import as_string
 from xcql.compile.library.ordering import in_order_of_appearance
 from xcql.compile.library.packing import above_cut, columns_in, packed, unpacked
 from xcql.compile.result import NotNative
@@ -35,8 +36,7 @@ def grouped(clause: GroupBy, stream: Tuples) -> list[Tuples]:
         if item is None:
             values[str(key.variable)] = Each(Unit(), Single(Atomic(Constant(None), "xs:string")))
             continue
-        if item.type == "xs:untypedAtomic":
-            item = replace(item, type="xs:string")
+        item = as_string(item)
         if item.zone not in (None, Constant(""), Constant("Z")):
             raise NotNative("grouping by times with zones", key.span)
         keys.append((name, item.scalar))
@@ -84,6 +84,4 @@ def members_of(value: Value, members: str, made: list[str], stream: Tuples) -> V
     return each(plan, rename(value, names), is_path=_in_document_order(value, stream))
 
 
-CLAUSES: Mapping[type, CompileClause] = {
-    GroupBy: grouped,
-}
+CLAUSES: Mapping[type, CompileClause] = {GroupBy: grouped}

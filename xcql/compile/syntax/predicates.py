@@ -257,6 +257,4 @@ def _filtered_mixture(value: Value, expr: Filter, scope: Scope) -> Value:
     return each(kept_tuples(plan, item, predicate, scope), item, is_sorted(value))
 
 
-EXPRESSIONS: Mapping[type, CompileExpression] = {
-    Filter: _filter,
-}
+EXPRESSIONS: Mapping[type, CompileExpression] = {Filter: _filter}

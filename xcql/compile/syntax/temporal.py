@@ -16,10 +16,10 @@ from xcql.compile.library.access import (
     is_fragmented,
     own_lifespan,
 )
-from xcql.compile.library.atomization import one_atomic, single
+from xcql.compile.library.atomization import one_atomic
 from xcql.compile.library.casts import INTEGERS, NUMBERS, STRINGS, cast, on_time_line
 from xcql.compile.library.document_order import is_sorted
-from xcql.compile.library.lifespans import lifespan
+from xcql.compile.library.lifespans import lifespan, lifespan_bound
 from xcql.compile.library.several_kinds import as_one_kind
 from xcql.compile.result import NotNative
 from xcql.compile.terms.items import (
@@ -35,7 +35,6 @@ from xcql.compile.terms.items import (
     Text,
     Tree,
     Window,
-    is_node,
 )
 from xcql.compile.terms.mapping import mapped, mapped_items
 from xcql.compile.terms.scope import CompileExpression, Scope, value_of
@@ -333,17 +332,7 @@ def _operand(operand: Node, scope: Scope, span: Span) -> Lifespan | None:
     value = value_of(operand, scope)  # type: ignore[arg-type]
     if value == EMPTY:
         return None
-    bounds = []
-    for which in (0, 1):
-        default = scope.now if which else START
-
-        def read(item: Item, which: int = which, default: Scalar = default) -> Scalar:
-            if not is_node(item):
-                raise NotNative("the lifespan of what is no node", span)
-            return call("coalesce", lifespan(item, scope)[which], default)
-
-        bounds.append(single(value, read, scope, span, "one node at most"))
-    return bounds[0], bounds[1]
+    return lifespan_bound(value, 0, scope, span), lifespan_bound(value, 1, scope, span)
 
 
 EXPRESSIONS: Mapping[type, CompileExpression] = {

@@ -229,6 +229,4 @@ def _linear(scalar: Scalar, first: str, last: str) -> tuple[int, int, int] | Non
     return None
 
 
-CLAUSES: Mapping[type, CompileClause] = {
-    Window: windows,
-}
+CLAUSES: Mapping[type, CompileClause] = {Window: windows}

@@ -132,6 +132,13 @@ def guarded(condition: Scalar, value: Value) -> Value:
     return each(Select(Unit(), condition), value)
 
 
+def nullable(item: Atomic, *operands: Value) -> Value:
+    """An atomic value that is empty where an operand is."""
+    if all(isinstance(one, Single) for one in operands):
+        return Single(item)
+    return guarded(call("is_not_null", item.scalar), Single(item))
+
+
 def conditional(condition: Scalar, then: Value, otherwise: Value) -> Value:
     """One of two values."""
     if condition in (TRUE, FALSE):
@@ -429,12 +436,20 @@ def aligned_keys(orders: Sequence[Sequence[SortKey]]) -> list[list[Scalar]]:
     return found
 
 
-def aligned_order(orders: Sequence[Sequence[SortKey]]) -> list[SortKey]:
-    """How the columns of `aligned_keys` sort."""
-    return [
-        next(keys[index] for keys in orders if index < len(keys) and _way(keys[index]) == way)
-        for index, way in _ways(orders)
-    ]
+def merged_order(
+    orders: Sequence[Sequence[SortKey]], fresh: Callable[[str], str]
+) -> tuple[list[tuple[str, tuple[Scalar, ...]]], tuple[SortKey, ...]]:
+    """The columns that a merge of plans needs to be in the order of all, and the keys in them."""
+    shared: list[tuple[str, tuple[Scalar, ...]]] = []
+    by: list[SortKey] = []
+    for (index, way), scalars in zip(
+        _ways(orders), zip(*aligned_keys(orders), strict=True), strict=True
+    ):
+        name = fresh("order")
+        shared.append((name, scalars))
+        keys = (one[index] for one in orders if index < len(one))
+        by.append(replace(next(key for key in keys if _way(key) == way), scalar=Column(name)))
+    return shared, tuple(by)
 
 
 def _ways(orders: Sequence[Sequence[SortKey]]) -> list[tuple[int, tuple[object, ...]]]:
@@ -463,14 +478,7 @@ def uniform(
         item, position = fresh("item"), fresh("position")
         return Unnest(Unit(), gather(value, read), item, position), Column(item)
     orders = [order(leaf.plan) for leaf in found]
-    keys = aligned_keys(orders)
     name = fresh("item")
-    by: list[SortKey] = []
-    shared: list[tuple[str, tuple[Scalar, ...]]] = []
-    for index, key in enumerate(aligned_order(orders)):
-        column = fresh("order")
-        by.append(replace(key, scalar=Column(column)))
-        shared.append((column, tuple(row[index] for row in keys)))
+    shared, by = merged_order(orders, fresh)
     shared.append((name, tuple(read(leaf.item) for leaf in found)))
-    plan = Merge(tuple(leaf.plan for leaf in found), tuple(shared), tuple(by))
-    return plan, Column(name)
+    return Merge(tuple(leaf.plan for leaf in found), tuple(shared), by), Column(name)
