@@ -20,7 +20,7 @@ from xcql.compile.library.sequence_types import converted
 from xcql.compile.library.serialisation import serialised
 from xcql.compile.result import Compiled, NotNative, TableUse
 from xcql.compile.strategy import chosen
-from xcql.compile.terms.items import Dynamic, StreamDocument, is_node
+from xcql.compile.terms.items import StreamDocument, is_node
 from xcql.compile.terms.leaf_types import leaf_types
 from xcql.compile.terms.scope import Compilation, Scope, value_of
 from xcql.compile.terms.values import Single, Value, leaves, merged_order
@@ -35,6 +35,7 @@ Native = Literal["qac", "qac+", "auto"]
 MOST_TEXT = 400_000
 
 
+@deep_recursion()
 def compile_query(
     module: MainModule,
     catalog: Catalog,
@@ -46,58 +47,29 @@ def compile_query(
 
     The text is right for every `now` at which the `settled` streams are (see `Catalog.settled`).
     """
-    with deep_recursion():
-        return _compiled(module, catalog, strategy, externals, settled)
-
-
-def _compiled(
-    module: MainModule,
-    catalog: Catalog,
-    strategy: Native,
-    externals: Externals,
-    settled: frozenset[str],
-) -> Compiled:
-    compilation = Compilation(
-        LANGUAGE,
-        module,
-        catalog,
-        externals,
-        {name: stream.graph for name, stream in catalog.streams.items()},
-    )
+    graphs = {name: stream.graph for name, stream in catalog.streams.items()}
+    compilation = Compilation(LANGUAGE, module, catalog, externals, graphs)
     scope = _prolog(compilation)
     value = value_of(module.body, scope)
     answer = answer_of(value, scope)
     names = dict.fromkeys(stream for stream, _ in compilation.demands)
     picked, reasons = chosen(strategy, [catalog.streams[name] for name in names])
-    facts = Facts(
-        strategy=picked,
-        wanted=answer.columns,
-        fresh=compilation.fresh,
-        graphs=compilation.graphs,
-        depths={name: stream.depths for name, stream in catalog.streams.items()},
-        rows={name: stream.rows for name, stream in catalog.streams.items()},
-        settled=settled,
-    )
-    try:
-        steps = rewritten(answer.plan, facts)
-    except PlanTooLarge:
-        raise NotNative("parts of the query depend on each other too much", module.span) from None
+    steps = _steps(answer, picked, settled, compilation)
     answer = replace(answer, plan=steps[-1][1])
     standings = {name: catalog.streams[name].standings for name in settled}
     sizes = {name: stream.sizes for name, stream in catalog.streams.items()}
-    made = lowered(answer, dict(compilation.graphs), compilation.demands, picked, standings, sizes)
+    made = lowered(answer, graphs, compilation.demands, picked, standings, sizes)
     if len(made.text) > MOST_TEXT:
         raise NotNative(
             "there are too many ways to what it asks for: its SQL is too long", module.span
         )
-    tables = tuple(
-        TableUse(name, stream, tags, tuple(sorted(used)), present)
-        for (stream, tags, present), (name, used) in made.tables.items()
-    )
     return Compiled(
         made.text,
         picked,
-        tables=tables,
+        tables=tuple(
+            TableUse(name, stream, tags, tuple(sorted(used)), present)
+            for (stream, tags, present), (name, used) in made.tables.items()
+        ),
         evaluations=tuple(one for one in compilation.evaluations if one.name in made.text.slots),
         sites=tuple(compilation.sites),
         reasons=reasons,
@@ -105,6 +77,27 @@ def _compiled(
         leaf_types=tuple(leaf_types(value).items()),
         items=made.items,
     )
+
+
+def _steps(
+    answer: Answer, strategy: str, settled: frozenset[str], compilation: Compilation
+) -> tuple[tuple[str, Plan], ...]:
+    """The plan of an answer before the rules, and after each of them."""
+    streams = compilation.catalog.streams
+    facts = Facts(
+        strategy=strategy,
+        wanted=answer.columns,
+        fresh=compilation.fresh,
+        graphs=compilation.graphs,
+        depths={name: stream.depths for name, stream in streams.items()},
+        rows={name: stream.rows for name, stream in streams.items()},
+        settled=settled,
+    )
+    try:
+        return rewritten(answer.plan, facts)
+    except PlanTooLarge:
+        span = compilation.module.span
+        raise NotNative("parts of the query depend on each other too much", span) from None
 
 
 def _prolog(compilation: Compilation) -> Scope:
@@ -153,18 +146,12 @@ def _global(declaration: VariableDecl, scope: Scope) -> Value:
 def answer_of(value: Value, scope: Scope) -> Answer:
     """The items of a value as rows: text, lifespan, and what orders them."""
     compilation = scope.compilation
-    found = leaves(value)
     item, begin, end = (compilation.fresh(name) for name in ("item", "vtFrom", "vtTo"))
     plans: list[Plan] = []
-    for leaf in found:
-        inside = scope.within(frozenset())
-        text = serialised(leaf.item, inside)
-        ends = lifespan(leaf.item, inside) if is_node(leaf.item) else ALWAYS
-        if isinstance(leaf.item, Dynamic):
-            ends = ALWAYS
-        plan: Plan = Project(leaf.plan, item, text)
-        plan = Project(Project(plan, begin, ends[0]), end, ends[1])
-        plans.append(plan)
+    for leaf in leaves(value):
+        plan = Project(leaf.plan, item, serialised(leaf.item, scope))
+        ends = lifespan(leaf.item, scope) if is_node(leaf.item) else ALWAYS
+        plans.append(Project(Project(plan, begin, ends[0]), end, ends[1]))
     if not plans:
         nothing: Plan = Select(Unit(), FALSE)
         for name in (item, begin, end):

@@ -53,14 +53,14 @@ class Explanation:
     asked: str
     reasons: tuple[str, ...]
     parts: tuple[Part, ...]
-    before: tuple[str, ...]
-    steps: tuple[Step, ...]
-    after: tuple[str, ...]
-    joins: tuple[str, ...]
-    reads: tuple[str, ...]
-    sql: str
-    plan: Plan | None
     words: Words
+    reads: tuple[str, ...]
+    before: tuple[str, ...] = ()
+    steps: tuple[Step, ...] = ()
+    after: tuple[str, ...] = ()
+    joins: tuple[str, ...] = ()
+    sql: str = ""
+    plan: Plan | None = None
 
 
 def explained(
@@ -75,32 +75,32 @@ def explained(
     query = module.span.source
     if compiled is None:
         reads = tuple(f"all of {name}, put together as one document" for name in views)
-        parts = tuple(_streams(module))
-        words = Words(tags)
         return Explanation(
-            query, "caq", asked, reasons, parts, (), (), (), (), reads, "", None, words
+            query, "caq", asked, reasons, tuple(_streams(module)), Words(tags), reads
         )
     plans = tuple(plan for _, plan in compiled.steps)
     words = Words.of(plans, tags)
     joins = (words.operator(one) for one in walk_plan(plans[-1]) if isinstance(one, Join | Follow))
+    reads = tuple(
+        f"{use.stream}: fillers of {words.named(use.stream, use.tags)}"
+        f"{' that have not ended' if use.present else ''}"
+        for use in compiled.tables
+    )
+    parts = sorted(_parts(module, compiled, words), key=lambda part: part.span.start)
     return Explanation(
         query,
         compiled.strategy,
         asked,
         reasons,
-        tuple(sorted(_parts(module, compiled, words), key=lambda part: part.span.start)),
-        tuple(short_plan(plans[0], words)),
-        _steps(compiled, words),
-        tuple(short_plan(plans[-1], words)),
-        tuple(dict.fromkeys(joins)),
-        tuple(
-            f"{use.stream}: fillers of {words.named(use.stream, use.tags)}"
-            f"{' that have not ended' if use.present else ''}"
-            for use in compiled.tables
-        ),
-        str(compiled.sql),
-        plans[-1],
+        tuple(parts),
         words,
+        reads,
+        before=tuple(short_plan(plans[0], words)),
+        steps=_steps(compiled, words),
+        after=tuple(short_plan(plans[-1], words)),
+        joins=tuple(dict.fromkeys(joins)),
+        sql=str(compiled.sql),
+        plan=plans[-1],
     )
 
 

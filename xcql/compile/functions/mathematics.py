@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from xcql.algebra.scalars import Constant, Scalar, call
+from xcql.algebra.scalars import Constant, call
 from xcql.analysis.names import FUNCTIONS
 from xcql.compile.library.atomization import one_atomic
 from xcql.compile.library.casts import NUMBERS, cast
@@ -20,15 +20,6 @@ MATH = f"{FUNCTIONS}/math"
 # sin, cos, tan, exp, log10 and pow of odd numbers; a square root is exact everywhere
 
 
-def _double(site: CallSite, number: int) -> Scalar | None:
-    item = one_atomic(site.arguments[number], site.scope, site.span)
-    if item is None:
-        return None
-    if item.type not in NUMBERS and item.type != "xs:untypedAtomic":
-        raise NotNative(f"mathematics of {item.type}", site.span)
-    return cast(item, "xs:double", site.scope, site.span).scalar
-
-
 @native("pi", 0, uri=MATH)
 def _pi(site: CallSite) -> Value:
     return Single(Atomic(Constant(math.pi), "xs:double"))
@@ -36,7 +27,10 @@ def _pi(site: CallSite) -> Value:
 
 @native("sqrt", 1, uri=MATH)
 def _sqrt(site: CallSite) -> Value:
-    number = _double(site, 0)
-    if number is None:
+    item = one_atomic(site.arguments[0], site.scope, site.span)
+    if item is None:
         return EMPTY
-    return nullable(Atomic(call("square_root", number), "xs:double"), *site.arguments)
+    if item.type not in NUMBERS and item.type != "xs:untypedAtomic":
+        raise NotNative(f"mathematics of {item.type}", site.span)
+    root = call("square_root", cast(item, "xs:double", site.scope, site.span).scalar)
+    return nullable(Atomic(root, "xs:double"), *site.arguments)

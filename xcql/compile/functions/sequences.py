@@ -22,7 +22,7 @@ from xcql.compile.library.comparisons import compared, truth
 from xcql.compile.library.function_items import applied
 from xcql.compile.library.maps import known_items
 from xcql.compile.library.ordering import in_order_of_appearance, sortable
-from xcql.compile.library.sequences import as_one_leaf
+from xcql.compile.library.several_kinds import as_one_leaf
 from xcql.compile.result import NotNative
 from xcql.compile.terms.items import Atomic, Item
 from xcql.compile.terms.mapping import mapped

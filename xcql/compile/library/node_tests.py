@@ -2,18 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from xcql.compile.terms.scope import Scope
-from xcql.model.tags import Tag
 from xcql.syntax.node import Node
 from xcql.syntax.path import NameTest, Wildcard
 from xcql.syntax.types import AnyKindTest, AttributeTest, TextTest
-
-
-def element_test(test: Node, scope: Scope) -> Callable[[Tag], bool] | None:
-    """What tells whether elements of a tag pass; None if no element does."""
-    return scope.names.element_test(test)
 
 
 def is_any_node(test: Node) -> bool:

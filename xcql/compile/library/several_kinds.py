@@ -11,11 +11,11 @@ from contextlib import suppress
 
 from xcql.algebra.operators import Merge, Order, Plan, SortKey, columns, order
 from xcql.algebra.scalars import NULL, Column, Constant, Scalar, call
+from xcql.compile.library.casts import cast, common_number
 from xcql.compile.library.document_order import key_of
 from xcql.compile.library.packing import above_cut, columns_in, new_names
-from xcql.compile.library.sequences import as_one_leaf
 from xcql.compile.result import NotNative
-from xcql.compile.terms.items import Atomic
+from xcql.compile.terms.items import Atomic, Item
 from xcql.compile.terms.scope import Compilation, Scope
 from xcql.compile.terms.values import (
     Concat,
@@ -26,6 +26,7 @@ from xcql.compile.terms.values import (
     leaves,
     merged_order,
     rename,
+    uniform,
 )
 from xcql.source import Span
 
@@ -98,3 +99,30 @@ def as_one_kind(value: Value, scope: Scope, span: Span) -> tuple[Plan, Value]:
     plans = [leaf.plan for leaf in found]
     plan, (item,) = merged(plans, [[Single(leaf.item)] for leaf in found], (), scope.compilation)
     return plan, item
+
+
+def as_one_leaf(value: Value, scope: Scope, span: Span) -> Leaf:
+    """The items as those of one plan; they have to be atomic, and of one type."""
+    found = leaves(value)
+    if len(found) == 1:
+        return found[0]
+    types = {leaf.item.type if isinstance(leaf.item, Atomic) else "" for leaf in found}
+    if "" in types:
+        raise NotNative("a sequence of several kinds of nodes", span)
+    if len(types) == 1:
+        (type_,) = types
+    elif types <= {"xs:integer", "xs:decimal"}:
+        type_ = common_number(list(types))
+    else:
+        raise NotNative("a sequence of items of several types", span)
+    if any(leaf.item.zone is not None for leaf in found):  # type: ignore[attr-defined]
+        raise NotNative("a sequence of times with zones", span)
+
+    def read(item: Item):  # type: ignore[no-untyped-def]
+        assert isinstance(item, Atomic)
+        return cast(item, type_, scope, span).scalar
+
+    made = uniform(value, read, scope.compilation.fresh)
+    assert isinstance(made, tuple)
+    plan, column = made
+    return Leaf(plan, Atomic(column, type_))

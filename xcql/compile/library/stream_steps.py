@@ -40,7 +40,7 @@ from xcql.compile.library.inner import (
     parent_start,
     texts_inside,
 )
-from xcql.compile.library.node_tests import attribute_test, element_test, is_any_node, is_text_test
+from xcql.compile.library.node_tests import attribute_test, is_any_node, is_text_test
 from xcql.compile.result import NotNative
 from xcql.compile.terms.items import (
     Attribute,
@@ -68,7 +68,7 @@ class StreamSteps:
         self.test = test
         self.span = span
         self.compilation = scope.compilation
-        self.passes = element_test(test, scope)
+        self.passes = scope.names.element_test(test)
 
     def axis(self, leaf: Leaf, axis: str) -> list[Leaf]:
         match axis:
