@@ -166,7 +166,7 @@ def let(value: Scalar, name: str, body: Callable[[Scalar], Scalar]) -> Scalar:
     return call("with_name", value, Lambda((name,), body(Column(name))))
 
 
-# scalars of so many parts are rather written twice than given a name
+# scalars of up to so many parts are written twice instead of given a name
 _SHORT = 8
 
 

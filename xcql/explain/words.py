@@ -229,7 +229,7 @@ class Words:
 
 
 def _is_check(condition: Scalar) -> bool:
-    """Whether it only guards against NaN, which SQL compares otherwise than XQuery."""
+    """Whether it only guards against NaN, which SQL and XQuery compare differently."""
     match condition:
         case Call(function="not", arguments=(Call(function="is_nan"),)):
             return True

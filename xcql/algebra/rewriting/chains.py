@@ -58,7 +58,7 @@ def _levels(tag: str, graph: TagGraph, depths: Depths) -> frozenset[int]:
 def _on_level(
     extract: Extract, level: int, row: str, graph: TagGraph, depths: Depths, fresh: Fresh
 ) -> Plan:
-    """The fillers that so many others stand around."""
+    """The fillers on one level: `level` others stand around them."""
     if level == 0:
         return Extract(extract.stream, (graph.structure.root.id,), row)
     parents = dict.fromkeys(one for tag in extract.tags for one in graph.filler_parents(tag))

@@ -100,7 +100,7 @@ def _is_plain(scalar: Scalar) -> bool:
 
 
 def _partition_base(number: Number) -> Plan | None:
-    """The part of the plan for each of whose tuples positions begin anew."""
+    """The part of the plan for each of whose tuples positions start again from 1."""
     inside = columns(number.input)
     own = tuple(one for one in number.partition if used(one) & inside)
     here: Plan = number.input

@@ -158,7 +158,7 @@ def compared(sign: str, a: Atomic, b: Atomic, scope: Scope, span: Span) -> Scala
         if _is_number(large):
             return plain
         if _is_number(small):
-            # said once: it may be long
+            # written once: it may be long
             least = call("least_if_nan", large)
             return call(sign, *((small, least) if sign in ("<", "<=") else (least, small)))
         return _and_not(plain, call("is_nan", large))

@@ -210,13 +210,13 @@ def _way(leaf: Leaf, after: Plan, is_child: bool, test: Node | None, scope: Scop
 
 
 def _known_way(leaf: Leaf) -> Way | None:
-    """How the elements of a leaf were come to, if nothing has been done to them since."""
+    """The way to the elements of a leaf, if its plan has not changed since."""
     way = leaf.item.way if isinstance(leaf.item, Inner) else None
     return way if way is not None and way.after == leaf.plan else None
 
 
 def without_way(item: Item) -> Item:
-    """The item, if it is an inner element without how it was come to."""
+    """The item; an inner element without the way to it."""
     return replace(item, way=None) if isinstance(item, Inner) else item
 
 

@@ -174,7 +174,7 @@ def _gives_functions(expr: Expr, scope: Scope) -> bool:
 
 
 def can_be_taken_out(expr: Expr, scope: Scope) -> bool:
-    """Whether copies of what the expression looks at will do."""
+    """Whether the expression gives the same for copies of the nodes that it reads."""
     for node in _all_code(expr, scope):
         match node:
             case AxisStep(axis=axis) if axis in (

@@ -132,7 +132,7 @@ def constructed_xml(element: Element, scope: Scope) -> Scalar:
 
 
 def is_never_blank(text: Scalar) -> bool:
-    """Whether a text has at least one sign, as far as can be told."""
+    """Whether a text certainly has at least one character."""
     match text:
         case Constant(value=str() as value):
             return bool(value)
@@ -144,7 +144,7 @@ def is_never_blank(text: Scalar) -> bool:
 
 
 def may_be_null(scalar: Scalar) -> bool:
-    """Whether a text may be NULL, as far as can be told."""
+    """Whether a text may be NULL; true where that is not known."""
     match scalar:
         case Constant(value=value):
             return value is None

@@ -1,4 +1,4 @@
-"""Tuples of several plans as those of one, where all of them have to be looked at together.
+"""Several kinds of items as one: the tuples of their plans become those of a single plan.
 
 for $a in (a, b)   =>   merge of a and b, with the columns of both, and a column `kind`;
                         $a is a's item where kind is 0, and b's where it is 1

@@ -475,7 +475,7 @@ class StreamSteps:
     # upwards
 
     def with_parent_key(self, leaf: Leaf) -> tuple[Leaf, Scalar]:
-        """The leaf, and a scalar that tells apart the nodes that its elements are children of."""
+        """The leaf, and a scalar that is different for different parents of its elements."""
         node = leaf.item
         if isinstance(node, Inner):
             return leaf, call("node_key", node.owner.column("key"), self._parent_place(node))

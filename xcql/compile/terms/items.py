@@ -221,7 +221,7 @@ class Inner(Item):
 
     `struct` has its name, its XML text, and where it and its parent start in the text that it was
     found in; `start` is where it starts in the owner's bytes. `tags` are those it can have. `above`
-    is its parent, None where that is not known. `way` is how it was come to from the owner.
+    is its parent, None where that is not known. `way` leads to it from the owner.
     """
 
     owner: StreamElement
@@ -242,7 +242,7 @@ class Inner(Item):
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """How inner elements were come to by names alone: an XPath from the owner says the same.
+    """A way to inner elements by names alone: an XPath from the owner says the same.
 
     The plan `after` has a tuple for each of them, `before` one for each owner. `names` are those
     of the elements on the way, in which each stands inside of the one before.

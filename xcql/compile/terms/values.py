@@ -191,7 +191,7 @@ def leaves(value: Value) -> list[Leaf]:
 
 
 def apart(value: Value, taken: frozenset[str]) -> Value:
-    """The value with the columns that its plans make named otherwise than these."""
+    """The value with its plans' columns renamed where they clash with these."""
     made: set[str] = set()
     for plan in _plans(value):
         made |= columns(plan)
