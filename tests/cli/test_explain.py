@@ -30,6 +30,7 @@ CASES = {
         "let $v := string($t/vendor)\n"
         'return normalize-unicode($v, "NFKD")',
     ],
+    "valid-now": ["-e", 'stream("credit")//account[@id = "1234"]/creditLimit?[now]'],
     "caq": ["-e", 'stream("credit")//account[1]', "--strategy", "caq"],
     "large-purchases.mermaid": [
         "samples/credit/queries/large-purchases.xcql",

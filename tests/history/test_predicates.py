@@ -8,7 +8,6 @@ from itertools import product
 
 import pytest
 from sqlglot import exp
-from xcql_runtime.tables import frames, temporalize
 
 from xcql.history.predicates import (
     ALLEN_RELATIONS,
@@ -21,6 +20,7 @@ from xcql.history.predicates import (
 from xcql.model.tags import TagKind
 from xcql.sql.time_forms import overlaps
 from xcql.syntax import temporal
+from xcql_runtime.tables import frames, temporalize
 
 START = datetime.min
 

@@ -11,6 +11,7 @@ from xcql.algebra.scalars import (
     TRUE,
     Call,
     Column,
+    Comparison,
     Lambda,
     Nested,
     Scalar,
@@ -113,16 +114,6 @@ class Rise(Plan):
 
 
 @dataclass(frozen=True, slots=True)
-class Frame(Plan):
-    """The rows of a DataFrame that is bound to a variable, each as a struct."""
-
-    input: Plan
-    variable: str
-    item: str
-    position: str
-
-
-@dataclass(frozen=True, slots=True)
 class Unnest(Plan):
     """For each tuple one for every element of an array, with its position from 0.
 
@@ -222,7 +213,7 @@ class Tally(Plan):
     left: Plan
     right: Plan
     keys: tuple[tuple[Scalar, Scalar], ...]
-    comparison: Literal["<", "<=", ">", ">="]
+    comparison: Comparison
     values: tuple[Scalar, Scalar]
     name: str
 
@@ -369,7 +360,7 @@ def own_columns(plan: Plan) -> frozenset[str]:
     match plan:
         case Extract(row=row) | Follow(row=row) | Rise(row=row):
             return frozenset(f"{row}.{column}" for column in ROW_COLUMNS)
-        case Unnest(item=item, position=position) | Frame(item=item, position=position):
+        case Unnest(item=item, position=position):
             return frozenset({item, position})
         case Project(name=name) | Tally(name=name):
             return frozenset({name})
@@ -470,7 +461,7 @@ def order(plan: Plan) -> tuple[SortKey, ...]:
             return (*before, _key_of(row))
         case Rise(input=below):
             return order(below)
-        case Unnest(input=below, position=position) | Frame(input=below, position=position):
+        case Unnest(input=below, position=position):
             return (*order(below), SortKey(Column(position), "number"))
         case Order(by=by) | Merge(by=by):
             return by
@@ -499,7 +490,7 @@ def identity(plan: Plan) -> tuple[Scalar, ...]:
             if before and before[-1] == row_column(parent, "key"):
                 before = before[:-1]
             return (*before, row_column(row, "key"))
-        case Unnest(input=below, position=position) | Frame(input=below, position=position):
+        case Unnest(input=below, position=position):
             return (*identity(below), Column(position))
         case Distinct(key=key, within=within):
             return (*within, key)
@@ -573,7 +564,7 @@ def graft(plan: Plan, base: Plan) -> Plan:
 
 def _scans(plan: Plan) -> bool:
     """Whether the plan reads a table of its own."""
-    return isinstance(plan, Extract | Frame) or any(map(_scans, inputs(plan)))
+    return isinstance(plan, Extract) or any(map(_scans, inputs(plan)))
 
 
 def renamed_plan(plan: Plan, names: Mapping[str, str]) -> Plan:
@@ -589,7 +580,7 @@ def renamed_plan(plan: Plan, names: Mapping[str, str]) -> Plan:
             )
         case Rise(row=row, child=child):
             return replace(plan, row=names.get(f"{row}.", row), child=names.get(f"{child}.", child))
-        case Unnest(item=item, position=position) | Frame(item=item, position=position):
+        case Unnest(item=item, position=position):
             return replace(plan, item=names.get(item, item), position=names.get(position, position))
         case Project(name=name) | Tally(name=name):
             return replace(plan, name=names.get(name, name))

@@ -6,7 +6,6 @@ from xcql.algebra.operators import (
     Distinct,
     Extract,
     Follow,
-    Frame,
     Join,
     Merge,
     Nest,
@@ -50,8 +49,6 @@ def _operator(plan: Plan) -> str:
             return f"follow {row}: holes of {parent} to fillers with tag {' '.join(tags)}{inside}"
         case Rise(child=child, tags=tags, row=row):
             return f"rise {row}: from {child} to the filler with tag {' '.join(tags)} around it"
-        case Frame(variable=variable, item=item):
-            return f"frame {item}: rows of ${variable}"
         case Unnest(array=array, item=item, position=position, outer=outer):
             kind = "unnest outer" if outer else "unnest"
             return f"{kind} {item} at {position}: {scalar_text(array)}"

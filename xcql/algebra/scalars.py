@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from xcql.algebra.operators import Plan
+
+Comparison = Literal["<", "<=", ">", ">="]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +81,8 @@ class Nested(Scalar):
     value: Scalar
 
 
+# a comparison, and the one that says the same with its sides exchanged
+TURNED: Mapping[str, Comparison] = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 TRUE, FALSE, NULL = Constant(True), Constant(False), Constant(None)
 NOW = Argument("now")
 
@@ -162,7 +166,7 @@ def let(value: Scalar, name: str, body: Callable[[Scalar], Scalar]) -> Scalar:
     return call("with_name", value, Lambda((name,), body(Column(name))))
 
 
-# scalars of so many parts are rather written twice than given a name
+# scalars of up to so many parts are written twice instead of given a name
 _SHORT = 8
 
 

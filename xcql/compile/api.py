@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from importlib import import_module
 from typing import Literal
 
-from xcql.algebra.operators import Merge, Plan, Project, Select, SortKey, Unit, order
-from xcql.algebra.printing import plan_text
+from xcql.algebra.operators import Merge, Plan, Project, Select, Unit, order
+from xcql.algebra.rewriting.rule import Facts
 from xcql.algebra.rules import rewritten
 from xcql.algebra.rules.outer_join import PlanTooLarge
-from xcql.algebra.scalars import FALSE, NULL, Column, Scalar
+from xcql.algebra.scalars import FALSE, NULL, Column
 from xcql.check import Checked
-from xcql.compile.access import ALWAYS, is_node, lifespan, serialised
 from xcql.compile.catalog import Catalog, Externals
-from xcql.compile.items import Dynamic, StreamDocument
-from xcql.compile.leaf_types import leaf_types
+from xcql.compile.language import LANGUAGE
+from xcql.compile.library.access import ALWAYS
+from xcql.compile.library.externals import external_value
+from xcql.compile.library.lifespans import lifespan
+from xcql.compile.library.sequence_types import converted
+from xcql.compile.library.serialisation import serialised
 from xcql.compile.result import Compiled, NotNative, TableUse
-from xcql.compile.scope import Compilation, Scope, value_of
 from xcql.compile.strategy import chosen
-from xcql.compile.values import Single, Value, aligned_keys, aligned_order, leaves
+from xcql.compile.terms.items import StreamDocument, is_node
+from xcql.compile.terms.leaf_types import leaf_types
+from xcql.compile.terms.scope import Compilation, Scope, value_of
+from xcql.compile.terms.values import Single, Value, leaves, merged_order
 from xcql.evaluate.collations import CODEPOINT_URI
 from xcql.recursion import deep_recursion
 from xcql.sql.lowering import Answer, lowered
@@ -30,20 +34,8 @@ Native = Literal["qac", "qac+", "auto"]
 # a text of more characters takes Spark minutes, and all its memory, before anything is computed
 MOST_TEXT = 400_000
 
-for _topic in (
-    "expressions",
-    "comparisons",
-    "paths",
-    "predicates",
-    "flwor",
-    "constructed",
-    "temporal",
-    "calls",
-    "maps",
-):
-    import_module(f"xcql.compile.{_topic}")
 
-
+@deep_recursion()
 def compile_query(
     query: Checked,
     catalog: Catalog,
@@ -55,50 +47,16 @@ def compile_query(
 
     The text is right for every `now` at which the `settled` streams are (see `Catalog.settled`).
     """
-    with deep_recursion():
-        return _compiled(query, catalog, strategy, externals, settled)
-
-
-def _compiled(
-    query: Checked,
-    catalog: Catalog,
-    strategy: Native,
-    externals: Externals,
-    settled: frozenset[str],
-) -> Compiled:
     module = query.module
-    compilation = Compilation(
-        module,
-        catalog,
-        externals,
-        {name: stream.graph for name, stream in catalog.streams.items()},
-    )
+    graphs = {name: stream.graph for name, stream in catalog.streams.items()}
+    compilation = Compilation(LANGUAGE, module, catalog, externals, graphs)
     scope = _prolog(query, compilation)
     value = value_of(module.body, scope)
     answer = answer_of(value, scope)
-    names = [name for name, _ in _streams_used(compilation)]
+    names = dict.fromkeys(stream for stream, _ in compilation.demands)
     picked, reasons = chosen(strategy, [catalog.streams[name] for name in names])
-    stages = [("algebra", plan_text(answer.plan))]
-    graphs = dict(compilation.graphs)
-    depths = {name: stream.depths for name, stream in catalog.streams.items()}
-    rows = {name: stream.rows for name, stream in catalog.streams.items()}
-    steps = [("", answer.plan)]
-    try:
-        plan = rewritten(
-            answer.plan,
-            picked,
-            graphs,
-            compilation.fresh,
-            answer.columns,
-            depths,
-            rows,
-            settled,
-            steps,
-        )
-    except PlanTooLarge:
-        raise NotNative("parts of the query depend on each other too much", module.span) from None
-    stages.append(("rules", plan_text(plan)))
-    answer = replace(answer, plan=plan)
+    steps = _steps(answer, picked, settled, compilation)
+    answer = replace(answer, plan=steps[-1][1])
     standings = {name: catalog.streams[name].standings for name in settled}
     sizes = {name: stream.sizes for name, stream in catalog.streams.items()}
     made = lowered(answer, graphs, compilation.demands, picked, standings, sizes)
@@ -106,27 +64,41 @@ def _compiled(
         raise NotNative(
             "there are too many ways to what it asks for: its SQL is too long", module.span
         )
-    tables = tuple(
-        TableUse(name, stream, tags, tuple(sorted(used)), present)
-        for (stream, tags, present), (name, used) in made.tables.items()
-    )
-    used_evaluations = tuple(one for one in compilation.evaluations if one.name in made.text.slots)
     return Compiled(
         made.text,
         picked,
-        tables,
-        used_evaluations,
-        tuple(compilation.sites),
-        reasons,
-        tuple(stages),
-        tuple(steps),
-        tuple(leaf_types(value).items()),
-        made.items,
+        tables=tuple(
+            TableUse(name, stream, tags, tuple(sorted(used)), present)
+            for (stream, tags, present), (name, used) in made.tables.items()
+        ),
+        evaluations=tuple(one for one in compilation.evaluations if one.name in made.text.slots),
+        sites=tuple(compilation.sites),
+        reasons=reasons,
+        steps=steps,
+        leaf_types=tuple(leaf_types(value).items()),
+        items=made.items,
     )
 
 
-def _streams_used(compilation: Compilation) -> list[tuple[str, object]]:
-    return list(dict.fromkeys((stream, None) for stream, _ in compilation.demands))
+def _steps(
+    answer: Answer, strategy: str, settled: frozenset[str], compilation: Compilation
+) -> tuple[tuple[str, Plan], ...]:
+    """The plan of an answer before the rules, and after each of them."""
+    streams = compilation.catalog.streams
+    facts = Facts(
+        strategy=strategy,
+        wanted=answer.columns,
+        fresh=compilation.fresh,
+        graphs=compilation.graphs,
+        depths={name: stream.depths for name, stream in streams.items()},
+        rows={name: stream.rows for name, stream in streams.items()},
+        settled=settled,
+    )
+    try:
+        return rewritten(answer.plan, facts)
+    except PlanTooLarge:
+        span = compilation.module.span
+        raise NotNative("parts of the query depend on each other too much", span) from None
 
 
 def _prolog(query: Checked, compilation: Compilation) -> Scope:
@@ -151,9 +123,6 @@ def _prolog(query: Checked, compilation: Compilation) -> Scope:
 
 
 def _global(declaration: VariableDecl, scope: Scope) -> Value:
-    from xcql.compile.calls import converted
-    from xcql.compile.externals import external_value
-
     values = scope.compilation.externals.values
     name = str(declaration.name)
     if declaration.external and name in values:
@@ -172,18 +141,12 @@ def _global(declaration: VariableDecl, scope: Scope) -> Value:
 def answer_of(value: Value, scope: Scope) -> Answer:
     """The items of a value as rows: text, lifespan, and what orders them."""
     compilation = scope.compilation
-    found = leaves(value)
     item, begin, end = (compilation.fresh(name) for name in ("item", "vtFrom", "vtTo"))
     plans: list[Plan] = []
-    for leaf in found:
-        inside = scope.within(frozenset())
-        text = serialised(leaf.item, inside)
-        ends = lifespan(leaf.item, inside) if is_node(leaf.item) else ALWAYS
-        if isinstance(leaf.item, Dynamic):
-            ends = ALWAYS
-        plan: Plan = Project(leaf.plan, item, text)
-        plan = Project(Project(plan, begin, ends[0]), end, ends[1])
-        plans.append(plan)
+    for leaf in leaves(value):
+        plan = Project(leaf.plan, item, serialised(leaf.item, scope))
+        ends = lifespan(leaf.item, scope) if is_node(leaf.item) else ALWAYS
+        plans.append(Project(Project(plan, begin, ends[0]), end, ends[1]))
     if not plans:
         nothing: Plan = Select(Unit(), FALSE)
         for name in (item, begin, end):
@@ -191,14 +154,6 @@ def answer_of(value: Value, scope: Scope) -> Answer:
         return Answer(nothing, item, begin, end, ())
     if len(plans) == 1:
         return Answer(plans[0], item, begin, end, order(plans[0]))
-    orders = [order(plan) for plan in plans]
-    keys = aligned_keys(orders)
-    shared: list[tuple[str, tuple[Scalar, ...]]] = [
-        (name, tuple(Column(name) for _ in plans)) for name in (item, begin, end)
-    ]
-    by: list[SortKey] = []
-    for index, key in enumerate(aligned_order(orders)):
-        name = compilation.fresh("order")
-        shared.append((name, tuple(row[index] for row in keys)))
-        by.append(SortKey(Column(name), key.kind, key.descending, key.empty_greatest))
-    return Answer(Merge(tuple(plans), tuple(shared), tuple(by)), item, begin, end, tuple(by))
+    shared, by = merged_order([order(plan) for plan in plans], compilation.fresh)
+    own = [(name, (Column(name),) * len(plans)) for name in (item, begin, end)]
+    return Answer(Merge(tuple(plans), (*own, *shared), by), item, begin, end, by)

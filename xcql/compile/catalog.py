@@ -70,7 +70,7 @@ class Catalog:
     streams: Mapping[str, StreamShape]
 
     def settled(self, now: datetime) -> frozenset[str]:
-        """The streams in which all has happened before `now`: how late it is, is all one."""
+        """The streams whose last change is before `now`: for them, all later values are alike."""
         return frozenset(
             name
             for name, stream in self.streams.items()

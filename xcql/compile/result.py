@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xcql.algebra.operators import Plan
+from xcql.algebra.printing import plan_text
 from xcql.source import Span
 from xcql.sql.slots import SqlText
 from xcql.syntax.prolog import MainModule
@@ -68,11 +69,11 @@ class Compiled:
     """A query as SQL text, which gives `item`, `vtFrom` and `vtTo` in the order of the answer.
 
     The slots of the text are its tables, its evaluations, and `:now`, the one argument it may have.
-    `reasons` say why the strategy was chosen; `algebra` are the stages on the way, each
-    with its text. `steps` are the plan before the rules, under no name, and after each of them.
-    `leaf_types` are the types of the texts in the answer, see `xcql.compile.leaf_types`. `items`
-    is a text that gives `item` alone, not sorted, with keys `key_0`, … to sort by; None if they
-    are no bytes.
+    `reasons` say why the strategy was chosen. `steps` are the plan before the rules, under no name,
+    and after each of them.
+    `leaf_types` are the types of the texts in the answer, see `terms.leaf_types`. `items` is a
+    text that gives `item` alone, not sorted, with keys `key_0`, … to sort by; None if they are not
+    bytes.
     """
 
     sql: SqlText
@@ -81,10 +82,15 @@ class Compiled:
     evaluations: tuple[Evaluation, ...] = ()
     sites: tuple[Site, ...] = ()
     reasons: tuple[str, ...] = ()
-    algebra: tuple[tuple[str, str], ...] = ()
     steps: tuple[tuple[str, Plan], ...] = ()
     leaf_types: tuple[tuple[tuple[str, ...], str], ...] = ()
     items: SqlText | None = None
+
+    @property
+    def algebra(self) -> tuple[tuple[str, str], ...]:
+        """The plan as text, before and after the rules."""
+        ends = zip(("algebra", "rules"), self.steps[:1] + self.steps[-1:], strict=False)
+        return tuple((name, plan_text(plan)) for name, (_, plan) in ends)
 
 
 class NotNative(Exception):

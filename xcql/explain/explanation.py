@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from difflib import unified_diff
 
 from xcql.algebra.operators import Extract, Follow, Join, Plan, Rise, Select, walk_plan
+from xcql.algebra.rules import RULES
 from xcql.algebra.scalars import Call
 from xcql.check import Checked
 from xcql.compile.result import Compiled
@@ -16,14 +17,7 @@ from xcql.syntax.node import walk
 from xcql.syntax.prolog import MainModule
 from xcql.syntax.temporal import IntervalProjection, VersionProjection
 
-# what each rule is for, in one sentence
-RULES = {
-    "fold_holes": "what nothing looks into is passed over: fillers are found by their tag",
-    "hole_joins": "ways through holes become joins",
-    "in_row": "what stands in one filler is computed from that filler alone",
-    "join_keys": "conditions move down to what they are about, and become keys of joins",
-    "outer_join": "queries inside of queries become joins, with groups",
-}
+_SAYS = {rule.name: rule.says for rule in RULES}
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,14 +52,14 @@ class Explanation:
     asked: str
     reasons: tuple[str, ...]
     parts: tuple[Part, ...]
-    before: tuple[str, ...]
-    steps: tuple[Step, ...]
-    after: tuple[str, ...]
-    joins: tuple[str, ...]
-    reads: tuple[str, ...]
-    sql: str
-    plan: Plan | None
     words: Words
+    reads: tuple[str, ...]
+    before: tuple[str, ...] = ()
+    steps: tuple[Step, ...] = ()
+    after: tuple[str, ...] = ()
+    joins: tuple[str, ...] = ()
+    sql: str = ""
+    plan: Plan | None = None
 
 
 def explained(
@@ -79,32 +73,32 @@ def explained(
     module, tags, query = checked.module, checked.tags, checked.source
     if compiled is None:
         reads = tuple(f"all of {name}, put together as one document" for name in views)
-        parts = tuple(_streams(module))
-        words = Words(tags)
         return Explanation(
-            query, "caq", asked, reasons, parts, (), (), (), (), reads, "", None, words
+            query, "caq", asked, reasons, tuple(_streams(module)), Words(tags), reads
         )
     plans = tuple(plan for _, plan in compiled.steps)
     words = Words.of(plans, tags)
     joins = (words.operator(one) for one in walk_plan(plans[-1]) if isinstance(one, Join | Follow))
+    reads = tuple(
+        f"{use.stream}: fillers of {words.named(use.stream, use.tags)}"
+        f"{' that have not ended' if use.present else ''}"
+        for use in compiled.tables
+    )
+    parts = sorted(_parts(module, compiled, words), key=lambda part: part.span.start)
     return Explanation(
         query,
         compiled.strategy,
         asked,
         reasons,
-        tuple(sorted(_parts(module, compiled, words), key=lambda part: part.span.start)),
-        tuple(short_plan(plans[0], words)),
-        _steps(compiled, words),
-        tuple(short_plan(plans[-1], words)),
-        tuple(dict.fromkeys(joins)),
-        tuple(
-            f"{use.stream}: fillers of {words.named(use.stream, use.tags)}"
-            f"{' that have not ended' if use.present else ''}"
-            for use in compiled.tables
-        ),
-        str(compiled.sql),
-        plans[-1],
+        tuple(parts),
         words,
+        reads,
+        before=tuple(short_plan(plans[0], words)),
+        steps=_steps(compiled, words),
+        after=tuple(short_plan(plans[-1], words)),
+        joins=tuple(dict.fromkeys(joins)),
+        sql=str(compiled.sql),
+        plan=plans[-1],
     )
 
 
@@ -169,6 +163,6 @@ def _steps(compiled: Compiled, words: Words) -> tuple[Step, ...]:
                 gone.remove(line)
                 new.remove(line)
         if gone or new:
-            steps.append(Step(rule, RULES.get(rule, ""), tuple(gone), tuple(new)))
+            steps.append(Step(rule, _SAYS[rule], tuple(gone), tuple(new)))
         before = after
     return tuple(steps)

@@ -10,7 +10,6 @@ from xcql.algebra.operators import (
     Distinct,
     Extract,
     Follow,
-    Frame,
     Join,
     Merge,
     Nest,
@@ -29,16 +28,7 @@ from xcql.algebra.operators import (
     walk_plan,
 )
 from xcql.algebra.printing import scalar_text
-from xcql.algebra.scalars import (
-    TRUE,
-    Argument,
-    Call,
-    Column,
-    Constant,
-    Nested,
-    Scalar,
-    walk_scalar,
-)
+from xcql.algebra.scalars import TRUE, Argument, Call, Column, Constant, Nested, Scalar, walk_scalar
 from xcql.model.tags import TagStructure
 
 _LONGEST = 72
@@ -114,8 +104,6 @@ class Words:
                 return f"holes of {self.row(parent)} -> fillers of {self.named(stream, tags)}"
             case Rise(child=child, stream=stream, tags=tags):
                 return f"up from {self.row(child)} to the {self.named(stream, tags)} around it"
-            case Frame(variable=variable):
-                return f"rows of ${variable}"
             case Unnest(array=array):
                 return f"each of {self.scalar(array)}"
             case Select():
@@ -241,7 +229,7 @@ class Words:
 
 
 def _is_check(condition: Scalar) -> bool:
-    """Whether it only guards against NaN, which SQL compares otherwise than XQuery."""
+    """Whether it only guards against NaN, which SQL and XQuery compare differently."""
     match condition:
         case Call(function="not", arguments=(Call(function="is_nan"),)):
             return True

@@ -161,6 +161,8 @@ def empty_elements(text: Sql, commented: Sql) -> Sql:
 
 @form
 def with_namespaces(text: Sql, namespaces: Sql) -> Sql:
+    if namespaces == text_literal(""):
+        return text
     return case_(
         binary("=", namespaces, text_literal("")),
         text,

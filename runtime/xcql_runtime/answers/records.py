@@ -23,7 +23,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql.functions import arrow_udtf
 
 from xcql.column_names import folded
-from xcql.compile.leaf_types import Place
+from xcql.compile.terms.leaf_types import Place
 from xcql.model.time import parse_time
 from xcql.xdm.nodes import ElementNode, TextNode
 from xcql.xdm.parse import parse_xml
@@ -180,7 +180,7 @@ class RecordShape:
 def record_frame(answers: DataFrame, types: Mapping[Place, str]) -> DataFrame:
     """The rows of an answer's column `item` as a table; the answer is computed once.
 
-    `types` are those of `xcql.compile.leaf_types`.
+    `types` are those of `xcql.compile.terms.leaf_types`.
     """
     kept = answers.select("item").localCheckpoint(eager=False)
     find: Any = arrow_udtf(_shape_finder(), returnType="shape binary")

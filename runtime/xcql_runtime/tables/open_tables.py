@@ -10,8 +10,8 @@ from urllib.parse import quote
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
-from xcql.compile.layout import joint_schema, read_schema, widened
 from xcql.compile.result import TableUse
+from xcql.compile.terms.layout import joint_schema, read_schema, widened
 from xcql.shred.shape import TEXT, Slot
 from xcql.sql.easy_text import literal_text
 from xcql.store.state import DataFile, StoreState, folder_name

@@ -13,7 +13,7 @@ import pytest
 
 import xcql
 from xcql.compile import Compiled, Evaluation, NotNative, Site, TableUse
-from xcql.compile.layout import joint_schema, read_schema
+from xcql.compile.terms.layout import joint_schema, read_schema
 from xcql.shred.shape import Slot
 from xcql.source import Source, Span
 from xcql.sql.slots import SqlText, slot

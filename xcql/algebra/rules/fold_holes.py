@@ -1,4 +1,4 @@
-"""Chains of hole look-ups that nothing looks into become one scan: QaC+.
+"""Chains of hole lookups through fillers that the query never inspects become one scan: QaC+.
 
     follow t: holes of a to fillers with tag 5          extract t: fillers with tag 5
       extract a: fillers with tag 2              =>
@@ -26,19 +26,27 @@ from xcql.algebra.operators import (
     with_inputs,
     with_scalars,
 )
+from xcql.algebra.rewriting.rule import Rule
 from xcql.algebra.scalars import Call, Nested, Scalar, call, conjuncts, rebuilt
 from xcql.analysis.graph import TagGraph
 
 
-def fold_holes(plan: Plan, graphs: Mapping[str, TagGraph], wanted: frozenset[str]) -> Plan:
-    """The plan with the chains folded; `wanted` are the columns that are looked at above it."""
+def fold_holes(
+    plan: Plan, strategy: str, graphs: Mapping[str, TagGraph], wanted: frozenset[str]
+) -> Plan:
+    """The plan with the chains folded; by QaC nothing but holes leads to fillers."""
+    return _folded_below(plan, graphs, wanted) if strategy == "qac+" else plan
+
+
+def _folded_below(plan: Plan, graphs: Mapping[str, TagGraph], wanted: frozenset[str]) -> Plan:
+    """The plan with the chains folded; `wanted` are the columns that are used above it."""
     needed = set(wanted)
     for scalar in scalars(plan):
         needed |= used(scalar)
     if isinstance(plan, Follow):
         needed.add(f"{plan.parent}.key")
     below = tuple(
-        fold_holes(one, graphs, frozenset(needed) - (own_columns(plan) - columns(one)))
+        _folded_below(one, graphs, frozenset(needed) - (own_columns(plan) - columns(one)))
         for one in inputs(plan)
     )
     plan = with_scalars(with_inputs(plan, *below), lambda one: _in_scalar(one, graphs))
@@ -50,7 +58,7 @@ def fold_holes(plan: Plan, graphs: Mapping[str, TagGraph], wanted: frozenset[str
 def _in_scalar(scalar: Scalar, graphs: Mapping[str, TagGraph]) -> Scalar:
     if isinstance(scalar, Nested):
         value = _in_scalar(scalar.value, graphs)
-        folded = fold_holes(scalar.plan, graphs, used(value))
+        folded = _folded_below(scalar.plan, graphs, used(value))
         return Nested(folded, scalar.reduction, value)
     return rebuilt(scalar, lambda one: _in_scalar(one, graphs))
 
@@ -115,3 +123,6 @@ def _window(condition: Scalar, row: str) -> tuple[Scalar, Scalar] | None:
 
 def _is_path(condition: Scalar, row: str) -> bool:
     return isinstance(condition, Call) and condition.arguments[0] == row_column(row, "pathFrom")
+
+
+RULE = Rule(fold_holes, "skip fillers that the query never inspects: find the others by their tag")

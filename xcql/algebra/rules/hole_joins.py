@@ -1,8 +1,12 @@
-"""Look-ups along holes become joins.
+"""Hole lookups become joins.
 
-By places (QaC+): a filler knows the key of the filler it stands in. By ids (QaC): the holes of the
-parent are unnested, and each names its filler; then the way upwards is a join with the chain from
-the root down to the tag above.
+    follow t: holes of a to fillers with tag 5        inner join on $a.key = $t.parent
+      extract a: fillers with tag 2              =>     extract a: fillers with tag 2
+                                                        extract t: fillers with tag 5
+
+So it is by places (QaC+): a filler knows the key of the filler that it stands in. By ids (QaC) the
+holes of the parent are unnested, and each names its filler; the way up is a join with the chain
+from the root down to the tag above.
 """
 
 from __future__ import annotations
@@ -10,18 +14,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from xcql.algebra.operators import (
-    Extract,
-    Follow,
-    Join,
-    Plan,
-    Rise,
-    Unit,
-    graft,
-    row_column,
-)
-from xcql.algebra.rules.chains import Depths, from_root
-from xcql.algebra.rules.everywhere import everywhere
+from xcql.algebra.operators import Extract, Follow, Join, Plan, Rise, Unit, graft, row_column
+from xcql.algebra.rewriting.chains import Depths, from_root
+from xcql.algebra.rewriting.everywhere import everywhere
+from xcql.algebra.rewriting.rule import Rule
 from xcql.algebra.scalars import TRUE, Scalar, call, conjunction
 from xcql.analysis.graph import TagGraph
 
@@ -31,19 +27,16 @@ def hole_joins(
     strategy: str,
     graphs: Mapping[str, TagGraph],
     fresh: Callable[[str], str],
-    depths: Mapping[str, Depths] | None = None,
+    depths: Mapping[str, Depths],
 ) -> Plan:
-    """The plan with `Follow` (by places) and `Rise` as joins.
-
-    `depths` are, for each stream, the levels on which the fillers of a tag stand.
-    """
+    """The plan with `Follow` (by places) and `Rise` as joins."""
 
     def reached(extract: Extract) -> Plan:
         """The fillers that a scan would find, by the holes that lead to them."""
         graph = graphs[extract.stream]
         if extract.tags == (graph.structure.root.id,):
             return extract
-        return from_root(extract, graph, (depths or {}).get(extract.stream, {}), fresh)
+        return from_root(extract, graph, depths.get(extract.stream, {}), fresh)
 
     def change(one: Plan) -> Plan:
         match one:
@@ -73,3 +66,6 @@ def _by_place(follow: Follow) -> Plan:
             call(">=", offset, start), call("<", offset, call("+", start, length))
         )
     return Join(follow.input, scan, keys, condition, span=follow.span)
+
+
+RULE = Rule(hole_joins, "hole lookups become joins")

@@ -19,8 +19,10 @@ from xcql.algebra.operators import (
     order,
     used,
     with_inputs,
+    with_scalars,
 )
-from xcql.algebra.rules.everywhere import everywhere
+from xcql.algebra.rewriting.everywhere import everywhere
+from xcql.algebra.rewriting.rule import Rule
 from xcql.algebra.scalars import (
     FALSE,
     TRUE,
@@ -42,8 +44,6 @@ from xcql.algebra.substitution import substituted
 
 def in_row(plan: Plan) -> Plan:
     """The plan with every nested plan replaced that reads nothing but its tuple."""
-    from xcql.algebra.operators import with_scalars
-
     return everywhere(plan, lambda one: with_scalars(one, in_row_scalar))
 
 
@@ -100,7 +100,7 @@ def _is_plain(scalar: Scalar) -> bool:
 
 
 def _partition_base(number: Number) -> Plan | None:
-    """The part of the plan for each of whose tuples positions begin anew."""
+    """The part of the plan for each of whose tuples positions start again from 1."""
     inside = columns(number.input)
     own = tuple(one for one in number.partition if used(one) & inside)
     here: Plan = number.input
@@ -296,3 +296,6 @@ def _replaced(plan: Plan, old: Plan, new: Plan) -> Plan:
     if plan is old:
         return new
     return with_inputs(plan, *(_replaced(one, old, new) for one in inputs(plan)))
+
+
+RULE = Rule(in_row, "what one filler holds is computed from that filler alone")

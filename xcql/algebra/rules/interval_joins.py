@@ -1,4 +1,4 @@
-"""Intervals that meet are found by buckets of time, not by looking at all pairs.
+"""Intervals that overlap are found by buckets of time, not by comparing all pairs.
 
 inner join on overlaps($b.vtFrom, $b.vtTo, $x, $y)     inner join on $near = $near_2 and (…)
   a                                               =>     spread near over $x to $y
@@ -6,9 +6,9 @@ inner join on overlaps($b.vtFrom, $b.vtTo, $x, $y)     inner join on $near = $ne
                                                          spread near_2 over $b.vtFrom to $b.vtTo
                                                            b
 
-`…` is the old condition, and that this is the first bucket that both are in. It is so wherever two
-intervals have to meet: `$a.x < $b.y and $b.z < $a.w` says so, too, whatever it says besides.
-Few pairs are looked at sooner than buckets are made, and pairs with equal keys are few.
+`…` is the old condition, and that this is the first bucket that both are in. It applies wherever
+two intervals have to meet: `$a.x < $b.y and $b.z < $a.w` says so too, whatever else it says.
+Comparing few pairs is faster than making buckets, and pairs with equal keys are few.
 """
 
 from __future__ import annotations
@@ -29,9 +29,11 @@ from xcql.algebra.operators import (
     used,
     walk_plan,
 )
-from xcql.algebra.rules.everywhere import everywhere
+from xcql.algebra.rewriting.everywhere import everywhere
+from xcql.algebra.rewriting.rule import Rule
 from xcql.algebra.scalars import (
     NOW,
+    TURNED,
     Call,
     Column,
     Constant,
@@ -42,15 +44,14 @@ from xcql.algebra.scalars import (
 )
 from xcql.model.time import START
 
-# for each stream, the numbers of rows by tsid
+# by stream and tag
 Rows = Mapping[str, Mapping[str, int]]
 # an interval of a left tuple, and one of a right tuple
 Spans = tuple[tuple[Scalar, Scalar], tuple[Scalar, Scalar]]
 
-# more pairs than this take longer to look at than buckets take to make
+# comparing more pairs than this takes longer than making buckets
 MANY = 5_000_000
 
-_TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _TIMES = ("vtFrom", "vtTo", "pathFrom", "pathTo")
 
 
@@ -114,9 +115,9 @@ def _spans(join: Join) -> Iterator[Spans]:
                     yield lifespan, (first, last)
                 if is_of(right, *lifespan) and is_of(left, first, last):
                     yield (first, last), lifespan
-            case Call(function=sign, arguments=(a, b)) if sign in _TURNED:
+            case Call(function=sign, arguments=(a, b)) if sign in TURNED:
                 if is_of(right, a) and is_of(left, b):
-                    sign, a, b = _TURNED[sign], b, a
+                    sign, a, b = TURNED[sign], b, a
                 if is_of(left, a) and is_of(right, b):
                     (before if sign in ("<", "<=") else after).append((a, b))
     for (begin, last), (end, first) in zip(before, after, strict=False):
@@ -135,3 +136,6 @@ def _is_time(scalar: Scalar, times: set[Column]) -> bool:
         case Call(function="add_microseconds" | "add_months", arguments=(moment, _)):
             return _is_time(moment, times)
     return scalar == NOW
+
+
+RULE = Rule(interval_joins, "intervals that overlap are found by buckets of time")

@@ -22,9 +22,11 @@ from xcql.algebra.operators import (
     columns,
     used,
 )
-from xcql.algebra.rules.everywhere import everywhere
-from xcql.algebra.rules.membership import Membership, membership
-from xcql.algebra.scalars import TRUE, Call, Nested, Scalar, conjunction, conjuncts, walk_scalar
+from xcql.algebra.rewriting.correlation import certain_parts
+from xcql.algebra.rewriting.everywhere import everywhere
+from xcql.algebra.rewriting.membership import Membership, equal_sides, membership
+from xcql.algebra.rewriting.rule import Rule
+from xcql.algebra.scalars import TRUE, Nested, Scalar, conjunction, conjuncts, walk_scalar
 from xcql.algebra.substitution import substituted
 
 
@@ -39,25 +41,13 @@ def _changed(plan: Plan) -> Plan:
             # what is scanned does not depend on the tuples it is scanned for
             return Join(base, replace(plan, input=Unit()), (), TRUE, span=plan.span)
         case Select(input=below, condition=condition):
-            parts = [_certain(one) for one in conjuncts(condition)]
-            flat = tuple(one for part in parts for one in conjuncts(part))
-            return _selected(below, flat, plan)
+            return _selected(below, tuple(certain_parts(condition)), plan)
         case Unnest(input=Join(kind="inner") as join, array=array):
             if used(array) & columns(join) <= columns(join.right) and used(array) & columns(
                 join.right
             ):
                 return replace(join, right=replace(plan, input=join.right))
     return plan
-
-
-def _certain(condition: Scalar) -> Scalar:
-    """The condition without what matters only where it is NULL: that is not true anyway."""
-    match condition:
-        case Call(function="is_true", arguments=(inner,)):
-            return _certain(inner)
-        case Call(function="and", arguments=several):
-            return conjunction(*map(_certain, several))
-    return condition
 
 
 def _selected(below: Plan, parts: tuple[Scalar, ...], plan: Select) -> Plan:
@@ -121,7 +111,7 @@ def _into_join(join: Join, parts: tuple[Scalar, ...], plan: Select) -> Plan:
             to_left.append(part)
         elif not looks & left:
             to_right.append(part)
-        elif (pair := _pair(part, left, right)) is not None:
+        elif (pair := equal_sides(part, left, right)) is not None:
             keys.append(pair)
         elif (member := membership(part, left, right)) is not None:
             keys.append(member.key)
@@ -141,13 +131,6 @@ def _into_join(join: Join, parts: tuple[Scalar, ...], plan: Select) -> Plan:
     return _rebuilt(new, tuple(kept), plan)
 
 
-def _pair(
-    part: Scalar, left: frozenset[str], right: frozenset[str]
-) -> tuple[Scalar, Scalar] | None:
-    match part:
-        case Call(function="=", arguments=(a, b)):
-            if not used(a) & right and not used(b) & left:
-                return a, b
-            if not used(a) & left and not used(b) & right:
-                return b, a
-    return None
+RULE = Rule(
+    join_keys, "conditions move down to the tables they are about, and equalities become join keys"
+)

@@ -33,6 +33,7 @@ from xcql.algebra.operators import (
     renamed_scalar,
     with_inputs,
 )
+from xcql.algebra.rewriting.rule import Rule
 from xcql.algebra.scalars import FALSE, TRUE, Column, Scalar, conjunction, disjunction
 
 
@@ -160,3 +161,6 @@ def _selected(part: _Part) -> Plan:
     """The tuples of a part for which any of its conditions holds."""
     condition = disjunction(*(one for one, _ in part.conditions))
     return part.plan if condition == TRUE else Select(part.plan, condition)
+
+
+RULE = Rule(nests_together, "several counts for the same items are counted in one pass")

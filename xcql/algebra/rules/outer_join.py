@@ -1,4 +1,4 @@
-"""Nested plans become joins: a query in a query is no job in a job.
+"""Nested plans become joins: a query in a query does not run as a job in a job.
 
     project n := count(for t with t.ref = $p.id)      left join on $p.id = ref
       p                                          =>     p
@@ -37,9 +37,10 @@ from xcql.algebra.operators import (
     with_inputs,
     with_scalars,
 )
-from xcql.algebra.rules.correlation import split
+from xcql.algebra.rewriting.correlation import split
+from xcql.algebra.rewriting.rule import Rule
+from xcql.algebra.rewriting.semi_join import semi_join
 from xcql.algebra.rules.join_keys import join_keys
-from xcql.algebra.rules.semi_join import semi_join
 from xcql.algebra.scalars import (
     FALSE,
     NULL,
@@ -52,6 +53,7 @@ from xcql.algebra.scalars import (
     call,
     conjunction,
     conjuncts,
+    parts,
     rebuilt,
 )
 
@@ -119,8 +121,6 @@ def _nested(scalar: Scalar) -> list[Nested]:
         elif isinstance(here, Call):
             pending.extend(reversed(here.arguments))
         else:
-            from xcql.algebra.scalars import parts
-
             pending.extend(parts(here))
     return found
 
@@ -297,3 +297,6 @@ def _or_nothing(column: Scalar, nested: Nested) -> Scalar:
         case "collect":
             return call("or_empty", column)
     return column
+
+
+RULE = Rule(outer_join, "nested queries become joins with groups")

@@ -1,9 +1,9 @@
-"""Whether there is a number is asked of what it is computed from.
+"""Tests for NULL look at the operand, not at the number computed from it.
 
 select is_not_null(decimal_multiply(2, parse_decimal($a.text)))   =>   select is_not_null($a.text)
 
-Else it would be computed twice: to see that it is there, and for what it is. Only what says that a
-number has too many digits is not said before the number itself is asked for.
+Otherwise the number would be computed twice: to see that it is there, and for its value. Only the
+error of a number with too many digits is not raised before the number itself is needed.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ from __future__ import annotations
 from functools import partial
 
 from xcql.algebra.operators import Plan, with_scalars
-from xcql.algebra.rules.everywhere import everywhere
+from xcql.algebra.rewriting.everywhere import everywhere
+from xcql.algebra.rewriting.rule import Rule
 from xcql.algebra.scalars import (
     FALSE,
     NULL,
@@ -30,7 +31,7 @@ _DECIDING = {"decimal_multiply": 2, "parse_decimal": 1}
 
 
 def presence(plan: Plan) -> Plan:
-    """The plan with simpler questions for NULL."""
+    """The plan with simpler tests for NULL."""
     return everywhere(plan, partial(with_scalars, change=_simpler))
 
 
@@ -58,3 +59,6 @@ def _is_there(value: Scalar) -> Scalar:
         case Call(function=function, arguments=arguments) if function in _DECIDING:
             return conjunction(*map(_is_there, arguments[: _DECIDING[function]]))
     return call("is_not_null", value)
+
+
+RULE = Rule(presence, "test the operand for NULL, not the number computed from it")

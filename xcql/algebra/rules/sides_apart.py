@@ -1,4 +1,4 @@
-"""What a join compares is computed once a tuple, not once a pair.
+"""What a join compares is computed once per tuple, not once per pair.
 
 inner join on number($a.x) > number($b.y)        inner join on $side > $side_2
   a                                        =>      project side := number($a.x)
@@ -17,7 +17,8 @@ from dataclasses import replace
 from functools import partial
 
 from xcql.algebra.operators import Join, Plan, Project, columns, used
-from xcql.algebra.rules.everywhere import everywhere
+from xcql.algebra.rewriting.everywhere import everywhere
+from xcql.algebra.rewriting.rule import Rule
 from xcql.algebra.scalars import (
     NULL,
     Call,
@@ -76,3 +77,6 @@ def _is_work(scalar: Scalar) -> bool:
         case Call():
             return not any(isinstance(one, Nested) for one in walk_scalar(scalar))
     return False
+
+
+RULE = Rule(sides_apart, "what a join compares is computed once per item, not once per pair")

@@ -1,4 +1,4 @@
-"""Pairs of tuples by "less than" that are only counted are never made.
+"""Pairs of tuples by "less than" that are only counted are never built.
 
 nest by (key := $a.id): count := count(True)        nest by (key := $a.id): count := sum($tally)
   inner join on $a.income > $b.price           =>     select $tally > 0
@@ -24,7 +24,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import Literal
 
 from xcql.algebra.operators import (
     Aggregate,
@@ -39,9 +38,11 @@ from xcql.algebra.operators import (
     identity,
     used,
 )
-from xcql.algebra.rules.everywhere import everywhere
+from xcql.algebra.rewriting.everywhere import everywhere
+from xcql.algebra.rewriting.rule import Rule
 from xcql.algebra.scalars import (
     TRUE,
+    TURNED,
     Call,
     Column,
     Constant,
@@ -51,8 +52,6 @@ from xcql.algebra.scalars import (
     conjunction,
     walk_scalar,
 )
-
-_TURNED: dict[str, Literal["<", "<=", ">", ">="]] = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
 def tallies(plan: Plan, fresh: Callable[[str], str]) -> Plan:
@@ -77,7 +76,7 @@ def _changed(plan: Plan, fresh: Callable[[str], str]) -> Plan:
         case _:
             return plan
     if used(a) & columns(join.right):
-        values, comparison = (b, a), _TURNED[comparison]
+        values, comparison = (b, a), TURNED[comparison]
     if used(values[0]) & columns(join.right) or used(values[1]) & left:
         return plan
     if join.keys and any(map(_may_fail, values)):
@@ -118,3 +117,6 @@ def _counted_for(join: Join) -> Plan | None:
     for name, _ in fields:
         counted = Project(counted, name, Column(tally.name))
     return counted
+
+
+RULE = Rule(tallies, "pairs that are only counted are never built")

@@ -3,23 +3,17 @@
 select overlaps($a.vtFrom, $a.vtTo, :now, :now)        select is_null($a.vtTo)
   extract a                                       =>     extract a
 
-All that begins or ends there does so before `now`. A store keeps what has not ended apart, so that
-this is found without a look at the past.
+Everything that begins or ends there does so before `now`. A store keeps what has not ended apart,
+so this is found without reading the past.
 """
 
 from __future__ import annotations
 
 from functools import partial
 
-from xcql.algebra.operators import (
-    Extract,
-    Follow,
-    Plan,
-    row_column,
-    walk_plan,
-    with_scalars,
-)
-from xcql.algebra.rules.everywhere import everywhere
+from xcql.algebra.operators import Extract, Follow, Plan, row_column, walk_plan, with_scalars
+from xcql.algebra.rewriting.everywhere import everywhere
+from xcql.algebra.rewriting.rule import Rule
 from xcql.algebra.scalars import NOW, Call, Scalar, call, rebuilt
 
 
@@ -39,3 +33,6 @@ def valid_now(plan: Plan, settled: frozenset[str]) -> Plan:
         return rebuilt(scalar, simpler)
 
     return everywhere(plan, partial(with_scalars, change=simpler)) if lifespans else plan
+
+
+RULE = Rule(valid_now, "nothing changes after now, so what is valid now is what has not ended")

@@ -1,10 +1,10 @@
-"""How much meets an interval of another tuple: a count of those that do, which can be joined.
+"""A sum over what meets an interval of another tuple becomes a count, which can be joined.
 
 sum(case(overlaps($b.vtFrom, $b.vtTo, $x, $y), 1, 0) for {b})
   => count(True for {select overlaps($b.vtFrom, $b.vtTo, $x, $y); b})
 
-where $x or $y are of the tuple that it is counted for. Otherwise the sum is the better form: other
-sums over the same tuples can go with it.
+where $x or $y belong to the tuple that it is counted for. Otherwise the sum is the better form:
+other sums over the same tuples can be made with it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from __future__ import annotations
 from functools import partial
 
 from xcql.algebra.operators import Plan, Select, columns, used, with_scalars
-from xcql.algebra.rules.everywhere import everywhere
+from xcql.algebra.rewriting.everywhere import everywhere
+from xcql.algebra.rewriting.rule import Rule
 from xcql.algebra.scalars import TRUE, Call, Constant, Nested, Scalar, rebuilt
 
 
@@ -34,3 +35,6 @@ def _changed(scalar: Scalar) -> Scalar:
             return Nested(Select(plan, meets), "count", TRUE)
         case other:
             return other
+
+
+RULE = Rule(windowed_counts, "sums over what meets an interval become counts, which can be joined")

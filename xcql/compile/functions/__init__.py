@@ -1,1 +1,1 @@
-"""The native forms of functions, by topic; each is declared with `xcql.compile.calls.function`."""
+"""The native forms of functions, by topic."""

@@ -5,12 +5,13 @@ from __future__ import annotations
 from decimal import Decimal
 
 from xcql.algebra.scalars import NULL, Constant, Nested, Scalar, call, case
-from xcql.compile.access import atomized
-from xcql.compile.calls import CallSite, function
-from xcql.compile.casts import NUMBERS, STRINGS, cast, common_number
-from xcql.compile.items import Atomic, Item
+from xcql.compile.library.arithmetic import arithmetic
+from xcql.compile.library.atomization import atomized, one_atomic
+from xcql.compile.library.casts import NUMBERS, STRINGS, cast, common_number
 from xcql.compile.result import NotNative
-from xcql.compile.values import (
+from xcql.compile.terms.items import Atomic, Item
+from xcql.compile.terms.native_functions import CallSite, NativeFunctions
+from xcql.compile.terms.values import (
     EMPTY,
     Concat,
     Each,
@@ -27,10 +28,12 @@ from xcql.compile.values import (
     leaves,
 )
 
+native = NativeFunctions()
+
 DURATIONS = frozenset({"xs:dayTimeDuration", "xs:yearMonthDuration"})
 
 
-@function("count", 1)
+@native("count", 1)
 def _count(site: CallSite) -> Value:
     return Single(Atomic(count(site.arguments[0]), "xs:integer"))
 
@@ -106,7 +109,7 @@ def _reduction(reduction: str, type_: str) -> str:
     return reduction
 
 
-@function("sum", 1)
+@native("sum", 1)
 def _sum(site: CallSite) -> Value:
     (value,) = site.arguments
     if value == EMPTY:
@@ -120,8 +123,6 @@ def _sum(site: CallSite) -> Value:
     if type_ not in NUMBERS:
         raise NotNative(f"a sum of {type_}", site.span)
     if at_most_one(value):
-        from xcql.compile.casts import one_atomic
-
         item = one_atomic(value, site.scope, site.span)
         assert item is not None
         scalar = cast(item, type_, site.scope, site.span).scalar
@@ -136,7 +137,7 @@ def zero(type_: str) -> Constant:
     return Constant(0.0) if type_ == "xs:double" else Constant(0)
 
 
-@function("sum", 2)
+@native("sum", 2)
 def _sum_with_zero(site: CallSite) -> Value:
     value, zero_ = site.arguments
     if value == EMPTY:
@@ -149,7 +150,7 @@ def _sum_with_zero(site: CallSite) -> Value:
     return conditional(exists(value), total, zero_)
 
 
-@function("avg", 1)
+@native("avg", 1)
 def _avg(site: CallSite) -> Value:
     (value,) = site.arguments
     if value == EMPTY:
@@ -157,8 +158,6 @@ def _avg(site: CallSite) -> Value:
     type_ = common_type(site, value)
     if type_ not in NUMBERS and type_ not in DURATIONS:
         raise NotNative(f"an average of {type_}", site.span)
-    from xcql.compile.expressions import arithmetic
-
     total = Atomic(values_of(site, value, type_, "sum"), type_)
     number = Atomic(count(value), "xs:integer")
     mean = arithmetic("div", total, number, site.scope, site.span)
@@ -166,33 +165,23 @@ def _avg(site: CallSite) -> Value:
     return guarded(call("is_not_null", scalar), Single(Atomic(scalar, mean.type)))
 
 
-@function("min", 1)
+@native("min", 1, 2)
 def _min(site: CallSite) -> Value:
-    return _extreme(site, site.arguments[0], "min")
+    return _extreme(site, _all_arguments(site), "min")
 
 
-@function("max", 1)
+@native("max", 1, 2)
 def _max(site: CallSite) -> Value:
-    return _extreme(site, site.arguments[0], "max")
+    return _extreme(site, _all_arguments(site), "max")
 
 
-@function("min", 2)
-def _min_of_two(site: CallSite) -> Value:
-    return _extreme_of_two(site, "min")
-
-
-@function("max", 2)
-def _max_of_two(site: CallSite) -> Value:
-    return _extreme_of_two(site, "max")
-
-
-def _extreme_of_two(site: CallSite, which: str) -> Value:
-    """The paper's `max(a, b)`; a second argument that is a string is a collation."""
-    second = site.arguments[1]
-    types = {leaf.item.type if isinstance(leaf.item, Atomic) else "node" for leaf in leaves(second)}
-    if not types or not types <= NUMBERS:
-        raise NotNative("a collation", site.span)
-    return _extreme(site, concat(site.arguments), which)
+def _all_arguments(site: CallSite) -> Value:
+    """The paper has `max(a, b)`; a second argument that is a string is a collation."""
+    for second in site.arguments[1:]:
+        kinds = [leaf.item.type if isinstance(leaf.item, Atomic) else "" for leaf in leaves(second)]
+        if not kinds or not NUMBERS.issuperset(kinds):
+            raise NotNative("a collation", site.span)
+    return concat(site.arguments)
 
 
 def _extreme(site: CallSite, value: Value, which: str) -> Value:

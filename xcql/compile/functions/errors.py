@@ -2,29 +2,32 @@
 
 from __future__ import annotations
 
-from xcql.compile.calls import XS, CallSite, function
 from xcql.compile.functions.strings import text
-from xcql.compile.items import Failure
+from xcql.compile.library.sequence_types import XS
 from xcql.compile.result import NotNative
-from xcql.compile.values import Single, Value
+from xcql.compile.terms.items import Failure
+from xcql.compile.terms.native_functions import CallSite, NativeFunctions
+from xcql.compile.terms.values import Single, Value
 from xcql.syntax.functions import FunctionCall
 from xcql.syntax.literals import StringLiteral
+
+native = NativeFunctions()
 
 _MESSAGE = "the query raised an error"
 _OF_XQUERY = "http://www.w3.org/2005/xqt-errors"
 
 
-@function("error", 0)
+@native("error", 0)
 def _error(site: CallSite) -> Value:
     return Single(Failure(site.compilation.error("FOER0000", _MESSAGE, site.span)))
 
 
-@function("error", 1)
+@native("error", 1)
 def _error_with_code(site: CallSite) -> Value:
     return Single(Failure(site.compilation.error(_code(site), _MESSAGE, site.span)))
 
 
-@function("error", 2)
+@native("error", 2)
 def _error_with_message(site: CallSite) -> Value:
     found = text(site, 1)
     return Single(Failure(site.compilation.error(_code(site), "{}", site.span, found)))

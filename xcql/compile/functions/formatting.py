@@ -5,13 +5,16 @@ from __future__ import annotations
 import re
 
 from xcql.algebra.scalars import Call, Constant, Scalar, call
-from xcql.compile.calls import CallSite, function
-from xcql.compile.casts import cast, local_time, number, one_atomic
 from xcql.compile.functions.strings import string
-from xcql.compile.items import Atomic
+from xcql.compile.library.atomization import one_atomic
+from xcql.compile.library.casts import cast, local_time, number
 from xcql.compile.result import NotNative
-from xcql.compile.values import EMPTY, Single, Value, guarded
+from xcql.compile.terms.items import Atomic
+from xcql.compile.terms.native_functions import CallSite, NativeFunctions
+from xcql.compile.terms.values import EMPTY, Single, Value, guarded
 from xcql.syntax.prolog import DecimalFormatDecl
+
+native = NativeFunctions()
 
 _NUMBER = re.compile(r"(?P<group>#,##|#*)0(?:\.(?P<least>0*)(?P<more>#*))?")
 # components of a picture: what part of the time, and to how many digits it is filled up
@@ -41,7 +44,7 @@ def _picture(site: CallSite) -> str:
     raise NotNative("a picture that is computed", site.span)
 
 
-@function("format-number", 2)
+@native("format-number", 2)
 def _format_number(site: CallSite) -> Value:
     picture = _picture(site)
     form = _NUMBER.fullmatch(picture)
@@ -70,12 +73,12 @@ def _format_number(site: CallSite) -> Value:
     return string(written)
 
 
-@function("format-dateTime", 2)
+@native("format-dateTime", 2)
 def _format_time(site: CallSite) -> Value:
     return _format(site, "xs:dateTime")
 
 
-@function("format-date", 2)
+@native("format-date", 2)
 def _format_date(site: CallSite) -> Value:
     return _format(site, "xs:date")
 

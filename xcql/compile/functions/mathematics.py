@@ -4,39 +4,33 @@ from __future__ import annotations
 
 import math
 
-from xcql.algebra.scalars import Constant, Scalar, call
-from xcql.compile.calls import MATH, CallSite, function
-from xcql.compile.casts import NUMBERS, cast, one_atomic
-from xcql.compile.items import Atomic
+from xcql.algebra.scalars import Constant, call
+from xcql.analysis.names import FUNCTIONS
+from xcql.compile.library.atomization import one_atomic
+from xcql.compile.library.casts import NUMBERS, cast
 from xcql.compile.result import NotNative
-from xcql.compile.values import EMPTY, Single, Value, guarded
+from xcql.compile.terms.items import Atomic
+from xcql.compile.terms.native_functions import CallSite, NativeFunctions
+from xcql.compile.terms.values import EMPTY, Single, Value, nullable
+
+native = NativeFunctions()
+MATH = f"{FUNCTIONS}/math"
 
 # Spark's are Java's StrictMath, which may differ in the last digit from what C has: so none of
 # sin, cos, tan, exp, log10 and pow of odd numbers; a square root is exact everywhere
 
 
-def _double(site: CallSite, number: int) -> Scalar | None:
-    item = one_atomic(site.arguments[number], site.scope, site.span)
-    if item is None:
-        return None
-    if item.type not in NUMBERS and item.type != "xs:untypedAtomic":
-        raise NotNative(f"mathematics of {item.type}", site.span)
-    return cast(item, "xs:double", site.scope, site.span).scalar
-
-
-def _result(site: CallSite, scalar: Scalar) -> Value:
-    result = Single(Atomic(scalar, "xs:double"))
-    if isinstance(site.arguments[0], Single):
-        return result
-    return guarded(call("is_not_null", scalar), result)
-
-
-@function("pi", 0, uri=MATH)
+@native("pi", 0, uri=MATH)
 def _pi(site: CallSite) -> Value:
     return Single(Atomic(Constant(math.pi), "xs:double"))
 
 
-@function("sqrt", 1, uri=MATH)
+@native("sqrt", 1, uri=MATH)
 def _sqrt(site: CallSite) -> Value:
-    number = _double(site, 0)
-    return EMPTY if number is None else _result(site, call("square_root", number))
+    item = one_atomic(site.arguments[0], site.scope, site.span)
+    if item is None:
+        return EMPTY
+    if item.type not in NUMBERS and item.type != "xs:untypedAtomic":
+        raise NotNative(f"mathematics of {item.type}", site.span)
+    root = call("square_root", cast(item, "xs:double", site.scope, site.span).scalar)
+    return nullable(Atomic(root, "xs:double"), *site.arguments)

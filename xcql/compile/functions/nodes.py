@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from xcql.algebra.scalars import Constant, Scalar, call, field
-from xcql.compile.access import is_node, serialised
-from xcql.compile.calls import CallSite, function
-from xcql.compile.constructed import node_xml
 from xcql.compile.functions.sequences import context
-from xcql.compile.items import Atomic, Attribute, Element, Inner, Item, StreamElement
+from xcql.compile.library.serialisation import node_xml, serialised
 from xcql.compile.result import NotNative
-from xcql.compile.values import EMPTY, Single, Value, at_most_one, leaves, single_scalar
+from xcql.compile.terms.items import Atomic, Attribute, Element, Inner, Item, StreamElement, is_node
+from xcql.compile.terms.native_functions import CallSite, NativeFunctions
+from xcql.compile.terms.values import EMPTY, Single, Value, at_most_one, leaves, single_scalar
+
+native = NativeFunctions()
 
 
 def _name(site: CallSite, item: Item) -> Scalar:
@@ -35,8 +36,8 @@ def _name(site: CallSite, item: Item) -> Scalar:
     raise NotNative("the name of such an item", site.span)
 
 
-@function("name", 0, 1)
-@function("local-name", 0, 1)
+@native("name", 0, 1)
+@native("local-name", 0, 1)
 def _names(site: CallSite) -> Value:
     value = site.arguments[0] if site.arguments else context(site)
     if value == EMPTY:
@@ -49,7 +50,7 @@ def _names(site: CallSite) -> Value:
     return Single(Atomic(scalar, "xs:string"))
 
 
-@function("serialize", 1)
+@native("serialize", 1)
 def _serialize(site: CallSite) -> Value:
     value = site.arguments[0]
     if value == EMPTY:

@@ -6,15 +6,18 @@ import re
 from dataclasses import replace
 
 from xcql.algebra.scalars import Constant, Scalar, call, case
-from xcql.compile.calls import CallSite, function
-from xcql.compile.casts import INTEGERS, NUMBERS, STRINGS, cast, castable, number, one_atomic
 from xcql.compile.functions.sequences import context
-from xcql.compile.items import Atomic
+from xcql.compile.library.atomization import one_atomic
+from xcql.compile.library.casts import INTEGERS, NUMBERS, STRINGS, cast, castable, number
 from xcql.compile.result import NotNative
-from xcql.compile.values import EMPTY, Single, Value, guarded
+from xcql.compile.terms.items import Atomic
+from xcql.compile.terms.native_functions import CallSite, NativeFunctions
+from xcql.compile.terms.values import EMPTY, Single, Value, nullable
+
+native = NativeFunctions()
 
 
-@function("number", 0, 1)
+@native("number", 0, 1)
 def _number(site: CallSite) -> Value:
     value = site.arguments[0] if site.arguments else context(site)
     nan = Constant(float("nan"))
@@ -60,26 +63,25 @@ def _of_number(
         scalar = call(decimal, item.scalar, *more)
     else:
         raise NotNative(f"a number of type {item.type}", site.span)
-    result = Single(replace(item, scalar=scalar))
-    return result if isinstance(value, Single) else guarded(call("is_not_null", scalar), result)
+    return nullable(replace(item, scalar=scalar), value)
 
 
-@function("abs", 1)
+@native("abs", 1)
 def _abs(site: CallSite) -> Value:
     return _of_number(site, "abs", "abs", "decimal_abs")
 
 
-@function("floor", 1)
+@native("floor", 1)
 def _floor(site: CallSite) -> Value:
     return _of_number(site, None, "double_floor", "decimal_floor")
 
 
-@function("ceiling", 1)
+@native("ceiling", 1)
 def _ceiling(site: CallSite) -> Value:
     return _of_number(site, None, "double_ceiling", "decimal_ceiling")
 
 
-@function("round", 1, 2)
+@native("round", 1, 2)
 def _round(site: CallSite) -> Value:
     digits = _digits(site)
     if digits == 0:
@@ -87,7 +89,7 @@ def _round(site: CallSite) -> Value:
     return _of_number(site, "integer_round", "round_digits", "decimal_round", digits)
 
 
-@function("round-half-to-even", 1, 2)
+@native("round-half-to-even", 1, 2)
 def _round_half_to_even(site: CallSite) -> Value:
     digits = _digits(site)
     if digits < 0:
@@ -109,7 +111,7 @@ def _digits(site: CallSite) -> int:
     return digits
 
 
-@function("format-integer", 2)
+@native("format-integer", 2)
 def _format_integer(site: CallSite) -> Value:
     """With a picture of digits alone: as many of them at least."""
     number_, picture = (one_atomic(one, site.scope, site.span) for one in site.arguments)

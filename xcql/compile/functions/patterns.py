@@ -6,17 +6,18 @@ import re
 
 from xcql.algebra.operators import Unit, Unnest
 from xcql.algebra.scalars import Column, Constant, Scalar, call
-from xcql.compile.calls import CallSite, function
-from xcql.compile.functions.sequences import boolean
 from xcql.compile.functions.strings import string, text
-from xcql.compile.items import Atomic
 from xcql.compile.result import NotNative
-from xcql.compile.values import Single, Value, each
+from xcql.compile.terms.items import Atomic
+from xcql.compile.terms.native_functions import CallSite, NativeFunctions
+from xcql.compile.terms.values import Single, Value, boolean, each
 from xcql.diagnostics import XcqlError
 from xcql.evaluate.character_ranges import Ranges, minus
 from xcql.evaluate.functions.regex import replacement_parts
 from xcql.evaluate.regex_parts import leading_run, search_growth
 from xcql.evaluate.regular_expressions import Regex, class_text, compile_regex
+
+native = NativeFunctions()
 
 # a pattern with more ways than this through its options goes to the evaluator, a power of two
 _MOST_BITS = 12
@@ -26,13 +27,13 @@ _CODE = re.compile(r"\\U([0-9a-f]{8})")
 _JAVA = {r"(?:\A)": r"\A", r"(?:\Z)": r"\z", "(?s:.)": r"[\x{0}-\x{10ffff}]"}
 
 
-@function("matches", 2, 3)
+@native("matches", 2, 3)
 def _matches(site: CallSite) -> Value:
     _, pattern = _pattern(site, 2)
     return boolean(call("text_matches", text(site, 0), Constant(pattern)))
 
 
-@function("replace", 3, 4)
+@native("replace", 3, 4)
 def _replace(site: CallSite) -> Value:
     regex, pattern = _pattern(site, 3)
     _not_of_nothing(site, regex)
@@ -56,12 +57,12 @@ def _quoted(part: str | int) -> str:
     return part.replace("\\", "\\\\").replace("$", "\\$")
 
 
-@function("tokenize", 1)
+@native("tokenize", 1)
 def _words(site: CallSite) -> Value:
     return _tokens(site, call("collapsed", text(site, 0)), " ")
 
 
-@function("tokenize", 2, 3)
+@native("tokenize", 2, 3)
 def _tokenize(site: CallSite) -> Value:
     regex, pattern = _pattern(site, 2)
     _not_of_nothing(site, regex)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from xcql.algebra.operators import (
+    Aggregate,
     Nest,
     Number,
     Order,
@@ -15,24 +16,24 @@ from xcql.algebra.operators import (
     order,
 )
 from xcql.algebra.scalars import FALSE, TRUE, Call, Column, Constant, Scalar, call, case, negation
-from xcql.compile.access import atomized, data
-from xcql.compile.calls import CallSite, applied, function
-from xcql.compile.casts import (
-    NUMBERS,
-    STRINGS,
-    cast,
-    one_atomic,
-)
-from xcql.compile.comparisons import truth
-from xcql.compile.items import Atomic, Item
+from xcql.compile.library.atomization import atomized, data, one_atomic
+from xcql.compile.library.casts import NUMBERS, STRINGS, as_string, cast
+from xcql.compile.library.comparisons import compared, truth
+from xcql.compile.library.function_items import applied
+from xcql.compile.library.maps import known_items
+from xcql.compile.library.ordering import in_order_of_appearance, sortable
+from xcql.compile.library.several_kinds import as_one_leaf
 from xcql.compile.result import NotNative
-from xcql.compile.sequences import as_one_leaf
-from xcql.compile.values import (
+from xcql.compile.terms.items import Atomic, Item
+from xcql.compile.terms.mapping import mapped
+from xcql.compile.terms.native_functions import CallSite, NativeFunctions
+from xcql.compile.terms.values import (
     EMPTY,
     Single,
     Value,
     apart,
     at_most_one,
+    boolean,
     concat,
     count,
     each,
@@ -42,47 +43,45 @@ from xcql.compile.values import (
     leaves,
 )
 
-
-def boolean(scalar: Scalar) -> Value:
-    return Single(Atomic(scalar, "xs:boolean"))
+native = NativeFunctions()
 
 
-@function("exists", 1)
+@native("exists", 1)
 def _exists(site: CallSite) -> Value:
     return boolean(exists(site.arguments[0]))
 
 
-@function("empty", 1)
+@native("empty", 1)
 def _empty(site: CallSite) -> Value:
     return boolean(negation(exists(site.arguments[0])))
 
 
-@function("not", 1)
+@native("not", 1)
 def _not(site: CallSite) -> Value:
     return boolean(negation(truth(site.arguments[0], site.scope, site.span)))
 
 
-@function("boolean", 1)
+@native("boolean", 1)
 def _boolean(site: CallSite) -> Value:
     return boolean(truth(site.arguments[0], site.scope, site.span))
 
 
-@function("true", 0)
+@native("true", 0)
 def _true(site: CallSite) -> Value:
     return boolean(TRUE)
 
 
-@function("false", 0)
+@native("false", 0)
 def _false(site: CallSite) -> Value:
     return boolean(FALSE)
 
 
-@function("data", 1)
+@native("data", 1)
 def _data(site: CallSite) -> Value:
     return data(site.arguments[0], site.scope)
 
 
-@function("data", 0)
+@native("data", 0)
 def _data_of_context(site: CallSite) -> Value:
     return data(context(site), site.scope)
 
@@ -93,31 +92,31 @@ def context(site: CallSite) -> Value:
     return site.scope.context
 
 
-@function("position", 0)
+@native("position", 0)
 def _position(site: CallSite) -> Value:
     if site.scope.position is None:
         raise NotNative("the position is not known here", site.span)
     return Single(Atomic(site.scope.position, "xs:integer"))
 
 
-@function("last", 0)
+@native("last", 0)
 def _last(site: CallSite) -> Value:
     if site.scope.last is None:
         raise NotNative("the number of items is not known here", site.span)
     return Single(Atomic(site.scope.last(), "xs:integer"))
 
 
-@function("zero-or-one", 1)
+@native("zero-or-one", 1)
 def _zero_or_one(site: CallSite) -> Value:
     return _checked(site, "FORG0003", "zero-or-one() of {} items", "<=")
 
 
-@function("exactly-one", 1)
+@native("exactly-one", 1)
 def _exactly_one(site: CallSite) -> Value:
     return _checked(site, "FORG0005", "exactly-one() of {} items", "=")
 
 
-@function("one-or-more", 1)
+@native("one-or-more", 1)
 def _one_or_more(site: CallSite) -> Value:
     return _checked(site, "FORG0004", "one-or-more() of {} items", ">=")
 
@@ -149,12 +148,12 @@ def first_of(value: Value, site: CallSite, condition: Scalar) -> Value:
     return guarded(condition, each(plan, Single(leaf.item)))
 
 
-@function("head", 1)
+@native("head", 1)
 def _head(site: CallSite) -> Value:
     return _at(site, "=", Constant(1))
 
 
-@function("tail", 1)
+@native("tail", 1)
 def _tail(site: CallSite) -> Value:
     return _at(site, ">", Constant(1))
 
@@ -170,7 +169,7 @@ def _at(site: CallSite, sign: str, number: Scalar) -> Value:
     return each(Select(numbered, call(sign, Column(numbered.name), number)), Single(leaf.item))
 
 
-@function("subsequence", 2, 3)
+@native("subsequence", 2, 3)
 def _subsequence(site: CallSite) -> Value:
     value = site.arguments[0]
     if value == EMPTY:
@@ -199,7 +198,7 @@ def _subsequence(site: CallSite) -> Value:
     return each(Select(numbered, condition), Single(leaf.item))
 
 
-@function("reverse", 1)
+@native("reverse", 1)
 def _reverse(site: CallSite) -> Value:
     value = site.arguments[0]
     if at_most_one(value):
@@ -210,12 +209,12 @@ def _reverse(site: CallSite) -> Value:
     return each(plan, Single(leaf.item))
 
 
-@function("unordered", 1)
+@native("unordered", 1)
 def _unordered(site: CallSite) -> Value:
     return site.arguments[0]
 
 
-@function("distinct-values", 1)
+@native("distinct-values", 1)
 def _distinct_values(site: CallSite) -> Value:
     value = site.arguments[0]
     if value == EMPTY:
@@ -235,9 +234,6 @@ def _distinct_values(site: CallSite) -> Value:
     assert isinstance(item, Atomic)
     if item.zone not in (None, Constant(""), Constant("Z")):
         raise NotNative("distinct times with zones", site.span)
-    from xcql.algebra.operators import Aggregate
-    from xcql.compile.grouping import in_order_of_appearance
-
     # each value stands where it came first
     fresh = site.compilation.fresh
     name = fresh("value")
@@ -257,10 +253,8 @@ def _distinct_values(site: CallSite) -> Value:
     return each(ordered, Single(replace(item, scalar=Column(name), type=type_)))
 
 
-@function("index-of", 2)
+@native("index-of", 2)
 def _index_of(site: CallSite) -> Value:
-    from xcql.compile.comparisons import compared
-
     value, wanted = site.arguments
     item = one_atomic(wanted, site.scope, site.span)
     if value == EMPTY or item is None:
@@ -268,18 +262,12 @@ def _index_of(site: CallSite) -> Value:
     leaf = as_one_leaf(data(value, site.scope), site.scope, site.span)
     numbered = Number(leaf.plan, site.compilation.fresh("position"))
     assert isinstance(leaf.item, Atomic)
-    pair = [
-        replace(one, type="xs:string") if one.type == "xs:untypedAtomic" else one
-        for one in (leaf.item, item)
-    ]
-    condition = compared("=", pair[0], pair[1], site.scope, site.span)
+    condition = compared("=", as_string(leaf.item), as_string(item), site.scope, site.span)
     return each(Select(numbered, condition), Single(Atomic(Column(numbered.name), "xs:integer")))
 
 
-@function("for-each", 2)
+@native("for-each", 2)
 def _for_each(site: CallSite) -> Value:
-    from xcql.compile.mapping import mapped
-
     sequence, code = site.arguments
     if len(leaves(sequence)) > 1 and not at_most_one(sequence):
         return mapped(sequence, lambda item: applied(code, [Single(item)], site.scope, site.span))
@@ -296,7 +284,7 @@ def _mapped_leaf(sequence: Value, code: Value, site: CallSite) -> Value:
     return each(leaf.plan, applied(code, [Single(leaf.item)], inside, site.span))
 
 
-@function("filter", 2)
+@native("filter", 2)
 def _filter(site: CallSite) -> Value:
     sequence, code = site.arguments
     if sequence == EMPTY:
@@ -307,10 +295,8 @@ def _filter(site: CallSite) -> Value:
     return each(Select(leaf.plan, condition), Single(leaf.item))
 
 
-@function("sort", 1, 2, 3)
+@native("sort", 1, 2, 3)
 def _sort(site: CallSite) -> Value:
-    from xcql.compile.flwor import sortable
-
     sequence = site.arguments[0]
     if len(site.arguments) > 1 and site.arguments[1] != EMPTY:
         raise NotNative("a collation", site.span)
@@ -326,20 +312,18 @@ def _sort(site: CallSite) -> Value:
     found = one_atomic(key, inside, site.span)
     if found is None:
         return sequence
-    if found.type == "xs:untypedAtomic":
-        found = replace(found, type="xs:string")
-    scalar, kind = sortable(found, site.span)
+    scalar, kind = sortable(as_string(found), site.span)
     name = site.compilation.fresh("sort")
     keyed = Project(leaf.plan, name, scalar)
     return each(Order(keyed, (SortKey(Column(name), kind), *order(leaf.plan))), Single(leaf.item))
 
 
-@function("remove", 2)
+@native("remove", 2)
 def _remove(site: CallSite) -> Value:
     return _at(site, "<>", _integer(site, 1))
 
 
-@function("insert-before", 3)
+@native("insert-before", 3)
 def _insert_before(site: CallSite) -> Value:
     sequence, _, inserted = site.arguments
     at = _integer(site, 1)
@@ -361,7 +345,7 @@ def _integer(site: CallSite, number: int) -> Scalar:
     return item.scalar
 
 
-@function("fold-left", 3)
+@native("fold-left", 3)
 def _fold_left(site: CallSite) -> Value:
     sequence, result, code = site.arguments
     for item in _known_items(sequence, site):
@@ -369,7 +353,7 @@ def _fold_left(site: CallSite) -> Value:
     return result
 
 
-@function("fold-right", 3)
+@native("fold-right", 3)
 def _fold_right(site: CallSite) -> Value:
     sequence, result, code = site.arguments
     for item in reversed(_known_items(sequence, site)):
@@ -377,7 +361,7 @@ def _fold_right(site: CallSite) -> Value:
     return result
 
 
-@function("for-each-pair", 3)
+@native("for-each-pair", 3)
 def _for_each_pair(site: CallSite) -> Value:
     left, right = (_known_items(one, site) for one in site.arguments[:2])
     pairs = zip(left, right, strict=False)
@@ -388,15 +372,13 @@ _LONGEST_FOLD = 50
 
 
 def _known_items(value: Value, site: CallSite) -> list[Value]:
-    from xcql.compile.maps import known_items
-
     found = known_items(value, site.span)
     if len(found) > _LONGEST_FOLD:
         raise NotNative("a fold of so many items", site.span)
     return found
 
 
-@function("deep-equal", 2)
+@native("deep-equal", 2)
 def _deep_equal(site: CallSite) -> Value:
     """Sequences of atomic values of one kind, as arrays."""
     types = {

@@ -4,15 +4,25 @@ from __future__ import annotations
 
 from xcql.algebra.operators import Unit, Unnest
 from xcql.algebra.scalars import Call, Column, Constant, Scalar, call
-from xcql.compile.access import atomized
-from xcql.compile.calls import CallSite, function
-from xcql.compile.casts import NUMBERS, STRINGS, cast, number, one_atomic, to_string
-from xcql.compile.comparisons import nullable
-from xcql.compile.expressions import text_or_empty
-from xcql.compile.functions.sequences import boolean, context
-from xcql.compile.items import Atomic, Item
+from xcql.compile.functions.sequences import context
+from xcql.compile.library.atomization import atomized, one_atomic, single
+from xcql.compile.library.casts import NUMBERS, STRINGS, cast, number, text_or_empty, to_string
+from xcql.compile.library.serialisation import string_value
 from xcql.compile.result import NotNative
-from xcql.compile.values import EMPTY, Single, Value, at_most_one, each, gather
+from xcql.compile.terms.items import Atomic, Item
+from xcql.compile.terms.native_functions import CallSite, NativeFunctions
+from xcql.compile.terms.values import (
+    EMPTY,
+    Single,
+    Value,
+    at_most_one,
+    boolean,
+    each,
+    gather,
+    nullable,
+)
+
+native = NativeFunctions()
 
 
 def text(site: CallSite, number: int) -> Scalar:
@@ -29,17 +39,13 @@ def string(scalar: Scalar) -> Value:
     return Single(Atomic(scalar, "xs:string"))
 
 
-@function("string", 0, 1)
+@native("string", 0, 1)
 def _string(site: CallSite) -> Value:
-    from xcql.compile.access import string_value
-
     value = site.arguments[0] if site.arguments else context(site)
     if value == EMPTY:
         return string(Constant(""))
     if isinstance(value, Single):
         return string(string_value(value.item, site.scope))
-    from xcql.compile.casts import single
-
     scalar = single(
         value,
         lambda item: string_value(item, site.scope),
@@ -50,7 +56,7 @@ def _string(site: CallSite) -> Value:
     return string(call("coalesce", scalar, Constant("")))
 
 
-@function("concat", *range(2, 100))
+@native("concat", *range(2, 100))
 def _concat(site: CallSite) -> Value:
     parts = []
     for argument in site.arguments:
@@ -59,7 +65,7 @@ def _concat(site: CallSite) -> Value:
     return string(Call("concat", tuple(parts)))
 
 
-@function("string-join", 1, 2)
+@native("string-join", 1, 2)
 def _string_join(site: CallSite) -> Value:
     separator = text(site, 1) if len(site.arguments) == 2 else Constant("")
     value = site.arguments[0]
@@ -74,22 +80,22 @@ def _string_join(site: CallSite) -> Value:
     return string(call("join_texts", gather(value, read), separator))
 
 
-@function("contains", 2)
+@native("contains", 2)
 def _contains(site: CallSite) -> Value:
     return boolean(call("contains", text(site, 0), text(site, 1)))
 
 
-@function("starts-with", 2)
+@native("starts-with", 2)
 def _starts_with(site: CallSite) -> Value:
     return boolean(call("startswith", text(site, 0), text(site, 1)))
 
 
-@function("ends-with", 2)
+@native("ends-with", 2)
 def _ends_with(site: CallSite) -> Value:
     return boolean(call("endswith", text(site, 0), text(site, 1)))
 
 
-@function("string-length", 0, 1)
+@native("string-length", 0, 1)
 def _length(site: CallSite) -> Value:
     if site.arguments:
         return Single(Atomic(call("length_of_text", text(site, 0)), "xs:integer"))
@@ -98,17 +104,17 @@ def _length(site: CallSite) -> Value:
     return Single(Atomic(call("length_of_text", inner.item.scalar), "xs:integer"))  # type: ignore[attr-defined]
 
 
-@function("upper-case", 1)
+@native("upper-case", 1)
 def _upper(site: CallSite) -> Value:
     return string(call("upper", text(site, 0)))
 
 
-@function("lower-case", 1)
+@native("lower-case", 1)
 def _lower(site: CallSite) -> Value:
     return string(call("lower", text(site, 0)))
 
 
-@function("normalize-space", 0, 1)
+@native("normalize-space", 0, 1)
 def _normalize(site: CallSite) -> Value:
     if site.arguments:
         return string(call("collapsed", text(site, 0)))
@@ -117,7 +123,7 @@ def _normalize(site: CallSite) -> Value:
     return string(call("collapsed", inner.item.scalar))  # type: ignore[attr-defined]
 
 
-@function("substring", 2, 3)
+@native("substring", 2, 3)
 def _substring(site: CallSite) -> Value:
     numbers = [_position(site, argument) for argument in site.arguments[1:]]
     subject = text(site, 0)
@@ -141,27 +147,27 @@ def _position(site: CallSite, argument: Value) -> Atomic:
     return item
 
 
-@function("substring-before", 2)
+@native("substring-before", 2)
 def _before(site: CallSite) -> Value:
     return string(call("text_before", text(site, 0), text(site, 1)))
 
 
-@function("substring-after", 2)
+@native("substring-after", 2)
 def _after(site: CallSite) -> Value:
     return string(call("text_after", text(site, 0), text(site, 1)))
 
 
-@function("translate", 3)
+@native("translate", 3)
 def _translate(site: CallSite) -> Value:
     return string(call("translate", text(site, 0), text(site, 1), text(site, 2)))
 
 
-@function("compare", 2)
+@native("compare", 2)
 def _compare(site: CallSite) -> Value:
     return _of_two(site, "text_order", "xs:integer")
 
 
-@function("codepoint-equal", 2)
+@native("codepoint-equal", 2)
 def _codepoint_equal(site: CallSite) -> Value:
     return _of_two(site, "=", "xs:boolean")
 
@@ -176,10 +182,10 @@ def _of_two(site: CallSite, operation: str, type_: str) -> Value:
         if item.type not in STRINGS:
             raise NotNative("a value that is no string", site.span)
         scalars.append(item.scalar)
-    return nullable(call(operation, *scalars), type_, *site.arguments)
+    return nullable(Atomic(call(operation, *scalars), type_), *site.arguments)
 
 
-@function("contains-token", 2)
+@native("contains-token", 2)
 def _contains_token(site: CallSite) -> Value:
     token = call("trimmed", text(site, 1))
     if not isinstance(site.arguments[1], Single):
@@ -189,7 +195,7 @@ def _contains_token(site: CallSite) -> Value:
     return boolean(call("has_word", call("collapsed", text(site, 0)), token))
 
 
-@function("string-to-codepoints", 1)
+@native("string-to-codepoints", 1)
 def _codepoints(site: CallSite) -> Value:
     fresh = site.compilation.fresh
     item, position = fresh("codepoint"), fresh("codepoint_at")
@@ -197,7 +203,7 @@ def _codepoints(site: CallSite) -> Value:
     return each(plan, Single(Atomic(Column(item), "xs:integer")))
 
 
-@function("codepoints-to-string", 1)
+@native("codepoints-to-string", 1)
 def _of_codepoints(site: CallSite) -> Value:
     value = site.arguments[0]
     if value == EMPTY:
@@ -215,6 +221,6 @@ def _of_codepoints(site: CallSite) -> Value:
     return string(call("text_of_codepoints", gather(value, read), bad))
 
 
-@function("encode-for-uri", 1)
+@native("encode-for-uri", 1)
 def _encoded(site: CallSite) -> Value:
     return string(call("encoded_for_uri", text(site, 0)))

@@ -3,43 +3,54 @@
 from __future__ import annotations
 
 from xcql.algebra.scalars import Constant, Scalar, call, case, negation
-from xcql.compile.access import START
-from xcql.compile.calls import CallSite, function
-from xcql.compile.casts import cast, in_utc, local_time, on_time_line, one_atomic
-from xcql.compile.items import Atomic
+from xcql.compile.library.access import START
+from xcql.compile.library.atomization import one_atomic
+from xcql.compile.library.casts import cast, in_utc, local_time, on_time_line
+from xcql.compile.library.lifespans import lifespan_bound
 from xcql.compile.result import NotNative
-from xcql.compile.temporal import lifespan_bound
-from xcql.compile.values import EMPTY, Single, Value, guarded
+from xcql.compile.terms.items import Atomic
+from xcql.compile.terms.native_functions import CallSite, NativeFunctions
+from xcql.compile.terms.values import EMPTY, Single, Value, guarded, nullable
+
+native = NativeFunctions()
 
 
-@function("vtFrom", 1)
+@native("vtFrom", 1)
 def _from(site: CallSite) -> Value:
-    return lifespan_bound(site.arguments[0], 0, site.scope, site.span)
+    return _bound(site, 0)
 
 
-@function("vtTo", 1)
+@native("vtTo", 1)
 def _to(site: CallSite) -> Value:
-    return lifespan_bound(site.arguments[0], 1, site.scope, site.span)
+    return _bound(site, 1)
 
 
-@function("now", 0)
+def _bound(site: CallSite, which: int) -> Value:
+    (value,) = site.arguments
+    if value == EMPTY:
+        return EMPTY
+    scalar = lifespan_bound(value, which, site.scope, site.span)
+    return nullable(Atomic(scalar, "xs:dateTime", Constant("")), value)
+
+
+@native("now", 0)
 def _now(site: CallSite) -> Value:
     return Single(Atomic(site.scope.now, "xs:dateTime", Constant("")))
 
 
-@function("start", 0)
+@native("start", 0)
 def _start(site: CallSite) -> Value:
     return Single(Atomic(START, "xs:dateTime", Constant("")))
 
 
-@function("current-dateTime", 0)
-@function("currentDateTime", 0)
+@native("current-dateTime", 0)
+@native("currentDateTime", 0)
 def _current(site: CallSite) -> Value:
     return Single(Atomic(site.scope.now, "xs:dateTime", Constant("Z")))
 
 
-@function("current-date", 0)
-@function("currentDate", 0)
+@native("current-date", 0)
+@native("currentDate", 0)
 def _today(site: CallSite) -> Value:
     return Single(Atomic(call("to_date", site.scope.now), "xs:date", Constant("Z")))
 
@@ -56,13 +67,6 @@ def _argument(site: CallSite, *types: str) -> Atomic | None:
     return item
 
 
-def _optional(site: CallSite, item: Atomic) -> Value:
-    """A value that is empty where the first argument is."""
-    if isinstance(site.arguments[0], Single):
-        return Single(item)
-    return guarded(call("is_not_null", item.scalar), Single(item))
-
-
 def _part(site: CallSite, part: str, type_: str) -> Value:
     item = _argument(site, type_)
     if item is None:
@@ -70,20 +74,20 @@ def _part(site: CallSite, part: str, type_: str) -> Value:
     # a date is kept as it reads, a time as an instant
     moment = local_time(item) if type_ == "xs:dateTime" else item.scalar
     kind = "xs:decimal" if part == "second_of" else "xs:integer"
-    return _optional(site, Atomic(call(part, moment), kind))
+    return nullable(Atomic(call(part, moment), kind), site.arguments[0])
 
 
 for _name in ("year", "month", "day"):
     for _type in ("dateTime", "date"):
 
-        @function(f"{_name}-from-{_type}", 1)
+        @native(f"{_name}-from-{_type}", 1)
         def _day_part(site: CallSite, part: str = _name, type_: str = _type) -> Value:
             return _part(site, part, f"xs:{type_}")
 
 
 for _name in ("hours", "minutes", "seconds"):
 
-    @function(f"{_name}-from-dateTime", 1)
+    @native(f"{_name}-from-dateTime", 1)
     def _time_part(site: CallSite, part: str = _name) -> Value:
         name = {"hours": "hour", "minutes": "minute", "seconds": "second_of"}[part]
         return _part(site, name, "xs:dateTime")
@@ -101,7 +105,7 @@ _DURATIONS = ("xs:dayTimeDuration", "xs:yearMonthDuration")
 
 for _name, _type, _unit, _most in _DURATION_PARTS:
 
-    @function(f"{_name}-from-duration", 1)
+    @native(f"{_name}-from-duration", 1)
     def _duration_part(
         site: CallSite, type_: str = _type, unit: int = _unit, most: int | None = _most
     ) -> Value:
@@ -113,27 +117,27 @@ for _name, _type, _unit, _most in _DURATION_PARTS:
             scalar = call("%", scalar, Constant(most))
         if item.type != type_:
             scalar = cast(item, type_, site.scope, site.span).scalar
-        return _optional(site, Atomic(scalar, "xs:integer"))
+        return nullable(Atomic(scalar, "xs:integer"), site.arguments[0])
 
 
-@function("seconds-from-duration", 1)
+@native("seconds-from-duration", 1)
 def _duration_seconds(site: CallSite) -> Value:
     item = _argument(site, *_DURATIONS)
     if item is None:
         return EMPTY
     length = cast(item, "xs:dayTimeDuration", site.scope, site.span).scalar
     scalar = call("from_millionths", call("%", length, Constant(60_000_000)))
-    return _optional(site, Atomic(scalar, "xs:decimal"))
+    return nullable(Atomic(scalar, "xs:decimal"), site.arguments[0])
 
 
-@function("implicit-timezone", 0)
+@native("implicit-timezone", 0)
 def _implicit(site: CallSite) -> Value:
     return Single(Atomic(Constant(0), "xs:dayTimeDuration"))
 
 
 for _type in ("dateTime", "date"):
 
-    @function(f"timezone-from-{_type}", 1)
+    @native(f"timezone-from-{_type}", 1)
     def _timezone(site: CallSite, type_: str = _type) -> Value:
         item = _argument(site, f"xs:{type_}")
         if item is None or item.zone in (None, Constant("")):
@@ -143,7 +147,7 @@ for _type in ("dateTime", "date"):
         scalar = case((call("is_not_null", item.scalar), length))
         return guarded(call("is_not_null", scalar), Single(Atomic(scalar, "xs:dayTimeDuration")))
 
-    @function(f"adjust-{_type}-to-timezone", 1, 2)
+    @native(f"adjust-{_type}-to-timezone", 1, 2)
     def _adjusted(site: CallSite, type_: str = _type) -> Value:
         item = _argument(site, f"xs:{type_}")
         if item is None:
@@ -157,9 +161,9 @@ for _type in ("dateTime", "date"):
             has_zone = Constant(item.zone not in (None, Constant("")))
         moment = kept if zone == Constant("") else case((has_zone, moved), otherwise=kept)
         if type_ == "dateTime":
-            return _optional(site, Atomic(moment, "xs:dateTime", zone))
+            return nullable(Atomic(moment, "xs:dateTime", zone), site.arguments[0])
         day = call("to_date", local_time(Atomic(moment, "xs:dateTime", zone)))
-        return _optional(site, Atomic(day, "xs:date", zone))
+        return nullable(Atomic(day, "xs:date", zone), site.arguments[0])
 
 
 def _wanted_zone(site: CallSite) -> Constant:
@@ -184,25 +188,25 @@ def _wanted_zone(site: CallSite) -> Constant:
 # what part of an hour, minute or second: the unit, and how many there are
 for _name, _unit, _most in (("hours", 3_600_000_000, 24), ("minutes", 60_000_000, 60)):
 
-    @function(f"{_name}-from-time", 1)
+    @native(f"{_name}-from-time", 1)
     def _clock_part(site: CallSite, unit: int = _unit, most: int = _most) -> Value:
         item = _argument(site, "xs:time")
         if item is None:
             return EMPTY
         part = call("%", call("idiv", item.scalar, Constant(unit)), Constant(most))
-        return _optional(site, Atomic(part, "xs:integer"))
+        return nullable(Atomic(part, "xs:integer"), site.arguments[0])
 
 
-@function("seconds-from-time", 1)
+@native("seconds-from-time", 1)
 def _clock_seconds(site: CallSite) -> Value:
     item = _argument(site, "xs:time")
     if item is None:
         return EMPTY
     seconds = call("from_millionths", call("%", item.scalar, Constant(60_000_000)))
-    return _optional(site, Atomic(seconds, "xs:decimal"))
+    return nullable(Atomic(seconds, "xs:decimal"), site.arguments[0])
 
 
-@function("dateTime", 2)
+@native("dateTime", 2)
 def _date_and_time(site: CallSite) -> Value:
     parts: list[Atomic] = []
     for argument, type_ in zip(site.arguments, ("xs:date", "xs:time"), strict=True):
@@ -228,10 +232,7 @@ def _date_and_time(site: CallSite) -> Value:
     )
     local = call("add_microseconds", call("to_instant", day.scalar), clock.scalar)
     scalar = in_utc(local, zone)
-    result = Single(Atomic(scalar, "xs:dateTime", zone))
-    if all(isinstance(argument, Single) for argument in site.arguments):
-        return result
-    return guarded(call("is_not_null", scalar), result)
+    return nullable(Atomic(scalar, "xs:dateTime", zone), *site.arguments)
 
 
 def _same(a: Scalar, b: Scalar) -> Scalar:

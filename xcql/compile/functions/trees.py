@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from xcql.algebra.operators import Unit
 from xcql.algebra.scalars import Constant, Scalar, call, disjunction
-from xcql.compile.access import element_text, inner_xml
-from xcql.compile.calls import CallSite, function
-from xcql.compile.document_order import in_document_order, is_sorted, root_of
-from xcql.compile.expressions import boolean
 from xcql.compile.functions.sequences import context
-from xcql.compile.items import Attribute, Inner, Item, StreamDocument, StreamElement, Text
-from xcql.compile.paths import axis_from
+from xcql.compile.library.access import element_text, inner_xml
+from xcql.compile.library.axes import axis_from
+from xcql.compile.library.document_order import in_document_order, is_sorted, root_of
 from xcql.compile.result import NotNative
-from xcql.compile.values import (
+from xcql.compile.terms.items import Attribute, Inner, Item, StreamDocument, StreamElement, Text
+from xcql.compile.terms.native_functions import CallSite, NativeFunctions
+from xcql.compile.terms.values import (
     EMPTY,
     Leaf,
     Single,
     Value,
     at_most_one,
+    boolean,
     each,
     exists,
     guarded,
@@ -26,8 +26,10 @@ from xcql.compile.values import (
 )
 from xcql.syntax.path import Wildcard
 
+native = NativeFunctions()
 
-@function("root", 0, 1)
+
+@native("root", 0, 1)
 def _root(site: CallSite) -> Value:
     value = site.arguments[0] if site.arguments else context(site)
     if value == EMPTY:
@@ -43,7 +45,7 @@ def _root(site: CallSite) -> Value:
     return value
 
 
-@function("has-children", 0, 1)
+@native("has-children", 0, 1)
 def _has_children(site: CallSite) -> Value:
     value = site.arguments[0] if site.arguments else context(site)
     if not at_most_one(value):
@@ -79,8 +81,8 @@ def _has_content(node: StreamElement, site: CallSite) -> Scalar:
     return call("<>", element_text(node, site.scope), Constant(""))
 
 
-@function("innermost", 1)
-@function("outermost", 1)
+@native("innermost", 1)
+@native("outermost", 1)
 def _nesting(site: CallSite) -> Value:
     """Where none of the nodes can stand in another, that is all of them."""
     (value,) = site.arguments

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from xcql.diagnostics import error
 from xcql.evaluate import letter_case
+from xcql.evaluate.casting import make_binary
 from xcql.evaluate.collations import CODEPOINT
 from xcql.evaluate.functions.numbers import round_half_up
 from xcql.evaluate.registry import Call, function
@@ -66,8 +67,6 @@ def codepoint_equal(call: Call, left: str | None, right: str | None) -> bool | N
 @function("fn:collation-key", "xs:string", returns="xs:base64Binary")
 @function("fn:collation-key", "xs:string", "xs:string", returns="xs:base64Binary")
 def collation_key(call: Call, text: str, collation: str | None = None) -> Any:
-    from xcql.evaluate.casting import make_binary
-
     key = call.collation(collation).key(text)
     written = key if isinstance(key, str) else repr(key)
     return make_binary(written.encode("utf-32-be", "surrogatepass"), "base64Binary")

@@ -1,0 +1,91 @@
+"""Fillers found from the root along the holes: QaC has no other way to them.
+
+    extract t: fillers with tag 5      =>      follow t: holes of a to fillers with tag 5
+                                                 follow a: holes of r to fillers with tag 2
+                                                   extract r: fillers with tag 1
+
+Where several ways lead to a tag, or fillers stand inside others of their tag, the ways are merged,
+level by level as deep as the store says that they stand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+
+from xcql.algebra.operators import (
+    ROW_COLUMNS,
+    Extract,
+    Follow,
+    Merge,
+    Plan,
+    Select,
+    SortKey,
+    row_column,
+)
+from xcql.algebra.scalars import FALSE
+from xcql.analysis.graph import TagGraph
+
+Fresh = Callable[[str], str]
+# by tsid the numbers of fillers that a tag's fillers stand inside
+Depths = Mapping[str, tuple[int, ...]]
+
+
+def from_root(extract: Extract, graph: TagGraph, depths: Depths, fresh: Fresh) -> Plan:
+    """All fillers of some tags, by the ways that lead to them."""
+    levels = sorted({level for tag in extract.tags for level in _levels(tag, graph, depths)})
+
+    def way(level: int, row: str) -> Plan:
+        return _on_level(extract, level, row, graph, depths, fresh)
+
+    return _merged([partial(way, level) for level in levels], extract, extract.row, fresh)
+
+
+def _levels(tag: str, graph: TagGraph, depths: Depths) -> frozenset[int]:
+    """How many fillers stand around those of a tag: known without looking, unless they recur."""
+    if tag == graph.structure.root.id:
+        return frozenset({0})
+    above = graph.above((tag,))
+    if any(one in graph.below(one) for one in (tag, *(above & graph.fragmented))):
+        return frozenset(depths.get(tag, ()))
+    return frozenset(
+        level + 1
+        for parent in graph.filler_parents(tag)
+        for level in _levels(parent, graph, depths)
+    )
+
+
+def _on_level(
+    extract: Extract, level: int, row: str, graph: TagGraph, depths: Depths, fresh: Fresh
+) -> Plan:
+    """The fillers on one level: `level` others stand around them."""
+    if level == 0:
+        return Extract(extract.stream, (graph.structure.root.id,), row)
+    parents = dict.fromkeys(one for tag in extract.tags for one in graph.filler_parents(tag))
+
+    def inside(parent: str, row: str) -> Plan:
+        upper = fresh("above")
+        around = Extract(extract.stream, (parent,), upper)
+        above = _on_level(around, level - 1, upper, graph, depths, fresh)
+        return Follow(above, extract.stream, upper, extract.tags, row)
+
+    ways = [
+        partial(inside, parent) for parent in parents if level - 1 in _levels(parent, graph, depths)
+    ]
+    return _merged(ways, extract, row, fresh)
+
+
+def _merged(
+    ways: Sequence[Callable[[str], Plan]], extract: Extract, row: str, fresh: Fresh
+) -> Plan:
+    """The rows of several plans, each made for a name of its rows, as those of one."""
+    if not ways:
+        return Select(extract, FALSE)
+    if len(ways) == 1:
+        return ways[0](row)
+    rows = [fresh(row) for _ in ways]
+    plans = tuple(way(own) for way, own in zip(ways, rows, strict=True))
+    columns = tuple(
+        (f"{row}.{name}", tuple(row_column(own, name) for own in rows)) for name in ROW_COLUMNS
+    )
+    return Merge(plans, columns, (SortKey(row_column(row, "key"), "key"),))

@@ -1,0 +1,145 @@
+"""How a nested plan depends on the tuple that it is evaluated for.
+
+A plan that looks at its tuple only in conditions can be evaluated once for all tuples: what the
+conditions compare become the keys of a join.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from xcql.algebra.operators import (
+    Distinct,
+    Join,
+    Number,
+    Order,
+    Plan,
+    Project,
+    Select,
+    Unit,
+    Unnest,
+    columns,
+    free,
+    used,
+    with_inputs,
+)
+from xcql.algebra.rewriting.membership import Membership, equal_sides, membership
+from xcql.algebra.scalars import Call, Nested, Scalar, conjunction, conjuncts, walk_scalar
+
+Split = tuple[Plan, tuple[tuple[Scalar, Scalar], ...], tuple[Scalar, ...], tuple[Scalar, ...]]
+
+
+def split(plan: Plan, outer: frozenset[str], mixed: bool) -> Split | None:
+    """A plan that looks at the outer tuple only in conditions, and these conditions apart.
+
+    Gives the plan without them, the pairs of equal values (outer, inner), the conditions on the
+    outer tuple alone, and, if `mixed` is allowed, those on both.
+    """
+    keys: list[tuple[Scalar, Scalar]] = []
+    outside: list[Scalar] = []
+    both: list[Scalar] = []
+
+    def without(here: Plan, top: bool) -> Plan | None:
+        if not free(here) & outer:
+            return here
+        match here:
+            case Unit():
+                return here
+            case Select(input=below, condition=condition):
+                made = columns(below)
+                kept: list[Scalar] = []
+                members: list[Membership] = []
+                for part in certain_parts(condition):
+                    looks = used(part) & (outer - made)
+                    if not looks:
+                        kept.append(part)
+                    elif any(isinstance(one, Nested) for one in walk_scalar(part)):
+                        return None
+                    elif not used(part) & made:
+                        outside.append(part)
+                    elif (pair := equal_sides(part, outer - made, made)) is not None:
+                        keys.append(pair)
+                    elif (member := membership(part, outer - made, made)) is not None:
+                        members.append(member)
+                        keys.append(member.key)
+                    elif mixed and top:
+                        both.append(part)
+                    else:
+                        return None
+                new = without(below, top)
+                if new is None:
+                    return None
+                new = Select(new, conjunction(*kept), span=here.span) if kept else new
+                for one in members:
+                    new = one.unnested(new)
+                return new
+            case Join(kind="inner", left=left, right=right, keys=pairs, condition=condition):
+                if not (isinstance(left, Unit) or not columns(left)):
+                    if any(used(a) & (outer - columns(left)) for a, _ in pairs):
+                        return None
+                    if used(condition) & (outer - columns(left) - columns(right)):
+                        return None
+                    new_left = without(left, False) if free(left) & outer else left
+                    new_right = right
+                    if new_left is None or free(right) & outer:
+                        return None
+                    return replace(here, left=new_left, right=new_right)
+                # a look-up for the outer tuple itself
+                found = without(right, top)
+                if found is None or not isinstance(without(left, top), Unit):
+                    return None
+                for a, b in pairs:
+                    keys.append((a, b))
+                for part in conjuncts(condition):
+                    if used(part) & (outer - columns(right)):
+                        if not mixed:
+                            return None
+                        both.append(part)
+                    else:
+                        found = Select(found, part)
+                return found
+            case Project(scalar=scalar) | Unnest(array=scalar):
+                below = here.input
+                if used(scalar) & (outer - columns(below)):
+                    return None
+                new = without(below, top)
+                return None if new is None else with_inputs(here, new)
+            case Order(input=below):
+                new = without(below, top)
+                return None if new is None else with_inputs(here, new)
+            case Number(input=below, partition=partition):
+                before = len(keys)
+                if outside or both:
+                    return None
+                new = without(below, False)
+                if new is None or outside or both:
+                    return None
+                added = tuple(inner for _, inner in keys[before:])
+                return replace(here, input=new, partition=(*added, *partition))
+            case Distinct(input=below, within=within):
+                before = len(keys)
+                new = without(below, False)
+                if new is None or outside or both:
+                    return None
+                added = tuple(inner for _, inner in keys[before:])
+                return replace(here, input=new, within=(*added, *within))
+        return None
+
+    inner = without(plan, True)
+    if inner is None or free(inner) & outer:
+        return None
+    made = columns(inner)
+    if any(not used(b) <= made for _, b in keys):
+        return None
+    return inner, tuple(keys), tuple(outside), tuple(both)
+
+
+def certain_parts(condition: Scalar) -> list[Scalar]:
+    """The conjuncts without `is_true`, which matters only where they are NULL: not true anyway."""
+    found: list[Scalar] = []
+    for part in conjuncts(condition):
+        if isinstance(part, Call) and part.function == "is_true":
+            found += certain_parts(part.arguments[0])
+        else:
+            found.append(part)
+    return found

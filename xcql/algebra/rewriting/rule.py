@@ -1,0 +1,48 @@
+"""What a rule is, and what rules may know besides the plan."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from inspect import signature
+
+from xcql.algebra.operators import Plan
+from xcql.algebra.rewriting.chains import Depths
+from xcql.analysis.graph import TagGraph
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facts:
+    """What rules may know besides the plan.
+
+    `wanted` are the columns of the answer; `fresh` makes a column name that no other column has.
+    `graphs`, `depths` and `rows` are by stream: the graph of its tags and, by tag, on which levels
+    fillers stand and how many there are. `settled` are the streams that do not change after `now`.
+    """
+
+    strategy: str
+    wanted: frozenset[str]
+    fresh: Callable[[str], str]
+    graphs: Mapping[str, TagGraph]
+    depths: Mapping[str, Depths]
+    rows: Mapping[str, Mapping[str, int]]
+    settled: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A function from a plan to one that gives the same tuples, and a sentence about what it does.
+
+    The parameters of the function after the plan are names of facts: it gets those.
+    """
+
+    rewrite: Callable[..., Plan]
+    says: str
+
+    @property
+    def name(self) -> str:
+        return self.rewrite.__name__
+
+    def __call__(self, plan: Plan, facts: Facts) -> Plan:
+        _, *needed = signature(self.rewrite).parameters
+        return self.rewrite(plan, **{name: getattr(facts, name) for name in needed})

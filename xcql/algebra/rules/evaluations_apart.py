@@ -1,0 +1,47 @@
+"""What the evaluator computes in a worker gets a column of its own.
+
+    project item := text(evaluate(f, $a) + 1)      project item := text($evaluated + 1)
+      a                                       =>     project evaluated := evaluate(f, $a)
+                                                       a
+
+Spark does not call Python functions inside of lambdas, and so each value is computed only once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from xcql.algebra.operators import Plan, Project, Select, inputs, scalars, with_inputs, with_scalars
+from xcql.algebra.rewriting.rule import Rule
+from xcql.algebra.scalars import Call, Column, Lambda, Scalar, rebuilt
+
+
+def evaluations_apart(plan: Plan, fresh: Callable[[str], str]) -> Plan:
+    """The plan with evaluations as columns; those in conditions of joins stay where they are."""
+    plan = with_inputs(plan, *(evaluations_apart(one, fresh) for one in inputs(plan)))
+    if not isinstance(plan, Project | Select) or is_evaluation(scalars(plan)[0]):
+        return plan
+    below = plan.input
+    known: dict[Scalar, Column] = {}
+
+    def apart(scalar: Scalar) -> Scalar:
+        nonlocal below
+        if isinstance(scalar, Lambda):
+            # it may look at what the function in place is given
+            return scalar
+        if not is_evaluation(scalar):
+            return rebuilt(scalar, apart)
+        if scalar not in known:
+            known[scalar] = Column(fresh("evaluated"))
+            below = Project(below, known[scalar].name, scalar, span=plan.span)
+        return known[scalar]
+
+    changed = with_scalars(plan, apart)
+    return with_inputs(changed, below) if known else plan
+
+
+def is_evaluation(scalar: Scalar) -> bool:
+    return isinstance(scalar, Call) and scalar.function == "evaluate"
+
+
+RULE = Rule(evaluations_apart, "what the evaluator computes gets a column of its own")

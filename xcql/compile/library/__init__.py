@@ -1,0 +1,1 @@
+"""Operations on the compiler's values: reading nodes, steps, casts, comparisons, order, text."""

@@ -1,0 +1,200 @@
+"""What a node's own row or attributes tell: its key, its bytes, its attributes, its lifespan."""
+
+from __future__ import annotations
+
+from xcql.algebra.scalars import NOW, NULL, Constant, Scalar, call, field
+from xcql.compile.result import NotNative
+from xcql.compile.terms.items import (
+    Attribute,
+    Element,
+    Inner,
+    Item,
+    StreamDocument,
+    StreamElement,
+    Text,
+    Window,
+)
+from xcql.compile.terms.scope import Scope
+from xcql.model.time import START as START_OF_TIME
+from xcql.shred.shape import walk
+from xcql.source import Span
+
+START = Constant(START_OF_TIME)
+
+Lifespan = tuple[Scalar, Scalar]
+ALWAYS: Lifespan = (NULL, NULL)
+
+
+def has_holes(node: StreamElement | StreamDocument | Inner, scope: Scope) -> bool:
+    """Whether fillers can stand below the node."""
+    graph = scope.compilation.graphs[node.stream]
+    if isinstance(node, StreamDocument):
+        return True
+    return bool(graph.fragmented_below(*node.tags))
+
+
+def is_written_whole(node: StreamElement | Inner, scope: Scope) -> bool:
+    """Whether the bytes of an element are those of its view: there is no hole in them."""
+    element = node.owner if isinstance(node, Inner) else node
+    return not has_holes(node, scope) and not element.shape.strays
+
+
+def is_fragmented(node: StreamElement, scope: Scope) -> bool:
+    graph = scope.compilation.graphs[node.stream]
+    return node.is_filler and all(graph.is_fragmented(tag) for tag in node.tags)
+
+
+def span_of(node: StreamElement | Inner, scope: Scope) -> tuple[Scalar, Scalar]:
+    """Where in the filler's bytes the element stands: start and length."""
+    if isinstance(node, Inner):
+        start, _ = span_of(node.owner, scope)
+        return call("+", start, node.start), call("octet_length", node.text)
+    if node.is_filler:
+        return Constant(0), call("octet_length", node.column("raw"))
+    scope.compilation.demand(node, "_start")
+    scope.compilation.demand(node, "_length")
+    return field(node.struct, "_start"), field(node.struct, "_length")
+
+
+def node_key(item: Item, scope: Scope) -> Scalar | None:
+    """What identifies a node, and orders it as its document does; None where nothing does."""
+    match item:
+        case StreamDocument():
+            return Constant(b"")
+        case StreamElement(is_filler=True):
+            return item.column("key")
+        case StreamElement():
+            scope.compilation.demand(item, "_start")
+            return call("node_key", item.column("key"), field(item.struct, "_start"))
+        case Inner():
+            return call("node_key", item.owner.column("key"), span_of(item, scope)[0])
+        case Text(owner=StreamElement() | Inner() as owner, place=Scalar() as place):
+            row = owner.owner if isinstance(owner, Inner) else owner
+            start = call("+", span_of(owner, scope)[0], place)
+            return call("node_key", row.column("key"), start)
+        case Attribute(name=name, owner=Inner() as inner):
+            above = node_key(inner, scope)
+            assert above is not None
+            return call("key_below", above, Constant(f"\0\0\0\0{name}"))
+        case Attribute(name=name, owner=StreamElement() as owner):
+            above = node_key(owner, scope)
+            assert above is not None
+
+            number = attribute_names(owner, scope).index(name)
+            # after the element, but before all that stands at a place in it
+            return call("key_below", above, Constant(f"\0\0\0\0{number:04}"))
+        case Text(owner=StreamElement() as owner):
+            above = node_key(owner, scope)
+            assert above is not None
+            return call("key_below", above, Constant("\0text"))
+    return None
+
+
+def end_key(node: StreamElement | Inner, scope: Scope) -> Scalar:
+    """What is greater than the keys of all nodes in an element, but not than any that follow."""
+    if isinstance(node, StreamElement) and node.is_filler:
+        # no place in a filler begins with this byte
+        return call("key_after", node.column("key"))
+    start, length = span_of(node, scope)
+    row = node.owner if isinstance(node, Inner) else node
+    return call("node_key", row.column("key"), call("+", start, length))
+
+
+# text
+
+
+def element_text(node: StreamElement, scope: Scope) -> Scalar:
+    """The string value of an element that has it in a column."""
+    scope.compilation.demand(node, "_text")
+    return field(node.struct, "_text")
+
+
+def attribute_of(node: StreamElement, name: str, scope: Scope) -> Scalar | None:
+    """The value of an attribute, NULL where an element has none; None where none has."""
+    if name in ("vtFrom", "vtTo") and is_fragmented(node, scope):
+        begin, end = own_lifespan(node, scope)
+        if name == "vtFrom":
+            return call("coalesce", call("time_text", begin), Constant("start"))
+        return call("coalesce", call("time_text", end), Constant("now"))
+    column = node.shape.attributes.get(name)
+    if column is None:
+        return None
+    scope.compilation.demand(node, column)
+    return field(node.struct, column)
+
+
+def attribute_names(node: StreamElement, scope: Scope) -> list[str]:
+    """The attributes that elements here may have."""
+    names = [name for name in node.shape.attributes if name not in ("vtFrom", "vtTo")]
+    graph = scope.compilation.graphs[node.stream]
+    if node.is_filler and any(graph.is_fragmented(tag) for tag in node.tags):
+        return [*names, "vtFrom", "vtTo"]
+    return list(node.shape.attributes)
+
+
+def inner_xml(node: StreamElement | Inner, scope: Scope) -> Scalar:
+    """The bytes of an element as text, with nothing added."""
+    if isinstance(node, Inner):
+        if not is_written_whole(node, scope):
+            raise NotNative("the text of elements with holes inside of mixed content")
+        return node.text
+    if node.is_filler:
+        return call("text_of_bytes", node.column("raw"))
+    start, length = span_of(node, scope)
+    return call("text_of_span", node.column("raw"), start, length)
+
+
+def uses_namespaces(node: StreamElement | Inner, scope: Scope) -> bool:
+    """Whether any name in the stream is in a namespace."""
+    tags = scope.compilation.catalog.streams[node.stream]
+    if any(tag.name.uri for tag in tags.tags):
+        return True
+    return any(
+        attribute.name.startswith("Q{")
+        for slot in tags.slots.values()
+        for one in walk(slot)
+        for attribute in one.attributes
+    )
+
+
+# lifespans: begin and end, NULL for `start` and `now`
+
+
+def own_lifespan(node: StreamElement, scope: Scope) -> Lifespan:
+    """The lifespan of a filler's element, clipped to what it was projected to."""
+    if node.lifespan is not None:
+        return node.lifespan
+    begin, end = node.column("vtFrom"), node.column("vtTo")
+    return (begin, end) if node.window is None else clipped((begin, end), node.window)
+
+
+def clipped(lifespan: Lifespan, window: Window) -> Lifespan:
+    begin, end = lifespan
+    clipped_begin = call("greatest", call("coalesce", begin, START), window.begin)
+    return (
+        call("nullif", clipped_begin, START),
+        call("least", call("coalesce", end, NOW), window.end),
+    )
+
+
+def check_lifespans(stream: str, scope: Scope, span: Span | None = None) -> None:
+    """Refuse to tell of time in a stream in which not only fillers have lifespans."""
+    if scope.compilation.catalog.streams[stream].has_lifespans_inside:
+        raise NotNative("lifespans that elements inside of fillers came with", span)
+
+
+def constructed_lifespan(element: Element) -> Lifespan | None:
+    """The lifespan that the attributes of a constructed element give it."""
+    own = {attribute.name: attribute.scalar for attribute in element.attributes}
+    if "vtFrom" not in own or "vtTo" not in own:
+        return None
+    return (
+        call("lifespan_bound", own["vtFrom"], Constant("start")),
+        call("lifespan_bound", own["vtTo"], Constant("now")),
+    )
+
+
+def meets_window(node: StreamElement, window: Window, scope: Scope) -> Scalar:
+    """Whether the lifespan of a filler's element meets an interval."""
+    begin, end = own_lifespan(node, scope)
+    return call("overlaps", begin, end, window.begin, window.end)

@@ -1,0 +1,87 @@
+"""Values atomized, and read as one atomic item."""
+
+from __future__ import annotations
+
+from xcql.algebra.scalars import Constant, Scalar, call
+from xcql.compile.library.casts import INSTANTS, STRINGS, cast
+from xcql.compile.library.serialisation import string_value
+from xcql.compile.result import NotNative
+from xcql.compile.terms.items import Atomic, Item, Markup
+from xcql.compile.terms.mapping import mapped_items
+from xcql.compile.terms.scope import Scope
+from xcql.compile.terms.values import Value, at_most_one, count, gather, leaves, single_scalar
+from xcql.source import Span
+
+
+def atomized(item: Item, scope: Scope) -> Atomic:
+    """The typed value of an item."""
+    match item:
+        case Atomic():
+            return item
+        case Markup(value=value):
+            return Atomic(value, "xs:string")
+    return Atomic(string_value(item, scope), "xs:untypedAtomic")
+
+
+def data(value: Value, scope: Scope) -> Value:
+    """The value atomized."""
+    return mapped_items(value, lambda item: atomized(item, scope))
+
+
+def one_atomic(
+    value: Value, scope: Scope, span: Span, what: str = "one value at most"
+) -> Atomic | None:
+    """The value as one atomic item; NULL where it is empty, None where it always is.
+
+    More than one item is XPTY0004.
+    """
+    kinds: dict[str, None] = {}
+    zones: set[Scalar | None] = set()
+    for leaf in leaves(value):
+        item = atomized(leaf.item, scope)
+        kinds[item.type] = None
+        zones.add(item.zone)
+    if not kinds:
+        return None
+    types = list(kinds)
+    if len(types) == 1:
+        type_ = types[0]
+    elif set(types) <= {"xs:integer", "xs:decimal"}:
+        # an integer is a decimal; as a double it would be computed with and written otherwise
+        type_ = "xs:decimal"
+    elif all(one in STRINGS for one in types):
+        type_ = "xs:string"
+    else:
+        raise NotNative("a value of several types", span)
+
+    def read(item: Item) -> Scalar:
+        found = atomized(item, scope)
+        return cast(found, type_, scope, span).scalar
+
+    zone: Scalar | None = None
+    if type_ in INSTANTS | {"xs:time"} and zones != {None}:
+        if len(zones) == 1:
+            (zone,) = zones
+            if not isinstance(zone, Constant):
+                if not at_most_one(value):
+                    raise NotNative("times with zones from a sequence", span)
+                zone = single_scalar(
+                    data(value, scope),
+                    lambda item: item.zone or Constant(""),  # type: ignore[attr-defined]
+                )
+        else:
+            raise NotNative("times with several zones", span)
+    return Atomic(single(value, read, scope, span, what), type_, zone)
+
+
+def single(value: Value, read, scope: Scope, span: Span, what: str) -> Scalar:  # type: ignore[no-untyped-def]
+    """A scalar of the only item; XPTY0004 where there are several."""
+    if at_most_one(value):
+        return single_scalar(value, read)
+    too_many = scope.compilation.error(
+        "XPTY0004",
+        f"a sequence of {{}} items, where {what} is needed",
+        span,
+        call("to_string", count(value)),
+    )
+    return call("only", gather(value, read), too_many)

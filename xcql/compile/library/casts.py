@@ -1,0 +1,305 @@
+"""Atomic types: how values are written, read, and promoted."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from datetime import UTC, datetime
+from decimal import Decimal
+
+from xcql.algebra.scalars import NULL, Call, Constant, Scalar, call, case, let
+from xcql.compile.result import NotNative
+from xcql.compile.terms.items import Atomic
+from xcql.compile.terms.scope import Scope
+from xcql.diagnostics import XcqlError
+from xcql.evaluate.arithmetic import duration_microseconds
+from xcql.evaluate.casting import from_text
+from xcql.source import Span
+
+_PLAIN_TIME = re.compile(
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,6})?(Z|[+-][0-9]{2}:[0-9]{2})?$"
+)
+_PLAIN_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(Z|[+-](0[0-9]|1[0-3]):[0-5][0-9])?$")
+_BLANKS = " \t\r\n"
+STRINGS = frozenset({"xs:string", "xs:untypedAtomic", "xs:anyURI"})
+INTEGERS = frozenset(
+    f"xs:{name}"
+    for name in (
+        "integer",
+        "long",
+        "int",
+        "short",
+        "byte",
+        "nonNegativeInteger",
+        "positiveInteger",
+        "unsignedLong",
+        "unsignedInt",
+        "unsignedShort",
+        "unsignedByte",
+        "nonPositiveInteger",
+        "negativeInteger",
+    )
+)
+NUMBERS = INTEGERS | {"xs:decimal", "xs:double", "xs:float"}
+INSTANTS = frozenset({"xs:dateTime", "xs:date"})
+SUPPORTED = STRINGS | {
+    "xs:integer",
+    "xs:decimal",
+    "xs:double",
+    "xs:boolean",
+    "xs:dateTime",
+    "xs:date",
+    "xs:time",
+    "xs:dayTimeDuration",
+    "xs:yearMonthDuration",
+}
+
+
+def to_string(item: Atomic) -> Scalar:
+    """An atomic value as xs:string writes it."""
+    value = item.scalar
+    match item.type:
+        case type_ if type_ in STRINGS:
+            return value
+        case "xs:double":
+            return call("double_text", value)
+        case "xs:decimal":
+            return call("decimal_text", value)
+        case "xs:dateTime":
+            return call("zoned_time_text", value, item.zone or Constant(""))
+        case "xs:date":
+            return call("zoned_date_text", value, item.zone or Constant(""))
+        case "xs:time":
+            on_a_day = call("add_microseconds", Constant(datetime(1970, 1, 1)), value)
+            clock = call("substring_of_text", call("time_text", on_a_day), Constant(12))
+            return call("concat", clock, item.zone or Constant(""))
+        case "xs:dayTimeDuration":
+            return call("day_time_text", value)
+        case "xs:yearMonthDuration":
+            return call("year_month_text", value)
+        case "xs:boolean" | "xs:integer":
+            return call("to_string", value)
+    raise NotNative(f"{item.type} as text")
+
+
+def cast(item: Atomic, target: str, scope: Scope, span: Span) -> Atomic:
+    """The value in another type; where it cannot be, the query fails with FORG0001."""
+    if item.type == target:
+        return item
+    if target in ("xs:string", "xs:untypedAtomic"):
+        return Atomic(to_string(item), target)
+    if target not in SUPPORTED or item.type not in SUPPORTED:
+        raise NotNative(f"a cast from {item.type} to {target}", span)
+    if item.type in STRINGS:
+        return _parsed(item, target, scope, span)
+    value = item.scalar
+    match item.type, target:
+        case "xs:integer" | "xs:decimal", "xs:double":
+            return Atomic(call("to_double", value), target)
+        case "xs:integer", "xs:decimal":
+            return Atomic(call("to_decimal", value), target)
+        case "xs:decimal", "xs:integer":
+            return Atomic(call("to_integer", value), target)
+        case "xs:double", "xs:integer":
+            bad = scope.compilation.error(
+                "FOCA0002", "'{}' is no number that fits here", span, call("double_text", value)
+            )
+            fits = call("is_finite", value)
+            return Atomic(
+                case(
+                    (call("is_null", value), NULL),
+                    (fits, call("to_integer", value)),
+                    otherwise=bad,
+                ),
+                target,
+            )
+        case "xs:integer" | "xs:decimal" | "xs:double", "xs:boolean":
+            return Atomic(number_truth(item), target)
+        case "xs:boolean", "xs:integer" | "xs:double" | "xs:decimal":
+            return Atomic(
+                call(
+                    {
+                        "xs:integer": "to_integer",
+                        "xs:double": "to_double",
+                        "xs:decimal": "to_decimal",
+                    }[target],
+                    call("to_int", value),
+                ),
+                target,
+            )
+        case "xs:dateTime", "xs:date":
+            return Atomic(call("to_date", local_time(item)), target, item.zone)
+        case "xs:date", "xs:dateTime":
+            local = call("to_instant", value)
+            return Atomic(in_utc(local, item.zone), target, item.zone)
+        case "xs:dateTime", "xs:time":
+            return Atomic(call("time_of_day", local_time(item)), target, item.zone)
+        case "xs:yearMonthDuration", "xs:dayTimeDuration":
+            return Atomic(_zero_of(value), target)
+        case "xs:dayTimeDuration", "xs:yearMonthDuration":
+            return Atomic(_zero_of(value), target)
+    raise NotNative(f"a cast from {item.type} to {target}", span)
+
+
+def is_plain_zone(zone: Scalar | None) -> bool:
+    """Whether a time reads as it is on the time line: it has no zone, or UTC."""
+    return zone in (None, Constant(""), Constant("Z"))
+
+
+def local_time(item: Atomic) -> Scalar:
+    """A time as it reads in its zone."""
+    if is_plain_zone(item.zone):
+        return item.scalar
+    assert item.zone is not None
+    return call("in_zone", item.scalar, item.zone)
+
+
+def in_utc(local: Scalar, zone: Scalar | None) -> Scalar:
+    """The instant of a time that reads so in a zone."""
+    if zone is None or is_plain_zone(zone):
+        return local
+    return call("out_of_zone", local, zone)
+
+
+def on_time_line(item: Atomic) -> Scalar:
+    """A time or the midnight of a date as an instant, by which they are compared."""
+    if item.type == "xs:dateTime":
+        return item.scalar
+    return in_utc(call("to_instant", item.scalar), item.zone)
+
+
+def _zero_of(value: Scalar) -> Scalar:
+    """One kind of duration has nothing of the other."""
+    return case((call("is_not_null", value), Constant(0)))
+
+
+def _parsed(item: Atomic, target: str, scope: Scope, span: Span) -> Atomic:
+    """A string read as a value of another type."""
+    text = item.scalar
+    name = target.removeprefix("xs:")
+    if target == "xs:anyURI":
+        return Atomic(call("collapsed", text), target)
+    known = _known(text, target)
+    if known is not None:
+        return known
+
+    def checked(text: Scalar) -> Scalar:
+        bad = scope.compilation.error("FORG0001", f"'{{}}' is no {target}", span, text)
+        return case(
+            (call(f"is_{name}_text", text), _read(text, target, scope, span)),
+            (call("is_not_null", text), bad),
+        )
+
+    zone = call("zone_of", text) if target in INSTANTS else None
+    if target == "xs:time":
+        zone = call("zone_of_time", text)
+    return Atomic(let(text, "text", checked), target, zone)
+
+
+def _read(text: Scalar, target: str, scope: Scope, span: Span) -> Scalar:
+    """The value of a text that has the form of a type; more digits than SQL has are an error."""
+    name = f"parse_{target.removeprefix('xs:')}"
+    match target:
+        case "xs:integer":
+            large = scope.compilation.error(
+                "FOCA0003", "'{}' is too large for the integers of SQL", span, text
+            )
+            return call(name, text, large)
+        case "xs:decimal":
+            long = scope.compilation.error(
+                "FOCA0006", "'{}' has more digits than the decimals of SQL", span, text
+            )
+            return call(name, text, long)
+    return call(name, text)
+
+
+def _known(text: Scalar, target: str) -> Atomic | None:
+    """A constant, read now."""
+    if not isinstance(text, Constant) or not isinstance(text.value, str):
+        return None
+    try:
+        match target:
+            case "xs:integer" | "xs:decimal" | "xs:double" | "xs:boolean":
+                value = from_text(text.value, target.removeprefix("xs:"))
+                return Atomic(Constant(value), target) if is_writable(value) else None
+            case "xs:dayTimeDuration":
+                length = duration_microseconds(from_text(text.value, "dayTimeDuration"))
+                return Atomic(Constant(length), target) if is_writable(length) else None
+            case "xs:yearMonthDuration":
+                months = from_text(text.value, "yearMonthDuration").months
+                return Atomic(Constant(int(months)), target) if is_writable(months) else None
+            case "xs:date" if _PLAIN_DATE.match(text.value.strip(_BLANKS)):
+                day = text.value.strip(_BLANKS)
+                known = call("to_date", Constant(datetime.fromisoformat(day[:10])))
+                return Atomic(known, target, Constant(_zone(day[10:])))
+            case "xs:dateTime" if _PLAIN_TIME.match(text.value.strip()):
+                moment = datetime.fromisoformat(text.value.strip())
+                zone = text.value.strip()[19:].lstrip(".0123456789")
+                if moment.tzinfo is not None:
+                    moment = moment.astimezone(UTC).replace(tzinfo=None)
+                return Atomic(Constant(moment), target, Constant(_zone(zone)))
+    except (ValueError, TypeError, OverflowError, XcqlError):
+        return None
+    return None
+
+
+def is_writable(value: object) -> bool:
+    """Whether SQL has room for all digits of a number."""
+    if isinstance(value, Decimal):
+        _, digits, exponent = value.as_tuple()
+        assert isinstance(exponent, int)
+        return exponent >= -20 and len(digits) + exponent <= 17
+    return not isinstance(value, int) or -(2**63) < value < 2**63
+
+
+def _zone(zone: str) -> str:
+    return "Z" if zone in ("+00:00", "-00:00") else zone
+
+
+def castable(item: Atomic, target: str, span: Span) -> Scalar:
+    """Whether a value that is there can be cast."""
+    if item.type == target or target in ("xs:string", "xs:untypedAtomic"):
+        return Constant(True)
+    if item.type in STRINGS and target in SUPPORTED:
+        name = target.removeprefix("xs:")
+        return call(f"is_{name}_text", item.scalar)
+    if item.type in NUMBERS and target in NUMBERS:
+        if item.type == "xs:double" and target != "xs:double":
+            return call("is_finite", item.scalar)
+        return Constant(True)
+    raise NotNative(f"whether {item.type} can be cast to {target}", span)
+
+
+def number_truth(item: Atomic) -> Scalar:
+    """The effective boolean value of a number."""
+    if item.type == "xs:double":
+        return Call(
+            "and",
+            (call("<>", item.scalar, Constant(0)), call("not", call("is_nan", item.scalar))),
+        )
+    return call("<>", item.scalar, Constant(0))
+
+
+def number(item: Atomic, scope: Scope, span: Span) -> Atomic:
+    """An operand of arithmetic: untyped data counts as xs:double."""
+    if item.type == "xs:untypedAtomic":
+        return cast(item, "xs:double", scope, span)
+    return item
+
+
+def as_string(item: Atomic) -> Atomic:
+    """The item; untyped data counts as xs:string."""
+    return replace(item, type="xs:string") if item.type == "xs:untypedAtomic" else item
+
+
+def common_number(types: list[str]) -> str:
+    """The type that numbers of several types are promoted to."""
+    for type_ in ("xs:double", "xs:float", "xs:decimal"):
+        if type_ in types:
+            return type_
+    return "xs:integer"
+
+
+def text_or_empty(item: Atomic) -> Scalar:
+    text = to_string(item)
+    return text if isinstance(text, Constant) else call("coalesce", text, Constant(""))

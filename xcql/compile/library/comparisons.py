@@ -1,0 +1,248 @@
+"""Comparisons, and what counts as true."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from xcql.algebra.nulls import is_null_with
+from xcql.algebra.operators import Select, columns
+from xcql.algebra.scalars import (
+    FALSE,
+    Call,
+    Constant,
+    Nested,
+    Scalar,
+    call,
+    case,
+    conjunction,
+    conjuncts,
+    disjunction,
+)
+from xcql.compile.library.atomization import atomized
+from xcql.compile.library.casts import (
+    INSTANTS,
+    NUMBERS,
+    STRINGS,
+    cast,
+    common_number,
+    is_plain_zone,
+    number_truth,
+    on_time_line,
+)
+from xcql.compile.result import NotNative
+from xcql.compile.terms.items import Atomic, Dynamic, Item, is_node
+from xcql.compile.terms.scope import Scope
+from xcql.compile.terms.values import (
+    Concat,
+    Each,
+    Leaf,
+    Merged,
+    Single,
+    Value,
+    apart,
+    at_most_one,
+    condition_of,
+    count,
+    exists,
+    gather,
+    is_optional,
+    leaves,
+    replaced,
+    single_scalar,
+)
+from xcql.source import Span
+
+# types whose values are never compared with those of another class
+_CLASSES = (
+    dict.fromkeys(NUMBERS, "number")
+    | dict.fromkeys(STRINGS, "text")
+    | {one: one for one in (*INSTANTS, "xs:boolean", "xs:time")}
+    | dict.fromkeys(("xs:duration", "xs:dayTimeDuration", "xs:yearMonthDuration"), "duration")
+)
+
+
+def general(sign: str, left: Value, right: Value, scope: Scope, span: Span) -> Scalar:
+    """Whether some items of the two values compare so; never NULL."""
+    found = []
+    for a in leaves(left):
+        for b in leaves(right):
+            found.append(_some(sign, a, b, scope, span))
+    return disjunction(*found)
+
+
+def _some(sign: str, a: Leaf, b: Leaf, scope: Scope, span: Span) -> Scalar:
+    one, known_one = _optional(a)
+    other, known_other = _optional(b)
+    x, y = atomized(a.item, scope), atomized(b.item, scope)
+    if known_one is not None:
+        x = _with(x, known_one)
+    if known_other is not None:
+        y = _with(y, known_other)
+    condition = compared(sign, *_general_pair(x, y, scope, span), scope, span)
+    if known_one is not None and known_other is not None:
+        return call("is_true", conjunction(*_beside(condition, one, other)))
+    if known_one is not None:
+        inner = Nested(Select(b.plan, condition), "exists", Constant(True))
+        return conjunction(one, inner)
+    if known_other is not None:
+        inner = Nested(Select(a.plan, condition), "exists", Constant(True))
+        return conjunction(other, inner)
+    # a pair of one tuple of each
+    value = apart(Each(b.plan, Single(b.item)), columns(a.plan) | scope.taken)
+    (second,) = leaves(value)
+    y = atomized(second.item, scope)
+    condition = compared(sign, *_general_pair(x, y, scope, span), scope, span)
+    inner = Nested(Select(second.plan, condition), "exists", Constant(True))
+    return Nested(Select(a.plan, inner), "exists", Constant(True))
+
+
+def _beside(condition: Scalar, *guards: Scalar) -> tuple[Scalar, ...]:
+    """The condition and its guards, without those that it implies, since NULL is not true."""
+    kept = [
+        guard
+        for one in guards
+        for guard in conjuncts(one)
+        if not (
+            isinstance(guard, Call)
+            and guard.function in ("is_not_null", "present")
+            and is_null_with(condition, guard.arguments[0])
+        )
+    ]
+    return (*kept, condition)
+
+
+def _optional(leaf: Leaf):  # type: ignore[no-untyped-def]
+    if is_optional(leaf.plan):
+        return condition_of(leaf.plan)
+    return None, None
+
+
+def _with(item: Atomic, known: dict[str, Scalar]) -> Atomic:
+    zone = None if item.zone is None else replaced(item.zone, known)
+    return Atomic(replaced(item.scalar, known), item.type, zone)
+
+
+def _general_pair(a: Atomic, b: Atomic, scope: Scope, span: Span) -> tuple[Atomic, Atomic]:
+    """Untyped data take the type of what they are compared with."""
+    if a.type == "xs:untypedAtomic" and b.type == "xs:untypedAtomic":
+        return Atomic(a.scalar, "xs:string"), Atomic(b.scalar, "xs:string")
+    if a.type == "xs:untypedAtomic":
+        return cast(a, _partner(b.type), scope, span), b
+    if b.type == "xs:untypedAtomic":
+        return a, cast(b, _partner(a.type), scope, span)
+    return a, b
+
+
+def _partner(type_: str) -> str:
+    if type_ in NUMBERS:
+        return "xs:double"
+    return "xs:string" if type_ in STRINGS else type_
+
+
+def compared(sign: str, a: Atomic, b: Atomic, scope: Scope, span: Span) -> Scalar:
+    """A comparison of two values; NULL where one of them is."""
+    if a.type in NUMBERS and b.type in NUMBERS:
+        type_ = common_number([a.type, b.type])
+        x, y = (cast(one, type_, scope, span).scalar for one in (a, b))
+        plain = call(sign, x, y)
+        if type_ != "xs:double":
+            return plain
+        # in SQL NaN equals itself, and is more than any number
+        if sign in ("=", "<>"):
+            if _is_number(x) or _is_number(y):
+                return plain
+            nan = call("is_nan", x)
+            return Call("or", (plain, nan)) if sign == "<>" else _and_not(plain, nan)
+        small, large = (x, y) if sign in ("<", "<=") else (y, x)
+        if _is_number(large):
+            return plain
+        if _is_number(small):
+            # written once: it may be long
+            least = call("least_if_nan", large)
+            return call(sign, *((small, least) if sign in ("<", "<=") else (least, small)))
+        return _and_not(plain, call("is_nan", large))
+    classes = [_CLASSES.get(one.type) for one in (a, b)]
+    if None not in classes and classes[0] != classes[1]:
+        found = [call("is_not_null", one.scalar) for one in (a, b)]
+        wrong = scope.compilation.error(
+            "XPTY0004", f"{a.type} cannot be compared with {b.type}", span
+        )
+        return case((conjunction(*found), wrong))
+    same = a.type == b.type or (a.type in STRINGS and b.type in STRINGS)
+    if not same or a.type not in STRINGS | INSTANTS | {
+        "xs:boolean",
+        "xs:dayTimeDuration",
+        "xs:yearMonthDuration",
+    }:
+        raise NotNative(f"a comparison of {a.type} with {b.type}", span)
+    if a.type == "xs:date" and not (is_plain_zone(a.zone) and is_plain_zone(b.zone)):
+        return call(sign, on_time_line(a), on_time_line(b))
+    return call(sign, a.scalar, b.scalar)
+
+
+def _and_not(condition: Scalar, excluded: Scalar) -> Scalar:
+    return Call("and", (condition, call("not", excluded)))
+
+
+def _is_number(scalar: Scalar) -> bool:
+    """Whether it is a number for certain, neither NaN nor infinite."""
+    match scalar:
+        case Constant(value=None):
+            return True
+        case Constant(value=int() | float() as value):
+            return math.isfinite(value)
+        case Call(function="to_double", arguments=(inner,)):
+            return isinstance(inner, Constant) or (
+                isinstance(inner, Nested) and inner.reduction == "count"
+            )
+    return False
+
+
+def truth(value: Value, scope: Scope, span: Span) -> Scalar:
+    """The effective boolean value; never NULL."""
+    match value:
+        case Concat(values=()):
+            return FALSE
+        case Single(item=item):
+            return item_truth(item, span)
+        case Concat(values=several, exclusive=True):
+            return disjunction(*(truth(one, scope, span) for one in several))
+    found = leaves(value)
+    if all(is_node(leaf.item) for leaf in found):
+        return exists(value)
+    if at_most_one(value):
+        return call("is_true", single_scalar(value, lambda item: item_truth(item, span)))
+    if isinstance(value, Merged) or any(is_node(leaf.item) for leaf in found):
+        raise NotNative("the truth of a sequence of nodes and other items", span)
+
+    def read(item: Item) -> Scalar:
+        return item_truth(item, span)
+
+    return call("is_true", only_one(value, read, scope, span))
+
+
+def only_one(value: Value, read: Callable[[Item], Scalar], scope: Scope, span: Span) -> Scalar:
+    """What is read of the only item; several are neither true nor false."""
+    bad = scope.compilation.error(
+        "FORG0006",
+        "a sequence of {} items is neither true nor false",
+        span,
+        call("to_string", count(value)),
+    )
+    return call("only", gather(value, read), bad)
+
+
+def item_truth(item: Item, span: Span) -> Scalar:
+    if is_node(item):
+        return Constant(True)
+    if isinstance(item, Atomic):
+        if item.type == "xs:boolean":
+            return item.scalar
+        if item.type in STRINGS:
+            return call("<>", item.scalar, Constant(""))
+        if item.type in NUMBERS:
+            return number_truth(item)
+    if isinstance(item, Dynamic):
+        raise NotNative(item.reason, span)
+    raise NotNative("the truth of such a value", span)

@@ -1,0 +1,289 @@
+"""Nodes in document order, and none of them twice."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from xcql.algebra.operators import (
+    ROW_COLUMNS,
+    Distinct,
+    Merge,
+    Order,
+    Plan,
+    SortKey,
+    Unit,
+    columns,
+    identity,
+    order,
+    row_column,
+    used,
+)
+from xcql.algebra.scalars import Column, Scalar
+from xcql.compile.library.access import node_key
+from xcql.compile.result import NotNative
+from xcql.compile.terms.items import Attribute, Inner, Item, StreamDocument, StreamElement, Text
+from xcql.compile.terms.scope import Compilation, Scope
+from xcql.compile.terms.values import (
+    EMPTY,
+    Concat,
+    Each,
+    Leaf,
+    Merged,
+    Single,
+    Value,
+    at_most_one,
+    each,
+    is_optional,
+    leaves,
+    merged,
+)
+from xcql.source import Span
+
+
+def is_sorted(value: Value) -> bool:
+    """Whether the items are known to be nodes in document order, none twice."""
+    match value:
+        case Single():
+            return True
+        case Each(plan=plan, value=inner, is_path=is_path):
+            return is_path or (is_optional(plan) and is_sorted(inner))
+        case Merged(values=several):
+            return all(map(is_sorted, several))
+        case Concat(values=several, exclusive=True):
+            return all(at_most_one(one) or is_sorted(one) for one in several)
+    return value == EMPTY
+
+
+def key_of(item: Item, scope: Scope, span: Span | None) -> Scalar:
+    """What identifies a node in its tree, and orders it there."""
+    key = node_key(item, scope)
+    if key is None:
+        raise NotNative("the document order of these nodes is not known", span)
+    return key
+
+
+def merged_in_document_order(
+    values: Sequence[Value], scope: Scope, span: Span | None = None
+) -> Value:
+    """Values of nodes, each in document order, as one; no node may be in two of them."""
+    kept = [value for value in values if value != EMPTY]
+    if len(kept) < 2:
+        return kept[0] if kept else EMPTY
+    found = [leaf for value in kept for leaf in leaves(value)]
+    of_one_tree(found, span)
+    ordered: list[Value] = []
+    for leaf in found:
+        plan = Order(leaf.plan, (SortKey(key_of(leaf.item, scope, span), "key"),))
+        ordered.append(each(plan, Single(leaf.item), is_path=True))
+    return merged(ordered)
+
+
+def in_document_order(value: Value, scope: Scope, span: Span, orderly: bool = False) -> Value:
+    """The nodes sorted, and none of them twice.
+
+    Trees that a projection made are in the order of what was projected; `orderly` says that this
+    is the order of the stream, too.
+    """
+    if value == EMPTY or at_most_one(value):
+        return value
+    found = leaves(value)
+    if not orderly and any(_is_of_several_trees(leaf.item) for leaf in found):
+        raise NotNative("the order of what was projected", span)
+    of_one_tree(found, span)
+    kinds: dict[object, list[Leaf]] = {}
+    for leaf in found:
+        kinds.setdefault(origin(leaf.item), []).append(leaf)
+    ordered: list[Value] = []
+    for several in kinds.values():
+        leaf = one_kind(several, scope, span)
+        plan = Distinct(leaf.plan, key_of(leaf.item, scope, span), "key")
+        ordered.append(each(plan, Single(leaf.item), is_path=True))
+    return merged(ordered)
+
+
+def of_one_tree(found: Sequence[Leaf], span: Span | None) -> None:
+    """Whose order can be told by keys: nodes of one tree."""
+    if len({tree_of(leaf.item) for leaf in found}) > 1:
+        raise NotNative("nodes of several trees in document order", span)
+
+
+def _is_of_several_trees(item: Item) -> bool:
+    match item:
+        case StreamElement(tree=tree):
+            return tree is not None and tree.tops
+        case Inner(owner=owner):
+            return _is_of_several_trees(owner)
+        case (
+            Text(owner=StreamElement() | Inner() as owner)
+            | Attribute(owner=StreamElement() | Inner() as owner)
+        ):
+            return _is_of_several_trees(owner)
+    return False
+
+
+def tree_of(item: Item) -> object:
+    """What nodes of one tree have in common."""
+    match item:
+        case StreamElement(stream=stream, tree=tree) | StreamDocument(stream=stream, tree=tree):
+            return stream, tree
+        case (
+            Inner(owner=owner)
+            | Text(owner=StreamElement() | Inner() as owner)
+            | Attribute(owner=StreamElement() | Inner() as owner)
+        ):
+            return tree_of(owner)
+    return None
+
+
+def root_of(item: Item, span: Span | None) -> StreamDocument | StreamElement:
+    """The root of a node's tree: a document, or, of what a projection made, the element itself."""
+    match item:
+        case StreamDocument():
+            return item
+        case StreamElement(is_copy=False, stream=stream, window=window, tree=tree):
+            if tree is None or not tree.tops:
+                return StreamDocument(stream, window, tree)
+            if item.is_top:
+                return item
+        case (
+            Inner(owner=owner)
+            | Text(owner=StreamElement() | Inner() as owner)
+            | Attribute(owner=StreamElement() | Inner() as owner)
+        ):
+            return root_of(owner, span)
+    raise NotNative("the root of such a node", span)
+
+
+def origin(item: Item) -> object:
+    """What nodes have in common that can be the same."""
+    match item:
+        case StreamElement(stream=stream, tree=tree, tags=tags, table=table, path=path):
+            return stream, tree, table, tags, path
+        case StreamDocument(stream=stream, tree=tree):
+            return stream, tree
+        case Inner(owner=owner):
+            # whatever their tags: a step may lead to some of those that another leads to
+            return Inner, origin(owner)
+        case (
+            Text(owner=StreamElement() | Inner() as owner)
+            | Attribute(owner=StreamElement() | Inner() as owner)
+        ):
+            return type(item), origin(owner), getattr(item, "name", None)
+    return item
+
+
+def one_kind(
+    found: Sequence[Leaf], scope: Scope, span: Span | None, base: Plan | None = None
+) -> Leaf:
+    """Leaves with nodes of one origin as one: their rows become those of one plan.
+
+    If they were all found for the tuples of `base`, the columns of these are kept.
+    """
+    if len(found) == 1:
+        return found[0]
+    items = [leaf.item for leaf in found]
+    nodes: list[StreamElement | Inner] = []
+    for item in items:
+        match item:
+            case StreamElement() | Inner():
+                nodes.append(item)
+            case Text(owner=owner) | Attribute(owner=owner) if isinstance(
+                owner, StreamElement | Inner
+            ):
+                nodes.append(owner)
+            case _:
+                raise NotNative("the same nodes may come by several ways", span)
+    base = base or Unit()
+    kept = columns(base)
+    made: list[tuple[str, tuple[Scalar, ...]]] = [
+        (name, (Column(name),) * len(found)) for name in sorted(kept)
+    ]
+    node = _one_node(nodes, made, scope.compilation, span)
+    match items[0]:
+        case Text() | Attribute():
+            column = scope.compilation.fresh("text")
+            made.append((column, tuple(one.scalar for one in items)))  # type: ignore[attr-defined]
+            item = replace(items[0], scalar=Column(column), owner=node)
+            if isinstance(item, Text) and item.place is not None:
+                place = scope.compilation.fresh("place")
+                made.append((place, tuple(one.place for one in items)))  # type: ignore[attr-defined]
+                item = replace(item, place=Column(place))
+        case _:
+            item = node
+    window = node.owner.window if isinstance(node, Inner) else node.window
+    if window is not None:
+        bounds = used(window.begin) | used(window.end)
+        if any(bounds & (columns(leaf.plan) - kept) for leaf in found):
+            raise NotNative("the same nodes may come by several ways", span)
+    key = scope.compilation.fresh("order")
+    made.append((key, tuple(key_of(one, scope, span) for one in items)))
+    plans = tuple(leaf.plan for leaf in found)
+    by = (*order(base), SortKey(Column(key), "key"))
+    return Leaf(Merge(plans, tuple(made), by, within=identity(base)), item)
+
+
+def _one_node(
+    nodes: Sequence[StreamElement | Inner],
+    made: list[tuple[str, tuple[Scalar, ...]]],
+    compilation: Compilation,
+    span: Span | None,
+) -> StreamElement | Inner:
+    """The element whose columns are, for each plan, those of its own; `made` gets the columns."""
+    inner = [one for one in nodes if isinstance(one, Inner)]
+    if not inner:
+        return _one_element(
+            [one for one in nodes if isinstance(one, StreamElement)], made, compilation, span
+        )
+    assert len(inner) == len(nodes)
+    owner = _one_element([one.owner for one in inner], made, compilation, span)
+    struct, start = compilation.fresh("inner"), compilation.fresh("start")
+    made.append((struct, tuple(one.struct for one in inner)))
+    made.append((start, tuple(one.start for one in inner)))
+    tags = tuple(sorted({tag for one in inner for tag in one.tags}))
+    return Inner(owner, Column(struct), Column(start), tags)
+
+
+def _one_element(
+    nodes: Sequence[StreamElement],
+    made: list[tuple[str, tuple[Scalar, ...]]],
+    compilation: Compilation,
+    span: Span | None,
+) -> StreamElement:
+    first = nodes[0]
+    if any(
+        (one.is_top, one.is_copy, one.window, one.lifespan, one.is_filler)
+        != (first.is_top, first.is_copy, first.window, first.lifespan, first.is_filler)
+        for one in nodes
+    ) or (first.lifespan is not None):
+        raise NotNative("the same nodes may come by several ways", span)
+    if first.is_filler:
+        row = _one_row(nodes, made, compilation)
+        # what is above a filler can be found from it; of a projection it cannot
+        above = None if first.window is None else first.above
+        if above is not None and any(one.above != above for one in nodes):
+            above = None
+        return replace(first, row=row, struct=Column(f"{row}.element"), above=above)
+    column = compilation.fresh(first.shape.name)
+    if first.is_top:
+        row = _one_row(nodes, made, compilation)
+        made.append((column, tuple(one.struct for one in nodes)))
+        return replace(first, row=row, struct=Column(column))
+    aboves = [one.above for one in nodes]
+    if not all(isinstance(one, StreamElement) for one in aboves):
+        raise NotNative("the same nodes may come by several ways", span)
+    over = _one_element(aboves, made, compilation, span)  # type: ignore[arg-type]
+    made.append((column, tuple(one.struct for one in nodes)))
+    return replace(first, row=over.row, struct=Column(column), above=over)
+
+
+def _one_row(
+    nodes: Sequence[StreamElement],
+    made: list[tuple[str, tuple[Scalar, ...]]],
+    compilation: Compilation,
+) -> str:
+    row = compilation.fresh(nodes[0].row)
+    made += [
+        (f"{row}.{name}", tuple(row_column(one.row, name) for one in nodes)) for name in ROW_COLUMNS
+    ]
+    return row

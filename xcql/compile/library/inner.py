@@ -1,0 +1,263 @@
+"""Elements, texts and attributes inside of mixed content, which is not shredded.
+
+text/emph          unnest(inner_children(XML of text, 'emph'))
+text/emph/@id      the same, and an XPath in the XML of each emph
+text/emph/text()   unnest(the column that has the texts on the way `emph` inside of text)
+text//emph/text()  XPath '/*//emph/text()' in the XML of text, as no node is asked for on the way;
+                   no XML is parsed that does not have the tags in it
+
+Which tags a step can lead to is told by the Tag Structure, as everywhere.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from functools import partial
+
+from xcql.algebra.operators import Plan, Select, Unnest
+from xcql.algebra.scalars import Call, Column, Constant, Lambda, Scalar, call, disjunction, field
+from xcql.analysis.graph import TagGraph
+from xcql.compile.library.access import inner_xml, uses_namespaces
+from xcql.compile.result import NotNative
+from xcql.compile.terms.items import Attribute, Inner, Item, StreamElement, Text, Way
+from xcql.compile.terms.scope import Scope
+from xcql.compile.terms.values import Leaf
+from xcql.shred.shape import WAYS
+from xcql.source import Span
+from xcql.syntax.node import Node
+from xcql.syntax.path import NameTest
+from xcql.syntax.types import ElementTest
+
+Holder = StreamElement | Inner
+
+
+def elements_inside(
+    leaf: Leaf, ids: Iterable[str], is_child: bool, test: Node | None, scope: Scope, span: Span
+) -> list[Leaf]:
+    """The elements with some tags in mixed content: right in it, or anywhere in the same filler."""
+    tags = tuple(sorted(set(ids)))
+    if not tags:
+        return []
+    holder = leaf.item
+    assert isinstance(holder, Holder)
+    owner = holder.owner if isinstance(holder, Inner) else holder
+    item, position = scope.compilation.fresh("inner"), scope.compilation.fresh("inner_at")
+    graph = scope.compilation.graphs[holder.stream]
+    among = (
+        {tag.id for id in holder.tags for tag in graph.children(id)}
+        if is_child
+        else inline_below(graph, holder.tags)
+    )
+    names = local_names(graph, tags, among, span)
+    array = Call(
+        "inner_children" if is_child else "inner_descendants", (_xml(holder, scope), *names)
+    )
+    plan = Unnest(leaf.plan, array, item, position, span=span)
+    start = field(Column(item), "start")
+    if isinstance(holder, Inner):
+        start = call("+", holder.start, start)
+    way = _way(leaf, plan, is_child, test, scope)
+    inner = Inner(owner, Column(item), start, tags, holder if is_child else None, way)
+    return [Leaf(plan, inner)]
+
+
+def around(
+    leaf: Leaf, ids: Iterable[str], only_parent: bool, scope: Scope, span: Span
+) -> list[Leaf]:
+    """The elements with some tags that an inner element stands in, inside of its owner."""
+    node = leaf.item
+    assert isinstance(node, Inner)
+    tags = tuple(sorted(set(ids)))
+    if not tags:
+        return []
+    item, position = scope.compilation.fresh("inner"), scope.compilation.fresh("inner_at")
+    graph = scope.compilation.graphs[node.stream]
+    names = local_names(graph, tags, inline_below(graph, node.owner.tags), span)
+    one = Column(".inner")
+    start = field(one, "start")
+    if only_parent:
+        holds = call("=", start, parent_start(node))
+    else:
+        end = call("+", start, call("octet_length", field(one, "text")))
+        holds = Call("and", (call("<", start, node.start), call("<", node.start, end)))
+    every = Call("inner_descendants", (_xml(node.owner, scope), *names))
+    array = call("filter", every, Lambda((".inner",), holds))
+    plan = Unnest(leaf.plan, array, item, position, span=span)
+    found = Inner(node.owner, Column(item), field(Column(item), "start"), tags)
+    return [Leaf(plan, found)]
+
+
+def parent_start(node: Inner) -> Scalar:
+    """Where in the owner's bytes the parent of an inner element starts; 0 for the owner itself."""
+    own = field(node.struct, "start")
+    parent = field(node.struct, "parent")
+    return parent if node.start == own else call("+", call("-", node.start, own), parent)
+
+
+def of_tags(leaf: Leaf, ids: Iterable[str], scope: Scope, span: Span) -> list[Leaf]:
+    """Those of the inner elements that have some of their tags."""
+    node = leaf.item
+    assert isinstance(node, Inner)
+    tags = tuple(tag for tag in node.tags if tag in set(ids))
+    if len(tags) in (0, len(node.tags)):
+        return [leaf] if tags else []
+    name = call("local_part", field(node.struct, "name"))
+    names = local_names(scope.compilation.graphs[node.stream], tags, node.tags, span)
+    fits = disjunction(*(call("=", name, one) for one in names))
+    return [Leaf(Select(leaf.plan, fits), replace(node, tags=tags, way=None))]
+
+
+def texts_inside(leaf: Leaf, scope: Scope, span: Span) -> list[Leaf]:
+    """The text nodes right inside of an element with mixed content."""
+    holder = leaf.item
+    assert isinstance(holder, Holder)
+    graph = scope.compilation.graphs[holder.stream]
+    element = holder.owner if isinstance(holder, Inner) else holder
+    if graph.fragmented_children(*holder.tags) or element.shape.strays:
+        # the texts around a hole are one if nothing is in it
+        raise NotNative("text around holes", span)
+    way = _known_way(leaf)
+    if way is not None:
+        return _texts_on_way(leaf, way, scope)
+    item, position = scope.compilation.fresh("text"), scope.compilation.fresh("text_at")
+    array = call("inner_texts", _xml(holder, scope))
+    plan = Unnest(leaf.plan, array, item, position, span=span)
+    text = Text(field(Column(item), "text"), holder, field(Column(item), "start"))
+    return [Leaf(plan, text)]
+
+
+def attributes_inside(
+    leaf: Leaf, names: frozenset[str] | None, scope: Scope, span: Span
+) -> list[Leaf]:
+    """The attributes of elements inside of mixed content."""
+    node = leaf.item
+    assert isinstance(node, Inner)
+    if names is None or not all(map(is_plain, names)):
+        raise NotNative("such attributes inside of mixed content", span)
+    found: list[Leaf] = []
+    for name in sorted(names):
+        # a name alone would be that of attributes in any namespace
+        step = f"@*[name()='{name}']"
+        way = _known_way(leaf)
+        if way is not None:
+            make = partial(Attribute, name, within=node.owner)
+            found += _by_xpath(leaf, way, step, scope, make)
+            continue
+        values = call("xpath", node.text, Constant(f"/*/{step}"))
+        value = call("get", values, Constant(0))
+        plan = Select(leaf.plan, call("is_not_null", value))
+        found.append(Leaf(plan, Attribute(name, value, node)))
+    return found
+
+
+def local_names(
+    graph: TagGraph, tags: Iterable[str], among: Iterable[str], span: Span
+) -> tuple[Constant, ...]:
+    """The names of tags, without prefixes, if these tell them from the others that they are among.
+
+    How prefixes are bound inside of mixed content is not known.
+    """
+    wanted = {graph.tag(tag).name for tag in tags}
+    local = {name.local for name in wanted}
+    expanded = {(name.uri, name.local) for name in wanted}
+    for id in among:
+        name = graph.tag(id).name
+        if name.local in local and (name.uri, name.local) not in expanded:
+            raise NotNative("names in mixed content that differ in their namespaces only", span)
+    if "hole" in local:
+        raise NotNative("elements in mixed content that are called as holes are", span)
+    return tuple(Constant(name) for name in sorted(local))
+
+
+def inline_below(graph: TagGraph, tops: Iterable[str]) -> frozenset[str]:
+    """The tags below some that stand in the same filler."""
+    found: set[str] = set()
+    pending = list(tops)
+    while pending:
+        for tag in graph.children(pending.pop()):
+            if tag.id not in found and not graph.is_fragmented(tag.id):
+                found.add(tag.id)
+                pending.append(tag.id)
+    return frozenset(found)
+
+
+def is_plain(name: str) -> bool:
+    return all(char.isalnum() or char in "_.-" for char in name)
+
+
+def _xml(holder: Holder, scope: Scope) -> Scalar:
+    return holder.text if isinstance(holder, Inner) else inner_xml(holder, scope)
+
+
+# by names alone
+
+
+def _way(leaf: Leaf, after: Plan, is_child: bool, test: Node | None, scope: Scope) -> Way | None:
+    name = _name(test, scope)
+    holder = leaf.item
+    assert isinstance(holder, Holder)
+    if name is None or uses_namespaces(holder, scope):
+        return None
+    sign = "/" if is_child else "//"
+    if isinstance(holder, StreamElement):
+        return Way(leaf.plan, after, f"/*{sign}{name}", (name,))
+    before = _known_way(leaf)
+    if before is None:
+        return None
+    return Way(before.before, after, f"{before.xpath}{sign}{name}", (*before.names, name))
+
+
+def _known_way(leaf: Leaf) -> Way | None:
+    """The way to the elements of a leaf, if its plan has not changed since."""
+    way = leaf.item.way if isinstance(leaf.item, Inner) else None
+    return way if way is not None and way.after == leaf.plan else None
+
+
+def without_way(item: Item) -> Item:
+    """The item; an inner element without the way to it."""
+    return replace(item, way=None) if isinstance(item, Inner) else item
+
+
+def _name(test: Node | None, scope: Scope) -> str | None:
+    match test:
+        case NameTest(name=name) | ElementTest(name=name, type=None) if name is not None:
+            uri, local = scope.names.element_name(name)
+            return local if not uri and is_plain(local) else None
+    return None
+
+
+def _by_xpath(
+    leaf: Leaf, way: Way, step: str, scope: Scope, make: Callable[[Scalar], Item]
+) -> list[Leaf]:
+    assert isinstance(leaf.item, Inner)
+    item, position = scope.compilation.fresh("text"), scope.compilation.fresh("position")
+    text, tags = inner_xml(leaf.item.owner, scope), Constant(tags_in_order(way.names))
+    array = call("inner_values", text, tags, Constant(f"{way.xpath}/{step}"))
+    return [Leaf(Unnest(way.before, array, item, position), make(Column(item)))]
+
+
+def _texts_on_way(leaf: Leaf, way: Way, scope: Scope) -> list[Leaf]:
+    """The texts right in the elements at the end of a way, from a column if they have one."""
+    assert isinstance(leaf.item, Inner)
+    owner = leaf.item.owner
+    ways = owner.shape.ways
+    if ways is None or way.path is None or ways.get(way.path) is False:
+        return _by_xpath(leaf, way, "text()", scope, partial(Text, within=owner))
+    if way.path not in ways:
+        return []
+    scope.compilation.demand(owner, WAYS, way.path)
+    item, position = scope.compilation.fresh("text"), scope.compilation.fresh("position")
+    array = field(field(owner.struct, WAYS), way.path)
+    text = Text(Column(item), within=owner)
+    return [Leaf(Unnest(way.before, array, item, position), text)]
+
+
+def tags_in_order(names: Iterable[str]) -> str:
+    """A pattern of texts in which elements with these names start one after the other.
+
+    It goes on to the next of the tags, and never back: no text is too long for it.
+    """
+    tags = [f"<{re.escape(name)}" for name in names]
+    return "^" + "".join(f"(?:[^<]++|(?!{tag})<)*+{tag}" for tag in tags)

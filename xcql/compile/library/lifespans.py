@@ -1,0 +1,135 @@
+"""The lifespans of items: their own, or what covers those of their elements."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xcql.algebra.operators import Order, Plan, Unit
+from xcql.algebra.scalars import NULL, Call, Constant, Nested, Scalar, call
+from xcql.compile.library.access import (
+    ALWAYS,
+    START,
+    Lifespan,
+    check_lifespans,
+    constructed_lifespan,
+    has_holes,
+    is_fragmented,
+    own_lifespan,
+)
+from xcql.compile.library.atomization import single
+from xcql.compile.library.stream_steps import child_elements
+from xcql.compile.result import NotNative
+from xcql.compile.terms.items import (
+    Attribute,
+    Element,
+    Inner,
+    Item,
+    StreamDocument,
+    StreamElement,
+    Text,
+    is_node,
+)
+from xcql.compile.terms.scope import Scope
+from xcql.compile.terms.values import Leaf, Value, leaves
+from xcql.source import Span
+
+# stands for `now` where the latest of several ends is looked for
+FOR_EVER = call("instant", Constant("9999-12-31T23:59:59.999999"))
+
+
+def lifespan(item: Item, scope: Scope) -> Lifespan:
+    """The lifespan of an item: its own, or what covers its elements'."""
+    match item:
+        case StreamElement():
+            if is_fragmented(item, scope):
+                return own_lifespan(item, scope)
+            check_lifespans(item.stream, scope)
+            if not has_holes(item, scope):
+                return ALWAYS
+            return cover(child_elements(item, scope), scope)
+        case Inner():
+            if has_holes(item, scope):
+                raise NotNative("the lifespan of elements with holes inside of mixed content")
+            check_lifespans(item.stream, scope)
+            return ALWAYS
+        case Attribute(owner=owner, within=within) | Text(owner=owner, within=within):
+            return _lifespan_of_leaves(owner or within, scope)
+        case StreamDocument():
+            return cover(child_elements(item, scope), scope)
+        case Element(content=content):
+            own = constructed_lifespan(item)
+            if own is not None:
+                return own
+            found = [leaf for value in content for leaf in leaves(value)]
+            return cover(
+                [
+                    leaf
+                    for leaf in found
+                    if isinstance(leaf.item, Element | StreamElement | StreamDocument | Inner)
+                ],
+                scope,
+            )
+    return ALWAYS
+
+
+def _lifespan_of_leaves(
+    owner: StreamElement | StreamDocument | Element | Inner | None, scope: Scope
+) -> Lifespan:
+    """The lifespan of attributes and text of an element: of the nearest that has its own."""
+    match owner:
+        case Element(around=around):
+            return constructed_lifespan(owner) or around or ALWAYS
+        case Inner(owner=outer):
+            if outer.is_copy:
+                raise NotNative("the lifespan of text or attributes in a copy of mixed content")
+            check_lifespans(owner.stream, scope)
+            return _lifespan_of_leaves(outer, scope)
+        case StreamElement(above=above):
+            if is_fragmented(owner, scope):
+                return own_lifespan(owner, scope)
+            check_lifespans(owner.stream, scope)
+            if owner.is_top or owner.is_copy:
+                return owner.around or ALWAYS
+            return _lifespan_of_leaves(above, scope)
+    return ALWAYS
+
+
+def cover(found: Sequence[Leaf], scope: Scope) -> Lifespan:
+    """The smallest interval that covers the lifespans of all these; always, if there are none."""
+    begins: list[Scalar] = []
+    ends: list[Scalar] = []
+    spans = [lifespan(leaf.item, scope) for leaf in found]
+    if all(span == ALWAYS for span in spans):
+        return ALWAYS
+    for leaf, (begin, end) in zip(found, spans, strict=True):
+        begin = START if begin == NULL else call("coalesce", begin, START)
+        end = FOR_EVER if end == NULL else call("coalesce", end, FOR_EVER)
+        if _is_one(leaf.plan):
+            begins.append(begin)
+            ends.append(end)
+        else:
+            begins.append(Nested(leaf.plan, "min", begin))
+            ends.append(Nested(leaf.plan, "max", end))
+    if START in begins and FOR_EVER in ends:
+        return ALWAYS
+    begin = begins[0] if len(begins) == 1 else Call("least", tuple(begins))
+    end = ends[0] if len(ends) == 1 else Call("greatest", tuple(ends))
+    return call("nullif", begin, START), call("nullif", end, FOR_EVER)
+
+
+def _is_one(plan: Plan) -> bool:
+    """Whether the plan is the tuple that it is evaluated for, put in a place."""
+    while isinstance(plan, Order):
+        plan = plan.input
+    return isinstance(plan, Unit)
+
+
+def lifespan_bound(value: Value, which: int, scope: Scope, span: Span) -> Scalar:
+    """The begin (0) or end (1) of the lifespan of the only node of a value."""
+
+    def read(item: Item) -> Scalar:
+        if not is_node(item):
+            raise NotNative("the lifespan of what is no node", span)
+        return call("coalesce", lifespan(item, scope)[which], scope.now if which else START)
+
+    return single(value, read, scope, span, "one node at most")

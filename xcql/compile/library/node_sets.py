@@ -1,0 +1,61 @@
+"""union, intersect, except."""
+
+from __future__ import annotations
+
+from xcql.algebra.operators import Plan, Select, columns
+from xcql.algebra.scalars import FALSE, TRUE, Nested, Scalar, call, disjunction, negation
+from xcql.compile.library.document_order import (
+    in_document_order,
+    is_sorted,
+    key_of,
+    merged_in_document_order,
+    origin,
+)
+from xcql.compile.result import NotNative
+from xcql.compile.terms.items import is_node
+from xcql.compile.terms.scope import Scope
+from xcql.compile.terms.values import EMPTY, Concat, Each, Leaf, Single, Value, apart, each, leaves
+from xcql.source import Span
+
+
+def node_set(op: str, left: Value, right: Value, scope: Scope, span: Span) -> Value:
+    """`left op right` for union, intersect and except."""
+    for leaf in (*leaves(left), *leaves(right)):
+        if not is_node(leaf.item):
+            raise NotNative("a set of something else than nodes", span)
+    if op in ("union", "|"):
+        return _union(left, right, scope, span)
+    if left == EMPTY:
+        return EMPTY
+    left = left if is_sorted(left) else in_document_order(left, scope, span)
+    parts = []
+    for leaf in leaves(left):
+        is_there = disjunction(*(_is_among(leaf, other, scope, span) for other in leaves(right)))
+        condition = is_there if op == "intersect" else negation(is_there)
+        if condition != FALSE:
+            plan = leaf.plan if condition == TRUE else Select(leaf.plan, condition)
+            parts.append(each(plan, Single(leaf.item), is_path=True))
+    return merged_in_document_order(parts, scope, span)
+
+
+def _union(left: Value, right: Value, scope: Scope, span: Span) -> Value:
+    parts = [
+        value if is_sorted(value) else in_document_order(value, scope, span)
+        for value in (left, right)
+    ]
+    origins = [origin(leaf.item) for value in parts for leaf in leaves(value)]
+    if len(set(origins)) < len(origins):
+        # what may stand in both operands
+        return in_document_order(Concat(tuple(parts)), scope, span, orderly=True)
+    return merged_in_document_order(parts, scope, span)
+
+
+def _is_among(leaf: Leaf, other: Leaf, scope: Scope, span: Span) -> Scalar:
+    """Whether a node is one of others."""
+    if origin(leaf.item) != origin(other.item):
+        return FALSE
+    key = key_of(leaf.item, scope, span)
+    value = apart(Each(other.plan, Single(other.item)), columns(leaf.plan) | scope.taken)
+    (second,) = leaves(value)
+    plan: Plan = Select(second.plan, call("=", key_of(second.item, scope, span), key))
+    return Nested(plan, "exists", TRUE)

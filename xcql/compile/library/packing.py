@@ -1,0 +1,82 @@
+"""Tuples packed into structs, which groups and windows gather, and unpacked again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import fields, replace
+
+from xcql.algebra.operators import Plan, Project, free, used
+from xcql.algebra.scalars import Call, Column, Constant, Scalar, field
+from xcql.compile.terms.items import Inner, Item, StreamElement, Window
+from xcql.compile.terms.mapping import mapped_items
+from xcql.compile.terms.scope import Compilation
+from xcql.compile.terms.values import Value, row_names, row_of
+
+
+def packed(made: Sequence[str]) -> Scalar:
+    """A struct of columns; of something, if there are none."""
+    pairs = [part for name in made for part in (Constant(name), Column(name))]
+    return Call("members", tuple(pairs or (Constant("nothing"), Constant(True))))
+
+
+def unpacked(
+    plan: Plan, struct: Scalar, made: Sequence[str], compilation: Compilation
+) -> tuple[Plan, dict[str, str]]:
+    """The plan with the columns in a struct, and how they are called now."""
+    names = new_names(made, compilation)
+    for name in made:
+        plan = Project(plan, names[name], field(struct, name))
+    return plan, names
+
+
+def new_names(made: Sequence[str], compilation: Compilation) -> dict[str, str]:
+    """Names that no columns have yet, those of one row still belonging together."""
+    names: dict[str, str] = {}
+    for row in sorted({row for name in made if (row := row_of(name, made)) is not None}):
+        names |= row_names(row, compilation.fresh(row))
+    for name in made:
+        if name not in names:
+            names[name] = compilation.fresh(name)
+    return names
+
+
+def columns_in(value: Value) -> frozenset[str]:
+    """The columns that may be asked for of the items of a value."""
+    found: set[str] = set()
+    pending: list[object] = [value]
+    while pending:
+        here = pending.pop()
+        match here:
+            case Scalar():
+                found |= used(here)
+            case Plan():
+                found |= free(here)
+            case StreamElement(row=row):
+                found |= set(row_names(row, row))
+        if isinstance(here, Value | Item | Window):
+            pending += [getattr(here, one.name) for one in fields(here)]
+        elif isinstance(here, tuple):
+            pending += here
+    return frozenset(found)
+
+
+def above_cut(value: Value) -> Value:
+    """The value, with the fillers above forgotten: they can be found again from below."""
+
+    def change(item: Item) -> Item:
+        match item:
+            case StreamElement(is_filler=True, window=None):
+                return replace(item, above=None)
+            case StreamElement(above=StreamElement() as above):
+                cut = change(above)
+                assert isinstance(cut, StreamElement)
+                return replace(item, above=cut)
+            case Inner(owner=owner, above=above):
+                cut = change(owner)
+                assert isinstance(cut, StreamElement)
+                around = change(above) if above is not None else None
+                assert around is None or isinstance(around, StreamElement | Inner)
+                return replace(item, owner=cut, above=around, way=None)
+        return item
+
+    return mapped_items(value, change)

@@ -1,0 +1,207 @@
+"""Sequence types: whether a value is an instance of one, and how it is converted to one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from xcql.algebra.scalars import (
+    FALSE,
+    Constant,
+    Scalar,
+    call,
+    case,
+    conjunction,
+    disjunction,
+    negation,
+)
+from xcql.compile.library.atomization import atomized, one_atomic
+from xcql.compile.library.casts import NUMBERS, cast
+from xcql.compile.library.node_tests import attribute_name
+from xcql.compile.result import NotNative
+from xcql.compile.terms.items import (
+    Atomic,
+    Attribute,
+    Dynamic,
+    Element,
+    Inner,
+    Item,
+    Markup,
+    StreamDocument,
+    StreamElement,
+    Text,
+    is_node,
+)
+from xcql.compile.terms.mapping import mapped_items
+from xcql.compile.terms.scope import Scope
+from xcql.compile.terms.values import (
+    EMPTY,
+    Single,
+    Value,
+    at_most_one,
+    count,
+    each,
+    exists,
+    guarded,
+    leaves,
+)
+from xcql.source import Span
+from xcql.syntax.node import Name, Node
+from xcql.syntax.types import (
+    AnyItem,
+    AnyKindTest,
+    AtomicType,
+    AttributeTest,
+    DocumentTest,
+    ElementTest,
+    SequenceType,
+    TextTest,
+)
+
+XS = "http://www.w3.org/2001/XMLSchema"
+
+
+_DERIVED = {
+    "xs:integer": ("xs:decimal", "xs:numeric"),
+    "xs:decimal": ("xs:numeric",),
+    "xs:double": ("xs:numeric",),
+    "xs:float": ("xs:numeric",),
+    "xs:dayTimeDuration": ("xs:duration",),
+    "xs:yearMonthDuration": ("xs:duration",),
+}
+
+
+def is_instance(value: Value, type_: SequenceType, scope: Scope, span: Span) -> Scalar:
+    """Whether a value matches a sequence type."""
+    if type_.item is None:
+        return negation(exists(value))
+    wrong = [leaf for leaf in leaves(value) if not _matches(leaf.item, type_.item, scope, span)]
+    right = len(wrong) < len(leaves(value))
+    conditions: list[Scalar] = []
+    if wrong:
+        conditions.append(
+            negation(disjunction(*(exists(each(leaf.plan, Single(leaf.item))) for leaf in wrong)))
+        )
+    if not right:
+        # nothing fits: only the empty sequence can
+        if type_.occurrence in ("?", "*"):
+            return negation(exists(value))
+        return FALSE
+    match type_.occurrence:
+        case "":
+            if not isinstance(value, Single):
+                conditions.append(
+                    exists(value) if at_most_one(value) else call("=", count(value), Constant(1))
+                )
+        case "?":
+            if not at_most_one(value):
+                conditions.append(call("<=", count(value), Constant(1)))
+        case "+":
+            conditions.append(exists(value))
+    return conjunction(*conditions)
+
+
+def _matches(item: Item, test: Node, scope: Scope, span: Span) -> bool:
+
+    if isinstance(item, Dynamic):
+        raise NotNative(item.reason, span)
+    match test:
+        case AnyItem():
+            return True
+        case AnyKindTest():
+            return is_node(item)
+        case AtomicType(name=name):
+            wanted = type_name(name, scope)
+            if not isinstance(item, Atomic):
+                return False
+            return wanted in (item.type, "xs:anyAtomicType", *_DERIVED.get(item.type, ()))
+        case TextTest():
+            return isinstance(item, Text)
+        case DocumentTest(content=None):
+            return isinstance(item, StreamDocument) or (
+                isinstance(item, Element) and item.is_document
+            )
+        case ElementTest(name=name, type=None):
+            if isinstance(item, StreamElement | Inner):
+                if name is None:
+                    return True
+                passes = scope.names.element_test(test)
+                assert passes is not None
+                graph = scope.compilation.graphs[item.stream]
+                fits = {passes(graph.tag(tag)) for tag in item.tags}
+                if len(fits) > 1:
+                    raise NotNative("a type that only some of these tags have", span)
+                return fits.pop()
+            if isinstance(item, Element) and not item.is_document:
+                if name is None:
+                    return True
+                uri, local = scope.names.element_name(name)
+                return item.name == (f"Q{{{uri}}}{local}" if uri else local)
+            return False
+        case AttributeTest(name=name, type=None):
+            if not isinstance(item, Attribute):
+                return False
+            return name is None or attribute_name(name, scope) == item.name
+    if isinstance(item, Atomic | Element | StreamElement | Inner | Attribute | Text | Markup):
+        raise NotNative("such a type", span)
+    raise NotNative("the type of what has no native form", span)
+
+
+def type_name(name: Name, scope: Scope) -> str:
+    """The name of an atomic type, with the prefix `xs`."""
+    prefix, uri = name.prefix, name.uri
+    if uri is None and prefix is not None:
+        uri = scope.names.prefixes.get(prefix)
+    if uri != XS:
+        raise NotNative(f"the type {name}", name.span)
+    return f"xs:{name.local}"
+
+
+def converted(
+    value: Value, type_: SequenceType, scope: Scope, span: Span, is_call: bool = True
+) -> Value:
+    """A value as the function conversion rules make it fit a type; they must be sure to."""
+
+    if isinstance(type_.item, AtomicType):
+        target = type_name(type_.item.name, scope)
+        if is_call:
+            if target != "xs:anyAtomicType":
+                value = mapped_items(value, lambda item: _fitting(item, target, scope, span))
+            else:
+                value = mapped_items(value, lambda item: atomized(item, scope))
+    if is_instance(value, type_, scope, span) != Constant(True):
+        fits = is_instance(value, type_, scope, span)
+        bad = scope.compilation.error(
+            "XPTY0004", "a value that does not fit the type that is declared", span
+        )
+        # `is_true`, as what fails has no type
+        return guarded(call("is_true", case((fits, Constant(True)), otherwise=bad)), value)
+    return value
+
+
+def _fitting(item: Item, target: str, scope: Scope, span: Span) -> Item:
+    found = atomized(item, scope)
+    if found.type == "xs:untypedAtomic" and target not in ("xs:untypedAtomic", "xs:numeric"):
+        return cast(found, target, scope, span)
+    if found.type == "xs:untypedAtomic" and target == "xs:numeric":
+        return cast(found, "xs:double", scope, span)
+    if found.type in NUMBERS and target in ("xs:double",):
+        return cast(found, target, scope, span)
+    if found.type == "xs:anyURI" and target == "xs:string":
+        return replace(found, type="xs:string")
+    return found
+
+
+def cast_value(operand: Value, target: str, optional: bool, scope: Scope, span: Span) -> Value:
+    if operand == EMPTY:
+        if optional:
+            return EMPTY
+        raise NotNative("a cast of nothing", span)
+    item = one_atomic(operand, scope, span)
+    assert item is not None
+    result = cast(item, target, scope, span)
+    if isinstance(operand, Single):
+        return Single(result)
+    if not optional:
+        bad = scope.compilation.error("XPTY0004", f"an empty sequence is no {target}", span)
+        return Single(replace(result, scalar=call("coalesce", result.scalar, bad)))
+    return guarded(call("is_not_null", result.scalar), Single(result))

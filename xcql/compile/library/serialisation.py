@@ -1,0 +1,311 @@
+"""Items as text: their string values, and their XML."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xcql.algebra.scalars import (
+    FALSE,
+    TRUE,
+    Call,
+    Constant,
+    Nested,
+    Scalar,
+    call,
+    case,
+    conjunction,
+    disjunction,
+    negation,
+)
+from xcql.compile.library.access import element_text, has_holes, inner_xml
+from xcql.compile.library.casts import STRINGS, to_string
+from xcql.compile.library.stream_xml import element_xml, stream_xml
+from xcql.compile.result import NotNative
+from xcql.compile.terms.items import (
+    Atomic,
+    Attribute,
+    Dynamic,
+    Element,
+    Failure,
+    Inner,
+    Item,
+    Markup,
+    StreamDocument,
+    StreamElement,
+    Text,
+    is_node,
+)
+from xcql.compile.terms.scope import Scope
+from xcql.compile.terms.values import (
+    EMPTY,
+    Concat,
+    Each,
+    Merged,
+    Single,
+    Value,
+    at_most_one,
+    condition_of,
+    exists,
+    gather,
+    is_optional,
+    leaves,
+    replaced,
+    single_scalar,
+)
+from xcql.xdm.serialize import escape_attribute, escape_text
+
+
+def string_value(item: Item, scope: Scope) -> Scalar:
+    """The string value of a node, or an atomic value as a string."""
+    match item:
+        case Atomic():
+            return to_string(item)
+        case StreamElement():
+            if item.shape.has_text and not has_holes(item, scope):
+                return element_text(item, scope)
+            return call("string_of_xml", element_xml(item, scope))
+        case StreamDocument():
+            raise NotNative("the text of a whole stream")
+        case Attribute(scalar=scalar) | Text(scalar=scalar):
+            return scalar
+        case Element():
+            return constructed_string(item, scope)
+        case Markup(value=value):
+            return value
+        case Inner():
+            return call("string_of_xml", inner_xml(item, scope))
+        case Dynamic(reason=reason):
+            raise NotNative(reason)
+    raise NotNative("a function as text")
+
+
+def serialised(item: Item, scope: Scope) -> Scalar:
+    """The item as text, by the xml output method."""
+    match item:
+        case Atomic(type=type_) if type_ not in STRINGS:
+            # numbers, times and the like have no sign that would have to be escaped
+            return string_value(item, scope)
+        case Atomic() | Text():
+            text = string_value(item, scope)
+            if isinstance(text, Constant) and isinstance(text.value, str):
+                return Constant(escape_text(text.value))
+            return call("escape_text", text)
+        case Attribute(name=name, scalar=scalar):
+            if name.startswith("Q{"):
+                raise NotNative("an attribute in a namespace by itself")
+            return call(
+                "concat", Constant(f'{name}="'), call("escape_attribute", scalar), Constant('"')
+            )
+        case StreamElement() | StreamDocument() | Inner():
+            return stream_xml(item, scope)
+        case Element():
+            return constructed_xml(item, scope)
+        case Markup(text=text):
+            return text
+        case Dynamic(scalar=scalar):
+            return call("dynamic_text", scalar)
+        case Failure(scalar=scalar):
+            return scalar
+    raise NotNative("a function as XML")
+
+
+def constructed_xml(element: Element, scope: Scope) -> Scalar:
+    if element.is_document:
+        return _flat_concat([content_xml(value, scope) for value in element.content])
+    start: list[Scalar] = [Constant(f"<{element.name}")]
+    for attribute in element.attributes:
+        text = call("escape_attribute", attribute.scalar)
+        if isinstance(attribute.scalar, Constant):
+            text = Constant(escape_attribute(str(attribute.scalar.value)))  # type: ignore[assignment]
+        written = call("concat", Constant(f' {attribute.name}="'), text, Constant('"'))
+        start.append(
+            call("coalesce", written, Constant("")) if may_be_null(attribute.scalar) else written
+        )
+    content = [content_xml(value, scope) for value in element.content]
+    if not content:
+        return _flat_concat([*start, Constant("/>")])
+    end = Constant(f"</{element.name}>")
+    inside = _flat_concat(content)
+    if is_never_blank(inside):
+        return _flat_concat([*start, Constant(">"), *content, end])
+    return call("element_around", _flat_concat(start), inside, end)
+
+
+def is_never_blank(text: Scalar) -> bool:
+    """Whether a text certainly has at least one character."""
+    match text:
+        case Constant(value=str() as value):
+            return bool(value)
+        case Call(function="concat", arguments=arguments):
+            return any(map(is_never_blank, arguments))
+        case Call(function="element_around" | "with_lifespan" | "with_namespaces"):
+            return True
+    return False
+
+
+def may_be_null(scalar: Scalar) -> bool:
+    """Whether a text may be NULL; true where that is not known."""
+    match scalar:
+        case Constant(value=value):
+            return value is None
+        case Call(function="coalesce", arguments=arguments):
+            return all(map(may_be_null, arguments))
+        case Call(function="concat", arguments=arguments):
+            return any(map(may_be_null, arguments))
+        case Call(function="join_texts"):
+            return False
+    return True
+
+
+def _flat_concat(parts: list[Scalar]) -> Scalar:
+    flat: list[Scalar] = []
+    for part in parts:
+        several = (
+            part.arguments if isinstance(part, Call) and part.function == "concat" else (part,)
+        )
+        for one in several:
+            if (
+                flat
+                and isinstance(one, Constant)
+                and isinstance(flat[-1], Constant)
+                and isinstance(one.value, str)
+                and isinstance(flat[-1].value, str)
+            ):
+                flat[-1] = Constant(flat[-1].value + one.value)
+            else:
+                flat.append(one)
+    return flat[0] if len(flat) == 1 else Call("concat", tuple(flat))
+
+
+def content_xml(value: Value, scope: Scope) -> Scalar:
+    """The text of a sequence as the content of an element; never NULL."""
+    found = leaves(value)
+    if not found:
+        return Constant("")
+    atoms = [isinstance(leaf.item, Atomic) for leaf in found]
+    if all(atoms):
+        text = joined_text(value, scope)
+        if isinstance(text, Constant):
+            return Constant(escape_text(str(text.value)))
+        if not any(leaf.item.type in STRINGS for leaf in found):  # type: ignore[attr-defined]
+            return text
+        return call("escape_text", text)
+    if any(atoms) or any(isinstance(leaf.item, Dynamic) for leaf in found):
+        return _mixed_xml(value, scope)
+    if any(isinstance(leaf.item, Attribute) for leaf in found):
+        raise NotNative("attributes among other content")
+    return node_xml(value, scope)
+
+
+def node_xml(value: Value, scope: Scope) -> Scalar:
+    """The text of a sequence of nodes."""
+    match value:
+        case Single(item=Text(scalar=Constant(value=text))):
+            return Constant(escape_text(str(text)))
+        case Single(item=item):
+            return serialised(item, scope)
+        case Concat(values=several, exclusive=False):
+            return _flat_concat([node_xml(one, scope) for one in several])
+        case Concat(values=several):
+            return case(
+                *((exists(one), node_xml(one, scope)) for one in several), otherwise=Constant("")
+            )
+        case Each(plan=plan, value=inner):
+            if is_optional(plan):
+                condition, known = condition_of(plan)
+                text = replaced(node_xml(inner, scope), known)
+                return case((condition, text), otherwise=Constant(""))
+            return Nested(plan, "join", node_xml(inner, scope))
+        case Merged():
+            texts = gather(value, lambda item: serialised(item, scope))
+            return call("join_texts", texts, Constant(""))
+    raise AssertionError(value)
+
+
+def _mixed_xml(value: Value, scope: Scope) -> Scalar:
+    """Nodes and atomic values: no two atomic ones may come next to each other."""
+    match value:
+        case Single(item=Dynamic(scalar=scalar)):
+            return call("dynamic_text", scalar)
+        case Single(item=item):
+            return serialised(item, scope)
+        case Concat(values=several, exclusive=True):
+            return case(
+                *((exists(one), content_xml(one, scope)) for one in several),
+                otherwise=Constant(""),
+            )
+        case Concat(values=several):
+            return _flat_concat(_apart_by_blanks(several, scope))
+        case Each(plan=plan, value=inner):
+            if is_optional(plan):
+                condition, known = condition_of(plan)
+                text = replaced(content_xml(inner, scope), known)
+                return case((condition, text), otherwise=Constant(""))
+            if isinstance(inner, Single) and isinstance(inner.item, Dynamic):
+                pairs = gather(value, lambda item: item.scalar)  # type: ignore[attr-defined]
+                return call("dynamic_content", pairs)
+            raise NotNative("nodes and atomic values in one sequence")
+    raise NotNative("nodes and atomic values in one sequence")
+
+
+def _apart_by_blanks(several: Sequence[Value], scope: Scope) -> list[Scalar]:
+    """The texts of values that follow each other: a blank is where two atomic ones meet."""
+    texts: list[Scalar] = []
+    # whether the last item before is atomic
+    after_atomic: Scalar = FALSE
+    for value in several:
+        if value == EMPTY:
+            continue
+        here = exists(value)
+        kinds = {_is_atomic(leaf.item) for leaf in leaves(value)}
+        if kinds == {True}:
+            blank = case((conjunction(after_atomic, here), Constant(" ")), otherwise=Constant(""))
+            if after_atomic != FALSE:
+                texts.append(Constant(" ") if after_atomic == here == TRUE else blank)
+            after_atomic = disjunction(after_atomic, here)
+        elif kinds == {False}:
+            after_atomic = conjunction(after_atomic, negation(here))
+        elif after_atomic != FALSE or value is not several[-1]:
+            raise NotNative("nodes and atomic values in one sequence")
+        texts.append(content_xml(value, scope))
+    return texts
+
+
+def _is_atomic(item: Item) -> bool | None:
+    """None where it is known only when the query runs."""
+    return None if isinstance(item, Dynamic) else isinstance(item, Atomic)
+
+
+def constructed_string(element: Element, scope: Scope) -> Scalar:
+    """The string value of a constructed element."""
+    texts: list[Scalar] = []
+    for value in element.content:
+        found = leaves(value)
+        if not found:
+            continue
+        if all(isinstance(leaf.item, Atomic) for leaf in found):
+            texts.append(joined_text(value, scope))
+        elif all(is_node(leaf.item) and not isinstance(leaf.item, Markup) for leaf in found):
+            gathered = gather(value, lambda item: string_value(item, scope))
+            texts.append(call("join_texts", gathered, Constant("")))
+        else:
+            raise NotNative("the text of nodes and atomic values")
+    return concatenated(texts)
+
+
+def joined_text(value: Value, scope: Scope) -> Scalar:
+    """The string values of the items, with a space between them; never NULL."""
+    if value == EMPTY:
+        return Constant("")
+    if isinstance(value, Single):
+        return string_value(value.item, scope)
+    if at_most_one(value):
+        text = single_scalar(value, lambda item: string_value(item, scope))
+        return call("coalesce", text, Constant(""))
+    return call("join_texts", gather(value, lambda item: string_value(item, scope)), Constant(" "))
+
+
+def concatenated(texts: list[Scalar]) -> Scalar:
+    if not texts:
+        return Constant("")
+    return texts[0] if len(texts) == 1 else Call("concat", tuple(texts))

@@ -1,0 +1,214 @@
+"""The XML text of what a stream holds: bytes as they came, with what fills their holes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from xcql.algebra.operators import Unit
+from xcql.algebra.scalars import (
+    Call,
+    Column,
+    Constant,
+    Lambda,
+    Nested,
+    Scalar,
+    call,
+    case,
+    conjunction,
+    field,
+)
+from xcql.compile.library.access import (
+    inner_xml,
+    is_fragmented,
+    is_written_whole,
+    own_lifespan,
+    span_of,
+    uses_namespaces,
+)
+from xcql.compile.library.stream_steps import StreamSteps, child_elements, holes_below
+from xcql.compile.result import NotNative
+from xcql.compile.terms.items import Inner, StreamDocument, StreamElement
+from xcql.compile.terms.scope import Scope
+from xcql.compile.terms.values import Leaf
+from xcql.shred.namespaces import NO_DEFAULT
+from xcql.syntax.path import Wildcard
+
+
+def stream_xml(node: StreamDocument | StreamElement | Inner, scope: Scope) -> Scalar:
+    """The XML of a node of a stream, as it stands by itself."""
+    match node:
+        case StreamDocument():
+            tops = child_elements(node, scope)
+            if len(tops) != 1:
+                raise NotNative("a stream without a root")
+            root = tops[0].item
+            assert isinstance(root, StreamElement)
+            return Nested(tops[0].plan, "join", stream_xml(root, scope))
+        case StreamElement():
+            return _declared_once(node, element_xml(node, scope), scope)
+        case Inner():
+            text = inner_xml(node, scope)
+            whole = call("with_namespaces", text, _namespaces_around(node, text, scope))
+            return _declared_once(node, whole, scope)
+
+
+def element_xml(node: StreamElement, scope: Scope) -> Scalar:
+    """The XML of an element, in which fillers may repeat declarations of those around them."""
+    if is_written_whole(node, scope):
+        return _start_completed(node, inner_xml(node, scope), scope)
+    return _with_holes_filled(node, scope)
+
+
+def _start_completed(node: StreamElement, text: Scalar, scope: Scope) -> Scalar:
+    """The text of an element with what its start tag lacks: namespaces around, its lifespan."""
+    around = _namespaces_around(node, text, scope)
+    if is_fragmented(node, scope):
+        begin, end = own_lifespan(node, scope)
+        own = node.shape.attributes
+        if "vtFrom" in own or "vtTo" in own:
+            text = call("without_lifespan", text)
+        return call(
+            "with_lifespan",
+            text,
+            around,
+            call("coalesce", call("time_text", begin), Constant("start")),
+            call("coalesce", call("time_text", end), Constant("now")),
+        )
+    return call("with_namespaces", text, around)
+
+
+def _namespaces_around(node: StreamElement | Inner, text: Scalar, scope: Scope) -> Scalar:
+    """The declarations that an element needs where it is written, as text."""
+    is_nested = bool(scope.compilation.serialising)
+    declared = _declared_around(node, scope)
+    if declared is not None:
+        # there is no default namespace around an answer that it could come into
+        return Constant("" if is_nested else declared.replace(NO_DEFAULT, ""))
+    around = _namespaces_inside(node, text, scope)
+    return around if is_nested else call("without_no_default", around)
+
+
+def _declared_around(node: StreamElement | Inner, scope: Scope) -> str | None:
+    """The namespaces in scope around every such element, as text; None if they differ."""
+    stream = scope.compilation.catalog.streams[node.stream]
+    row = node.owner if isinstance(node, Inner) else node
+    is_inside = node is not row or not row.is_filler
+    if is_inside and any(stream.slots[tsid].declares for tsid in row.table if tsid in stream.slots):
+        return None
+    return stream.declared
+
+
+def _declared_once(node: StreamElement | Inner, text: Scalar, scope: Scope) -> Scalar:
+    """An answer without the declarations that fillers inside repeat, as the serialiser writes it.
+
+    Where fillers differ in their namespaces, only a parser can tell which are repeated.
+    """
+    compilation = scope.compilation
+    if compilation.serialising or _declared_around(node, scope) is not None:
+        return text
+    item = call("evaluator_item", Constant("element"), text)
+    problem = NotNative("fillers with different namespaces")
+    identity = "declare variable $node external; $node"
+    written = compilation.evaluation(identity, ("node",), (call("array", item),), problem)
+    return field(call("get", written, Constant(0)), "value")
+
+
+def _namespaces_inside(node: StreamElement | Inner, text: Scalar, scope: Scope) -> Scalar:
+    """The declarations in scope around an element, those of its filler and inside it, as text."""
+    row = node.owner if isinstance(node, Inner) else node
+    around = row.column("namespaces")
+    if not uses_namespaces(node, scope) or (node is row and row.is_filler):
+        return around
+    starts: list[Scalar] = []
+    here: StreamElement | Inner = node
+    while isinstance(here, Inner) or not here.is_filler:
+        above = here.above
+        if isinstance(here, Inner) and above is None:
+            raise NotNative("namespaces that elements in mixed content may declare")
+        if not isinstance(above, StreamElement | Inner):
+            break
+        starts.insert(0, span_of(above, scope)[0])
+        here = above
+    return Call("namespaces_inside", (row.column("raw"), around, text, *starts))
+
+
+def _with_holes_filled(node: StreamElement, scope: Scope) -> Scalar:
+    """The text with what stands in the holes: pieces between holes and children, put together.
+
+    The children are gathered by the filler they stand in, wherever in it that is: so they can be
+    put together once for all fillers, from the leaves up.
+    """
+    start, length = span_of(node, scope)
+    pieces = call("pieces", node.column("raw"), node.column("holes"), start, length)
+    piece = Column(".piece")
+    position, text = field(piece, "position"), field(piece, "text")
+    first = call("=", position, Constant(-1))
+    completed = case((first, _start_completed(node, text, scope)), otherwise=text)
+    parts: list[Scalar] = [
+        call(
+            "transform",
+            pieces,
+            Lambda((".piece",), _part(position, Constant(1), Constant(0), completed)),
+        )
+    ]
+    around = scope.compilation.serialising
+    around.append(node.table)
+    for leaf in _filler_children(node, scope):
+        child = leaf.item
+        assert isinstance(child, StreamElement)
+        own = _part(
+            child.column("offset"), Constant(0), child.column("number"), stream_xml(child, scope)
+        )
+        children: Scalar = Nested(leaf.plan, "collect", own)
+        if not node.is_filler:
+            offset = field(Column(".child"), "position")
+            inside = conjunction(
+                call(">=", offset, start), call("<", offset, call("+", start, length))
+            )
+            children = call("filter", children, Lambda((".child",), inside))
+        parts.append(children)
+    around.pop()
+    ordered = call("sort_array", Call("concat_arrays", tuple(parts)))
+    texts = call("transform", ordered, Lambda((".part",), field(Column(".part"), "text")))
+    joined = call("join_texts", texts, Constant(""))
+    # the fillers inside have been completed already, but they are part of the text
+    slots = scope.compilation.catalog.streams[node.stream].slots.values()
+    return call("empty_elements", joined, Constant(any(slot.commented for slot in slots)))
+
+
+def _part(position: Scalar, part: Scalar, number: Scalar, text: Scalar) -> Scalar:
+    """A part of an element's text: what fills a hole comes before what follows it."""
+    return call(
+        "named_struct",
+        Constant("position"),
+        call("to_int", position),
+        Constant("part"),
+        call("to_int", part),
+        Constant("number"),
+        call("to_int", number),
+        Constant("text"),
+        text,
+    )
+
+
+def _filler_children(node: StreamElement, scope: Scope) -> list[Leaf]:
+    """The fillers in the holes of an element, wherever below it the holes stand."""
+    graph = scope.compilation.graphs[node.stream]
+    span = scope.compilation.module.span
+    steps = StreamSteps(scope, Wildcard(span=span), span)
+    holes = [id for id in holes_below(graph, node.tags) if not _is_deepest(node, id, scope)]
+    anywhere = Leaf(Unit(), replace(node, alone=True))
+    return steps.follow(anywhere, tuple(sorted(holes)), is_child=False)
+
+
+def _is_deepest(node: StreamElement, id: str, scope: Scope) -> bool:
+    """Whether fillers of a tag cannot stand any deeper inside others of it than this one does."""
+    graph = scope.compilation.graphs[node.stream]
+    if id not in graph.below(id):
+        return False
+    stream = scope.compilation.catalog.streams[node.stream]
+    if not stream.placed:
+        raise NotNative("fillers inside of each other, whose depth is not known")
+    depths = stream.depths.get(id, ())
+    levels = max(depths) - min(depths) + 1 if depths else 0
+    return sum(id in tags for tags in scope.compilation.serialising) >= levels

@@ -1,0 +1,90 @@
+"""`//` in paths: all nodes below, and then a step from each, made one step where that is the same.
+
+a//b              a/descendant::b
+a//b[1]           the children of all nodes below a, numbered among their siblings
+a//(b | c)        a/(descendant::b | descendant::c)
+a//@b, a//text()  a/descendant-or-self::*/@b, a/descendant-or-self::*/text()
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from xcql.compile.syntax.predicates import is_never_positional
+from xcql.syntax.literals import Sequence as SequenceExpr
+from xcql.syntax.node import Expr, node
+from xcql.syntax.operators import Binary
+from xcql.syntax.path import AxisStep, Filter, Path, Wildcard
+from xcql.syntax.types import AnyKindTest, TextTest
+
+
+@node
+class ChildrenBelow(Expr):
+    """`//x[1]`: a step to children, from all nodes below and the one it begins at."""
+
+    step: AxisStep
+
+
+_ONE_STEP = {
+    "child": "descendant",
+    "self": "descendant-or-self",
+    "descendant": "descendant",
+    "descendant-or-self": "descendant-or-self",
+}
+
+
+def joined_steps(steps: Sequence[Expr]) -> list[Expr]:
+    """The steps of a path, those after `//` joined with it where that is possible."""
+    joined: list[Expr] = []
+    for step in steps:
+        if joined and _is_all_below(joined[-1]):
+            joined[-1:] = _from_all_below(joined[-1], step)
+        else:
+            joined.append(step)
+    return joined
+
+
+def _is_all_below(step: Expr) -> bool:
+    """Whether the step is the one that `//` stands for."""
+    match step:
+        case AxisStep(axis="descendant-or-self", test=AnyKindTest(), predicates=()):
+            return True
+    return False
+
+
+def _from_all_below(all_below: Expr, step: Expr) -> list[Expr]:
+    assert isinstance(all_below, AxisStep)
+    if not isinstance(step, AxisStep):
+        pushed = _pushed(all_below, step)
+        return [all_below, step] if pushed is None else [pushed]
+    if step.axis == "attribute" or (step.axis == "child" and isinstance(step.test, TextTest)):
+        # only elements have them
+        return [replace(all_below, test=Wildcard(span=all_below.span)), step]
+    if step.axis in _ONE_STEP and all(map(is_never_positional, step.predicates)):
+        return [replace(step, axis=_ONE_STEP[step.axis])]
+    if step.axis == "child":
+        return [ChildrenBelow(step, span=step.span)]
+    return [all_below, step]
+
+
+def _pushed(all_below: AxisStep, step: Expr) -> Expr | None:
+    """`//` taken into a union or sequence of steps, whose nodes a path sorts in any case."""
+    match step:
+        case AxisStep():
+            return Path(False, (all_below, step), span=step.span)
+        case Path(absolute=False, steps=(AxisStep(), *_) as steps):
+            return replace(step, steps=(all_below, *steps))
+        case Binary(op="union" | "|"):
+            left, right = _pushed(all_below, step.left), _pushed(all_below, step.right)
+            if left is not None and right is not None:
+                return replace(step, left=left, right=right)
+        case SequenceExpr(items=items):
+            pushed = [_pushed(all_below, one) for one in items]
+            if all(one is not None for one in pushed):
+                return replace(step, items=tuple(one for one in pushed if one is not None))
+        case Filter(base=base, predicate=predicate) if is_never_positional(predicate):
+            inner = _pushed(all_below, base)
+            if inner is not None:
+                return replace(step, base=inner)
+    return None

@@ -1,0 +1,235 @@
+"""Paths: each step takes the items that it begins at to those that it leads to.
+
+In a row of the store a step is a field, an array, or the holes of a filler; in a constructed
+element it is found among its parts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+from xcql.algebra.operators import Number, columns, identity
+from xcql.algebra.scalars import Column, Constant, Scalar
+from xcql.compile.library.axes import axis_from
+from xcql.compile.library.document_order import (
+    in_document_order,
+    is_sorted,
+    merged_in_document_order,
+    origin,
+    root_of,
+)
+from xcql.compile.library.inner import without_way
+from xcql.compile.library.stream_steps import StreamSteps
+from xcql.compile.result import NotNative
+from xcql.compile.syntax.below import ChildrenBelow, joined_steps
+from xcql.compile.syntax.predicates import filtered, is_never_positional, mentions_position
+from xcql.compile.terms.items import (
+    Atomic,
+    Attribute,
+    Element,
+    Inner,
+    Item,
+    StreamDocument,
+    StreamElement,
+    Text,
+)
+from xcql.compile.terms.scope import CompileExpression, Scope, native, value_of
+from xcql.compile.terms.values import (
+    Concat,
+    Leaf,
+    Merged,
+    Single,
+    Value,
+    at_most_one,
+    each,
+    exists,
+    guarded,
+    is_optional,
+    leaves,
+)
+from xcql.syntax.literals import ContextItem
+from xcql.syntax.node import Expr
+from xcql.syntax.path import AxisStep, NameTest, Path
+
+
+def _path(path: Path, scope: Scope) -> Value:
+    steps = joined_steps(path.steps)
+    if path.absolute:
+        value = _root(path, scope)
+    else:
+        value = value_of(steps[0], scope)
+        steps = steps[1:]
+    for step in steps:
+        value = after_step(value, step, scope)
+    return value
+
+
+def _root(path: Path, scope: Scope) -> Value:
+    """The document that the context item is in."""
+    context = native(ContextItem(span=path.span), scope)
+    roots = {root_of(leaf.item, path.span) for leaf in leaves(context)}
+    if len(roots) != 1 or not isinstance(root := roots.pop(), StreamDocument):
+        raise NotNative("the root of the context item's tree is not known", path.span)
+    return Single(root) if isinstance(context, Single) else guarded(exists(context), Single(root))
+
+
+def _lone_step(step: AxisStep, scope: Scope) -> Value:
+    return after_step(native(ContextItem(span=step.span), scope), step, scope)
+
+
+def after_step(base: Value, step: Expr, scope: Scope) -> Value:
+    """The value of a path after one more step."""
+    if not isinstance(step, AxisStep | ChildrenBelow):
+        return _mapped(base, step, scope)
+    begin = leaves(base)
+    orderly = at_most_one(base) or is_sorted(base)
+    mixes = not orderly or _may_mix(begin, step, scope)
+    if mixes or len(begin) > 1:
+        # nodes have to be told apart
+        begin = [replace(leaf, item=without_way(leaf.item)) for leaf in begin]
+    found: list[Leaf] = []
+    for leaf in begin:
+        if isinstance(step, ChildrenBelow):
+            found += _children_below(leaf, step.step, scope)
+        else:
+            found += _step_from(leaf, step, scope)
+    origins = {origin(leaf.item) for leaf in found}
+    twice = len(origins) < len(found)
+    if twice or mixes:
+        value: Value = Concat(tuple(each(one.plan, Single(one.item)) for one in found))
+        return in_document_order(value, scope, step.span, orderly)
+    parts = [each(one.plan, Single(one.item), is_path=True) for one in found]
+    return merged_in_document_order(parts, scope, step.span)
+
+
+def _may_mix(begin: Sequence[Leaf], step: Expr, scope: Scope) -> bool:
+    """Whether a step may lead to nodes twice, or in another order than that of where it begins."""
+    if len(begin) == 1 and is_optional(begin[0].plan):
+        return False
+    if isinstance(step, AxisStep) and step.axis in _SIDEWAYS:
+        return True
+    return any(_may_nest(leaf.item, scope) for leaf in begin)
+
+
+def _may_nest(item: Item, scope: Scope) -> bool:
+    """Whether of two such nodes one can be inside of the other."""
+    if not isinstance(item, StreamElement | Inner):
+        return False
+    if not scope.compilation.graphs[item.stream].nest(item.tags):
+        return False
+    # children of nodes that are not inside of each other are not, either
+    return item.above is None or _may_nest(item.above, scope)
+
+
+_SIDEWAYS = (
+    "parent",
+    "ancestor",
+    "ancestor-or-self",
+    "preceding",
+    "preceding-sibling",
+    "following",
+    "following-sibling",
+)
+
+
+def _mapped(base: Value, step: Expr, scope: Scope) -> Value:
+    """`base/step` for a step that is no axis step."""
+    if any(isinstance(leaf.item, Atomic) for leaf in leaves(base)):
+        raise NotNative("a path from an atomic value", step.span)
+    if isinstance(base, Merged | Concat):
+        if mentions_position(step):
+            raise NotNative("positions in a sequence of several kinds of nodes", step.span)
+        return replace(base, values=tuple(_mapped(one, step, scope) for one in base.values))
+    if isinstance(base, Single):
+        result = value_of(step, scope.focus(base, Constant(1), lambda: Constant(1)))
+    else:
+        kinds = leaves(base)
+        if len(kinds) > 1:
+            parts = tuple(each(one.plan, Single(one.item)) for one in kinds)
+            return _mapped(Merged(parts), step, scope)
+        plan, inner = kinds[0].plan, Single(kinds[0].item)
+        inside = scope.within(columns(plan))
+        if mentions_position(step):
+            numbered = Number(plan, scope.compilation.fresh("position"))
+            inside = inside.within(columns(numbered))
+            position = Column(numbered.name)
+            value = value_of(step, inside.focus(inner, position, _no_last(step)))
+            result = each(numbered, value)
+        else:
+            result = each(plan, value_of(step, inside.focus(inner)))
+    found = leaves(result)
+    if found and all(isinstance(leaf.item, StreamDocument) for leaf in found):
+        documents = {leaf.item for leaf in found}
+        if len(documents) == 1 and not at_most_one(result):
+            return guarded(exists(result), Single(documents.pop()))
+    of_streams = (StreamElement, Inner, Text, Attribute)
+    if any(isinstance(leaf.item, (*of_streams, Element)) for leaf in found):
+        if all(isinstance(leaf.item, of_streams) for leaf in found):
+            if at_most_one(base) and (at_most_one(result) or is_sorted(result)):
+                return result
+            return in_document_order(result, scope, step.span)
+        if any(not isinstance(leaf.item, Element) for leaf in found):
+            raise NotNative("a step to nodes of several trees", step.span)
+    return result
+
+
+def _no_last(step: Expr) -> Callable[[], Scalar]:
+    def fail() -> Scalar:
+        raise NotNative("last() in a step", step.span)
+
+    return fail
+
+
+# what a step leads to from one leaf
+
+
+def _step_from(leaf: Leaf, step: AxisStep, scope: Scope) -> list[Leaf]:
+    if not all(map(is_never_positional, step.predicates)):
+        # positions are counted from each node, so that it has to be there
+        leaf = replace(leaf, item=without_way(leaf.item))
+    found = axis_from(leaf, step.axis, step.test, scope, step.span)
+    for predicate in step.predicates:
+        found = filtered(
+            found,
+            predicate,
+            scope,
+            partition=identity(leaf.plan),
+            backwards=step.axis
+            in ("parent", "ancestor", "ancestor-or-self", "preceding", "preceding-sibling"),
+            base=leaf.plan,
+        )
+    return found
+
+
+def _children_below(leaf: Leaf, step: AxisStep, scope: Scope) -> list[Leaf]:
+    """The children of all nodes below; their positions are those among their siblings."""
+    found = axis_from(leaf, "descendant", step.test, scope, step.span)
+    if not isinstance(step.test, NameTest) and len(found) > 1:
+        raise NotNative("positions among several kinds of nodes", step.span)
+    kept: list[Leaf] = []
+    # children of one name and one parent are of one kind
+    for here in found:
+        if not isinstance(here.item, StreamElement | Inner):
+            raise NotNative("positions of such nodes", step.span)
+        steps = StreamSteps(scope, step.test, step.span)
+        here, parent = steps.with_parent_key(here)
+        several = [here]
+        for predicate in step.predicates:
+            partition = (*identity(leaf.plan), parent)
+            several = filtered(several, predicate, scope, partition=partition)
+        kept += several
+    return kept
+
+
+def _context(expr: ContextItem, scope: Scope) -> Value:
+    if scope.context is None:
+        raise NotNative("there is no context item", expr.span)
+    return scope.context
+
+
+EXPRESSIONS: Mapping[type, CompileExpression] = {
+    Path: _path,
+    AxisStep: _lone_step,
+    ContextItem: _context,
+}

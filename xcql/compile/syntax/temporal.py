@@ -1,0 +1,348 @@
+"""Time: projections, lifespans, Allen's relations, sums of times and durations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from xcql.algebra.operators import Number, Plan, Select, columns
+from xcql.algebra.scalars import NULL, TRUE, Call, Column, Constant, Scalar, call, case, conjunction
+from xcql.compile.library.access import (
+    START,
+    Lifespan,
+    check_lifespans,
+    clipped,
+    has_holes,
+    is_fragmented,
+    own_lifespan,
+)
+from xcql.compile.library.atomization import one_atomic
+from xcql.compile.library.casts import INTEGERS, NUMBERS, STRINGS, cast, on_time_line
+from xcql.compile.library.document_order import is_sorted
+from xcql.compile.library.lifespans import lifespan, lifespan_bound
+from xcql.compile.library.several_kinds import as_one_kind
+from xcql.compile.result import NotNative
+from xcql.compile.terms.items import (
+    Atomic,
+    Attribute,
+    Dynamic,
+    Element,
+    Function,
+    Inner,
+    Item,
+    StreamDocument,
+    StreamElement,
+    Text,
+    Tree,
+    Window,
+)
+from xcql.compile.terms.mapping import mapped, mapped_items
+from xcql.compile.terms.scope import CompileExpression, Scope, value_of
+from xcql.compile.terms.values import EMPTY, Single, Value, each, guarded
+from xcql.diagnostics import XcqlError
+from xcql.model.time import parse_time
+from xcql.source import Span
+from xcql.syntax.node import Expr, Node, walk
+from xcql.syntax.temporal import (
+    AllenComparison,
+    DateLiteral,
+    DateTimeLiteral,
+    DurationLiteral,
+    IntervalProjection,
+    LastVersion,
+    Now,
+    Start,
+    TimeInterval,
+    VersionProjection,
+)
+
+
+def _literal(expr: DateTimeLiteral | DateLiteral, scope: Scope) -> Value:
+    text = expr.text
+    type_ = "xs:dateTime" if isinstance(expr, DateTimeLiteral) else "xs:date"
+    zone = text[19:].lstrip(".0123456789") if type_ == "xs:dateTime" else text[10:]
+    zone = "Z" if zone in ("+00:00", "-00:00") else zone
+    moment = parse_time(text)
+    if type_ == "xs:date":
+        if zone not in ("", "Z"):
+            # `parse_time` gives the instant, but a date is known by how it reads
+            moment = parse_time(text[:10])
+        return Single(Atomic(call("to_date", Constant(moment)), type_, Constant(zone)))
+    return Single(Atomic(Constant(moment), type_, Constant(zone)))
+
+
+def _duration(expr: DurationLiteral, scope: Scope) -> Value:
+    from elementpath import datatypes as ep
+
+    text = expr.text
+    try:
+        if "T" in text or "D" in text:
+            duration = ep.DayTimeDuration.fromstring(text)
+            return Single(Atomic(Constant(int(duration.seconds * 1_000_000)), "xs:dayTimeDuration"))
+        months = ep.YearMonthDuration.fromstring(text)
+        return Single(Atomic(Constant(int(months.months)), "xs:yearMonthDuration"))
+    except (ValueError, TypeError) as problem:
+        raise NotNative("such a duration", expr.span) from problem
+
+
+def _now(expr: Now, scope: Scope) -> Value:
+    return Single(Atomic(scope.now, "xs:dateTime", Constant("")))
+
+
+def _start(expr: Start, scope: Scope) -> Value:
+    return Single(Atomic(START, "xs:dateTime", Constant("")))
+
+
+def instant(expr: Expr, scope: Scope) -> Scalar:
+    """A bound of an interval as an instant; NULL where it is an empty sequence."""
+    value = value_of(expr, scope)
+    item = one_atomic(value, scope, expr.span)
+    if item is None:
+        return NULL
+    if item.type == "xs:dateTime":
+        return item.scalar
+    if item.type == "xs:date":
+        match item.scalar:
+            case Call(function="to_date", arguments=(Constant() as midnight,)):
+                return midnight
+        return on_time_line(item)
+    if item.type in STRINGS:
+        if isinstance(item.scalar, Constant):
+            text = str(item.scalar.value).strip()
+            if text in ("now", "start"):
+                return scope.now if text == "now" else START
+            try:
+                return Constant(parse_time(text))
+            except (ValueError, XcqlError):
+                pass
+        bad = scope.compilation.error("XCQL0002", "'{}' is no time", expr.span, item.scalar)
+        return call("parse_validity", item.scalar, bad)
+    raise NotNative(f"{item.type} as a time", expr.span)
+
+
+def interval(bounds: TimeInterval, scope: Scope) -> tuple[Scalar, Scalar]:
+    begin = instant(bounds.begin, scope)
+    return begin, begin if bounds.end is None else instant(bounds.end, scope)
+
+
+def _interval_projection(expr: IntervalProjection, scope: Scope) -> Value:
+    base = value_of(expr.base, scope)
+    begin, end = interval(expr.interval, scope)
+    return projected(base, begin, end, scope, expr.span)
+
+
+def projected(base: Value, begin: Scalar, end: Scalar, scope: Scope, span: Span) -> Value:
+    """`base?[begin, end]`"""
+    window = Window(begin, end)
+    number = scope.compilation.number()
+    result = mapped(base, lambda item: _projected(item, window, number, scope, span), is_path=True)
+    # also true only where both are there
+    ordered = (
+        TRUE if begin == end and begin == scope.now else call("is_true", call("<=", begin, end))
+    )
+    if all(isinstance(one, Constant) for one in (begin, end)):
+        holds = begin.value <= end.value if begin != NULL and end != NULL else False  # type: ignore[attr-defined]
+        ordered = Constant(holds)
+    return guarded(ordered, result)
+
+
+def _projected(item: Item, window: Window, number: int, scope: Scope, span: Span) -> Value:
+    match item:
+        case StreamDocument(window=before):
+            check_lifespans(item.stream, scope, span)
+            tree = Tree(number, tops=False)
+            return Single(replace(item, window=_both(before, window), tree=tree))
+        case StreamElement():
+            check_lifespans(item.stream, scope, span)
+            new = replace(
+                item,
+                window=_both(item.window, window),
+                above=None,
+                is_top=True,
+                lifespan=None,
+                tree=Tree(number, tops=True),
+            )
+            if not is_fragmented(item, scope):
+                return Single(new)
+            own = own_lifespan(item, scope)
+            if item.lifespan is not None:
+                new = replace(new, lifespan=clipped(own, window))
+            condition = call("overlaps", *own, window.begin, window.end)
+            return guarded(condition, Single(new))
+        case Element(attributes=attributes, content=content):
+            if any(one.name in ("vtFrom", "vtTo") for one in attributes):
+                raise NotNative("a projection of an element with a lifespan of its own", span)
+            parts = tuple(
+                mapped(one, lambda inner: _projected(inner, window, number, scope, span))
+                for one in content
+            )
+            return Single(replace(item, content=parts))
+        case Attribute() | Text():
+            begin, end = lifespan(item, scope)
+            meets = call("overlaps", begin, end, window.begin, window.end)
+            return guarded(meets, Single(_alone(item)))
+        case Inner():
+            raise NotNative("a projection of elements inside of mixed content", span)
+        case Dynamic() | Function():
+            raise NotNative("a projection of what has no native form", span)
+    return Single(item)
+
+
+def _alone(leaf: Attribute | Text) -> Item:
+    """An attribute or a text as a projection gives it: without an element around it."""
+    alone: Item = replace(leaf, owner=None, within=None)
+    return replace(alone, place=None) if isinstance(alone, Text) else alone
+
+
+def _both(before: Window | None, window: Window) -> Window:
+    if before is None:
+        return window
+    begin = call("greatest", before.begin, window.begin)
+    end = call("least", before.end, window.end)
+    # bounds that have crossed are moved so far apart that nothing meets them
+    return Window(begin, case((call("<=", begin, end), end), otherwise=call("before_time")))
+
+
+def _version_projection(expr: VersionProjection, scope: Scope) -> Value:
+    base = value_of(expr.base, scope)
+    if base == EMPTY:
+        return EMPTY
+    below, value = as_one_kind(base, scope, expr.span)
+    bounds = [expr.first, expr.first if expr.last is None else expr.last]
+    asks_total = any(isinstance(node, LastVersion) for bound in bounds for node in walk(bound))
+    compilation = scope.compilation
+    name = compilation.fresh("version")
+    total = compilation.fresh("versions") if asks_total else None
+    if (expr.last is None or expr.first == expr.last) and isinstance(expr.first, LastVersion):
+        # the last one is the first from the end
+        numbered = Number(below, name, (), backwards=True)
+        condition: Scalar = call("=", Column(name), Constant(1))
+    else:
+        numbered = Number(below, name, (), total=total)
+        inside = scope
+        if total is not None:
+            inside = scope.bind(_LAST, Single(Atomic(Column(total), "xs:integer")))
+        first, last = (_version(bound, inside) for bound in bounds)
+        condition = conjunction(call(">=", Column(name), first), call("<=", Column(name), last))
+        if first == last:
+            condition = call("=", Column(name), first)
+        condition = call("is_true", condition)
+    plan: Plan = Select(numbered, condition)
+    inside = scope.within(columns(plan))
+    tree = Tree(compilation.number(), tops=True)
+    chosen = mapped_items(value, lambda item: _version_of(item, tree, inside, expr.span))
+    return each(plan, chosen, is_path=is_sorted(base))
+
+
+def _version_of(item: Item, tree: Tree, scope: Scope, span: Span) -> Item:
+    """An item of a version projection: its content is what is valid in its own lifespan."""
+    if isinstance(item, Element | StreamDocument | Inner | Dynamic | Function):
+        raise NotNative("versions of such items", span)
+    if isinstance(item, Attribute | Text):
+        return _alone(item)
+    if not isinstance(item, StreamElement):
+        return item
+    check_lifespans(item.stream, scope, span)
+    own = lifespan(item, scope)
+    new = replace(item, above=None, is_top=True, tree=tree)
+    if is_fragmented(item, scope):
+        new = replace(new, lifespan=own)
+    if has_holes(item, scope):
+        begin, end = own
+        window = Window(call("coalesce", begin, START), call("coalesce", end, scope.now))
+        new = replace(new, window=_both(item.window, window))
+    return new
+
+
+# `last` is bound like a variable that no query can name
+_LAST = "#last"
+
+
+def _last(expr: LastVersion, scope: Scope) -> Value:
+    return scope.variable(_LAST, expr.span)
+
+
+def _version(expr: Expr, scope: Scope) -> Scalar:
+    item = one_atomic(value_of(expr, scope), scope, expr.span)
+    if item is None:
+        return NULL
+    if item.type == "xs:untypedAtomic":
+        item = cast(item, "xs:integer", scope, expr.span)
+    if item.type in INTEGERS:
+        return item.scalar
+    if item.type in NUMBERS:
+        raise NotNative(f"{item.type} as the number of a version", expr.span)
+    return scope.compilation.error(
+        "XPTY0004", f"a version has a whole number, not {item.type}", expr.span
+    )
+
+
+def _allen(expr: AllenComparison, scope: Scope) -> Value:
+    a = _operand(expr.left, scope, expr.span)
+    b = _operand(expr.right, scope, expr.span)
+    if a is None or b is None:
+        return EMPTY
+    inverse = {
+        "after": "before",
+        "met-by": "meets",
+        "overlapped-by": "overlaps",
+        "started-by": "starts",
+        "contains": "during",
+        "finished-by": "finishes",
+    }
+    name = expr.relation
+    if name in inverse:
+        a, b, name = b, a, inverse[name]
+    condition = _RELATIONS[name](a, b)
+    scalars_ = (*a, *b)
+    item = Single(Atomic(condition, "xs:boolean"))
+    if all(_is_certain(one) for one in scalars_):
+        return item
+    return guarded(
+        conjunction(*(call("is_not_null", one) for one in scalars_ if not _is_certain(one))), item
+    )
+
+
+def _is_certain(scalar: Scalar) -> bool:
+    """Whether a bound is there for certain."""
+    return isinstance(scalar, Constant) or (
+        isinstance(scalar, Call)
+        and scalar.function == "coalesce"
+        and not any(isinstance(one, Constant) and one.value is None for one in scalar.arguments)
+    )
+
+
+_RELATIONS: dict[str, Callable[[Lifespan, Lifespan], Scalar]] = {
+    "before": lambda a, b: call("<", a[1], b[0]),
+    "meets": lambda a, b: call("=", a[1], b[0]),
+    "overlaps": lambda a, b: conjunction(
+        call("<", a[0], b[0]), call("<", b[0], a[1]), call("<", a[1], b[1])
+    ),
+    "starts": lambda a, b: conjunction(call("=", a[0], b[0]), call("<", a[1], b[1])),
+    "during": lambda a, b: conjunction(call("<", b[0], a[0]), call("<", a[1], b[1])),
+    "finishes": lambda a, b: conjunction(call("=", a[1], b[1]), call(">", a[0], b[0])),
+    "equals": lambda a, b: conjunction(call("=", a[0], b[0]), call("=", a[1], b[1])),
+}
+
+
+def _operand(operand: Node, scope: Scope, span: Span) -> Lifespan | None:
+    if isinstance(operand, TimeInterval):
+        begin, end = interval(operand, scope)
+        return begin, end
+    value = value_of(operand, scope)  # type: ignore[arg-type]
+    if value == EMPTY:
+        return None
+    return lifespan_bound(value, 0, scope, span), lifespan_bound(value, 1, scope, span)
+
+
+EXPRESSIONS: Mapping[type, CompileExpression] = {
+    DateTimeLiteral: _literal,
+    DateLiteral: _literal,
+    DurationLiteral: _duration,
+    Now: _now,
+    Start: _start,
+    IntervalProjection: _interval_projection,
+    VersionProjection: _version_projection,
+    LastVersion: _last,
+    AllenComparison: _allen,
+}

@@ -1,0 +1,1 @@
+"""What the compiler's values are: items, sequences of them, and the scope that they are made in."""

@@ -1,0 +1,72 @@
+"""The types that the texts inside of an answer are known to have, before it is computed.
+
+    for $a in stream("credit")//account return <a n="{count($a/transaction)}"><id>{$a/@id}</id></a>
+
+    @n: xs:integer            (`id` holds what is untyped, so it stays a text)
+
+An answer is XML, in which all is text; the table of an answer has columns of these types.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from xcql.compile.terms.items import Atomic, Attribute, Element, Item, StreamElement, Text
+from xcql.compile.terms.values import EMPTY, Value, at_most_one, leaves
+
+# a child's name, or that of an attribute after an @, at each level; () is the item itself
+Place = tuple[str, ...]
+_UNKNOWN = "xs:untypedAtomic"
+
+
+def leaf_types(value: Value) -> dict[Place, str]:
+    """The type of the text at each place of the answer's items, where there is but one."""
+    found: dict[Place, str] = {}
+    for leaf in leaves(value):
+        _see(leaf.item, (), found)
+    return {place: type_ for place, type_ in found.items() if type_ != _UNKNOWN}
+
+
+def type_of_one(values: Iterable[Value]) -> str:
+    """The type of the only atomic value that there may be; that of texts if there may be more."""
+    several = [value for value in values if value != EMPTY]
+    if len(several) != 1 or not at_most_one(several[0]):
+        return _UNKNOWN
+    types = {
+        leaf.item.type if isinstance(leaf.item, Atomic) else _UNKNOWN for leaf in leaves(several[0])
+    }
+    return types.pop() if len(types) == 1 else _UNKNOWN
+
+
+def _see(item: Item, place: Place, found: dict[Place, str]) -> None:
+    match item:
+        case Atomic(type=type_):
+            _note(place, type_, found)
+        case Element(attributes=attributes, content=content):
+            for attribute in attributes:
+                _note((*place, f"@{attribute.name}"), attribute.made_of, found)
+            _note(place, type_of_one(content), found)
+            _see_children(content, place, found)
+        case _:
+            _note(place, _UNKNOWN, found)
+
+
+def _see_children(content: Iterable[Value], place: Place, found: dict[Place, str]) -> None:
+    below: dict[Place, str] = {}
+    for value in content:
+        for leaf in leaves(value):
+            match leaf.item:
+                case Element(name=name) as child:
+                    _see(child, (*place, name), below)
+                case StreamElement(shape=shape):
+                    _note((*place, shape.name), _UNKNOWN, below)
+                case Atomic() | Text() | Attribute():
+                    pass
+                case _:  # elements of names that only the data knows
+                    return
+    for where, type_ in below.items():
+        _note(where, type_, found)
+
+
+def _note(place: Place, type_: str, found: dict[Place, str]) -> None:
+    found[place] = type_ if found.get(place, type_) == type_ else _UNKNOWN

@@ -1,0 +1,37 @@
+"""A value with each of its items changed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from xcql.compile.terms.items import Item
+from xcql.compile.terms.values import Concat, Each, Merged, Single, Value
+
+
+def mapped_items(value: Value, change: Callable[[Item], Item]) -> Value:
+    """The value with the same plans and other items."""
+    match value:
+        case Single(item=item):
+            return Single(change(item))
+        case Each(value=inner):
+            return replace(value, value=mapped_items(inner, change), is_path=False)
+        case Concat(values=several) | Merged(values=several):
+            return replace(value, values=tuple(mapped_items(one, change) for one in several))
+    raise AssertionError(value)
+
+
+def mapped(value: Value, change: Callable[[Item], Value], is_path: bool = False) -> Value:
+    """The value with a sequence in place of each item.
+
+    With `is_path` each item becomes one node at most, and these are in the order of the others.
+    """
+    match value:
+        case Single(item=item):
+            return change(item)
+        case Each(value=inner):
+            kept = is_path and value.is_path
+            return replace(value, value=mapped(inner, change, is_path), is_path=kept)
+        case Concat(values=several) | Merged(values=several):
+            return replace(value, values=tuple(mapped(one, change, is_path) for one in several))
+    raise AssertionError(value)

@@ -1,0 +1,198 @@
+"""What the compiler knows at a place in the query, and what it remembers of the whole query."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from xcql.algebra.operators import Plan
+from xcql.algebra.scalars import NOW, Call, Constant, Scalar
+from xcql.analysis.graph import TagGraph
+from xcql.analysis.names import Namespaces
+from xcql.column_names import folded
+from xcql.compile.catalog import Catalog, Externals
+from xcql.compile.result import Evaluation, NotNative, Site
+from xcql.compile.terms.items import Shape, StreamElement, shape_of
+from xcql.compile.terms.values import Value, apart
+from xcql.source import Span
+from xcql.syntax.functions import FunctionCall
+from xcql.syntax.node import Expr
+from xcql.syntax.prolog import FunctionDecl, MainModule, Setter
+
+if TYPE_CHECKING:
+    from xcql.compile.terms.native_functions import NativeFunction
+
+
+@dataclass(frozen=True, slots=True)
+class Language:
+    """How each construct is compiled: so modules reach each other without importing each other.
+
+    `expressions` and `clauses` are by the type of the node, `functions` by namespace, name and
+    number of arguments. `evaluated` gives the value of an expression that has no native form.
+    """
+
+    expressions: Mapping[type, CompileExpression]
+    clauses: Mapping[type, CompileClause]
+    functions: Mapping[FunctionKey, NativeFunction]
+    evaluated: Callable[[Expr, Scope, NotNative], Value]
+
+
+@dataclass(slots=True)
+class Compilation:
+    """What is gathered while one query is compiled."""
+
+    language: Language
+    module: MainModule
+    catalog: Catalog
+    externals: Externals
+    graphs: Mapping[str, TagGraph]
+    names: dict[str, int] = field(default_factory=dict)
+    demands: dict[tuple[str, tuple[str, ...]], set[tuple[str, ...]]] = field(default_factory=dict)
+    sites: list[Site] = field(default_factory=list)
+    evaluations: list[Evaluation] = field(default_factory=list)
+    functions: Mapping[tuple[str, str, int], FunctionDecl] = field(default_factory=dict)
+    globals: dict[str, Value] = field(default_factory=dict)
+    active: list[tuple[str, str, int]] = field(default_factory=list)
+    # the tags of the fillers around the one whose text is put together just now
+    serialising: list[tuple[str, ...]] = field(default_factory=list)
+
+    @property
+    def empty_order(self) -> str:
+        """Where `order by` puts the empty sequence unless it says so itself."""
+        return next(
+            (
+                one.value
+                for one in self.module.declarations
+                if isinstance(one, Setter) and one.keyword == "default order empty"
+            ),
+            "least",
+        )
+
+    def fresh(self, hint: str) -> str:
+        """A column or row name that no other has, as near to the hint as can be.
+
+        It has no dot: names with a dot are ours alone, see `Column`.
+        """
+        plain = re.sub(r"\W", "_", hint) or "x"
+        # the second `x` is `x_2`, which may also be a hint
+        while True:
+            key = folded(plain)
+            number = self.names.get(key, 0) + 1
+            self.names[key] = number
+            if number == 1:
+                return plain
+            name = f"{plain}_{number}"
+            key = folded(name)
+            if key not in self.names:
+                self.names[key] = 1
+                return name
+
+    def evaluation(
+        self,
+        expression: str | MainModule,
+        parameters: tuple[str, ...],
+        arguments: tuple[Scalar, ...],
+        problem: NotNative,
+    ) -> Scalar:
+        """What the evaluator answers, as an array of items, given arrays of items."""
+        name = f"xcql_evaluate_{len(self.evaluations) + 1}"
+        span = problem.span or self.module.span
+        self.evaluations.append(Evaluation(name, expression, parameters, problem.reason, span))
+        return Call("evaluate", (Constant(name), *arguments))
+
+    def number(self) -> int:
+        """A number that nothing else in the query has."""
+        self.names["#"] = self.names.get("#", 0) + 1
+        return self.names["#"]
+
+    def error(self, code: str, message: str, span: Span, value: Scalar | None = None) -> Scalar:
+        """A scalar that fails; `{}` in the message is for the value."""
+        site = Site(code, message, span)
+        if site not in self.sites:
+            self.sites.append(site)
+        number = self.sites.index(site)
+        return Call("fail", (Constant(number), value if value is not None else Constant("")))
+
+    def shape(self, stream: str, tags: tuple[str, ...]) -> Shape | None:
+        """The shape of fillers with these tags; None where their tables are laid out apart."""
+        slots = self.catalog.streams[stream].slots
+        found = {tag: slots[tag] for tag in tags if tag in slots}
+        return shape_of(found) if found else None
+
+    def demand(self, node: StreamElement, *path: str) -> None:
+        """Note that a field of a node's struct is read."""
+        self.demands.setdefault((node.stream, node.table), set()).add((*node.path, *path))
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """The names at a place in the query.
+
+    `taken` are the columns of the tuples that expressions here are evaluated for. `only_compared`
+    says that the value of a function called here is only compared with others: then it makes no
+    difference whether a number is an integer or a double.
+    """
+
+    compilation: Compilation
+    names: Namespaces
+    variables: Mapping[str, Value] = field(default_factory=dict)
+    context: Value | None = None
+    position: Scalar | None = None
+    last: Callable[[], Scalar] | None = None
+    taken: frozenset[str] = frozenset()
+    now: Scalar = NOW
+    only_compared: bool = False
+
+    def bind(self, name: object, value: Value) -> Scope:
+        return replace(self, variables={**self.variables, str(name): value})
+
+    def within(self, made: frozenset[str]) -> Scope:
+        """The scope for tuples that have these columns, too."""
+        return replace(self, taken=self.taken | made)
+
+    def focus(
+        self, item: Value, position: Scalar | None = None, last: Callable[[], Scalar] | None = None
+    ) -> Scope:
+        return replace(self, context=item, position=position, last=last)
+
+    def variable(self, name: object, span: Span) -> Value:
+        try:
+            value = self.variables[str(name)]
+        except KeyError:
+            raise NotNative(f"the variable ${name} is not known here", span) from None
+        return apart(value, self.taken)
+
+
+def native(expr: Expr, scope: Scope) -> Value:
+    """The value of an expression, or `NotNative`."""
+    compiler = scope.compilation.language.expressions.get(type(expr))
+    if compiler is None:
+        raise NotNative(f"{type(expr).__name__} has no native form", expr.span)
+    if scope.only_compared and not isinstance(expr, FunctionCall):
+        scope = replace(scope, only_compared=False)
+    return compiler(expr, scope)
+
+
+def value_of(expr: Expr, scope: Scope) -> Value:
+    """The value of an expression; where it has no native form, one that the evaluator gives."""
+    try:
+        return native(expr, scope)
+    except NotNative as problem:
+        return scope.compilation.language.evaluated(expr, scope, problem)
+
+
+@dataclass(frozen=True, slots=True)
+class Tuples:
+    """The tuples of a FLWOR expression: a plan, and the variables over its columns."""
+
+    plan: Plan
+    scope: Scope
+    # the variables bound so far, which `group by` gathers
+    bound: tuple[str, ...] = ()
+
+
+CompileExpression = Callable[[Any, Scope], Value]
+CompileClause = Callable[[Any, Tuples], list[Tuples]]
+FunctionKey = tuple[str, str, int]

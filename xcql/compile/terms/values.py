@@ -1,0 +1,484 @@
+"""Sequences as the compiler knows them.
+
+    Value ::= Single(item) | Concat(values) | Merged(values) | Each(plan, value)
+
+`Each` is the value for every tuple of a plan, one after the other; `Merged` puts values together by
+the order keys of their plans, as a step to several tags does. What a consumer needs of a value (how
+many items, their text, whether there are any) is found by going down this tree: no sequence is made
+where a number will do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+from xcql.algebra.operators import (
+    ROW_COLUMNS,
+    Merge,
+    Order,
+    Plan,
+    Project,
+    Select,
+    SortKey,
+    Unit,
+    Unnest,
+    columns,
+    graft,
+    order,
+    renamed_plan,
+    renamed_scalar,
+)
+from xcql.algebra.scalars import (
+    FALSE,
+    NULL,
+    TRUE,
+    Call,
+    Column,
+    Constant,
+    Lambda,
+    Nested,
+    Scalar,
+    call,
+    case,
+    conjunction,
+    disjunction,
+    field,
+)
+from xcql.algebra.substitution import substituted
+from xcql.compile.result import NotNative
+from xcql.compile.terms.items import Atomic, Failure, Item, Window
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class Single(Value):
+    item: Item
+
+
+@dataclass(frozen=True, slots=True)
+class Concat(Value):
+    """Values one after the other; of `exclusive` ones never more than one is there."""
+
+    values: tuple[Value, ...]
+    exclusive: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Merged(Value):
+    values: tuple[Value, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Each(Value):
+    """`is_path`: the items are nodes of one tree, in document order, none twice."""
+
+    plan: Plan
+    value: Value
+    is_path: bool = False
+
+
+EMPTY = Concat(())
+
+
+def atomic(value: object, type_: str) -> Value:
+    return Single(Atomic(Constant(value), type_))
+
+
+def boolean(scalar: Scalar) -> Value:
+    return Single(Atomic(scalar, "xs:boolean"))
+
+
+def each(plan: Plan, value: Value, is_path: bool = False) -> Value:
+    """The value for every tuple of the plan."""
+    if isinstance(plan, Unit):
+        return value
+    if value == EMPTY:
+        return EMPTY
+    return Each(plan, value, is_path)
+
+
+def concat(values: Sequence[Value]) -> Value:
+    """Values one after the other."""
+    flat: list[Value] = []
+    for value in values:
+        flat += value.values if isinstance(value, Concat) and not value.exclusive else (value,)
+    return flat[0] if len(flat) == 1 else Concat(tuple(flat))
+
+
+def merged(values: Sequence[Value]) -> Value:
+    flat: list[Value] = []
+    for value in values:
+        if isinstance(value, Merged):
+            flat += value.values
+        elif value != EMPTY:
+            flat.append(value)
+    if not flat:
+        return EMPTY
+    return flat[0] if len(flat) == 1 else Merged(tuple(flat))
+
+
+def guarded(condition: Scalar, value: Value) -> Value:
+    """The value where the condition holds, else nothing."""
+    if condition == TRUE:
+        return value
+    if condition == FALSE:
+        return EMPTY
+    return each(Select(Unit(), condition), value)
+
+
+def nullable(item: Atomic, *operands: Value) -> Value:
+    """An atomic value that is empty where an operand is."""
+    if all(isinstance(one, Single) for one in operands):
+        return Single(item)
+    return guarded(call("is_not_null", item.scalar), Single(item))
+
+
+def conditional(condition: Scalar, then: Value, otherwise: Value) -> Value:
+    """One of two values."""
+    if condition in (TRUE, FALSE):
+        return then if condition == TRUE else otherwise
+    if otherwise == EMPTY:
+        return guarded(condition, then)
+    negated = call("not", condition)
+    for value, other, holds in ((then, otherwise, negated), (otherwise, then, condition)):
+        if isinstance(value, Single) and isinstance(value.item, Failure):
+            # `is_true`, as what fails has no type
+            sound = call("is_true", case((holds, TRUE), otherwise=value.item.scalar))
+            return guarded(sound, other)
+    if then == EMPTY:
+        return guarded(negated, otherwise)
+    return Concat((guarded(condition, then), guarded(negated, otherwise)), exclusive=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """An item for each tuple of a plan."""
+
+    plan: Plan
+    item: Item
+
+
+def leaves(value: Value) -> list[Leaf]:
+    """The kinds of items in the value, each with its plan.
+
+    Their plans' order keys put them in order: they can be compared one by one as far as they are
+    of the same kinds.
+    """
+    match value:
+        case Single(item=item):
+            return [Leaf(Unit(), item)]
+        case Each(plan=plan, value=inner):
+            inner = apart(inner, columns(plan))
+            return [Leaf(graft(leaf.plan, plan), leaf.item) for leaf in leaves(inner)]
+        case Concat(values=several, exclusive=exclusive):
+            found = [leaves(one) for one in several]
+            if exclusive or sum(map(len, found)) < 2:
+                return [leaf for some in found for leaf in some]
+            return [
+                replace(leaf, plan=_after(index, leaf.plan))
+                for index, some in enumerate(found)
+                for leaf in some
+            ]
+        case Merged(values=several):
+            return [leaf for one in several for leaf in leaves(one)]
+    raise AssertionError(value)
+
+
+def apart(value: Value, taken: frozenset[str]) -> Value:
+    """The value with its plans' columns renamed where they clash with these."""
+    made: set[str] = set()
+    for plan in _plans(value):
+        made |= columns(plan)
+    clash = made & taken
+    if not clash:
+        return value
+    names: dict[str, str] = {}
+    for name in sorted(clash):
+        number = 2
+        row = row_of(name, made)
+        if row is None:
+            while f"{name}.{number}" in taken | made | set(names.values()):
+                number += 1
+            names[name] = f"{name}.{number}"
+        elif f"{row}." not in names:
+            others = taken | made | {f"{new}.key" for new in names.values()}
+            while f"{row}.{number}.key" in others:
+                number += 1
+            names |= row_names(row, f"{row}.{number}")
+    return rename(value, names)
+
+
+def row_of(name: str, made: Collection[str]) -> str | None:
+    """The row that a column is of; None for a column by itself."""
+    for column in ROW_COLUMNS:
+        row = name.removesuffix(f".{column}")
+        if row != name and f"{row}.key" in made and f"{row}.element" in made:
+            return row
+    return None
+
+
+def row_names(row: str, new: str) -> dict[str, str]:
+    """How the columns of a row are called if the row is called otherwise; itself with a dot."""
+    return {f"{row}.": new, **{f"{row}.{one}": f"{new}.{one}" for one in ROW_COLUMNS}}
+
+
+def rename(value: Value, names: dict[str, str]) -> Value:
+    match value:
+        case Single(item=item):
+            return Single(renamed_item(item, names))
+        case Each(plan=plan, value=inner):
+            return replace(value, plan=renamed_plan(plan, names), value=rename(inner, names))
+        case Concat(values=several) | Merged(values=several):
+            return replace(value, values=tuple(rename(one, names) for one in several))
+    raise AssertionError(value)
+
+
+def renamed_item(item: Item, names: dict[str, str]) -> Item:
+    """The item over the renamed columns."""
+    changes: dict[str, Any] = {}
+    for one in fields(item):
+        if one.name == "way":
+            # the plan that led to it is a different one now
+            changes["way"] = None
+            continue
+        old = getattr(item, one.name)
+        new = _renamed(old, names)
+        if one.name == "row":
+            new = names.get(f"{old}.", old)
+        if new is not old:
+            changes[one.name] = new
+    return replace(item, **changes) if changes else item
+
+
+def _renamed(value: Any, names: dict[str, str]) -> Any:
+    if isinstance(value, Scalar):
+        return renamed_scalar(value, names)
+    if isinstance(value, Item):
+        return renamed_item(value, names)
+    if isinstance(value, Value):
+        return rename(value, names)
+    if isinstance(value, Window):
+        return Window(renamed_scalar(value.begin, names), renamed_scalar(value.end, names))
+    if isinstance(value, tuple) and any(isinstance(one, Item | Value | Scalar) for one in value):
+        return tuple(_renamed(one, names) for one in value)
+    return value
+
+
+def _plans(value: Value) -> Iterator[Plan]:
+    match value:
+        case Each(plan=plan, value=inner):
+            yield plan
+            yield from _plans(inner)
+        case Concat(values=several) | Merged(values=several):
+            for one in several:
+                yield from _plans(one)
+
+
+def _after(index: int, plan: Plan) -> Plan:
+    """The plan with its place among others in front of its order."""
+    return Order(plan, (SortKey(Constant(index), "number"), *order(plan)))
+
+
+def at_most_one(value: Value) -> bool:
+    """Whether there can be no more than one item."""
+    match value:
+        case Single():
+            return True
+        case Each(plan=plan, value=inner):
+            return is_optional(plan) and at_most_one(inner)
+        case Concat(values=several, exclusive=exclusive):
+            return not several or (exclusive and all(map(at_most_one, several)))
+    return False
+
+
+def is_optional(plan: Plan) -> bool:
+    """Whether the plan has no more than one tuple for each that it is evaluated for."""
+    match plan:
+        case Unit():
+            return True
+        case Select(input=below) | Project(input=below) | Order(input=below):
+            return is_optional(below)
+    return False
+
+
+def condition_of(plan: Plan) -> tuple[Scalar, dict[str, Scalar]]:
+    """When an optional plan has a tuple, and what its columns are then."""
+    match plan:
+        case Unit():
+            return TRUE, {}
+        case Order(input=below):
+            return condition_of(below)
+        case Select(input=below, condition=condition):
+            before, known = condition_of(below)
+            return conjunction(before, replaced(condition, known)), known
+        case Project(input=below, name=name, scalar=scalar):
+            before, known = condition_of(below)
+            return before, {**known, name: replaced(scalar, known)}
+    raise AssertionError(plan)
+
+
+def replaced(scalar: Scalar, known: dict[str, Scalar]) -> Scalar:
+    """The scalar with columns replaced by what they are."""
+    return substituted(scalar, known) if known else scalar
+
+
+def single_scalar(value: Value, read: Callable[[Item], Scalar]) -> Scalar:
+    """A scalar of the only item of a value that has at most one; NULL where there is none."""
+    match value:
+        case Single(item=item):
+            return read(item)
+        case Each(plan=plan, value=inner):
+            condition, known = condition_of(plan)
+            found = replaced(single_scalar(inner, read), known)
+            # NULL is what is left out anyway
+            if condition == call("is_not_null", found):
+                return found
+            return case((condition, found))
+        case Concat(values=()):
+            return NULL
+        case Concat(values=several):
+            return case(*((exists(one), single_scalar(one, read)) for one in several))
+    raise AssertionError(value)
+
+
+def exists(value: Value) -> Scalar:
+    """Whether there is any item."""
+    match value:
+        case Single():
+            return TRUE
+        case Concat(values=several) | Merged(values=several):
+            return disjunction(*map(exists, several))
+        case Each(plan=plan, value=inner):
+            found = exists(inner)
+            if found == FALSE:
+                return FALSE
+            if is_optional(plan):
+                condition, known = condition_of(plan)
+                return conjunction(condition, replaced(found, known))
+            if found != TRUE:
+                plan = Select(plan, found)
+            return Nested(plan, "exists", TRUE)
+    raise AssertionError(value)
+
+
+def count(value: Value) -> Scalar:
+    """How many items there are."""
+    match value:
+        case Single():
+            return Constant(1)
+        case Concat(values=()):
+            return Constant(0)
+        case Concat(values=several) | Merged(values=several):
+            return Call("+", tuple(map(count, several)))
+        case Each(plan=plan, value=inner):
+            number = count(inner)
+            if is_optional(plan):
+                condition, known = condition_of(plan)
+                return case((condition, replaced(number, known)), otherwise=Constant(0))
+            if number == Constant(1):
+                return Nested(plan, "count", TRUE)
+            return call("coalesce", Nested(plan, "sum", number), Constant(0))
+    raise AssertionError(value)
+
+
+def gather(value: Value, read: Callable[[Item], Scalar]) -> Scalar:
+    """An array of a scalar of each item, in order; items for which it is NULL are kept."""
+    match value:
+        case Single(item=item):
+            return call("array", read(item))
+        case Concat(values=()):
+            return call("array")
+        case Concat(values=several, exclusive=True):
+            branches = [(exists(one), gather(one, read)) for one in several]
+            return case(*branches, otherwise=call("array"))
+        case Concat(values=several):
+            return Call("concat_arrays", tuple(gather(one, read) for one in several))
+        case Each(plan=plan, value=inner):
+            if is_optional(plan):
+                condition, known = condition_of(plan)
+                found = replaced(gather(inner, read), known)
+                return case((condition, found), otherwise=call("array"))
+            if isinstance(inner, Single):
+                return Nested(plan, "collect", read(inner.item))
+            return call("flatten", Nested(plan, "collect", gather(inner, read)))
+        case Merged():
+            kinds = leaves(value)
+            orders = [order(leaf.plan) for leaf in kinds]
+            if any(key.descending or key.empty_greatest for keys in orders for key in keys):
+                raise NotNative("several kinds of items in descending order")
+            keys = aligned_keys(orders)
+            arrays = [
+                Nested(leaf.plan, "collect", call("tuple", *key, read(leaf.item)))
+                for leaf, key in zip(kinds, keys, strict=True)
+            ]
+            last = f"col{len(keys[0]) + 1}"
+            return call(
+                "transform",
+                call("sort_array", Call("concat_arrays", tuple(arrays))),
+                Lambda((".tuple",), field(Column(".tuple"), last)),
+            )
+    raise AssertionError(value)
+
+
+def aligned_keys(orders: Sequence[Sequence[SortKey]]) -> list[list[Scalar]]:
+    """The order keys of several plans as lists of equal length, a column for each way to sort."""
+    found: list[list[Scalar]] = [[] for _ in orders]
+    for index, way in _ways(orders):
+        for keys, row in zip(orders, found, strict=True):
+            here = index < len(keys) and _way(keys[index]) == way
+            row.append(keys[index].scalar if here else NULL)
+    return found
+
+
+def merged_order(
+    orders: Sequence[Sequence[SortKey]], fresh: Callable[[str], str]
+) -> tuple[list[tuple[str, tuple[Scalar, ...]]], tuple[SortKey, ...]]:
+    """The columns that a merge of plans needs to be in the order of all, and the keys in them."""
+    shared: list[tuple[str, tuple[Scalar, ...]]] = []
+    by: list[SortKey] = []
+    for (index, way), scalars in zip(
+        _ways(orders), zip(*aligned_keys(orders), strict=True), strict=True
+    ):
+        name = fresh("order")
+        shared.append((name, scalars))
+        keys = (one[index] for one in orders if index < len(one))
+        by.append(replace(next(key for key in keys if _way(key) == way), scalar=Column(name)))
+    return shared, tuple(by)
+
+
+def _ways(orders: Sequence[Sequence[SortKey]]) -> list[tuple[int, tuple[object, ...]]]:
+    """The ways to sort that the plans have at each place of their order."""
+    longest = max(map(len, orders), default=0)
+    return [
+        (index, way)
+        for index in range(longest)
+        for way in dict.fromkeys(_way(keys[index]) for keys in orders if index < len(keys))
+    ]
+
+
+def _way(key: SortKey) -> tuple[object, ...]:
+    return key.kind, key.descending, key.empty_greatest
+
+
+def uniform(
+    value: Value, read: Callable[[Item], Scalar], fresh: Callable[[str], str]
+) -> Leaf | tuple[Plan, Column]:
+    """The items as tuples of one plan, with a scalar of each in a column."""
+    found = leaves(value)
+    if len(found) == 1:
+        column = fresh("item")
+        return Project(found[0].plan, column, read(found[0].item)), Column(column)
+    if all(is_optional(leaf.plan) for leaf in found):
+        item, position = fresh("item"), fresh("position")
+        return Unnest(Unit(), gather(value, read), item, position), Column(item)
+    orders = [order(leaf.plan) for leaf in found]
+    name = fresh("item")
+    shared, by = merged_order(orders, fresh)
+    shared.append((name, tuple(read(leaf.item) for leaf in found)))
+    return Merge(tuple(leaf.plan for leaf in found), tuple(shared), by), Column(name)
