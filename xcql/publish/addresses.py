@@ -20,7 +20,7 @@ _FORMS = "tcp://HOST:PORT, dir:FOLDER or kafka://BROKER:PORT/TOPIC"
 
 @dataclass(frozen=True, slots=True)
 class TcpAddress:
-    """A TCP port at which fragments are broadcast, one a line."""
+    """A TCP port that broadcasts fragments, one per line."""
 
     host: str
     port: int
@@ -31,7 +31,7 @@ class TcpAddress:
 
 @dataclass(frozen=True, slots=True)
 class FolderAddress:
-    """A folder into which files of fragments are dropped."""
+    """A folder that receives files of fragments."""
 
     path: Path
 
@@ -54,16 +54,16 @@ Address = TcpAddress | FolderAddress | KafkaAddress
 
 
 def parse_address(text: str) -> Address:
-    """The address that a text is; one without a scheme is a folder."""
+    """Parse a text into an address; without a scheme, it is a folder."""
     if text.startswith("dir:"):
         path = text.removeprefix("dir:").removeprefix("//")
         if not path:
-            raise _unknown(text, "it names no folder")
+            raise _unknown(text, "missing folder")
         return FolderAddress(Path(path))
     scheme, colon, _ = text.partition("://")
     if not colon:
         if re.fullmatch(r"(tcp|kafka):.*", text):
-            raise _unknown(text, f"after {text.partition(':')[0]} comes ://")
+            raise _unknown(text, f"'{text.partition(':')[0]}' must be followed by '://'")
         return FolderAddress(Path(text))
     match scheme:
         case "tcp":
@@ -71,9 +71,9 @@ def parse_address(text: str) -> Address:
         case "kafka":
             servers, slash, topic = text.removeprefix("kafka://").partition("/")
             if not servers or not slash or not re.fullmatch(r"[A-Za-z0-9._-]{1,249}", topic):
-                raise _unknown(text, "it names no topic" if servers else "it names no broker")
+                raise _unknown(text, "missing topic" if servers else "missing broker")
             return KafkaAddress(servers, topic)
-    raise _unknown(text, f"'{scheme}' is none of tcp, dir and kafka")
+    raise _unknown(text, f"'{scheme}' is not one of tcp, dir and kafka")
 
 
 def _tcp(text: str) -> TcpAddress:
@@ -83,9 +83,9 @@ def _tcp(text: str) -> TcpAddress:
     except ValueError as problem:
         raise _unknown(text, str(problem).lower()) from None
     if not host or port is None:
-        raise _unknown(text, "it names no port" if host else "it names no host")
+        raise _unknown(text, "missing port" if host else "missing host")
     return TcpAddress(host, port)
 
 
 def _unknown(text: str, reason: str) -> XcqlError:
-    return error("XCQL0720", f"'{text}' is no address: {reason}", hints=[f"write {_FORMS}"])
+    return error("XCQL0720", f"invalid address '{text}': {reason}", hints=[f"write {_FORMS}"])
