@@ -89,7 +89,7 @@ def test_static_errors_are_found_without_running() -> None:
 def test_a_misspelt_variable_is_guessed() -> None:
     text = str(failure("let $account := 1\nreturn $acount + 1"))
     assert text == (
-        "error[XPST0008]: there is no variable $acount\n"
+        "error[XPST0008]: unknown variable $acount\n"
         " --> <query>:2:8\n"
         "  |\n"
         "2 | return $acount + 1\n"
