@@ -1,4 +1,4 @@
-"""What users read when a query is wrong: whole rendered messages, in errors/NAME.txt.
+"""The complete error messages for wrong queries, in errors/NAME.txt.
 
 `XCQL_WRITE_GOLDEN=1 pytest tests/parser/test_errors.py` rewrites them.
 """
