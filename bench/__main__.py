@@ -1,7 +1,7 @@
 """Run every benchmark, or those named: `python -m bench xmark stages`.
 
-Figures go to `bench/results/` as JSON while they are found; a run of all benchmarks also writes
-`bench/REPORT.md`. Progress is told on standard error.
+Figures are written to `bench/results/` as JSON as they are measured; a run of all benchmarks also
+writes `bench/REPORT.md`. Progress goes to standard error.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def main() -> None:
 
 
 def _name(names: list[str]) -> str:
-    """A run of some benchmarks does not take the place of one of all."""
+    """A run of some benchmarks does not overwrite a run of all."""
     return "-".join([f"{datetime.now(UTC):%Y-%m-%d}", commit(), *names]) + ".json"
 
 
@@ -51,7 +51,7 @@ def _run(names: Sequence[str], settings: Settings, path: Path) -> Results:
     machine = facts()
     results = Results(machine, _told(settings))
     os.environ["XDG_CACHE_HOME"] = str(settings.cache)
-    # whoever asks for cold starts has it; and every start of the run is then a sooner one
+    # cold starts are measured with it, and it makes every start in the run faster
     if "xmark" in names:
         settings.tell("xcqlc prepare")
         try:
@@ -75,7 +75,7 @@ def _run(names: Sequence[str], settings: Settings, path: Path) -> Results:
             for row in import_module(f"bench.{name}").run(settings):
                 results = results.with_rows([row])
                 write_results(results, path)
-        except Exception as problem:  # the other benchmarks are still worth their time
+        except Exception as problem:  # continue with the other benchmarks
             traceback.print_exc()
             results = results.without(f"{name} broke off: {type(problem).__name__}: {problem}")
             write_results(results, path)
@@ -137,24 +137,41 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument("names", nargs="*", help=f"of {', '.join(BENCHMARKS)}; all by default")
     parser.add_argument("--full", action="store_true", help="factor 10, all cold starts")
-    parser.add_argument("--factors", nargs="+", metavar="F", help="these sizes instead: 0.01 0.1")
-    parser.add_argument("--versions", nargs="+", type=int, metavar="N", help="so many versions")
     parser.add_argument(
-        "--histories", nargs="+", type=int, metavar="N", help="so many transactions before triggers"
+        "--factors", nargs="+", metavar="F", help="use these sizes instead: 0.01 0.1"
     )
-    parser.add_argument("--runs", type=int, default=3, help="the best of so many (%(default)s)")
+    parser.add_argument("--versions", nargs="+", type=int, metavar="N", help="numbers of versions")
     parser.add_argument(
-        "--patience", type=float, default=60.0, help="seconds for a query (%(default)s)"
+        "--histories",
+        nargs="+",
+        type=int,
+        metavar="N",
+        help="numbers of transactions before triggers",
     )
     parser.add_argument(
-        "--generated", action="store_true", help="our own documents, even if XMark's are there"
+        "--runs", type=int, default=3, help="take the best of this many (%(default)s)"
     )
-    parser.add_argument("--data", type=Path, help="a folder that keeps the documents for next time")
-    parser.add_argument("--output", type=Path, help="where the figures go; no report is written")
+    parser.add_argument(
+        "--patience",
+        type=float,
+        default=60.0,
+        help="time limit for a query, in seconds (%(default)s)",
+    )
+    parser.add_argument(
+        "--generated",
+        action="store_true",
+        help="use generated documents, even if XMark's are available",
+    )
+    parser.add_argument(
+        "--data", type=Path, help="a folder to keep the documents in for the next run"
+    )
+    parser.add_argument(
+        "--output", type=Path, help="where to write the figures; no report is written"
+    )
     arguments = parser.parse_args()
     for name in arguments.names:
         if name not in BENCHMARKS:
-            parser.error(f"no benchmark '{name}'; there are {', '.join(BENCHMARKS)}")
+            parser.error(f"unknown benchmark '{name}'; choose from {', '.join(BENCHMARKS)}")
     return arguments
 
 

@@ -1,7 +1,7 @@
 """Whether two engines gave the same answer.
 
-Answers are XML texts one after the other. What counts is what XML means, with white space made
-equal and without lifespans, for an engine that knows no history writes none.
+Answers are XML texts one after the other. They are compared by their XML meaning, with white space
+normalised and without lifespans, because an engine without history does not write them.
 
 >>> digest('<a y="1" x="2"> b </a>') == digest('<a x="2" y="1">b</a>')
 True
@@ -23,7 +23,7 @@ _DECLARATION = re.compile(rb"^\s*<\?xml[^>]*\?>")
 
 @dataclass(frozen=True, slots=True)
 class Digest:
-    """What an answer says: in its order, and whatever its order."""
+    """The digest of an answer: of its ordered content, and of its unordered content."""
 
     ordered: str
     unordered: str
@@ -36,7 +36,7 @@ class Digest:
 
 
 def digest(answer: str | Path) -> Digest:
-    """The digest of an answer, in a file if it may be large; memory does not grow with it."""
+    """The digest of an answer, which can be a large file: memory does not grow with its size."""
     reader = _Reader()
     parser = expat.ParserCreate("UTF-8")
     parser.buffer_text = True
@@ -54,7 +54,7 @@ def digest(answer: str | Path) -> Digest:
 
 
 class _Reader:
-    """Gathers the digests of what stands at the top of an answer: elements, and words of text."""
+    """Collects the digests of the top-level parts of an answer: elements, and words of text."""
 
     def __init__(self) -> None:
         self._depth = 0
@@ -87,7 +87,7 @@ class _Reader:
         words = "".join(self._text).split()
         self._text.clear()
         if self._depth == 1:
-            # engines part items differently: with a blank, a line, or not at all
+            # engines separate items differently: with a space, a line end, or not at all
             self._items.extend(word.encode() for word in words)
         elif words:
             self._item.update(" ".join(words).encode())

@@ -1,6 +1,6 @@
-"""Nine XMark queries as one would write them with DataFrames, over the tables of the same store.
+"""Nine XMark queries, hand-written with DataFrames over the tables of the same store.
 
-They know what the compiler cannot: that nothing has a history here, that each filler stands at one
+They use what the compiler cannot know: that nothing has a history here, that each filler has one
 place, and that prices are numbers. Tables are opened once, as in a notebook's first cell.
 """
 
@@ -20,7 +20,7 @@ Tables = Callable[[str], list[DataFrame]]
 
 
 def tables(spark: SparkSession, store: str, stream: str, tags: TagStructure) -> Tables:
-    """The tables of a store by the ends of their tags' paths: one for each place of a tag."""
+    """The tables of a store by the ends of their tags' paths: one per place of a tag."""
     known = read_state(Path(store)).stream(stream)
 
     @cache
@@ -104,9 +104,9 @@ def q12(table: Tables) -> DataFrame:
 
 
 def _within_reach(table: Tables) -> DataFrame:
-    """Persons, and how many auctions begin at less than a part of their income.
+    """Persons, with the number of auctions that begin below a fraction of their income.
 
-    A running count over incomes and prices in one order, instead of all pairs of them.
+    A running count over incomes and prices in one order, instead of a join of all pairs.
     """
     (auctions,), (persons,) = table("open_auction"), table("person")
     nothing = f.lit(None).cast("string")
@@ -125,7 +125,7 @@ def _within_reach(table: Tables) -> DataFrame:
         f.col("element.name._text").alias("name"),
         income.alias("income"),
     )
-    # nobody without an income, and a price equal to the income does not count
+    # exclude persons without an income; a price equal to the income does not count
     before = Window.orderBy(f.col("value").asc_nulls_first(), "starts")
     counted = people.union(starts).withColumn("number", f.sum("starts").over(before))
     return counted.where("starts = 0")

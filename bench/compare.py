@@ -1,7 +1,7 @@
 """What got slower between two runs: `python -m bench.compare OLD.json NEW.json`.
 
-Slower is what is worse by more than the spreads of both runs together. The exit code is 1 if
-anything of ours is; peers are not looked at.
+A figure is slower if it is worse by more than the spreads of both runs together. The exit code is 1
+if any of our own figures is slower; peers are not compared.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _PEERS = ("SaxonC-HE", "BaseX", "RumbleDB", "the paper", "Spark's XML reader", "
 
 
 def slower(old: Results, new: Results) -> list[tuple[Row, Row]]:
-    """The figures of ours that got worse, with the old ones; also those that are not there now."""
+    """Our figures that got worse, with the old ones; also those that are now missing."""
     before = {row.key: row for row in old.rows}
     pairs = [(before[row.key], row) for row in new.rows if row.key in before]
     return [

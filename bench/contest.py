@@ -1,4 +1,4 @@
-"""Several engines and one query: times that are believed because the answers agree."""
+"""Several engines and one query: the times are valid because the answers agree."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from bench.measure import Timing, best_of
 from bench.peers.process import Failed, TooLong
 from bench.rows import Goal, Row
 
-# XQuery leaves their order open: of distinct values, and of items with equal keys
+# XQuery leaves their order open: distinct values, and items with equal keys
 ANY_ORDER = frozenset({"q10", "q19"})
-# a first run of so many seconds is not much longer than the next one
+# a first run of this many seconds is not much longer than the next one
 _SLOW = 1.0
 
-# asked with its patience, it gives the seconds that an answer took
+# takes a time limit, and returns the seconds that an answer took
 Ask = Callable[[float], float]
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of asking: a time and what the answer says, or why there is none."""
+    """The outcome of a query: a time and a digest of the answer, or why there is none."""
 
     timing: Timing | None = None
     digest: Digest | None = None
@@ -33,7 +33,7 @@ class Outcome:
 
 
 def asked(query: Ask, answer: Path, runs: int, patience: float) -> Outcome:
-    """Ask until the best time is known; the answer goes into a file."""
+    """Run a query until the best time is known; write the answer to a file."""
 
     def ask() -> Outcome:
         first = query(patience)
@@ -51,10 +51,10 @@ def all_asked(
     patience: float,
     hopeless: Collection[str] = (),
 ) -> dict[str, Outcome]:
-    """Ask one engine all of its queries, and the quick ones twice, before any of them is measured.
+    """Run all queries of an engine, and the fast ones twice, before measuring any of them.
 
-    So what is measured is an engine that has got going. Those that are `hopeless` are not asked:
-    they took too long for less.
+    So the engine is warm when it is measured. Queries that are `hopeless` do not run: they took
+    too long with less data.
     """
     outcomes: dict[str, Outcome] = {}
     for name, query in queries.items():
@@ -62,7 +62,7 @@ def all_asked(
             outcomes[name] = Outcome(stopped=patience)
             continue
         if not any(outcome.timing for outcome in outcomes.values()):
-            # whatever an engine is asked first takes it longer than a long query
+            # the first query of an engine takes longer than a long query
             asked(query, folder / f"{name}.xml", 0, patience)
         outcomes[name] = asked(query, folder / f"{name}.xml", 0, patience)
     for name, found in outcomes.items():
@@ -75,7 +75,7 @@ def all_asked(
 
 
 def _measured(found: Outcome, query: Ask, answer: Path, runs: int, patience: float) -> Outcome:
-    """What was asked once before, with the best time of some runs."""
+    """A query that ran once before, with the best time of several runs."""
     assert found.timing is not None
     seconds = found.timing.seconds
     if _is_long(seconds, patience):
@@ -89,7 +89,7 @@ def _measured(found: Outcome, query: Ask, answer: Path, runs: int, patience: flo
 
 
 def _is_long(seconds: float, patience: float) -> bool:
-    """Whether one run says enough. Of an engine that has just started, a short one does not."""
+    """Whether one run is enough. A short run of an engine that has just started is not."""
     return seconds >= max(5.0, patience / 3)
 
 
@@ -107,9 +107,9 @@ def _told(ask: Callable[[], Outcome], answer: Path, patience: float) -> Outcome:
 def rows_of(
     table: str, name: str, at: str, outcomes: Mapping[str, Outcome], judges: Sequence[str]
 ) -> list[Row]:
-    """A row for each way that was asked; a wrong answer voids its own.
+    """A row for each engine that ran; a wrong answer voids its row.
 
-    The first of the judges that has an answer is right.
+    The answer of the first judge that has one counts as right.
     """
     answered = {way: outcome.digest for way, outcome in outcomes.items() if outcome.digest}
     judge = next((way for way in judges if way in answered), None)
@@ -133,7 +133,7 @@ def rows_of(
 
 
 def ratio(ours: Row, theirs: Row, way: str, goal: Goal | None, extra: float = 0.0) -> Row | None:
-    """Our time by theirs (with something added to theirs); nothing if one is not to be believed."""
+    """Our time divided by theirs (plus something added to theirs); nothing if either is void."""
     if ours.value is None or theirs.value is None or ours.voided or theirs.voided:
         return None
     if ours.bound and theirs.bound:

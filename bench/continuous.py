@@ -1,9 +1,9 @@
-"""Table (f): continuous queries. What a trigger costs as the history grows, and computing anew.
+"""Table (f): continuous queries. The cost of a trigger as the history grows, and of recomputing.
 
-Credit-card traffic: accounts with ten transactions each, a history of so many transactions, then
-triggers of a thousand, in the engine by itself. Anew is the same answer over all fragments: by the
-engine, after the longest history that fits into memory; and by Spark, after the longest of all,
-whose store takes the thousand in before it is asked. Through Spark, `bench.live` measures what a
+Credit-card traffic: accounts with ten transactions each, a history of some number of transactions,
+then triggers of a thousand, in the engine by itself. "Anew" is the same answer over all fragments:
+by the engine, after the longest history that fits into memory; and by Spark, after the longest of
+all; its store ingests the thousand before the query. Through Spark, `bench.live` measures what a
 user sees.
 """
 
@@ -61,23 +61,23 @@ QUERIES = {
 }
 TABLE = "f"
 BATCH = 1000
-# triggers after a start, which fill caches, and those that are measured
+# the number of triggers that fill caches after a start, and of those that are measured
 WARMING, TRIGGERS = 3, 20
 _START = datetime(2004, 1, 1)
 _STEP = timedelta(milliseconds=20)
-# so many arrivals of the history are taken in at once
+# arrivals of the history per batch
 _AT_ONCE = 100_000
-# the engine computes anew after a history of at most so many: the whole view is in memory
+# the engine recomputes after at most this many transactions: the whole view is in memory
 _ANEW_AT_MOST = 100_000
 _TENFOLD = Goal(10, least=True)
-# the history after which a trigger is to take a tenth of asking Spark anew
+# the history after which a trigger should take a tenth of the time of a new Spark query
 _LONG = 1_000_000
-# from publishing to display: so many fragments, at so many a second or as fast as they are taken
+# from publishing to display: number of fragments, and rate per second, or as fast as possible
 PUBLISHED = ((2_000, 200.0), (5_000, 1000.0), (10_000, None))
 
 
 def traffic(size: int, seed: int = 1) -> Iterator[Arrival]:
-    """Accounts for a history of so many transactions, then transactions without end."""
+    """Accounts for a history of this many transactions, then endless transactions."""
     chance = random.Random(seed)
     accounts = max(1, size // 10)
 
@@ -103,17 +103,17 @@ def traffic(size: int, seed: int = 1) -> Iterator[Arrival]:
 
 
 def fillers_of(size: int) -> int:
-    """How many fillers the history of so many transactions has."""
+    """The number of fillers in a history of this many transactions."""
     return size + 2 * max(1, size // 10) + 1
 
 
 def time_of(number: int) -> datetime:
-    """When a transaction is."""
+    """The time of a transaction."""
     return _START + number * _STEP
 
 
 def load(query: str, size: int, folder: Path) -> float:
-    """The fillers a second at which a history of so many transactions is taken in."""
+    """Load a history of this many transactions; return the fillers per second."""
     arrivals = islice(traffic(size), fillers_of(size))
     begun = time.perf_counter()
     with _opened(query, folder) as continuous:
@@ -128,11 +128,11 @@ def load(query: str, size: int, folder: Path) -> float:
 def measure(
     query: str, folders: Mapping[int, Path], anew: int | None
 ) -> dict[int, dict[str, float]]:
-    """Milliseconds of triggers over loaded histories of so many transactions, in turns.
+    """Milliseconds of triggers over loaded histories of these sizes, in turns.
 
-    After the one of `anew` transactions, the answer is computed anew, too.
+    After the history of `anew` transactions, the answer is also recomputed.
     """
-    # the disk is to be done with the histories
+    # wait until the histories are on disk
     os.sync()
     with ExitStack() as stack:
         running = {size: stack.enter_context(_opened(query, at)) for size, at in folders.items()}
@@ -178,7 +178,7 @@ def run(settings: Settings) -> Iterator[Row]:
     }
     for size in sizes:
         settings.tell(f"continuous: history of {size:,} transactions")
-        # each with a processor for itself; triggers are measured afterwards, alone
+        # each with a processor of its own; triggers are measured afterwards, alone
         with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
             into = [folders[name, size] for name in QUERIES]
             rates = pool.map(load, QUERIES.values(), [size] * len(QUERIES), into)
@@ -207,7 +207,7 @@ def run(settings: Settings) -> Iterator[Row]:
 def _through_spark(
     settings: Settings, size: int, triggers: Mapping[str, Mapping[str, float]]
 ) -> Iterator[Row]:
-    """The same queries anew on Spark; and what is seen of a server, through Spark."""
+    """The same queries recomputed on Spark; and what a user sees of a server, through Spark."""
     from bench.live import Live
 
     at = f"{size:,}"

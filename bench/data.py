@@ -1,4 +1,4 @@
-"""What is measured on: documents, their fragments, the queries. The one place that knows of files.
+"""The data of the benchmarks: documents, their fragments, queries. Only this module knows files.
 
 The documents are XMark's own where ../shared/xmark has them, else those of `bench.history`.
 """
@@ -22,9 +22,9 @@ from xcql.model.tags import TagStructure, read_tags, tags_to_xml
 
 XMARK = ROOT.parent / "shared" / "xmark"
 QUERIES = ROOT / "bench" / "queries"
-# what stands in fillers of its own
+# elements with fillers of their own
 TEMPORAL = ("item", "person", "open_auction", "closed_auction", "category")
-# when the fragments of a document are valid from, and when they are asked for
+# the validTime of a document's fragments, and the `now` of queries
 VALID, NOW = "2003-01-01T00:00:00", "2004-01-01T00:00:00"
 
 _OPENERS: dict[str, Callable[..., Any]] = {".xml": open, ".gz": gzip.open, ".xz": lzma.open}
@@ -32,7 +32,7 @@ _OPENERS: dict[str, Callable[..., Any]] = {".xml": open, ".gz": gzip.open, ".xz"
 
 @dataclass(frozen=True, slots=True)
 class Auction:
-    """A document of some factor, and its fragments."""
+    """A document of a given factor, and its fragments."""
 
     factor: str
     document: Path
@@ -51,7 +51,7 @@ class Auction:
 
 @dataclass(frozen=True, slots=True)
 class Data:
-    """A folder in which documents are made when they are first asked for."""
+    """A folder in which documents are created at first use."""
 
     folder: Path
     generated: bool = False
@@ -71,7 +71,7 @@ class Data:
         return found
 
     def versions(self, factor: str, versions: int) -> Auction:
-        """Fragments in which every price has so many versions; there is no document of them."""
+        """Fragments in which every price has this many versions; there is no document for them."""
         here = self.folder / f"history-{factor}-{versions}"
         found = Auction(
             factor, here / "fragments.xml", here / "fragments.xml", here / "tags.xml", "generated"
@@ -89,7 +89,7 @@ def xmark_queries() -> dict[str, str]:
 
 
 def history_queries() -> dict[str, str]:
-    """The queries of a history with many versions, by their names."""
+    """The queries over a history with many versions, by their names."""
     return _queries("history")
 
 

@@ -1,8 +1,8 @@
 """Table (a): Figure 4 of the paper redone: XMark Q1, Q2 and Q5 by CaQ, QaC and QaC+.
 
 On Spark, over a store; and as emitted XQuery on SaxonC, over fragments that are parsed before the
-clock starts, for that costs the same whatever the strategy. Items, persons, auctions and categories
-stand in fillers of their own; bidders do not.
+clock starts, because parsing costs the same for all strategies. Items, persons, auctions and
+categories have fillers of their own; bidders do not.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def run(settings: Settings) -> Iterator[Row]:
 def _measured(
     settings: Settings, engine: Own, auction: Auction, hopeless: Collection[tuple[str, str]]
 ) -> Iterator[Row]:
-    """The queries at one size, but for those that took too long at a smaller one."""
+    """The queries at one size, except those that took too long at a smaller one."""
     outcomes: dict[str, dict[str, Outcome]] = {name: {} for name in QUERIES}
     folder = settings.scratch(f"figure4-{auction.factor}")
     settings.tell(f"Figure 4 at {auction.factor}: on Spark")
@@ -71,7 +71,7 @@ def _measured(
                 if is_hopeless or (name, way) in hopeless
                 else asked(query, answer, settings.runs, settings.patience)
             )
-            # whatever the query, it builds the same view
+            # it builds the same view for every query
             is_hopeless = strategy == "caq" and outcomes[name][way].stopped is not None
     if Saxon().unavailable() is None and settings.asks(Saxon.name, auction.factor):
         settings.tell(f"Figure 4 at {auction.factor}: on SaxonC")
@@ -105,7 +105,7 @@ def _on_saxon(
 
 
 def _goals(rows: list[Row]) -> Iterator[Row]:
-    """On SaxonC, what finds fillers by their tags is much faster than what builds the view."""
+    """On SaxonC, finding fillers by their tags is much faster than building the view."""
     by = {row.way: row for row in rows}
     for way, goal in (("caq", Goal(10, least=True)), ("qac", Goal(3))):
         fast, slow = by.get("SaxonC, qac+"), by.get(f"SaxonC, {way}")

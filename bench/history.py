@@ -1,8 +1,8 @@
-"""Documents of the shape of XMark's at any factor, and the history that leads to one.
+"""Documents of XMark's shape at any factor, and the history that leads to one.
 
 `python -m bench.history 0.1 auction.xml` writes a document; `python -m bench.history 0.1
 fragments.xml --versions 100 --tags tags.xml` fragments in which prices change, bids come in and
-auctions close. Both are the same each time, and are written as they are made, however large.
+auctions close. Both are the same each time, and are streamed to the file, whatever their size.
 
 The proportions are XMark's: at factor 1 there are 25,500 persons, 21,750 items in six regions,
 12,000 open and 9,750 closed auctions, and 1,000 categories.
@@ -27,10 +27,10 @@ REGIONS = {
     "namerica": 10000,
     "samerica": 1000,
 }
-# the history goes from here for so long, however many versions it has
+# the begin and length of the history, for any number of versions
 BEGIN = datetime(2003, 1, 1)
 SPAN = timedelta(days=360)
-# every so many auctions, one closes half-way
+# one auction in this many closes half-way
 CLOSING = 5
 
 _COUNTRIES = ["United States"] * 12 + [
@@ -67,7 +67,7 @@ _WORDS = _LISTS["words"]
 
 @dataclass(frozen=True, slots=True)
 class Numbers:
-    """How many there are of everything."""
+    """How many elements of each kind there are."""
 
     regions: dict[str, int]
     people: int
@@ -104,7 +104,7 @@ def write_document(path: Path, factor: float, seed: int = 1) -> None:
 
 
 class _Site:
-    """The parts of a document, one after the other, all from one source of chance."""
+    """The parts of a document, one after the other, all from one random generator."""
 
     def __init__(self, count: Numbers, seed: int) -> None:
         self._count = count
@@ -221,7 +221,7 @@ class _Site:
         reserve = f"<reserve>{initial * (1.2 + chance()):.2f}</reserve>\n" if chance() < 0.5 else ""
         people = [int(chance() * self._count.people) for _ in range(int(chance() * chance() * 20))]
         if number % 53 == 7 and self._count.people > 51:
-            people += [20, 51]  # whom Q4 asks for, in this order
+            people += [20, 51]  # the persons that Q4 looks for, in this order
         bidders = []
         for person in people:
             increase = 1.5 * (1 + int(self._random.expovariate(0.12)))
@@ -265,7 +265,7 @@ class _Site:
         return f"<text>\n{self._random.choice(self._paragraphs)}\n</text>\n"
 
     def _paragraph(self) -> str:
-        """Words, of which some are marked, and some of these again."""
+        """Words, some of them marked up, and some of those twice."""
         choose, chance = self._random.choice, self._random.random
         parts = []
         for _ in range(16 + int(chance() * chance() * 170)):
@@ -287,7 +287,7 @@ class _Site:
         )
 
     def _one(self, what: str) -> str:
-        """The id of any one of a kind."""
+        """The id of a random element of a kind."""
         count = self._count
         number = {"person": count.people, "category": count.categories, "open_auction": count.open}
         return f"{what}{int(self._random.random() * number[what])}"
@@ -333,10 +333,10 @@ def write_tags(path: Path) -> None:
 
 
 def write_history(path: Path, factor: float, versions: int, seed: int = 1) -> None:
-    """Write fragments in which every price has so many versions.
+    """Write fragments in which every price has this many versions.
 
-    The last version of everything is the same, and at the same time, however many there are
-    before it: what is valid now does not grow with the history. A price changes by a bid.
+    The last version of everything is the same, and at the same time, whatever the number of
+    earlier ones: what is valid now does not grow with the history. A bid changes a price.
     """
     count = numbers(factor)
     random = Random(seed)
@@ -398,7 +398,7 @@ def _write_closings(file: TextIO, lasts: list[float]) -> None:
 
 
 def _time_of(number: int, part: float, auctions: int) -> datetime:
-    """When an auction has come so far; one that closes does so at half of the time."""
+    """The time when an auction has come this far; one that closes does so at half of the time."""
     reached = SPAN * part * (0.5 if _closes(number) else 1)
     # no two auctions at the same instant
     return BEGIN + timedelta(seconds=round(reached.total_seconds()), microseconds=number + 1)
@@ -428,8 +428,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench.history", description=__doc__)
     parser.add_argument("factor", type=float)
     parser.add_argument("output", type=Path)
-    parser.add_argument("--versions", type=int, help="write fragments, with so many versions")
-    parser.add_argument("--tags", type=Path, help="where the Tag Structure of fragments goes")
+    parser.add_argument("--versions", type=int, help="write fragments with this many versions")
+    parser.add_argument(
+        "--tags", type=Path, help="where to write the Tag Structure of the fragments"
+    )
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
     if arguments.versions is None:

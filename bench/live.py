@@ -1,8 +1,8 @@
-"""Continuous queries as their users have them: from a server to what is seen, through Spark.
+"""Continuous queries as users see them: from a server to the display, through Spark.
 
-A process of its own has a session whose store holds the history. The time from publishing to
-display is that from the moment a fragment is due at the server to the call of a sink with the
-update that it makes.
+A separate process has a session whose store holds the history. The time from publishing to
+display is from the moment a fragment is due at the server to the call of a sink with the
+resulting update.
 """
 
 from __future__ import annotations
@@ -29,39 +29,39 @@ QUERY = (
     'for $t in stream("credit")//transaction where $t/amount > 1000'
     ' return <large id="{$t/@id}">{$t/amount/text()}</large>'
 )
-# the same for every server: a checkpoint goes on with the source that it began with
+# the same for every server: a checkpoint continues with the source it started with
 PORT = 43217
 _ID = re.compile(r'id="(\d+)"')
 _AMOUNT = re.compile(r"<amount>(\d+)<")
 
 
 class Live:
-    """The process, asked from outside."""
+    """The process, as seen from outside."""
 
     def __init__(self, folder: Path) -> None:
         self._worker = Worker("bench.live", folder / "live.log")
         self._store = folder / "store"
 
     def ingest(self, size: int) -> float:
-        """The seconds of taking a history of so many transactions into the store."""
+        """Ingest a history of this many transactions; return the seconds."""
         seconds: float = self._worker.ask("ingest", LOADING, store=str(self._store), size=size)[
             "seconds"
         ]
         return seconds
 
     def query(self, text: str, runs: int) -> float:
-        """The seconds of a query over the store, the best of some after a first."""
+        """The seconds of a query over the store, the best of several after a first run."""
         seconds: float = self._worker.ask("query", LOADING, text=text, runs=runs)["seconds"]
         return seconds
 
     def query_after_append(self, text: str, count: int, runs: int) -> float:
-        """The seconds of taking so many more fragments in and asking again, the best of some."""
+        """Ingest this many more fragments and query again; the best seconds of several runs."""
         asked = {"text": text, "count": count, "runs": runs}
         seconds: float = self._worker.ask("query_after_append", LOADING, **asked)["seconds"]
         return seconds
 
     def watch(self, count: int, rate: float | None) -> dict[str, float]:
-        """Milliseconds from publishing to display of so many fragments, at so many a second."""
+        """Milliseconds from publishing to display, for this many fragments at this rate."""
         return self._worker.ask("watch", 2 * LOADING, count=count, rate=rate)
 
     def stop(self) -> None:
@@ -69,7 +69,7 @@ class Live:
 
 
 class _Process:
-    """What runs in the process: the traffic goes on from one request to the next."""
+    """The code inside the process: the traffic continues from one request to the next."""
 
     def __init__(self) -> None:
         self._session: Any = None
@@ -113,7 +113,7 @@ class _Process:
 
 
 class _Watching:
-    """One server and one client of it."""
+    """One server and one client."""
 
     def __init__(self, first: int, published: Sequence[str], rate: float | None) -> None:
         self._first = first
@@ -124,7 +124,7 @@ class _Watching:
         self._last = 0.0
 
     def measured(self, session: Any, checkpoint: Path) -> dict[str, float]:
-        """What is seen by a query that goes on from one such measurement to the next."""
+        """The measurements of a query that continues from one measurement to the next."""
         expected = sum(1 for one in self._published if int(_AMOUNT.findall(one)[0]) > 1000)
         to = TcpAddress("localhost", PORT)
         pace, is_open = Pace(self._rate), threading.Event()

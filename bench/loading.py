@@ -1,10 +1,10 @@
-"""Table (c): fragmenting, ingest and temporalize, in megabytes of XML a second; peaks of memory.
+"""Table (c): fragmenting, ingest and temporalize, in megabytes of XML per second; peak memory.
 
 Ingest against Spark's own XML reader: both read the same fragments from disk and write Parquet to
 disk, in one session, in turns. Spark's reader makes a row of each filler (`rowTag`), with a schema
-of the same leaves given, in one table partitioned by tsid. It knows nothing of versions, lifespans,
-order or bytes. First runs, in which Java is still compiling itself, are not counted. Memory is
-watched in runs of their own, since watching costs time; Java's is not counted, for it is a setting.
+of the same leaves given, in one table partitioned by tsid. It knows nothing about versions,
+lifespans, order or bytes. First runs, in which Java is still compiling, do not count. Memory is
+measured in separate runs, since that takes time; Java's does not count, because it is a setting.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from xcql.shred.shape import Slot
 
 TABLE = "c"
 READER = "Spark's XML reader"
-# each of these is done in this time, or not at all
+# the time limit for each of these
 _PATIENCE = 1800.0
 
 
@@ -120,7 +120,7 @@ def _rate(name: str, timing: Timing, size: float, at: str, goal: Goal | None = N
 
 
 def _fragment(document: str, output: str, runs: int) -> dict[str, Any]:
-    """Speed by the processor's time, not the clock's: it is one core's."""
+    """Speed in processor time, not wall time: it is for one core."""
     from xcql.model.documents import read_document
     from xcql.model.fragmenter import fragment
 
@@ -171,7 +171,7 @@ def _ingest(fragments: str, tags: str, folder: str, runs: int) -> dict[str, Any]
 
 
 def _in_turns(runs: int, *functions: Callable[[], None]) -> list[tuple[list[float], list[float]]]:
-    """The seconds, and the processor seconds (Java's, and the workers', too), of all runs."""
+    """The seconds, and the processor seconds (including Java and workers), of all runs."""
     results: list[tuple[list[float], list[float]]] = [([], []) for _ in functions]
     for _ in range(runs):
         for function, (seconds, cpu) in zip(functions, results, strict=True):

@@ -1,4 +1,4 @@
-"""What a figure depends on besides the code: the machine, and the versions of everything."""
+"""What figures depend on besides the code: the machine, and the versions of everything."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 def facts() -> dict[str, str]:
-    """The facts that a report opens with."""
+    """The facts at the top of a report."""
     return {
         "date": datetime.now(UTC).strftime("%Y-%m-%d %H:%M"),
         "commit": commit(),
@@ -29,7 +29,7 @@ def facts() -> dict[str, str]:
 
 
 def commit() -> str:
-    """The commit that is measured; with a plus sign if files differ from it."""
+    """The measured commit; with a plus sign if files differ from it."""
     name = _first_line("git", "-C", str(ROOT), "rev-parse", "--short", "HEAD")
     changed = _first_line("git", "-C", str(ROOT), "status", "--porcelain", "-uno")
     return name + ("+" if changed else "")

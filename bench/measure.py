@@ -1,4 +1,4 @@
-"""How time and memory are measured: the best of some runs, with the spread; peaks, from outside."""
+"""Measures time and memory: the best of several runs, with the spread; peaks, from outside."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-# runs that take so many seconds together say enough, and those that take less say little
+# runs that take this many seconds together are enough; shorter ones are not
 _ENOUGH, _LITTLE = 5.0, 0.25
-# so many runs say enough, however short they are
+# this many runs are enough, however short they are
 _MANY = 30
 
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """The shortest of some times, and how far the longest is from it."""
+    """The shortest of several times, and how far the longest is from it."""
 
     seconds: float
     spread: float = 0.0
@@ -35,13 +35,13 @@ class Timing:
 
 
 def best_of(action: Callable[[], float], runs: int, first: float | None = None) -> Timing:
-    """The best of so many runs, after a first one that does not count.
+    """The best of this many runs, after a first one that does not count.
 
-    There are fewer if they are long, and more if they are short: three of a few milliseconds may
-    all have been disturbed.
+    There are fewer if they are long, and more if they are short: three runs of a few milliseconds
+    may all have been disturbed.
 
-    `action` tells its own time in seconds; `first` is that of a first run that has been made. With
-    no further runs, it is the one that counts.
+    `action` returns its own time in seconds; `first` is the time of a first run that is done. If
+    there are no further runs, it counts.
     """
     first = action() if first is None else first
     if runs < 1:
@@ -55,7 +55,7 @@ def best_of(action: Callable[[], float], runs: int, first: float | None = None) 
 
 
 def clocked(action: Callable[[], object]) -> float:
-    """The seconds that something takes."""
+    """The seconds that an action takes."""
     begin = time.perf_counter()
     action()
     return time.perf_counter() - begin
@@ -71,9 +71,9 @@ def geometric_mean(values: Iterable[float]) -> float | None:
 
 
 def processor_time() -> float:
-    """The processor seconds of this process and of all below it, those that have ended included.
+    """The processor seconds of this process and its descendants, including ended ones.
 
-    What a process has used that has ended counts as its parent's, which waits for its end.
+    The time of an ended process counts for its parent, which waits for it.
     """
     ticks = 0
     for process in descendants():
@@ -86,9 +86,9 @@ def processor_time() -> float:
 
 
 class PeakMemory:
-    """The most memory that this process and those below it have at once, in megabytes.
+    """The peak memory of this process and its descendants together, in megabytes.
 
-    Java is not counted: how much it takes is a setting.
+    Java does not count: how much it takes is a setting.
     """
 
     def __init__(self) -> None:
@@ -113,16 +113,16 @@ class PeakMemory:
 
 
 def own_peak() -> float:
-    """The most memory that this process has had, in megabytes.
+    """The peak memory of this process, in megabytes.
 
-    `getrusage` would tell the most of whoever started it, too, if that was more.
+    `getrusage` would return the peak of the parent process if that was higher.
     """
     status = Path("/proc/self/status").read_text()
     return int(status.partition("VmHWM:")[2].split()[0]) * 1024 / 1e6
 
 
 def descendants() -> dict[int, str]:
-    """This process and all below it, with their names."""
+    """This process and its descendants, with their names."""
     parents = {}
     for entry in os.listdir("/proc"):
         if entry.isdigit():

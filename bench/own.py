@@ -1,6 +1,6 @@
-"""Our own engine in a process of its own, asked as the peers are; and the queries written by hand.
+"""Our own engine in a separate process, like the peers; and the hand-written queries.
 
-The process has one session, as `xcqlc shell` has. A query is timed from its text to its answer.
+The process has one session, like `xcqlc shell`. A query is timed from its text to its answer.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from bench.peers.process import LOADING, Ended, TooLong, Worker, run_command, se
 
 NAME = "ours"
 _XCQLC = (sys.executable, "-m", "xcql.cli.main")
-# how a query goes from text to plan, in order
+# the stages from text to plan, in order
 STAGES = (
     "parse",
     "check and compile to SQL",
@@ -29,7 +29,7 @@ STAGES = (
 
 
 class Own:
-    """Our engine with a store; one that was stopped is started again, and finds its store."""
+    """Our engine with a store; if it was stopped, it restarts and finds its store."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -54,7 +54,7 @@ class Own:
         return seconds
 
     def cut(self, auction: Auction) -> float:
-        """Cut a document into fragments, of which nothing else is made."""
+        """Cut a document into fragments, and do nothing else with them."""
         seconds: float = self._asked(
             "cut",
             LOADING,
@@ -97,7 +97,7 @@ class Own:
 
 
 def prepare(cache: Path, patience: float) -> None:
-    """Let Spark start sooner for those that have this cache, as `xcqlc prepare` does."""
+    """Make Spark start faster for users of this cache, like `xcqlc prepare`."""
     log = cache / "prepare.log"
     run_command([*_XCQLC, "prepare"], cache / "prepared", log, patience, XDG_CACHE_HOME=str(cache))
 
@@ -112,7 +112,7 @@ def cold(cache: Path, document: Path, text: str, answer: Path, patience: float) 
 
 
 class _Process:
-    """What runs in the process."""
+    """The code inside the process."""
 
     def __init__(self) -> None:
         from xcql_runtime.spark.start import local_session
@@ -166,7 +166,7 @@ class _Process:
         import xcql
 
         parsed = clocked(lambda: xcql.parse(text))
-        # another text each time, so that nothing that is remembered of the last one helps
+        # a different text each time, so that no cache helps
         compiled = clocked(lambda: self._session.query(f"{text}(: one :)", now=NOW))
         answer = self._session.query(f"{text}(: two :)", now=NOW)
         analysed = clocked(lambda: answer.df)

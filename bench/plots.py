@@ -1,4 +1,4 @@
-"""Small pictures for the report, as SVG: bars of ratios, and growth on logarithmic axes."""
+"""Small plots for the report, as SVG: bars of ratios, and growth on logarithmic axes."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def bars(title: str, ratios: Sequence[tuple[str, float]], goal: float | None = N
 def growth(
     title: str, across: str, up: str, series: Mapping[str, Sequence[tuple[float, float]]]
 ) -> str:
-    """Lines on logarithmic axes; the grey ones grow in proportion."""
+    """Lines on logarithmic axes; the grey ones show proportional growth."""
     points = [point for line in series.values() for point in line]
     left_end, right_end = _decades(point[0] for point in points)
     low, high = _decades(point[1] for point in points)
@@ -93,7 +93,7 @@ def growth(
 
 
 def _decades(values: Iterable[float]) -> tuple[int, int]:
-    """Powers of ten that enclose all values."""
+    """The powers of ten that enclose all values."""
     found = [value for value in values if value > 0]
     low, high = math.floor(math.log10(min(found))), math.ceil(math.log10(max(found)))
     return low, max(high, low + 1)

@@ -1,6 +1,6 @@
 """The report of a run, `bench/REPORT.md`, with its plots: `python -m bench.report RESULTS.json`.
 
-Why a goal is missed, and what it would take to meet it, is written by hand, into files of
+Why a goal is missed, and what it would take to meet it, is written by hand in files of
 `bench/reasons/`: `ours-by-hand-at-1.md` for all of a kind, `q08-ours-by-hand-at-1.md` for one.
 """
 
@@ -21,7 +21,7 @@ RESULTS = ROOT / "bench" / "results"
 
 
 def write_report(results: Results, source: Path, folder: Path) -> Path:
-    """Write `REPORT.md` and `plots/` into a folder that may hold `reasons/`."""
+    """Write `REPORT.md` and `plots/` to a folder that may contain `reasons/`."""
     plots = folder / "plots"
     plots.mkdir(parents=True, exist_ok=True)
     for old in plots.glob("*.svg"):
@@ -88,7 +88,7 @@ def _growth(
 ) -> Iterator[tuple[str, str]]:
     series: dict[str, list[tuple[float, float]]] = {}
     for row in rows:
-        # the document of factor 0.0 is not of no size
+        # the document of factor 0.0 is not empty
         if row.value is not None:
             series.setdefault(label(row), []).append((float(row.at) or 0.0002, row.value))
     lines = {key: sorted(points) for key, points in series.items() if len(points) > 1}
@@ -97,7 +97,7 @@ def _growth(
 
 
 def _goals(rows: Sequence[Row], reason: Callable[[str], str]) -> Iterator[str]:
-    """A line for each kind of goal; then why it is missed."""
+    """One line per kind of goal; then why it is missed."""
     kinds: dict[tuple[str, str, str], list[Row]] = {}
     for row in rows:
         kinds.setdefault((row.way, row.at, str(row.goal)), []).append(row)
@@ -115,7 +115,7 @@ def _goals(rows: Sequence[Row], reason: Callable[[str], str]) -> Iterator[str]:
 
 
 def _reasons(kind: str, missed: Sequence[Row], reason: Callable[[str], str]) -> Iterator[str]:
-    """What is known of why: of all of a kind, then of each."""
+    """The known reasons: for all of a kind, then for each."""
     yield f"\n**{kind}**: {', '.join(map(_figure, missed))}; {missed[0].goal}.\n"
     known = [reason(_plain(kind))]
     for row in missed if len(missed) > 1 or missed[0].title != kind else ():
@@ -148,7 +148,7 @@ def _verdict(rows: Sequence[Row]) -> str:
 
 
 def _table(rows: Sequence[Row], unit: str) -> Iterator[str]:
-    """One line for each thing and size, one column for each way."""
+    """One line per subject and size, one column per engine."""
     ways = list(dict.fromkeys(row.way for row in rows))
     names = list(dict.fromkeys(row.name for row in rows))
     lines: dict[tuple[str, str], dict[str, str]] = {}
@@ -198,7 +198,7 @@ def main() -> None:
     newest = sorted(RESULTS.glob("*.json"), key=lambda path: path.stat().st_mtime)
     path = (chosen or newest[-1:] or [RESULTS / "none.json"])[-1]
     if not path.exists():
-        sys.exit(f"there are no results '{path}': make bench writes some")
+        sys.exit(f"the results '{path}' do not exist: make bench writes some")
     print(write_report(read_results(path), path, ROOT / "bench"))
 
 

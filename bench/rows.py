@@ -1,4 +1,4 @@
-"""Figures, and what they should be; a run's figures as JSON.
+"""Figures and their goals; a run's figures as JSON.
 
 >>> row = Row("b", "q08", "ours / by hand", 1.7, "x", at="1", goal=Goal(2))
 >>> row.verdict
@@ -39,11 +39,11 @@ class Goal:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One figure: of what, by whom, at which size.
+    """One figure: its subject, its engine, its size.
 
     `spread` is (longest - shortest) / shortest of the runs. `bound` says that the true value is
-    `more` or `less` than this one: what was stopped takes more than it had. `voided` tells why the
-    value is not to be believed, `remark` what a reader should know besides.
+    `more` or `less` than this one: a run that was stopped takes more than its limit. `voided` says
+    why the value is invalid, `remark` what else a reader should know.
     """
 
     table: str
@@ -70,7 +70,7 @@ class Row:
 
     @property
     def shown(self) -> str:
-        """The value as one reads it: `0.412`, `>60`, or `void`."""
+        """The value as shown to readers: `0.412`, `>60`, or `void`."""
         if self.voided or self.value is None:
             return "void" if self.voided else "–"
         sign = {"": "", "more": ">", "less": "<"}[self.bound]
@@ -78,13 +78,13 @@ class Row:
 
     @property
     def verdict(self) -> str:
-        """`met`, `missed`, `open` if that cannot be told, or nothing if there is no goal."""
+        """`met`, `missed`, `open` if undecided, or nothing if there is no goal."""
         if self.goal is None:
             return ""
         if self.voided or self.value is None:
             return "open"
         good = self.value >= self.goal.limit if self.goal.least else self.value <= self.goal.limit
-        # of a bound only one side is sure
+        # a bound is certain on one side only
         if self.bound and good != ((self.bound == "more") == self.goal.least):
             return "open"
         return "met" if good else "missed"
@@ -100,7 +100,7 @@ class Row:
 
 
 def significant(value: float) -> str:
-    """Three digits that count: `0.0123`, `4.56`, `1,230`."""
+    """Three significant digits: `0.0123`, `4.56`, `1,230`."""
     if value == 0 or abs(value) >= 100:
         return f"{value:,.0f}"
     digits = 2 if abs(value) >= 1 else 3
@@ -109,7 +109,7 @@ def significant(value: float) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """What a run gave: the machine, how it was asked, what was left out and why, the figures."""
+    """The results of a run: the machine, the arguments, what was left out and why, the figures."""
 
     machine: Mapping[str, str]
     settings: Mapping[str, Any] = field(default_factory=dict)

@@ -1,8 +1,8 @@
 """Table (e): how long a query takes from its text to Spark's plan, stage by stage.
 
-Each time the text is another one, by a comment, so that nothing that is remembered of the last one
-helps. What Spark does can be seen from outside only up to its analysis (when there is a DataFrame)
-and up to its physical plan (when it is explained, with the printing).
+A comment makes the text different each time, so that no cache helps. From outside, Spark's work is
+only visible up to its analysis (when there is a DataFrame) and up to its physical plan (when it is
+explained, including the printing).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from bench.settings import Settings
 
 TABLE = "e"
 _SMALLEST = "1 + 1"
-# so many times all queries are planned before any is measured
+# how often all queries are planned before any is measured
 _WARMING = 4
 
 
@@ -33,7 +33,7 @@ def run(settings: Settings) -> Iterator[Row]:
     engine = Own(settings.scratch("stages"))
     settings.tell("text to plan")
     engine.load(settings.data.auction(settings.factors[0]))
-    # a session of some use: Java compiles what it has run often
+    # a warm session: Java compiles code that has run often
     for turn in range(_WARMING):
         for text in xmark_queries().values():
             engine.stages(f"{text}(: warming {turn} :)", settings.patience)
@@ -56,7 +56,7 @@ def _stages(settings: Settings, engine: Own, name: str, text: str) -> Iterator[R
     for number, stage in enumerate(STAGES):
         timing = Timing.of(run[number] for run in runs)
         yield Row(TABLE, name, stage, timing.seconds * 1000, "ms", "", timing.spread)
-    # a DataFrame is what one builds on: Spark optimises what is asked of it in the end
+    # users build on a DataFrame: Spark optimises only the final query
     timing = Timing.of(sum(run[:-1]) for run in runs)
     yield Row(
         TABLE, name, "text to plan", timing.seconds * 1000, "ms", "", timing.spread, Goal(150)

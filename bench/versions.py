@@ -1,7 +1,7 @@
-"""Table (d): what history costs: the same present, after 1, 10, 100 and 1000 versions.
+"""Table (d): the cost of history: the same present, after 1, 10, 100 and 1000 versions.
 
-The reference evaluator answers the same queries, in a process of its own; where it takes too long,
-what is valid now must still be the same as after one version.
+The reference evaluator answers the same queries, in a separate process; where it takes too long,
+the answers about now must still be the same as after one version.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from bench.settings import Settings
 
 TABLE = "d"
 JUDGE = "the evaluator"
-# what does not depend on how many versions there were
+# queries that do not depend on the number of versions
 PRESENT = ("now", "last")
-# the evaluator is not measured: it may take so many times as long as others
+# the evaluator is not measured: it may take this many times as long as others
 _JUDGING = 2
 
 
@@ -35,7 +35,7 @@ def run(settings: Settings) -> Iterator[Row]:
         outcomes = _outcomes(settings, auction, versions)
         for name, found in outcomes.items():
             if name in PRESENT:
-                # judged by what the smallest history says
+                # compared with the smallest history
                 judged = present.setdefault(name, found.get(JUDGE) or found[NAME])
                 found.setdefault(JUDGE, judged)
             rows = rows_of(TABLE, name, str(versions), found, [JUDGE, NAME])
@@ -70,11 +70,11 @@ def _outcomes(settings: Settings, auction: Auction, versions: int) -> dict[str, 
     patience = _JUDGING * settings.patience
     try:
         judge.ask("load", LOADING, fragments=str(auction.fragments), tags=str(auction.tags_file))
-        # the one that may take longest at last
+        # the slowest one last
         for name, text in reversed(history_queries().items()):
             answer = folder / f"{name}.xml"
             outcome = asked(partial(_judged, judge, text, answer), answer, 0, patience)
-            if outcome.digest is None:  # it was stopped, and answers no more
+            if outcome.digest is None:  # it was stopped, and does not answer any more
                 break
             outcomes[name][JUDGE] = outcome
     except (Failed, TooLong) as problem:

@@ -1,7 +1,7 @@
 """Table (b): the twenty XMark queries, by us, by hand over the same store, and by the peers.
 
-Warm: the document is loaded or ingested, and the query has been asked once. Cold: from the XML on
-disk to the answer, with the start of all processes; ours after `xcqlc prepare`, and once without.
+Warm: the document is loaded or ingested, and the query has run once. Cold: from the XML on disk
+to the answer, with the start of all processes; ours after `xcqlc prepare`, and once without it.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ from bench.settings import Settings
 
 TABLE = "b"
 HAND = "by hand"
-# of those that are written by hand: the others are there to judge where every peer takes too long
+# hand-written ones that count; the others are a reference where every peer takes too long
 COMPARED = ("q01", "q02", "q05", "q08", "q11", "q14", "q20")
-# what peers cannot do without looking at all pairs
+# queries where peers have to compare all pairs
 JOINS = ("q08", "q09", "q10", "q11", "q12")
-# at a factor of which there is an XMark document, for the growth to one that is not
+# at a factor with an XMark document, to measure growth to one without
 TWIN = "ours, generated document"
 # without `xcqlc prepare`
 BARE = "ours, not prepared"
 LOADING = "load"
-# ours loads fragments: a document has to be cut into them once
+# ours loads fragments: a document must be fragmented once
 CUTTING = "load, fragmenting included"
-# a peer's time grows with the data if ten times the data take so many times the time
+# a peer's time grows with the data if ten times the data takes this many times the time
 _GROWS = 2.0
 
 
@@ -52,7 +52,7 @@ def run(settings: Settings) -> Iterator[Row]:
     for small, large in zip(settings.factors, settings.factors[1:], strict=False):
         before, after = settings.data.auction(small), settings.data.auction(large)
         if before.origin != after.origin:
-            # documents of other origin are no measure of growth
+            # documents of another origin do not measure growth
             before = replace(settings.data, generated=True).auction(small)
             judges = [peer for peer in here if settings.asks(peer.name, large)]
             twin = list(_warm(settings, before, judges, _stopped(found)))
@@ -63,7 +63,7 @@ def run(settings: Settings) -> Iterator[Row]:
 
 
 def _stopped(rows: Sequence[Row]) -> dict[str, dict[str, Row]]:
-    """By engine, the queries that took too long: with more data they would again."""
+    """By engine, the queries that took too long, and would again with more data."""
     stopped: dict[str, dict[str, Row]] = {}
     for row in rows:
         if row.bound == "more" and row.unit == "s" and row.way != NAME:
@@ -123,7 +123,7 @@ def _warm(
 
 
 def _ratios(rows: Sequence[Row], factors: Sequence[str]) -> Iterator[Row]:
-    """Ours by theirs, with what is asked of us at factors 0.1, 1 and 10."""
+    """Ours divided by theirs, with our goals at factors 0.1, 1 and 10."""
     by = {(row.name, row.way, row.at): row for row in rows}
     for factor in factors:
         load = {way: by.get((LOADING, way, factor)) for way in ("SaxonC-HE", "BaseX")}
@@ -176,7 +176,7 @@ def _tenth(factor: str) -> str:
 
 
 def _growth(before: Auction, after: Auction, ours: Sequence[Row]) -> Iterator[Row]:
-    """How many times the time a query takes by how many times the data there are."""
+    """The growth of a query's time divided by the growth of the data."""
     by = {(row.name, row.at): row for row in ours if row.way == NAME}
     data = after.megabytes / before.megabytes
     for name in (LOADING, *xmark_queries()):
@@ -196,7 +196,7 @@ def _cold(
     folder = settings.scratch("cold")
     starts: dict[str, Callable[..., float]] = {NAME: partial(own.cold, settings.cache)}
     starts |= {peer.name: peer.cold for peer in here}
-    # once, for it is the same with every query
+    # once, because it is the same for every query
     starts[BARE] = partial(own.cold, settings.scratch("not prepared"))
     for name, text in xmark_queries().items():
         if name not in settings.cold_queries:
@@ -209,7 +209,7 @@ def _cold(
             if slow is not None and float(slow.at) <= float(auction.factor):
                 outcomes[way] = Outcome(stopped=slow.value)
             else:
-                # it is one run, and the first: that is what cold means
+                # a single first run: that is what cold means
                 outcomes[way] = asked(query, answer, 0, max(settings.patience, 60.0))
             settings.tell(f"  {name} {way}, cold: {_told(outcomes[way])}")
         starts.pop(BARE, None)

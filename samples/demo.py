@@ -1,4 +1,4 @@
-"""What `make demo` shows: a query over the credit-card stream, asked at two moments."""
+"""The output of `make demo`: a query over the credit-card stream, evaluated at two times."""
 
 from __future__ import annotations
 

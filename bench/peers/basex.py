@@ -1,6 +1,6 @@
-"""BaseX, by its console: a database is made once, queries are asked of it in one Java process.
+"""BaseX, through its console: creates a database once, and runs queries in one Java process.
 
-BaseX says itself how long a query took, parsing and printing included.
+BaseX itself reports how long a query took, including parsing and printing.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from bench.peers.process import LOADING, Ended, Failed, Program, TooLong, run_co
 
 _CREATED = re.compile(rb"created in ([\d.]+) ms")
 _TOTAL = re.compile(rb"Total Time: ([\d.]+) ms")
-# where Debian puts it; without jline beside it, the console reads from a pipe
+# Debian's path; without jline, the console reads from a pipe
 _JAR = "/usr/share/java/basex.jar"
 _END = "end-of-the-answer"
 _INFORMATION = b"\nQuery:\n"
@@ -44,7 +44,7 @@ class BaseX:
 
 
 class BaseXEngine:
-    """BaseX with one database, on disk: one that was stopped finds it again."""
+    """BaseX with one database, on disk: after a stop, it finds the database again."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -73,7 +73,7 @@ class BaseXEngine:
             self._program = None
 
     def _command(self, command: str, patience: float) -> bytes:
-        """What BaseX says to a command, without its prompt."""
+        """The output of BaseX for a command, without its prompt."""
         program = self._program or self._started()
         try:
             program.say(command)
@@ -89,7 +89,7 @@ class BaseXEngine:
     def _started(self) -> Program:
         command = ["java", _database(self._folder), "-cp", _JAR, "org.basex.BaseX"]
         self._program = Program(command, self._folder / "basex.log")
-        # white space counts in mixed content
+        # white space is significant in mixed content
         for setting in ("CHOP false", "QUERYINFO true", "SERIALIZER indent=no"):
             self._program.say(f"SET {setting}")
         self._program.hear(b"SERIALIZER: indent=no\n", 60.0)

@@ -1,4 +1,4 @@
-"""What every peer can do, and how it is measured: warm, and from the start of a process."""
+"""The interface of a peer, and how it is measured: warm, and from the start of a process."""
 
 from __future__ import annotations
 
@@ -10,34 +10,34 @@ DOCUMENT = "$the-document"
 
 
 class Engine(Protocol):
-    """A peer that runs."""
+    """A running peer."""
 
     def load(self, document: Path) -> float:
-        """Parse, index or store a document; how many seconds that takes."""
+        """Parse, index or store a document; return the seconds."""
 
     def query(self, text: str, answer: Path, patience: float) -> float:
-        """Answer a query over what was loaded, into a file; how many seconds that takes.
+        """Answer a query over the loaded document, into a file; return the seconds.
 
-        One that takes longer than `patience` is stopped: `TooLong`.
+        A query that takes longer than `patience` is stopped: `TooLong`.
         """
 
     def stop(self) -> None:
-        """End it."""
+        """Stop it."""
 
 
 class Peer(Protocol):
-    """An engine that may be on this machine."""
+    """An engine that may be installed."""
 
     name: str
 
     def unavailable(self) -> str | None:
-        """Why it is left out, or None if it is here."""
+        """Why it is left out, or None if it is installed."""
 
     def version(self) -> str:
         """Its version, for the report."""
 
     def start(self, folder: Path) -> Engine:
-        """Start it, with a folder for what it writes."""
+        """Start it, with a folder for its files."""
 
     def cold(self, document: Path, text: str, answer: Path, patience: float) -> float:
         """From a document on disk to the answer of one query, with the start of the process."""

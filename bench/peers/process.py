@@ -1,6 +1,6 @@
-"""Programs that are asked through pipes, and can be stopped when an answer takes too long.
+"""Programs that run queries through pipes, and can be stopped when an answer takes too long.
 
-An engine in a process of its own has its memory for itself, and does not outlive our patience.
+An engine in a separate process has its own memory, and can be stopped at its time limit.
 """
 
 from __future__ import annotations
@@ -18,26 +18,26 @@ from typing import Any
 
 from bench.machine import ROOT
 
-# a document is loaded in this time, or the engine cannot do it
+# the time limit for loading a document
 LOADING = 600.0
-# a program that has ended says why in so many characters at the end of its log
+# how many characters at the end of its log say why a program has ended
 _LAST_WORDS = 600
 
 
 class TooLong(Exception):
-    """It was stopped after so many seconds."""
+    """It was stopped at its time limit."""
 
 
 class Failed(Exception):
-    """It could not do what it was asked for; the text says why."""
+    """It failed; the text says why."""
 
 
 class Ended(Failed):
-    """It has ended, and has to be started again; the text is what it said at last."""
+    """It has ended, and must be restarted; the text is its last output."""
 
 
 class Program:
-    """A running program: lines go in, and what it says up to a mark comes out."""
+    """A running program: takes lines, returns its output up to a marker."""
 
     def __init__(self, command: Sequence[str], log: Path) -> None:
         self._log = log
@@ -58,17 +58,17 @@ class Program:
         try:
             self._process.stdin.write(line.encode() + b"\n")
             self._process.stdin.flush()
-        except (OSError, ValueError):  # ended by itself, or stopped before
+        except (OSError, ValueError):  # it ended by itself, or was stopped before
             raise self._ended() from None
 
     def hear(self, mark: bytes, patience: float) -> bytes:
-        """What it says before the mark; `TooLong` stops it."""
+        """Its output before the marker; `TooLong` stops it."""
         assert self._process.stdout is not None
         until, searched = time.monotonic() + patience, 0
         with selectors.DefaultSelector() as selector:
             selector.register(self._process.stdout, selectors.EVENT_READ)
             while (found := self._heard.find(mark, searched)) < 0:
-                # a mark may lie on the border of two pieces
+                # a marker can span two chunks
                 searched = max(0, len(self._heard) - len(mark))
                 if not selector.select(max(0.0, until - time.monotonic())):
                     self.stop()
@@ -82,7 +82,7 @@ class Program:
         return said
 
     def stop(self) -> None:
-        """End it, with all that it has started."""
+        """Stop it, with all its child processes."""
         if self._process.poll() is None:
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
@@ -100,7 +100,7 @@ class Program:
 
 
 class Worker:
-    """A Python program of ours that does as it is asked, a line of JSON each way."""
+    """A Python program of ours that handles requests, one line of JSON each way."""
 
     def __init__(self, module: str, log: Path, python: str = sys.executable) -> None:
         self._program = Program([python, "-m", module], log)
@@ -117,7 +117,7 @@ class Worker:
 
 
 class WorkerEngine:
-    """An engine in a worker; one that was stopped is started again when it is needed."""
+    """An engine in a worker; if it was stopped, it restarts when needed."""
 
     def __init__(self, module: str, folder: Path, python: str = sys.executable) -> None:
         self._module, self._python = module, python
@@ -133,7 +133,7 @@ class WorkerEngine:
         return seconds
 
     def asked(self, patience: float, answer: Path, **query: str) -> float:
-        """The seconds that a query takes, whose answer goes into a file."""
+        """Run a query into a file; return the seconds."""
         if self._worker is None:
             assert self._document is not None
             self.load(self._document)
@@ -153,8 +153,8 @@ class WorkerEngine:
 
 
 def serve(**actions: Callable[..., Mapping[str, Any] | None]) -> None:
-    """The other end of a `Worker`: do what is asked for until nobody asks any more."""
-    # what libraries print is no reply
+    """The other end of a `Worker`: handle requests until there are no more."""
+    # output of libraries is not a reply
     replies = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     for line in sys.stdin:
@@ -162,7 +162,7 @@ def serve(**actions: Callable[..., Mapping[str, Any] | None]) -> None:
         action = actions[request.pop("do")]
         try:
             reply = action(**request) or {}
-        except Exception as problem:  # whatever it is, the other end has to hear of it
+        except Exception as problem:  # report any problem to the other end
             reply = {"error": f"{type(problem).__name__}: {problem}"[:_LAST_WORDS]}
         replies.write(json.dumps(reply) + "\n")
         replies.flush()
@@ -175,7 +175,7 @@ def run_command(
     patience: float,
     **environment: str,
 ) -> float:
-    """The seconds from the start of a program to its end; what it prints goes into a file."""
+    """Run a program, with its output in a file; return the seconds."""
     begin = time.perf_counter()
     with answer.open("wb") as output, log.open("ab") as errors:
         process = subprocess.Popen(

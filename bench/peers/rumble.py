@@ -1,7 +1,7 @@
-"""RumbleDB, by its Python package `jsoniq`, which needs a Spark and so a venv of its own.
+"""RumbleDB, through its Python package `jsoniq`, which needs its own Spark and so its own venv.
 
 `make bench-peers` makes the venv. The document is a tree in memory, bound to a variable. The query
-itself writes its items as XML: what RumbleDB hands to Python without are only names of items.
+itself writes its items as XML: otherwise RumbleDB passes only the names of items to Python.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Rumble:
 
 
 class RumbleEngine(WorkerEngine):
-    """RumbleDB in a process of its own, with a document in memory."""
+    """RumbleDB in a separate process, with a document in memory."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__("bench.peers.rumble", folder, str(PYTHON))
@@ -53,7 +53,7 @@ class RumbleEngine(WorkerEngine):
 
 
 def written(query: str) -> str:
-    """A query whose only item is the text of all items, each on a line of its own.
+    """A query whose only item is the text of all items, one per line.
 
     >>> print(written("declare function local:f() { 1 };\\nlocal:f(), <a/>"))
     declare function local:f() { 1 };
@@ -66,7 +66,7 @@ def written(query: str) -> str:
 
 
 class _Process:
-    """What runs in RumbleDB's own process, with its own Python."""
+    """The code inside RumbleDB's process, with its own Python."""
 
     def __init__(self) -> None:
         from jsoniq import RumbleSession  # type: ignore[import-not-found]
@@ -87,7 +87,7 @@ class _Process:
         try:
             found = self.answer(text)
         except Exception as problem:
-            # the reason stands below what Python and Java say
+            # the reason comes after the output of Python and Java
             reason = re.search(r"Message: (.*)", str(problem))
             raise RuntimeError(reason[1] if reason else str(problem)) from None
         seconds = time.perf_counter() - begin

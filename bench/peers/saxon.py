@@ -1,4 +1,4 @@
-"""SaxonC-HE, by its Python package: the document is parsed once, queries are asked of the tree."""
+"""SaxonC-HE, through its Python package: parses the document once, and queries the tree."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Saxon:
 
 
 class SaxonEngine(WorkerEngine):
-    """Saxon in a process of its own, with a document in memory."""
+    """Saxon in a separate process, with a document in memory."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__("bench.peers.saxon", folder)
@@ -47,7 +47,7 @@ class SaxonEngine(WorkerEngine):
 
 
 class _Process:
-    """What runs in Saxon's own process."""
+    """The code inside Saxon's process."""
 
     def __init__(self) -> None:
         from saxonche import PySaxonProcessor  # type: ignore[import-not-found]
@@ -77,7 +77,7 @@ class _Process:
 
 
 def _set_form(xquery: Any) -> None:
-    """Items on lines of their own, or text of several would be one."""
+    """Write one item per line; otherwise adjacent texts would merge."""
     xquery.set_property("!omit-xml-declaration", "yes")
     xquery.set_property("!item-separator", "\n")
 

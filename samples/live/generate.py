@@ -1,11 +1,11 @@
-"""Hours of traffic in the order in which they happen, to be played in a minute.
+"""Generates hours of traffic in the order of events, to be played in a minute.
 
     python samples/live/generate.py --hours 2 --out live
     xcqlc publish live/credit/fragments.xml --to tcp://localhost:9000 --speed 120
 
-Writes a folder for each stream, with its fragments and tags: the purchases of some credit cards, of
-which now and then one is stolen; SYN and ACK packets; signals that two radars hear; and what
-vehicles, sensors in the road and traffic lights report. The same for each seed.
+Writes a folder for each stream, with its fragments and tags: purchases with credit cards, one of
+which is stolen now and then; SYN and ACK packets; signals that two radars detect; and reports of
+vehicles, sensors in the road and traffic lights. The output is the same for the same seed.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from generate import GENERATORS, filler, holes  # noqa: E402
 
 _START = datetime(2004, 1, 1)
 _TIME = re.compile(r'validTime="([^"]*)"')
-# the events of an hour in each of the other streams: one a second
+# the events per hour in each of the other streams: one per second
 _AN_HOUR = 3600
 
 
@@ -55,7 +55,7 @@ def cards(hours: float, chance: random.Random) -> Iterator[str]:
         became = "charged" if chance.random() < 0.97 else "denied"
         purchase = filler(account + 2, 5, time, bought)
         outcome = filler(status, 7, time + timedelta(seconds=2), f"<status>{became}</status>")
-        # fragments come in any order, and sometimes twice
+        # fragments arrive in any order, and sometimes twice
         both = [purchase, outcome] if chance.random() < 0.9 else [outcome, purchase]
         yield from both
         if chance.random() < 0.02:
@@ -67,7 +67,7 @@ def cards(hours: float, chance: random.Random) -> Iterator[str]:
 
 
 def streams(hours: float, seed: int) -> dict[str, list[str]]:
-    """The fragments of each stream, but for those that are late in the order of their times."""
+    """The fragments of each stream, in the order of their times except for late ones."""
     found = {"credit": list(cards(hours, random.Random(seed)))}
     for sample in ("network", "radar", "traffic"):
         made = GENERATORS[sample](round(hours * _AN_HOUR), random.Random(seed))

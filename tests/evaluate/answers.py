@@ -1,4 +1,4 @@
-"""Short ways to ask the evaluator in tests."""
+"""Shortcuts to evaluate queries in tests."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import xcql
 
 
 def answer(query: str, context: Any = None, **options: Any) -> str:
-    """The items of the answer as XML text, with blanks between."""
+    """The items of the answer as XML text, separated by spaces."""
     return xcql.evaluate(query, context, **options).serialize(" ")
 
 

@@ -1,4 +1,4 @@
-"""Comparing and calculating with atomic values, below the evaluator."""
+"""Comparison and arithmetic of atomic values, below the evaluator."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_times_move_as_in_python(start: datetime.datetime, step: datetime.timede
     assert string_of(calculate("-", end, begin)) == string_of(duration)
 
 
-def test_untyped_values_adapt_in_general_comparisons() -> None:
+def test_untyped_values_are_cast_in_general_comparisons() -> None:
     untyped = ep.UntypedAtomic
     assert compare_general("eq", untyped("1.0"), 1)
     assert not compare("eq", untyped("1.0"), "1")

@@ -1,4 +1,4 @@
-"""Casting: the table of the standard, and the values that are on the edge."""
+"""Casting: the table of the standard, and edge cases."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _TEXTS = {"untypedAtomic", "string"}
 _NUMBERS = {"float", "double", "decimal", "integer"}
 _DURATIONS = {"duration", "yearMonthDuration", "dayTimeDuration"}
 _PARTS = {"gYearMonth", "gYear", "gMonthDay", "gDay", "gMonth"}
-# which types a value of a type can become, besides itself and texts
+# the types that a value of a type can be cast to, besides its own and text
 ALLOWED: dict[str, set[str]] = {
     **dict.fromkeys(_NUMBERS, _NUMBERS | {"boolean"}),
     **dict.fromkeys(_DURATIONS, _DURATIONS),

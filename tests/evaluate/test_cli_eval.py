@@ -98,4 +98,4 @@ def test_not_enough_memory() -> None:
         check=False,
     )
     assert (ran.returncode, ran.stdout) == (1, "")
-    assert ran.stderr.startswith("error[XCQL0009]: there is not enough memory")
+    assert ran.stderr.startswith("error[XCQL0009]: not enough memory")

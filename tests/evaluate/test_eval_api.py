@@ -1,4 +1,4 @@
-"""`xcql.evaluate`: what goes in, what comes out."""
+"""`xcql.evaluate`: its arguments and its result."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class TestInputs:
         assert answer(query, variables={"x": 6}) == "6"
         assert answer(query, variables={"unused": 1}) == "5"
 
-    def test_what_has_no_counterpart(self) -> None:
+    def test_values_without_a_counterpart(self) -> None:
         assert failure(VARIABLE + "$x", variables={"x": object()}).code == "XCQL0006"
 
     def test_bad_xml(self) -> None:
@@ -89,21 +89,21 @@ class TestExternalFunctions:
         moment = datetime.datetime(2003, 1, 2)
         assert seen == ["x", 1, None, [1, 2], moment, True]
 
-    def test_they_are_values_too(self) -> None:
+    def test_external_functions_are_values_too(self) -> None:
         functions = {"double": lambda x: int(x) * 2}
         assert answer("for-each((1, 2), double#1), 3 => double()", functions=functions) == "2 4 6"
 
-    def test_they_can_be_declared(self) -> None:
+    def test_external_functions_can_be_declared(self) -> None:
         query = "declare function local:double($x as xs:integer) as xs:integer external;"
         functions = {"double": lambda x: x * 2}
         assert answer(query + "local:double(2)", functions=functions) == "4"
         assert failure(query + "local:double('a')", functions=functions).code == "XPTY0004"
 
-    def test_their_errors_say_where(self) -> None:
+    def test_errors_of_external_functions_have_a_position(self) -> None:
         problem = failure("1 + broken()", functions={"broken": lambda: 1 // 0})
         assert (problem.code, problem.column) == ("XCQL0005", 5)
 
-    def test_unknown_ones_are_guessed(self) -> None:
+    def test_unknown_functions_get_a_suggestion(self) -> None:
         problem = failure("triangluate()", functions={"triangulate": lambda: 1})
         assert problem.diagnostic.hints == ("did you mean triangulate()?",)
 
@@ -155,7 +155,7 @@ def test_one_evaluation_inside_another() -> None:
     assert answer("inner() + 1", functions=functions) == "3"
 
 
-def test_the_package_and_the_function_of_one_name() -> None:
+def test_the_package_and_the_function_share_a_name() -> None:
     importlib.import_module("xcql.evaluate.api")
     assert xcql.evaluate("1").values == [1]
     program = "import xcql.evaluate.api, xcql; print(xcql.evaluate('1 + 1'))"

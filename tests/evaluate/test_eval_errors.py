@@ -1,4 +1,4 @@
-"""Errors of queries: their codes, their places, and the way out that they show."""
+"""Errors of queries: their codes, positions and hints."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ DYNAMIC = [
 
 
 @pytest.mark.parametrize(("query", "code"), STATIC + DYNAMIC, ids=lambda part: part[:60])
-def test_code_and_place(query: str, code: str) -> None:
+def test_code_and_position(query: str, code: str) -> None:
     problem = failure(query)
     assert problem.code == code
     assert problem.line is not None, "every error says where"
@@ -86,10 +86,10 @@ def test_static_errors_are_found_without_running() -> None:
     assert failure("declare function local:f() { nowhere() }; 1").code == "XPST0017"
 
 
-def test_a_misspelt_variable_is_guessed() -> None:
+def test_a_misspelt_variable_gets_a_suggestion() -> None:
     text = str(failure("let $account := 1\nreturn $acount + 1"))
     assert text == (
-        "error[XPST0008]: there is no variable $acount\n"
+        "error[XPST0008]: unknown variable $acount\n"
         " --> <query>:2:8\n"
         "  |\n"
         "2 | return $acount + 1\n"
@@ -104,7 +104,7 @@ def test_a_wrong_number_of_arguments_is_not_an_unknown_function() -> None:
     assert failure(own).message == "local:f() takes 1 argument; 2 are given"
 
 
-def test_a_misspelt_function_is_guessed() -> None:
+def test_a_misspelt_function_gets_a_suggestion() -> None:
     assert failure("sub-string('a', 1)").diagnostic.hints == (
         "did you mean substring() or string()?",
     )
@@ -118,6 +118,6 @@ def test_an_argument_of_the_wrong_type_says_which() -> None:
     )
 
 
-def test_the_place_is_right_after_texts_of_several_lines() -> None:
+def test_the_position_is_right_after_multiline_text() -> None:
     problem = failure('let $x := "a\nb"\n(: c\n :)\nreturn 1 + $x')
     assert (problem.line, problem.column) == (5, 8)

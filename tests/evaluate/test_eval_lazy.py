@@ -1,4 +1,4 @@
-"""What need not be computed is not; what must recurse may recurse deep."""
+"""Evaluation computes no more than needed, and can recurse deeply."""
 
 from __future__ import annotations
 
@@ -34,18 +34,18 @@ BILLION = "1 to 1000000000"
     ],
     ids=lambda part: part[:70],
 )
-def test_no_more_is_computed_than_is_asked_for(query: str, expected: str) -> None:
+def test_no_more_is_computed_than_needed(query: str, expected: str) -> None:
     assert answer(query) == expected
 
 
-def test_functions_may_recurse_twenty_thousand_levels() -> None:
+def test_functions_can_recurse_twenty_thousand_levels() -> None:
     count = "if ($n = 0) then 0 else 1 + local:f($n - 1)"
     assert answer(f"declare function local:f($n) {{ {count} }}; local:f(20000)") == "20000"
     in_flwor = "for $x in $n return if ($x = 0) then 0 else (1, local:f($x - 1))"
     assert answer(f"declare function local:f($n) {{ {in_flwor} }}; sum(local:f(10000))") == "10000"
 
 
-def test_inline_functions_may_recurse_too() -> None:
+def test_inline_functions_can_recurse_too() -> None:
     query = """
         let $f := function($f, $n) { if ($n = 0) then 0 else 1 + $f($f, $n - 1) }
         return $f($f, 10000)

@@ -16,7 +16,7 @@ def query(name: str) -> str:
 
 
 def streams(**folders: str) -> dict[str, Any]:
-    """Streams by the folders that hold their fragments and tags."""
+    """Streams, given the folders with their fragments and tags."""
     return {
         name: (SAMPLES / folder / "fragments.xml", SAMPLES / folder / "tags.xml")
         for name, folder in folders.items()
@@ -36,8 +36,8 @@ class TestSection2:
 
     def test_syn_ack_as_the_paper_has_it(self) -> None:
         # The window begins a minute after the SYN, so an acknowledgement counts only if it came
-        # later than that: packet 1 (acknowledged after 20 seconds) is warned of, packet 2 (after
-        # 90 seconds) is not; 3 has none, and the one for 4 goes to another port.
+        # later than that: packet 1 (acknowledged after 20 seconds) gets a warning, packet 2 (after
+        # 90 seconds) does not; 3 has none, and the one for 4 goes to another port.
         answer = xcql.evaluate(
             query("papers/1-2-syn-ack.xcql"), streams=self.NETWORK, now="2004-06-13T10:06:00"
         )
@@ -76,7 +76,7 @@ class TestSection2:
 
     def test_traffic_light(self) -> None:
         # At 08:00:00 the ambulance is at 0 0. Sensor S1, 0.05 away, tells its speed, 0.5 a
-        # second; light L1 at 3 4 is 5 away, so it will be there after 5 / 0.5 = 10 seconds.
+        # second; light L1 at 3 4 is 5 away, so the ambulance is there after 5 / 0.5 = 10 seconds.
         # L2 is 50 away; V2 is a bus; at 08:00:30 no sensor reports. The comma is text, as the
         # paper prints it.
         def distance(one: str, other: str) -> float:
@@ -131,7 +131,7 @@ class TestSection31:
         text = query("papers/1-3.1-fraud.xcql")
         assert len(xcql.evaluate(text, streams=CREDIT, now="2003-11-15T10:20:00")) == 0
 
-    def test_old_spellings_are_told_of(self) -> None:
+    def test_old_spellings_give_warnings(self) -> None:
         answer = xcql.evaluate(query("papers/1-3.1-fraud.xcql"), streams=CREDIT, now=DECEMBER)
         assert {warning.code for warning in answer.warnings} == {"XCQL0001"}
 
@@ -157,11 +157,11 @@ class TestSection61:
         assert tuple(ids(query("papers/1-6.1-charged-now.xcql") + "/@id")) == self.ONCE[1:]
 
     def test_charged_now_in_october(self) -> None:
-        # travelling in time: before the suspension it counts, and the others are yet to come
+        # time travel: before the suspension it counts, and the others have not happened yet
         text = query("papers/1-6.1-charged-now.xcql") + "/@id"
         assert ids(text, "2003-10-31T00:00:00") == ["23456"]
 
-    def test_the_last_version_says_the_same(self) -> None:
+    def test_the_last_version_gives_the_same_answer(self) -> None:
         text = """for $t in stream("credit")//transaction
                   where $t/amount > 1000 and $t/status#[last] = "charged" return $t/@id"""
         assert tuple(ids(text)) == self.ONCE[1:]

@@ -1,4 +1,4 @@
-"""Paths, axes, predicates: over one small document."""
+"""Paths, axes and predicates over one small document."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_errors(query: str, code: str) -> None:
 
 
 def test_lazy_paths_stop_at_the_first_node() -> None:
-    # the error in the predicate of the second b would be raised by whoever looks at it
+    # evaluating the predicate of the second b would raise an error
     query = "exists(//b[if (. = 'x') then true() else error()])"
     assert answer(query, DOCUMENT) == "true"
     assert answer(query.replace("exists", "head"), DOCUMENT) == "<b>x</b>"

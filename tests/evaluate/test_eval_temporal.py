@@ -46,7 +46,7 @@ class TestTime:
     def test_paper_spellings(self) -> None:
         assert ask("currentDateTime(), currentDate()") == "2004-01-01T00:00:00Z 2004-01-01Z"
 
-    def test_words_of_time_are_names_elsewhere(self) -> None:
+    def test_time_words_are_names_elsewhere(self) -> None:
         assert answer("/now/last", "<now><last>x</last></now>") == "<last>x</last>"
 
 
@@ -66,10 +66,10 @@ class TestLifespan:
         assert ask(built) == "2003-05-05T00:00:00 2003-05-05T00:00:00"
         assert ask("vtFrom(document { stream('s')//event })") == "2003-05-05T00:00:00"
 
-    def test_of_a_leaf_is_all_time(self) -> None:
+    def test_of_a_leaf_is_all_of_time(self) -> None:
         assert ask("vtFrom(<a>x</a>), vtTo(<a>x</a>)") == f"0001-01-01T00:00:00 {NOW}"
 
-    def test_of_nothing_is_nothing_and_of_several_an_error(self) -> None:
+    def test_of_an_empty_sequence_is_empty_and_of_several_nodes_an_error(self) -> None:
         assert ask("vtFrom(()), vtTo(())") == ""
         assert wrong("vtFrom(stream('s')//item)") == "XPTY0004"
         assert wrong("vtFrom(1)") == "XPTY0004"
@@ -80,7 +80,7 @@ class TestLifespan:
         assert ask("vtTo(stream('s')//sub/text())") == "2003-03-01T00:00:00"
         always = f"0001-01-01T00:00:00 {NOW}"
         assert ask("stream('s')//note/text() ! (vtFrom(.), vtTo(.))") == always
-        # what is below an element counts for the element, not for its attributes
+        # the content of an element affects the element, not its attributes
         built = "<x a='1'>{ stream('s')//event }</x>"
         assert ask(f"vtFrom({built}/@a), vtFrom({built})") == (
             "0001-01-01T00:00:00 2003-05-05T00:00:00"
@@ -88,7 +88,7 @@ class TestLifespan:
         assert ask("attribute a {1} ! vtFrom(.)") == "0001-01-01T00:00:00"
         assert ask("stream('s')//item[@n before [2003-07-01, now]]/v/string()") == "a"
 
-    def test_times_that_are_none(self) -> None:
+    def test_invalid_times(self) -> None:
         assert wrong("vtFrom(<a vtFrom='soon' vtTo='now'/>)") == "XCQL0002"
 
 
@@ -160,8 +160,8 @@ class TestIntervalProjection:
             "1"
         )
 
-    def test_zones_are_heeded(self) -> None:
-        # an hour east of Greenwich midnight comes an hour earlier
+    def test_zones_are_respected(self) -> None:
+        # one hour east of Greenwich, midnight is one hour earlier
         assert ask("count(stream('s')//event?[2003-05-05T01:00:00+01:00])") == "1"
         assert ask("count(stream('s')//event?[2003-05-05T00:00:00+01:00])") == "0"
 
@@ -175,7 +175,7 @@ class TestIntervalProjection:
         assert wrong("stream('s')?[(now, now)]") == "XPTY0004"
         assert wrong("stream('s')?[2003-02-31]") == "XPST0003"
 
-    def test_constructed_elements_have_time_too(self) -> None:
+    def test_constructed_elements_have_lifespans_too(self) -> None:
         made = "<a vtFrom='2003-01-01' vtTo='2003-02-01'>x</a>"
         assert ask(f"{made}?[2003-01-15, now]") == (
             '<a vtFrom="2003-01-15T00:00:00" vtTo="2003-02-01T00:00:00">x</a>'
@@ -188,7 +188,7 @@ class TestIntervalProjection:
 
 
 class TestVersionProjection:
-    def test_chooses_items_of_the_value(self) -> None:
+    def test_selects_items_of_the_value(self) -> None:
         assert ask("stream('s')//item#[1]/@n/string()") == "1"
         assert ask("stream('s')//item#[last]/@n/string()") == "2"
         assert ask("stream('s')//item#[last-1]/@n/string()") == "1"
@@ -252,7 +252,7 @@ class TestAllen:
         assert ask("stream('s')//item[1] before [now]") == "true"
         assert ask("stream('s')//item[. during [start, 2003-12-31]]/@n/string()") == "1"
 
-    def test_with_points_several_relations_may_hold(self) -> None:
+    def test_with_instants_several_relations_can_hold(self) -> None:
         point = "[2003-01-01]"
         assert ask(f"{point} equals {point}, {point} meets {point}") == "true true"
 
@@ -270,7 +270,7 @@ class TestStreams:
         assert ask("name(stream()/*)") == "list"
         assert wrong("stream()", streams={"a": VIEW, "b": VIEW}) == "XCQL0004"
 
-    def test_an_unknown_stream_is_guessed(self) -> None:
+    def test_an_unknown_stream_gets_a_suggestion(self) -> None:
         problem = failure('stream("credits")', streams={"credit": VIEW})
         assert problem.code == "XCQL0004"
         assert problem.diagnostic.hints == ('did you mean stream("credit")?',)
@@ -289,7 +289,7 @@ class TestStreams:
         assert ask("stream('s')//x/string()", streams=streams) == "a b"
         assert ask("stream('s')?[now]//x/string()", streams=streams) == "b"
 
-    def test_bad_fragments_are_told_of(self) -> None:
+    def test_invalid_fragments_give_warnings(self) -> None:
         tags = '<structure><tag type="snapshot" id="1" name="l"/></structure>'
         fragments = """<f><filler id="0" tsid="1"><l/></filler>
           <filler id="1" tsid="9"><x/></filler></f>"""

@@ -1,4 +1,4 @@
-"""The registry of builtins: signatures, look-up, and what it says of names that are wrong."""
+"""The registry of builtins: signatures, lookup, and suggestions for wrong names."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_lookup() -> None:
     assert lookup(FN, "concat", 1) is None
 
 
-def test_every_function_of_the_standard_is_there() -> None:
+def test_every_standard_function_exists() -> None:
     missing = [
         name for name in _NAMES.split() if not arities(FN, name) and (FN, name) not in UNSUPPORTED
     ]
@@ -106,7 +106,7 @@ def test_hints() -> None:
 
 
 def test_every_name_is_found_in_its_module() -> None:
-    """A look-up imports one module only, so the index has to name every function."""
+    """A lookup imports only one module, so the index must list every function."""
     declared = {
         builtin.local if builtin.uri == FN else builtin.name.split(":")[0] + ":"
         for builtin in all_builtins()

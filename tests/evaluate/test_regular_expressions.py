@@ -1,4 +1,4 @@
-"""Regular expressions: what they match, and what is none."""
+"""Regular expressions: what they match, and which are invalid."""
 
 from __future__ import annotations
 
@@ -83,13 +83,13 @@ def test_search(pattern: str, flags: str, text: str, found: bool) -> None:
         "a{99999999}",
     ],
 )
-def test_no_expression(pattern: str) -> None:
+def test_invalid_expressions(pattern: str) -> None:
     with pytest.raises(XcqlError) as raised:
         compile_regex(pattern)
     assert raised.value.code == "FORX0002"
 
 
-# each of these needs more steps than anybody can wait for, if one way is tried after the other
+# with backtracking, each of these needs more steps than anyone can wait for
 _ENDLESS = (
     "(a*)*$",
     "(a|aa)+$",
@@ -113,7 +113,7 @@ _NO_LINEAR_FORM = (r"(a*)*\1b", r"(a+)\1+b", r"(?:(a+)\1)*b", "(a{1,900}){1,900}
 
 @pytest.mark.parametrize("length", [33, 3_000, 100_000])
 @pytest.mark.parametrize("pattern", _ENDLESS)
-def test_every_search_ends(pattern: str, length: int) -> None:
+def test_every_search_terminates(pattern: str, length: int) -> None:
     begun = time.monotonic()
     regex = compile_regex(pattern)
     assert regex.is_found_in("a" * length + "!") is (pattern in ("(a*)*$", r"(\w+\s?)*$"))
@@ -121,7 +121,7 @@ def test_every_search_ends(pattern: str, length: int) -> None:
 
 
 @pytest.mark.parametrize("pattern", _NO_LINEAR_FORM)
-def test_what_has_no_end_is_an_error(pattern: str) -> None:
+def test_an_endless_search_is_an_error(pattern: str) -> None:
     with pytest.raises(XcqlError, match="could take forever"):
         compile_regex(pattern).is_found_in("a" * 3_000 + "!")
     assert not compile_regex(pattern).is_found_in("aaa!")
@@ -148,7 +148,7 @@ def test_functions_over_a_long_text(query: str, answer: object) -> None:
     "query",
     ['replace($t, "(a*)*b", "-$1")', 'analyze-string($t, "(a*)*b")', r'matches($t, "(a*)*\1b")'],
 )
-def test_an_endless_call_has_a_place(query: str) -> None:
+def test_an_endless_call_has_a_position(query: str) -> None:
     with pytest.raises(XcqlError) as caught:
         xcql.evaluate(f"let $t := string-join((1 to 100) ! 'a') return {query}")
     assert caught.value.code == "XCQL0008"
@@ -185,7 +185,7 @@ def test_both_engines_find_the_same(pattern: str, flags: str, text: str) -> None
     expected, found = list(regex.pattern.finditer(text)), list(linear.finditer(text))
     assert bool(expected) is bool(found)
     if regex.is_found_in("") or part.prefers_empty_turns:
-        return  # no function asks where such patterns match, or RE2 is not asked
+        return  # no function needs the matches of such patterns, or RE2 is not used
     assert [match.span() for match in expected] == [match.span() for match in found]
     if not part.has_empty_turns:
         assert [match.groups() for match in expected] == [match.groups() for match in found]

@@ -1,4 +1,4 @@
-"""The twenty XMark queries over the plain document at factor 0.01, which stands for the stream."""
+"""The twenty XMark queries over the plain document at factor 0.01, in place of the stream."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Short ways to say how a query must be read."""
+"""Shortcuts to check how a query is parsed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from xcql.syntax.node import Expr
 
 
 def canonical(query: str) -> str:
-    """The query as it was understood: its canonical text."""
+    """The canonical text of a query, which shows how it was parsed."""
     return emit(parse(query))
 
 
@@ -19,7 +19,7 @@ def body(query: str) -> Expr:
 
 
 def rejected(query: str, code: str = "XPST0003") -> XcqlError:
-    """The error of a query that must not parse, checked for its code and place."""
+    """The error of a query that must not parse; checks its code and position."""
     with pytest.raises(XcqlError) as caught:
         parse(query)
     assert caught.value.code == code, str(caught.value)

@@ -1,4 +1,4 @@
-"""How much of the QT3 selection parses, and how much of what must not parse is rejected.
+"""How many valid QT3 queries parse, and how many invalid ones are rejected.
 
     python tests/parser/parse_rates.py [CASES.jsonl.gz]
 
@@ -23,7 +23,7 @@ SYNTAX_ERROR = "XPST0003"
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """How many of some cases behaved as they should, and which did not."""
+    """How many cases behaved correctly, and which did not."""
 
     total: int
     misses: tuple[str, ...]
@@ -36,8 +36,8 @@ class Rate:
 def measure(cases: Path = CASES) -> tuple[Rate, Rate]:
     """The rate of valid queries that parse, and of invalid ones that are rejected as such.
 
-    A query that must fail with another static error (such as XQST0090) is valid as far as the
-    grammar goes; the parser may reject it, but with that very code.
+    A query that must fail with another static error (such as XQST0090) is grammatically valid;
+    the parser may reject it, but only with that code.
     """
     from xcql import XcqlError, parse
 
@@ -48,7 +48,7 @@ def measure(cases: Path = CASES) -> tuple[Rate, Rate]:
         expected = set(_error_codes(case["expected"]))
         must_fail = case["expected"]["kind"] == "error" and expected == {SYNTAX_ERROR}
         if SYNTAX_ERROR in expected and not must_fail:
-            continue  # both would be right
+            continue  # both are right
         try:
             parse(case["query"])
             outcome = "parsed"

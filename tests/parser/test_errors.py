@@ -1,6 +1,6 @@
-"""What users read when a query is wrong: whole rendered messages, in errors/NAME.txt.
+"""The complete error messages for wrong queries, in errors/NAME.txt.
 
-`XCQL_UPDATE_GOLDEN=1 pytest tests/parser/test_errors.py` writes them anew.
+`XCQL_WRITE_GOLDEN=1 pytest tests/parser/test_errors.py` rewrites them.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def rendered(query: Path) -> str:
 def test_message(query: Path) -> None:
     text = rendered(query)
     golden = query.with_suffix(".txt")
-    if os.environ.get("XCQL_UPDATE_GOLDEN"):
+    if os.environ.get("XCQL_WRITE_GOLDEN"):
         golden.write_text(text, encoding="utf-8")
     assert text == golden.read_text(encoding="utf-8")
 

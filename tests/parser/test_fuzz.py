@@ -1,4 +1,4 @@
-"""Whatever the text: a tree or a clean error, soon, and never another exception."""
+"""For any text, the parser quickly returns a tree or an error, never another exception."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ CHANGES = ("delete", "double", "swap", "character", "word", "word", "cut")
 
 @st.composite
 def mutated(draw: st.DrawFn) -> str:
-    """A query with characters or words deleted, doubled, swapped or put in."""
+    """A query with characters or words deleted, doubled, swapped or inserted."""
     text = draw(st.sampled_from(SEEDS))
     for _ in range(draw(st.integers(1, 4))):
         at = draw(st.integers(0, len(text)))

@@ -1,4 +1,4 @@
-"""The parser that is committed is the one that the grammar gives."""
+"""The committed parser is the one that the grammar generates."""
 
 from __future__ import annotations
 

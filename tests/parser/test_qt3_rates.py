@@ -1,4 +1,4 @@
-"""The W3C's test queries: those that are valid parse, those that are not are rejected."""
+"""The W3C's test queries: valid ones parse, invalid ones are rejected."""
 
 from __future__ import annotations
 

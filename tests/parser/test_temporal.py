@@ -38,7 +38,7 @@ from xcql.syntax.temporal import (
         "$a?(: outer (: inner :) :)[now]",
     ],
 )
-def test_white_space_and_comments_between_the_signs(query: str) -> None:
+def test_white_space_and_comments_between_tokens(query: str) -> None:
     assert canonical(query) == "$a?[now]"
 
 
@@ -67,7 +67,7 @@ def test_both_projections_with_one_and_two_bounds() -> None:
         '"x"?[now]',
     ],
 )
-def test_lookups_and_arities_are_no_projections(query: str) -> None:
+def test_lookups_and_arities_are_not_projections(query: str) -> None:
     assert isinstance(body(query), IntervalProjection | VersionProjection)
     assert isinstance(body("$m?a"), Lookup)
 
@@ -75,14 +75,14 @@ def test_lookups_and_arities_are_no_projections(query: str) -> None:
 # ---------------------------------------------------------------- what a projection applies to
 
 
-def test_a_projection_takes_the_whole_path() -> None:
+def test_a_projection_applies_to_the_whole_path() -> None:
     tree = body('stream("c")//t[vendor="ABC"]#[1,10]')
     assert isinstance(tree, VersionProjection)
     assert isinstance(tree.base, Path)
     assert len(tree.base.steps) == 3
 
 
-def test_a_path_goes_on_after_a_projection() -> None:
+def test_a_path_continues_after_a_projection() -> None:
     tree = body("a/b?[now]/c#[1]/d")
     assert isinstance(tree, Path)
     versions, last_step = tree.steps
@@ -226,7 +226,7 @@ def test_literals_end_before_a_minus(query: str, reading: str) -> None:
         '$m?[$m?("now")]',
     ],
 )
-def test_names_that_only_look_like_time(query: str) -> None:
+def test_names_that_only_look_like_times(query: str) -> None:
     assert canonical(query) == query
 
 
@@ -256,7 +256,7 @@ def test_an_element_called_now_is_written_with_a_path() -> None:
         ("$a?[b[c]], 2003-11-01", "$a?[b[c]], 2003 - 11 - 1"),
     ],
 )
-def test_outside_they_mean_what_xquery_says(query: str, reading: str) -> None:
+def test_outside_an_interval_they_mean_what_xquery_says(query: str, reading: str) -> None:
     assert canonical(query) == reading
     if query in ("now", "start"):
         assert isinstance(body(query), AxisStep)
@@ -331,7 +331,7 @@ def test_last_belongs_to_versions() -> None:
         "2003-10-23T12:00:00+14:01",
     ],
 )
-def test_what_is_not_in_the_calendar(text: str) -> None:
+def test_invalid_dates_and_times(text: str) -> None:
     problem = rejected(f"$a?[\n  {text}]")
     assert text in problem.message
     assert (problem.line, problem.column) == (2, 3)
@@ -359,7 +359,7 @@ def test_every_relation(relation: str) -> None:
 
 
 @pytest.mark.parametrize("relation", ALLEN_RELATIONS)
-def test_their_words_are_names_everywhere_else(relation: str) -> None:
+def test_relation_words_are_names_everywhere_else(relation: str) -> None:
     assert canonical(f"{relation} {relation} {relation}") == f"{relation} {relation} {relation}"
     for query in (
         relation,
@@ -415,7 +415,7 @@ def test_contains_is_still_a_function() -> None:
         "not(a before b)",
     ],
 )
-def test_intervals_beside_a_relation_are_time(query: str) -> None:
+def test_intervals_next_to_a_relation_are_times(query: str) -> None:
     assert canonical(query) == query
 
 
@@ -436,7 +436,7 @@ def test_intervals_beside_a_relation_are_time(query: str) -> None:
         ("a/[2003-11-01] before b", "a/[2003 - 11 - 1] before b"),
     ],
 )
-def test_brackets_that_are_no_intervals(query: str, reading: str) -> None:
+def test_brackets_that_are_not_intervals(query: str, reading: str) -> None:
     assert canonical(query) == reading
 
 
@@ -536,6 +536,6 @@ def test_standard_spellings_give_no_warning(query: str) -> None:
     assert canonical(query) == query
 
 
-def test_a_library_module_tells_its_warnings_too() -> None:
+def test_a_library_module_has_warnings_too() -> None:
     query = 'module namespace p = "urn:p"; declare function p:f() { currentDate() };'
     assert len(parse(query).warnings) == 1

@@ -23,7 +23,7 @@ from xcql.syntax.path import AxisStep, Path
 
 
 def same(*queries: str) -> None:
-    """All of these are read alike."""
+    """All of these parse to the same tree."""
     readings = {canonical(query) for query in queries}
     assert len(readings) == 1, readings
 
@@ -77,7 +77,7 @@ def test_a_keyword_is_a_name_everywhere(word: str) -> None:
 
 
 @pytest.mark.parametrize("word", sorted(RESERVED_FOR_FUNCTIONS))
-def test_reserved_words_name_no_functions(word: str) -> None:
+def test_reserved_words_are_not_function_names(word: str) -> None:
     rejected(f"declare function {word}() {{ 1 }}; 1")
     rejected(f"{word}(1, 2, 3)")
 
@@ -146,7 +146,7 @@ def test_a_number_does_not_run_into_a_name(query: str) -> None:
     rejected(query)
 
 
-def test_numbers_beside_signs() -> None:
+def test_numbers_next_to_operators() -> None:
     same("10 div 3", "10\ndiv\n3", "10(::)div(::)3")
     assert canonical("1-1") == "1 - 1"
     assert canonical("1.-.1") == "1.0 - 0.1"
@@ -185,7 +185,7 @@ def test_bad_strings(query: str) -> None:
     rejected(query)
 
 
-def test_references_to_no_character() -> None:
+def test_references_to_invalid_characters() -> None:
     for reference in ("&#0;", "&#x0;", "&#xD800;", "&#xFFFE;", "&#x110000;", "&#99999999999999;"):
         rejected(f'"{reference}"', "XQST0090")
         rejected(f"<a>{reference}</a>", "XQST0090")
@@ -211,7 +211,7 @@ def test_comments(query: str) -> None:
 
 
 @pytest.mark.parametrize("query", ["(: 1", "1 (: (: :)", "1 :)", "(:) 1"])
-def test_comments_that_do_not_close(query: str) -> None:
+def test_unclosed_comments(query: str) -> None:
     rejected(query)
 
 
@@ -273,12 +273,12 @@ def test_paths(query: str, reading: str) -> None:
 @pytest.mark.parametrize(
     "query", ["/ * 5", "/ union a", "/ and a", "/ < a", "/ eq 1", "5 * / + 1 div"]
 )
-def test_a_lone_slash_swallows_what_could_be_a_step(query: str) -> None:
+def test_a_lone_slash_takes_the_next_token_as_a_step(query: str) -> None:
     rejected(query)
 
 
 @pytest.mark.parametrize("query", ["/ = 1", "/ + 1", "/ | a", "(/) * 5", "5 * /"])
-def test_a_lone_slash_before_a_sign(query: str) -> None:
+def test_a_lone_slash_before_an_operator(query: str) -> None:
     assert parse(query)
 
 
@@ -344,7 +344,7 @@ def test_tags(query: str) -> None:
     assert parse(query)
 
 
-def test_the_longest_sign_wins() -> None:
+def test_the_longest_token_wins() -> None:
     rejected("a <<b/>")
 
 
@@ -729,11 +729,11 @@ def test_library_modules() -> None:
 
 
 @pytest.mark.parametrize("query", ["", " ", "(: c :)", "declare namespace a = 'b';"])
-def test_nothing_is_no_query(query: str) -> None:
+def test_an_empty_text_is_not_a_query(query: str) -> None:
     rejected(query)
 
 
-def test_the_source_s_name_and_lines() -> None:
+def test_source_name_and_lines() -> None:
     with pytest.raises(Exception, match=r"q\.xcql:2:1") as caught:
         parse("1 +\n]", source="q.xcql")
     assert "q.xcql:2:1" in str(caught.value)

@@ -1,8 +1,8 @@
 """Hypothesis strategies for syntax trees: every kind of node, and only what the parser can produce.
 
-What the parser never produces is left out: a sequence of one item, adjacent text, boundary white
-space, reserved words as names of functions, old spellings, `last` outside `#[ ]`, and names in an
-interval that would be read as a literal of time where only a name can stand.
+They leave out what the parser never produces: a sequence of one item, adjacent text, boundary white
+space, reserved words as function names, old spellings, `last` outside `#[ ]`, and names in an
+interval that would be read as a time literal where only a name is allowed.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from xcql.syntax.precedence import BINARY
 
 NOWHERE = Span(Source(""), 0, 0)
 
-# names of all sorts: plain, hyphenated, foreign, keywords, and such as look like time
+# all sorts of names: plain, hyphenated, foreign, keywords, and names that look like times
 _PLAIN = ["a", "b", "x-y", "_z", "día", "名", "a.b"]
 _KEYWORDS = [
     "for", "return", "in", "if", "then", "else", "element", "text", "map", "array", "function",
@@ -76,7 +76,7 @@ def _has_xml_characters(text: str) -> bool:
 
 
 class _Maker:
-    """Draws trees. `interval` is the innermost of `?[` and `#[` around the place, or empty."""
+    """Draws trees. `interval` is the innermost enclosing `?[` or `#[`, or empty."""
 
     def __init__(self, draw: Callable[..., Any]) -> None:
         self.draw = draw
@@ -128,7 +128,7 @@ class _Maker:
     # ------------------------------------------------------------ expressions
 
     def expr(self, depth: int) -> Any:
-        """Any expression, sequences among them."""
+        """Any expression, including sequences."""
         return self.pick(_LEAVES)(self) if depth <= 0 else self.pick(_KINDS)(self, depth - 1)
 
     def literal(self) -> Any:
@@ -160,7 +160,7 @@ class _Maker:
         return p.Path(True, (), span=NOWHERE)
 
     def time(self) -> Any:
-        """A leaf that means something inside the present interval only."""
+        """A leaf that only has a meaning inside the current interval."""
         kinds: list[Any] = []
         if self.interval:
             kinds += [t.Now(span=NOWHERE), t.Start(span=NOWHERE)]
@@ -533,7 +533,7 @@ class _Maker:
     def parts(
         self, depth: int, text: Callable[[], Any], other: Callable[[int], Any]
     ) -> tuple[Any, ...]:
-        """Text and other things, no two texts side by side."""
+        """Text and other parts, without adjacent texts."""
         result: list[Node] = []
         for _ in range(self.draw(st.integers(0, 3)) if depth > 0 else 0):
             after_text = bool(result) and isinstance(result[-1], c.Text)
@@ -847,7 +847,7 @@ def module_of(body: Any) -> Any:
 
 
 def one_of_each_kind() -> list[tuple[str, Any]]:
-    """The ways to make a node, by name: so that no kind is forgotten by chance."""
+    """The ways to make a node, by name, so that a test covers every kind."""
     makers = {make.__name__: make for make in _KINDS}
 
     def strategy(make: Callable[[_Maker, int], Any]) -> Any:

@@ -1,4 +1,4 @@
-"""`parse(emit(tree)) == tree`, for trees of every kind, with as few parentheses as can be."""
+"""`parse(emit(tree)) == tree`, for trees of every kind, with as few parentheses as possible."""
 
 from __future__ import annotations
 
@@ -55,12 +55,12 @@ def check(tree: Node) -> None:
 
 @examples(250)
 @given(modules())
-def test_every_tree_comes_back(tree: Node) -> None:
+def test_every_tree_round_trips(tree: Node) -> None:
     check(tree)
 
 
 @pytest.mark.parametrize(("kind", "strategy"), one_of_each_kind())
-def test_each_kind_comes_back(kind: str, strategy: object) -> None:
+def test_each_kind_of_node_round_trips(kind: str, strategy: object) -> None:
     @examples(12, 400)
     @given(strategy)  # type: ignore[arg-type]
     def run(tree: Node) -> None:
@@ -73,7 +73,7 @@ def test_each_kind_comes_back(kind: str, strategy: object) -> None:
 
 
 def pairs_of_parentheses(text: str) -> list[tuple[int, int]]:
-    """Where parentheses open and close, but for those that are no grouping."""
+    """The positions of parentheses, except those that do not group."""
     found: list[tuple[int, int]] = []
     opened: list[int] = []
     for index, character in enumerate(text):
@@ -90,13 +90,13 @@ def without(text: str, pair: tuple[int, int]) -> str:
 
 
 def needless(tree: Node) -> str | None:
-    """The text with a pair of parentheses less that still says the same, if there is one."""
+    """The text with one pair of parentheses less and the same meaning, if there is one."""
     text = emit(tree)
     for start, end in pairs_of_parentheses(text):
         if text[start : end + 1] in ("(/)", "()"):
-            continue  # a lone slash as an operand always wears them: what may follow it is a trap
+            continue  # a lone slash always has them as an operand: text after it is a trap
         if text[start + 1 :].startswith(("function(", "%")) and text[end + 1 : end + 2] in "?*+":
-            continue  # in types they keep the occurrences of a function and its result apart
+            continue  # in types, they separate the occurrence of a function from that of its result
         shorter = without(text, (start, end))
         try:
             if parse(shorter) == tree:

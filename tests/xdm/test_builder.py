@@ -25,7 +25,7 @@ def element(text: str, path: str = "") -> ElementNode:
 
 
 def inside(name: QName, node: Node, **mode: bool) -> str:
-    """The node copied into a new element of that name."""
+    """A copy of the node inside a new element of that name."""
     builder = TreeBuilder()
     builder.start_element(name)
     copy_into(builder, node, **mode)
@@ -33,7 +33,7 @@ def inside(name: QName, node: Node, **mode: bool) -> str:
     return serialize(builder.result())
 
 
-def test_adjacent_texts_become_one_and_empty_ones_none() -> None:
+def test_adjacent_texts_are_joined_and_empty_ones_dropped() -> None:
     builder = TreeBuilder()
     builder.start_element(QName("", "a"))
     for text in ("", "x", "", "y"):
@@ -79,7 +79,7 @@ def test_an_attribute_does_not_take_the_prefix_of_another() -> None:
     assert serialize(builder.result()) == expected
 
 
-def test_a_name_in_no_namespace_takes_the_default_back() -> None:
+def test_a_name_in_no_namespace_undeclares_the_default() -> None:
     builder = TreeBuilder()
     builder.start_element(QName("urn:d", "a"))
     builder.start_element(QName("", "b"))
@@ -133,7 +133,7 @@ def test_a_copy_in_no_namespace_stays_in_none() -> None:
     )
 
 
-def test_a_copy_is_a_tree_of_its_own() -> None:
+def test_a_copy_is_a_separate_tree() -> None:
     document = parse_xml("<a><b x='1'>t</b><!--c--><?p i?></a>")
     again = copy(document)
     assert serialize(again) == serialize(document)

@@ -24,13 +24,13 @@ def test_every_kind_of_node_is_kept() -> None:
     assert serialize(parse_xml(text)) == text
 
 
-def test_cdata_and_references_are_text_with_what_is_around_them() -> None:
+def test_cdata_and_references_join_the_text_around_them() -> None:
     root = root_of("<a>1 &lt; <![CDATA[2 & <b>]]>&#x263A;&amp;</a>")
     assert len(root.children) == 1
     assert root.string_value() == "1 < 2 & <b>☺&"
 
 
-def test_white_space_is_kept_and_line_ends_are_one_sign() -> None:
+def test_white_space_is_kept_and_line_ends_are_normalised() -> None:
     assert root_of("<a> \r\n <b/> </a>").string_value() == " \n  "
 
 
@@ -62,7 +62,7 @@ def test_names_and_namespaces_in_scope() -> None:
     assert c.namespaces() == {"xml": XML_NAMESPACE, "p": "urn:p"}
 
 
-def test_a_namespace_may_hold_any_character() -> None:
+def test_a_namespace_can_contain_any_character() -> None:
     assert root_of('<a xmlns="a b&#10;c"/>').name == QName("a b\nc", "a")
 
 
@@ -137,7 +137,7 @@ def test_nothing_outside_is_read(text: str, tmp_path: Path) -> None:
     assert caught.value.code == "FODC0006"
 
 
-def test_an_external_dtd_is_no_reason_to_fail() -> None:
+def test_an_external_dtd_is_not_an_error() -> None:
     assert root_of('<!DOCTYPE a SYSTEM "nowhere.dtd"><a>x</a>').string_value() == "x"
 
 

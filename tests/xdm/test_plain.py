@@ -1,4 +1,4 @@
-"""Plain elements, parsed one after the other into a tree that is being built."""
+"""Plain elements, parsed one after the other into a tree under construction."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_elements_one_after_the_other() -> None:
 
 @pytest.mark.parametrize("before", ["", "x", "x\r", "x\r\n", "]]", "é", "<![CDATA[<y/>]]>", " "])
 @pytest.mark.parametrize("after", ["", "z", "<w/>"])
-def test_an_element_inside_of_another(before: str, after: str) -> None:
+def test_an_element_inside_another(before: str, after: str) -> None:
     builder = TreeBuilder()
     builder.start_document()
     parser = PlainParser(builder)
@@ -42,7 +42,7 @@ def test_an_element_inside_of_another(before: str, after: str) -> None:
     assert serialize(builder.document()) == serialize(expected)
 
 
-def test_texts_beside_nothing_are_one() -> None:
+def test_adjacent_texts_are_one() -> None:
     builder = TreeBuilder()
     builder.start_document()
     parser = PlainParser(builder)
@@ -52,7 +52,7 @@ def test_texts_beside_nothing_are_one() -> None:
     assert len(top.children) == 1
 
 
-def test_a_fault_is_told_with_its_place() -> None:
+def test_errors_have_a_position() -> None:
     builder = TreeBuilder()
     builder.start_document()
     parser = PlainParser(builder)

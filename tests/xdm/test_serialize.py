@@ -28,7 +28,7 @@ def test_each_kind_by_itself() -> None:
     assert serialize(parse_xml("<a></a>")) == "<a/>"
 
 
-def test_what_a_parser_would_change_is_a_reference() -> None:
+def test_characters_that_a_parser_would_change_are_references() -> None:
     assert escape_text("\u0085\u2028\u007f") == "&#x85;&#x2028;&#x7F;"
     assert escape_attribute("\u0085") == "&#x85;"
 
@@ -47,7 +47,7 @@ def test_the_canonical_form_is_the_standard_one() -> None:
     assert canonical(parse_xml(text)) == ET.canonicalize(text, with_comments=True)
 
 
-def test_canonical_tells_apart_what_differs() -> None:
+def test_different_trees_have_different_canonical_forms() -> None:
     def form(text: str) -> str:
         return canonical(parse_xml(text))
 

@@ -1,7 +1,7 @@
-"""The reference evaluator: what every query means, in Python, without Spark.
+"""The reference evaluator: defines what every query means, in Python, without Spark.
 
-A query's syntax tree is compiled to Python closures (`scope.compile_expression`), one module a
-topic, and run over the nodes of `xcql.xdm`. Atomic values are elementpath's.
+It compiles a query's syntax tree to Python closures (`scope.compile_expression`), in one module
+per topic, and runs them over the nodes of `xcql.xdm`. Atomic values are elementpath's.
 """
 
 from __future__ import annotations

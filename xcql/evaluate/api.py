@@ -1,4 +1,4 @@
-"""`xcql.evaluate`: a query in, its answer out."""
+"""`xcql.evaluate`: takes a query, returns its answer."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def evaluate(
     now: str | datetime.datetime | None = None,
     functions: Mapping[str, Callable[..., Any]] | None = None,
 ) -> Result:
-    """Evaluate a query, at once and without Spark.
+    """Evaluate a query directly, without Spark.
 
     >>> evaluate("for $b in //book return $b/title/string()",
     ...          "<books><book><title>Ulysses</title></book></books>").serialize()
@@ -52,7 +52,7 @@ def evaluate(
     external variables: text that starts with `<` is a document, other text an xs:string, a `Path`
     a file, any other Python value its counterpart. `streams` maps names to a pair of fragments and
     tags, or to a plain document, each XML text or a path. `now` is the instant of evaluation.
-    `functions` are Python functions that the query may call by name.
+    `functions` are Python functions that the query can call by name.
     """
     return with_deep_stack(lambda: _evaluate(query, context, variables, streams, now, functions))
 
@@ -61,7 +61,7 @@ def prepare(
     query: str | Source | MainModule | Checked,
     functions: Mapping[str, Callable[..., Any]] | None = None,
 ) -> CompiledQuery:
-    """A query made ready to be evaluated many times.
+    """Compile a query, to evaluate it many times.
 
     >>> query = prepare("declare variable $n external; $n + 1")
     >>> evaluate(query, variables={"n": 1}).values
@@ -96,7 +96,7 @@ def _evaluate(
 
 
 def external_values(variables: Mapping[str, Any]) -> dict[QName, tuple[Any, ...]]:
-    """The values of external variables, as an evaluation has them."""
+    """The values of external variables, in the form that an evaluation needs."""
     return {_variable_name(name): tuple(_variable(value)) for name, value in variables.items()}
 
 

@@ -22,17 +22,17 @@ from xcql.xdm.atomic import Atomic, astronomical_year, is_numeric, make_float, t
 
 Operator = Literal["+", "-", "*", "div", "idiv", "mod"]
 
-# enough digits that sums and products of decimals are exact in practice
+# enough digits to make sums and products of decimals exact in practice
 DECIMALS = Context(prec=120, Emax=MAX_EMAX, Emin=MIN_EMIN)
-# digits after the point of a quotient that does not end
+# digits after the point of an infinite quotient
 _QUOTIENT_DIGITS = 18
-# and of one duration divided by another
+# and of a duration divided by another
 _RATIO_DIGITS = 20
 _DAY = 86400 * 1_000_000
 
 
 def calculate(sign: Operator, left: Atomic, right: Atomic) -> Atomic:
-    """The value of `left sign right`; an untyped operand counts as an xs:double."""
+    """The value of `left sign right`; an untyped operand is cast to xs:double."""
     if type(left) is int and type(right) is int:
         if sign == "+":
             return left + right
@@ -146,7 +146,7 @@ def decimal_divide(
 ) -> Decimal:
     """A quotient with 18 digits after the point, or as many as the operands have.
 
-    These are the digits that Saxon gives, too: the same query has the same answer there.
+    Saxon returns the same digits, so the same query has the same answer there.
     """
     if b == 0:
         raise _by_zero()
@@ -245,7 +245,7 @@ def duration_microseconds(value: ep.DayTimeDuration) -> int:
 def shifted(value: Any, distance: Any, direction: int) -> ep.AbstractDateTime | None:
     """A date or time moved by a duration, or a dateTime by a number of seconds (an XCQL addition).
 
-    None if the two types do not go together.
+    None if the two types cannot be combined.
     """
     kind: Any = ep.DateTime if isinstance(value, ep.DateTime) else type(value)
     if kind not in (ep.DateTime, ep.Date, ep.Time):
@@ -256,7 +256,7 @@ def shifted(value: Any, distance: Any, direction: int) -> ep.AbstractDateTime | 
         step = duration_microseconds(distance)
     elif kind is ep.DateTime and is_numeric(distance):
         if isinstance(distance, float) and not math.isfinite(distance):
-            raise error("FOCA0005", "a time plus NaN or infinity is no time")
+            raise error("FOCA0005", "a time plus NaN or infinity is not a time")
         step = round(Fraction(distance) * 1_000_000)
     else:
         return None
@@ -299,7 +299,7 @@ def _duration_of(kind: Any, measure: Decimal) -> ep.Duration:
 def _scaled(value: Any, number: Any, *, divide: bool) -> ep.Duration:
     kind = type(value)
     if number != number:
-        raise error("FOCA0005", "a duration times or divided by NaN is no duration")
+        raise error("FOCA0005", "a duration multiplied or divided by NaN is not a duration")
     infinite = isinstance(number, float) and math.isinf(number)
     if divide and infinite:
         return _duration_of(kind, Decimal(0))

@@ -64,7 +64,7 @@ def _preceding_sibling(node: Node) -> Iterable[Node]:
 
 def _following(node: Node) -> Iterator[Node]:
     if node.kind == "attribute" and node.parent is not None:
-        # what follows an attribute begins with the content of its element
+        # the nodes after an attribute begin with the content of its element
         yield from descendants(node.parent)
         node = node.parent
     for ancestor in _ancestor_or_self(node):
@@ -98,7 +98,7 @@ AXES: dict[str, Axis] = {
 
 
 def named_elements(axis: str, test: SyntaxNode, static: StaticContext) -> Axis | None:
-    """`child::name` and `descendant::name` in one go, since most steps are one of them."""
+    """`child::name` and `descendant::name` in one pass, because most steps are one of them."""
     if not isinstance(test, NameTest) or axis not in ("child", "descendant"):
         return None
     name = element_name(test.name, static)

@@ -32,7 +32,7 @@ from xcql.xdm.names import QName
 
 
 def constant(value: Any) -> Code:
-    """Code that always gives the one value."""
+    """Code that always returns the same value."""
     result = (value,)
     return lambda env, context: result
 

@@ -1,4 +1,4 @@
-"""Functions: finding the one that a call means, calling it, and functions as values."""
+"""Functions: resolving a call to a function, calling it, and functions as values."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ from xcql.xdm.atomic import is_numeric
 from xcql.xdm.functions import XdmArray, XdmFunction, XdmMap
 from xcql.xdm.names import QName
 
-# calls of user functions inside each other; each takes some Python frames (see `stack.py`)
+# nested calls of user functions; each takes several Python frames (see `stack.py`)
 MAX_DEPTH = 25_000
 
 _KEY = ValueType(AtomicItemType("anyAtomicType"))
@@ -52,14 +52,14 @@ Invoke = Callable[[list[Items], Context], Items]
 
 @dataclass(frozen=True, slots=True)
 class Callee:
-    """A function that a name and an arity stand for. `invoke` gets converted arguments."""
+    """The function with a name and an arity. `invoke` takes converted arguments."""
 
     name: QName
     signature: Signature
     invoke: Invoke
 
     def call(self, arguments: list[Items], context: Context, span: Span) -> Items:
-        """Call it with arguments as they come."""
+        """Call it with unconverted arguments."""
         return self.invoke(self.converted(arguments, span), context)
 
     def converted(self, arguments: list[Items], span: Span) -> list[Items]:
@@ -71,7 +71,7 @@ class Callee:
         ]
 
     def as_item(self, context: Context, span: Span) -> XdmFunction:
-        """The function as a value; it keeps the context that it was named in."""
+        """The function as a value; it keeps the context in which it was referred to."""
         return XdmFunction(
             self.name,
             len(self.signature.parameters),
@@ -86,7 +86,7 @@ def _place(number: int, name: QName | str) -> Callable[[], str]:
 
 @dataclass(slots=True)
 class UserFunction:
-    """A function that the prolog declares; its body is compiled when all names are known."""
+    """A function that the prolog declares; its body is compiled once all names are known."""
 
     name: QName
     signature: Signature
@@ -138,9 +138,9 @@ def run_body(
 def too_deep(name: QName | None, span: Span) -> XcqlError:
     return error(
         "XCQL0003",
-        f"{name or 'a function'} calls itself too often: more than {MAX_DEPTH} calls are under way",
+        f"{name or 'a function'} recurses too deeply: more than {MAX_DEPTH} nested calls",
         span,
-        hints=["is there a case in which it does not call itself?"],
+        hints=["check that the recursion ends"],
     )
 
 
@@ -177,7 +177,7 @@ def _unknown_function(name: QName, arity: int, scope: Scope, span: Span) -> Xcql
     similar = registry.similar_names(name.uri, name.local)
     if similar and not hints:
         hints = [f"did you mean {' or '.join(f'{other}()' for other in similar)}?"]
-    return error("XPST0017", f"there is no function {name}()", span, hints=hints)
+    return error("XPST0017", f"unknown function {name}()", span, hints=hints)
 
 
 def _are(number: int) -> str:
@@ -188,7 +188,7 @@ def _builtin_callee(builtin: Builtin, name: QName, static: StaticContext, span: 
     types = tuple(builtin_type(parameter) for parameter in builtin.parameters)
     result_type = builtin_type(builtin.result)
     body = builtin.body
-    # which arguments a builtin gets as one value, not as a sequence
+    # which arguments a builtin takes as one value, not as a sequence
     single = [parameter.occurrence in ("", "?") for parameter in types]
 
     def invoke(arguments: list[Items], context: Context) -> Items:
@@ -220,7 +220,7 @@ def as_sequence(result: Any) -> Items:
 
 
 def _external_callee(function: Callable[..., Any], name: QName, arity: int, span: Span) -> Callee:
-    """A Python function: arguments are atomized, and come as Python values."""
+    """A Python function: its arguments are atomized, and converted to Python values."""
 
     def invoke(arguments: list[Items], context: Context) -> Items:
         values = [to_python(computed(atomize(argument))) for argument in arguments]
@@ -253,7 +253,7 @@ def _named_call(name: Name, arguments: tuple[Expr, ...], scope: Scope, span: Spa
         return _partial(callee, arguments, scope, span)
     codes = [compile_expression(argument, scope) for argument in arguments]
     invoke = callee.invoke
-    # what takes any sequence needs no conversion
+    # a parameter that takes any sequence needs no conversion
     steps = [
         (code, None if wanted == ANY_SEQUENCE else wanted, _place(number, name_of(resolved)))
         for number, (code, wanted) in enumerate(
@@ -272,7 +272,7 @@ def _named_call(name: Name, arguments: tuple[Expr, ...], scope: Scope, span: Spa
 
 
 def name_of(name: QName) -> str:
-    """A function's name as a user writes it."""
+    """A function's name, as users write it."""
     if name.prefix or name.uri == FN:
         return str(name)
     return f"xs:{name.local}" if name.uri == XS else name.local
@@ -316,7 +316,7 @@ def _partially_applied(
     context: Context,
     span: Span,
 ) -> XdmFunction:
-    """A function of the arguments that were left open."""
+    """A function of the arguments that are left open."""
     signature = signature_of(function)
     fixed = [
         None
@@ -352,7 +352,7 @@ def _dynamic_call(target: Code, arguments: tuple[Expr, ...], scope: Scope, span:
     partial = None in codes
 
     def run(env: Environment, context: Context) -> Items:
-        function = zero_or_one(target(env, context), "what is called", span)
+        function = zero_or_one(target(env, context), "the called value", span)
         if not isinstance(function, XdmFunction):
             shown = "an empty sequence" if function is None else kind_of(function)
             raise error("XPTY0004", f"only a function can be called; this is {shown}", span)
@@ -370,7 +370,7 @@ def _dynamic_call(target: Code, arguments: tuple[Expr, ...], scope: Scope, span:
 
 
 def call_item(function: XdmFunction, arguments: list[Items], span: Span) -> Items:
-    """Call a function item with arguments as they come."""
+    """Call a function item with unconverted arguments."""
     if isinstance(function, (XdmMap, XdmArray)):
         wanted = _KEY if isinstance(function, XdmMap) else _POSITION
         arguments = [convert(arguments[0], wanted, _place(1, "the function"), span)]
@@ -421,7 +421,7 @@ def inline_function(node: syntax.InlineFunction, scope: Scope) -> Code:
 
 
 def read_signature(parameters: Iterable[syntax.Parameter], result: Any, scope: Scope) -> Signature:
-    """The types of a declared or inline function; what is not written is `item()*`."""
+    """The types of a declared or inline function; a missing type is `item()*`."""
     return Signature(
         tuple(
             ANY_SEQUENCE if parameter.type is None else read_sequence_type(parameter.type, scope)
@@ -436,12 +436,12 @@ def parameter_names(parameters: Iterable[syntax.Parameter], scope: Scope) -> lis
     for parameter in parameters:
         name = plain_name(parameter.name, scope.static)
         if name in names:
-            raise error("XQST0039", f"two parameters are called ${name}", parameter.span)
+            raise error("XQST0039", f"duplicate parameter ${name}", parameter.span)
         names.append(name)
     return names
 
 
-# namespaces whose names mean something only the standard may say
+# namespaces in which only the standard can define names
 _RESERVED = (
     "http://www.w3.org/XML/1998/namespace",
     XS,
@@ -455,7 +455,7 @@ _RESERVED = (
 
 
 def read_annotations(annotations: Iterable[syntax.Annotation], scope: Scope) -> tuple[QName, ...]:
-    """The names of annotations: unprefixed ones are of the standard, which knows only two."""
+    """The names of annotations: unprefixed ones belong to the standard, which has only two."""
     names: list[QName] = []
     for annotation in annotations:
         given = annotation.name
@@ -464,7 +464,7 @@ def read_annotations(annotations: Iterable[syntax.Annotation], scope: Scope) -> 
             if given.local not in ("public", "private"):
                 raise _reserved_annotation(annotation)
             if any(known.uri == name.uri for known in names):
-                raise error("XQST0106", "%public and %private exclude each other", annotation.span)
+                raise error("XQST0106", "%public and %private cannot be combined", annotation.span)
         else:
             name = function_name(given, scope.static)
             if name.uri in _RESERVED:
@@ -478,5 +478,5 @@ def _reserved_annotation(annotation: syntax.Annotation) -> XcqlError:
         "XQST0045",
         f"the annotation %{annotation.name} is in a reserved namespace",
         annotation.span,
-        hints=["give it a prefix of your own"],
+        hints=["use a prefix of your own"],
     )

@@ -1,4 +1,4 @@
-"""Casting between atomic types, by the table of XPath Functions and Operators 3.1, section 19.
+"""Casts between atomic types, by the table in XPath Functions and Operators 3.1, section 19.
 
 >>> cast("12", "byte"), castable("300", "byte")
 (12, False)
@@ -32,7 +32,7 @@ _NAME_START = (
     "\u2070-\u218f\u2c00-\u2fef\u3001-\ud7ff\uf900-\ufdcf\ufdf0-\ufffd\U00010000-\U000effff"
 )
 _NAME_CHAR = _NAME_START + r"\-.0-9\u00b7\u0300-\u036f\u203f\u2040"
-# name of a type derived from xs:token -> its form; compiled at first use, as that takes long
+# name of a type derived from xs:token -> its form; compiled at first use, which is slow
 _TOKENS = {
     "language": r"[a-zA-Z]{1,8}(?:-[a-zA-Z0-9]{1,8})*",
     "NMTOKEN": f"[{_NAME_CHAR}:]+",
@@ -63,15 +63,15 @@ _NUMBERS = frozenset(["decimal", "float", "double"])
 _DATES = frozenset(["dateTime", "date"])
 _BINARIES = frozenset(["hexBinary", "base64Binary"])
 _DATE_PARTS = frozenset(["gYearMonth", "gYear", "gMonthDay", "gDay", "gMonth"])
-# the longest number that Python reads and writes by default: hostile input is not let through
+# the longest number that Python reads and writes by default: a guard against hostile input
 _LONGEST_NUMBER = 4000
 
 
 def cast(value: Atomic, target: str, namespaces: Mapping[str, str] | None = None) -> Atomic:
     """The value as an instance of the atomic type of that local name.
 
-    `namespaces` (prefix to URI) is needed to read a `QName`. Errors: XPTY0004 if the types have
-    nothing to do with each other, FORG0001 and others if the value does not fit.
+    `namespaces` (prefix to URI) is needed to read a `QName`. Errors: XPTY0004 if there is no
+    cast between the types, FORG0001 and others if the value does not fit.
     """
     source = type_of(value)
     if source.name == target:
@@ -117,7 +117,7 @@ def castable(value: Atomic, target: str, namespaces: Mapping[str, str] | None = 
 
 
 def from_text(text: str, target: str, namespaces: Mapping[str, str] | None = None) -> Atomic:
-    """The value of that type that a text stands for."""
+    """Parse a text as a value of that type."""
     wanted = ATOMIC_TYPES[target]
     if wanted.primitive == "string":
         return _string(text, wanted)
@@ -169,7 +169,7 @@ def _qname(text: str, namespaces: Mapping[str, str]) -> ep.QName:
 
 
 def make_qname(uri: str, prefix: str, local: str) -> ep.QName:
-    """An xs:QName value from its parts, which are known to be good."""
+    """An xs:QName value from its parts, which must be valid."""
     value: ep.QName = object.__new__(ep.QName)
     value.uri, value.prefix, value.local_name = uri, prefix or None, local
     value.qname = f"{prefix}:{local}" if prefix else local
@@ -248,7 +248,7 @@ def _read_uri(text: str, _: SchemaType) -> ep.AnyURI:
 
 
 def make_uri(text: str) -> ep.AnyURI:
-    """An xs:anyURI of any text: XML Schema 1.1 refuses none."""
+    """An xs:anyURI of any text: XML Schema 1.1 accepts all."""
     value: ep.AnyURI = object.__new__(ep.AnyURI)
     value.value = text
     return value
@@ -268,7 +268,7 @@ _READERS: dict[str, Callable[[str, SchemaType], Any]] = {
 
 
 def _between(value: Atomic, source: SchemaType, wanted: SchemaType) -> Atomic:
-    """From one primitive type to another, of a value that is no text."""
+    """Cast between primitive types, for a value that is not text."""
     start, goal = source.primitive, wanted.primitive
     if goal in _NUMBERS and (start in _NUMBERS or start == "boolean"):
         return _to_number(value, wanted)
@@ -310,9 +310,9 @@ def _to_number(value: int | float | Decimal, wanted: SchemaType) -> Atomic:
 
 
 def to_double(value: int | float | Decimal) -> float:
-    """The xs:double nearest to a number; infinite if it is too large."""
+    """The xs:double nearest to a number; infinity if it is too large."""
     if not value and isinstance(value, Decimal):
-        return 0.0  # Python's decimals have a negative zero, those of XML Schema have none
+        return 0.0  # Python's decimals have a negative zero, XML Schema's do not
     try:
         return float(value)
     except OverflowError:
@@ -328,7 +328,7 @@ def _to_duration(value: ep.Duration, target: str) -> ep.Duration:
 
 
 def _narrow(value: Atomic, wanted: SchemaType) -> Atomic:
-    """Check the bounds of a derived integer type, and make the value one of it."""
+    """Check the bounds of a derived integer type, and convert the value to it."""
     if wanted.primitive != "decimal" or not wanted.derives_from("integer"):
         return value
     low, high = _BOUNDS.get(wanted.name, (None, None))

@@ -96,7 +96,7 @@ def property_ranges(name: str) -> Ranges:
 
 @cache
 def case_partners() -> dict[int, tuple[int, ...]]:
-    """For every character with upper and lower case the other forms of it."""
+    """The other case forms of every character that has upper and lower case."""
     forms: dict[str, set[int]] = {}
     for code in range(_CASE_LIMIT):
         sign = chr(code)
@@ -132,6 +132,6 @@ def any_character() -> Ranges:
 
 
 def are_apart(sets: Iterable[Ranges]) -> bool:
-    """Whether no two of some sets have a character in common."""
+    """Whether the sets are pairwise disjoint."""
     ranges = sorted(one for ranges in sets for one in ranges)
     return all(one[1] < other[0] for one, other in pairwise(ranges))

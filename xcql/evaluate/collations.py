@@ -1,8 +1,8 @@
 """Collations: ways to compare and to search strings.
 
 The codepoint collation is Python's own order of strings. The Unicode collation algorithm is
-approximated from the character database (base letters, then accents, then case): no table of a
-language's own order is at hand, so `fallback=no` is refused.
+approximated from the character database (base letters, then accents, then case): there are no
+tables for the order of a particular language, so `fallback=no` is refused.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _ASCII_LOWER = {upper: upper + 32 for upper in range(ord("A"), ord("Z") + 1)}
 
 @dataclass(frozen=True, slots=True)
 class Collation:
-    """How strings are compared: by their keys; and searched: by their folded characters.
+    """Compares strings by their keys, and searches them by their folded characters.
 
     >>> find_collation(_ASCII_URI).key("Ab") == find_collation(_ASCII_URI).key("aB")
     True
@@ -41,9 +41,9 @@ class Collation:
         return int(a > b) - int(a < b)
 
     def find(self, text: str, wanted: str, *, anchored: str = "") -> tuple[int, int] | None:
-        """Where in a text the wanted one stands: start and end.
+        """The position of the given text in another: start and end.
 
-        `anchored` is "start" or "end" if it has to begin or to end with it.
+        `anchored` is "start" or "end" if the match must be at the start or the end.
         """
         pieces = [self.fold(sign) for sign in text]
         folded, pattern = "".join(pieces), self.fold(wanted)
@@ -61,7 +61,7 @@ class Collation:
 
 
 def _unfolded(pieces: list[str], offset: int) -> int:
-    """The index of the character that stands at an offset of the joined pieces."""
+    """The index of the character at an offset of the joined pieces."""
     position = 0
     for index, piece in enumerate(pieces):
         if position >= offset:
@@ -83,7 +83,7 @@ CODEPOINT = Collation(CODEPOINT_URI, _same, _same)
 
 @cache
 def find_collation(uri: str, base: str | None = None) -> Collation:
-    """The collation of that URI, resolved against a base URI; FOCH0002 if it is not known."""
+    """The collation of that URI, resolved against a base URI; FOCH0002 if it is unknown."""
     absolute = urljoin(base, uri) if base else uri
     if absolute == CODEPOINT_URI:
         return CODEPOINT
@@ -93,8 +93,8 @@ def find_collation(uri: str, base: str | None = None) -> Collation:
         return _unicode(absolute)
     raise error(
         "FOCH0002",
-        f'the collation "{uri}" is not known',
-        hints=[f'known are "{CODEPOINT_URI}", "{_ASCII_URI}" and "{_UCA_URI}"'],
+        f'unknown collation "{uri}"',
+        hints=[f'the known collations are "{CODEPOINT_URI}", "{_ASCII_URI}" and "{_UCA_URI}"'],
     )
 
 
@@ -102,7 +102,7 @@ def _unicode(uri: str) -> Collation:
     query = uri.partition("?")[2]
     options = dict(part.partition("=")[::2] for part in re.split("[;&]", query) if part)
     if options.get("fallback") == "no":
-        raise error("FOCH0002", "a collation of just this kind is not known (fallback=no)")
+        raise error("FOCH0002", "there is no exact implementation of this collation (fallback=no)")
     strength = options.get("strength", "tertiary")
     levels = {"primary": 1, "1": 1, "secondary": 2, "2": 2}.get(strength, 3)
     numeric = options.get("numeric") == "yes"
@@ -122,7 +122,7 @@ def _unicode(uri: str) -> Collation:
             parts = re.split("([0-9]+)", primary)
             primary = [(1, int(p[:4000]), "") if p.isdigit() else (2, 0, p) for p in parts if p]
         else:
-            # letters after digits, digits after punctuation, as the algorithm has it
+            # letters after digits, digits after punctuation, as in the algorithm
             primary = [(unicodedata.category(c)[0] in "LM", c) for c in primary]
         accents = [c for c in letters.casefold() if unicodedata.combining(c)]
         case = [c.isupper() != upper_first for c in letters]

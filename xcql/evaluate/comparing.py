@@ -1,7 +1,7 @@
-"""Comparing atomic values: `eq` and its kin, `=` and its kin, orders and equalities.
+"""Comparing atomic values: value comparisons (`eq`), general comparisons (`=`), order, equality.
 
-One place decides which values can be compared and how; FLWOR's `order by`, `fn:sort`,
-`fn:distinct-values`, `fn:deep-equal` and the operators all come here.
+This module decides which values can be compared and how; FLWOR's `order by`, `fn:sort`,
+`fn:distinct-values`, `fn:deep-equal` and the operators all use it.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def compare(
 def compare_general(
     relation: Relation, left: Atomic, right: Atomic, collation: Collation = CODEPOINT
 ) -> bool:
-    """A comparison of two atoms of a general comparison such as `=`: untyped values adapt.
+    """Compare two atoms in a general comparison such as `=`: untyped values are cast.
 
     >>> compare_general("eq", ep.UntypedAtomic("1.0"), 1)
     True
@@ -85,7 +85,7 @@ def _adapted(untyped: ep.UntypedAtomic, other: Atomic) -> Atomic:
 def comparable_pair(
     left: Atomic, right: Atomic, collation: Collation = CODEPOINT, *, ordered: bool = True
 ) -> tuple[Any, Any]:
-    """Two Python values that compare as the two atomic values do; XPTY0004 if they cannot."""
+    """Two Python values that compare like the two atomic values; XPTY0004 if there are none."""
     a, b = type_of(left), type_of(right)
     family = _FAMILIES.get(a.primitive, a.primitive)
     if family != _FAMILIES.get(b.primitive, b.primitive):
@@ -129,7 +129,7 @@ def _incomparable(left: Atomic, right: Atomic) -> XcqlError:
 
 
 def order(left: Atomic | None, right: Atomic | None, collation: Collation = CODEPOINT) -> int:
-    """-1, 0 or 1, as `order by … empty least` sorts: first the empty sequence, then NaN."""
+    """-1, 0 or 1, as `order by … empty least` sorts: the empty sequence first, then NaN."""
     if left is None or right is None:
         return (left is not None) - (right is not None)
     a, b = comparable_pair(left, right, collation)
@@ -151,7 +151,7 @@ def same_value(left: Atomic, right: Atomic, collation: Collation = CODEPOINT) ->
 
 
 def bucket(value: Atomic, collation: Collation = CODEPOINT) -> Hashable:
-    """A hashable value that is the same for any two values that are `same_value`."""
+    """A hashable value that is equal for any two values that are `same_value`."""
     kind = type_of(value)
     family = _FAMILIES.get(kind.primitive, kind.primitive)
     if family == "number":

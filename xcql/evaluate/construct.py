@@ -1,7 +1,7 @@
 """Node constructors.
 
-A constructor first evaluates everything inside it, and only then builds its tree in one go: nodes
-are numbered in document order as they are made, so no other tree may be begun in between.
+A constructor first evaluates everything inside it, and only then builds its tree in one pass:
+nodes are numbered in document order at creation, so no other tree may begin in between.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from xcql.xdm.nodes import Node as XdmNode
 
 
 class Place:
-    """Where content is being added: the builder, and what the open element has so far."""
+    """The place where content is added: the builder, and the state of the open element."""
 
     __slots__ = ("attributes", "builder", "element", "has_content", "prefixes", "static")
 
@@ -55,9 +55,9 @@ class Place:
         self.has_content = False
 
 
-# adds what was evaluated to the tree
+# adds the evaluated content to the tree
 Emit = Callable[[Place], None]
-# evaluates, and gives what is to be added
+# evaluates, and returns the function that adds the result
 Prepare = Callable[[Environment, Context], Emit]
 
 
@@ -67,7 +67,7 @@ def direct_element(node: syntax.DirectElement, scope: Scope) -> Code:
 
 
 def _as_tree(prepare: Prepare, scope: Scope) -> Code:
-    """Code that makes a tree of its own."""
+    """Code that builds a separate tree."""
 
     def run(env: Environment, context: Context) -> Items:
         emit = prepare(env, context)
@@ -87,9 +87,7 @@ def _direct_element(node: syntax.DirectElement, scope: Scope, *, is_top: bool) -
     for attribute in node.attributes:
         attribute_name = plain_name(attribute.name, scope.static)
         if attribute_name in names:
-            raise error(
-                "XQST0040", f"the attribute {attribute.name} is there twice", attribute.span
-            )
+            raise error("XQST0040", f"duplicate attribute {attribute.name}", attribute.span)
         names.add(attribute_name)
         attributes.append((attribute_name, _attribute_value(attribute.parts, scope)))
     content = [_content_part(part, scope) for part in node.content]
@@ -121,9 +119,9 @@ def _direct_element(node: syntax.DirectElement, scope: Scope, *, is_top: bool) -
 
 
 def _not_inherited(in_scope: Mapping[str, str], scope: Scope, used: set[str]) -> dict[str, str]:
-    """Takes back what the element around declares only because its own names need it.
+    """Undoes declarations that the parent has only because its own names need them.
 
-    An element written inside another has the namespaces that `xmlns` attributes around it declare,
+    An element written inside another has the namespaces of the `xmlns` attributes around it,
     and those that its own names use.
     """
     return {
@@ -142,9 +140,9 @@ def _declared_namespaces(node: syntax.DirectElement) -> dict[str, str]:
         if prefix in declared:
             raise error("XQST0071", f"the prefix '{prefix}' is declared twice", span)
         if prefix == "xmlns" or (prefix == "xml") != (uri == XML_NAMESPACE):
-            raise error("XQST0070", f"the prefix '{prefix}' cannot stand for {uri!r}", span)
+            raise error("XQST0070", f"the prefix '{prefix}' cannot be bound to {uri!r}", span)
         if uri == XMLNS_NAMESPACE:
-            raise error("XQST0070", f"no prefix can stand for {uri!r}", span)
+            raise error("XQST0070", f"no prefix can be bound to {uri!r}", span)
         if prefix and not uri:
             raise error("XQST0085", f"the prefix '{prefix}' needs a namespace", span)
         declared[prefix] = uri
@@ -173,7 +171,7 @@ def _enclosed(part: Node, scope: Scope) -> Code:
 
 
 def joined_text(items: Items) -> str:
-    """Atomized, as strings, with blanks between: what attributes and texts are made of."""
+    """Atomize, convert to strings, join with spaces: the content of attributes and texts."""
     return " ".join(string_of(value) for value in atomize(items))
 
 
@@ -223,13 +221,13 @@ def _enclosed_content(code: Code, span: Span) -> Prepare:
 
 
 def add_content(place: Place, items: Items, span: Span) -> None:
-    """Add a sequence to an element or document: copies of nodes, and texts of other values."""
+    """Add a sequence to an element or document: copies of nodes, other values as text."""
     builder = place.builder
     texts: list[str] = []
     for item in _flat(items):
         if not isinstance(item, XdmNode):
             if isinstance(item, XdmFunction):
-                raise error("XQTY0105", f"{kind_of(item)} cannot be content of a node", span)
+                raise error("XQTY0105", f"{kind_of(item)} cannot be the content of a node", span)
             texts.append(string_of(item))
             continue
         if texts:
@@ -276,23 +274,23 @@ def _add_attribute_or_namespace(
             "XQTY0024",
             f"{kind} comes after other content",
             span,
-            hints=["put the attributes before texts and elements"],
+            hints=["put attributes before text and elements"],
         )
     if isinstance(node, AttributeNode):
         _add_attribute(place, node.name, node.value, span)
         return
     bound = place.prefixes.get(node.prefix)
     if bound is not None and bound != node.uri:
-        raise error("XQDY0102", f"the prefix '{node.prefix}' has two namespaces here", span)
+        raise error("XQDY0102", f"the prefix '{node.prefix}' is bound to two namespaces here", span)
     if not node.prefix and not place.element.uri:
-        raise error("XQDY0102", "an element in no namespace cannot get a default one", span)
+        raise error("XQDY0102", "an element in no namespace cannot have a default namespace", span)
     place.prefixes[node.prefix] = node.uri
     place.builder.namespace(node.prefix, node.uri)
 
 
 def _add_attribute(place: Place, name: QName, value: str, span: Span | None) -> None:
     if name in place.attributes:
-        raise error("XQDY0025", f"the attribute {name} is there twice", span)
+        raise error("XQDY0025", f"duplicate attribute {name}", span)
     place.attributes.add(name)
     if name.uri == XML_NAMESPACE and name.local == "id":
         value = " ".join(value.split())

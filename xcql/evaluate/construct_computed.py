@@ -49,7 +49,7 @@ def computed_element(node: syntax.ComputedElement, scope: Scope) -> Code:
         items = computed(content(env, context))
         builder = TreeBuilder()
         kept = _compatible(namespaces, name)
-        # a namespace node keeps its prefix; the element's name yields
+        # a namespace node keeps its prefix; the element's name gets another
         kept.update((i.prefix, i.uri) for i in items if isinstance(i, NamespaceNode) and name.uri)
         builder.start_element(name, kept, static.base_uri)
         place = Place(builder, static, name)
@@ -62,7 +62,7 @@ def computed_element(node: syntax.ComputedElement, scope: Scope) -> Code:
 
 
 def _compatible(namespaces: Mapping[str, str], name: QName) -> dict[str, str]:
-    """The surrounding namespaces but for one that the element's own name takes away."""
+    """The surrounding namespaces, except one that the element's own name overrides."""
     return {
         prefix: uri
         for prefix, uri in namespaces.items()
@@ -104,7 +104,7 @@ def _name(
             found = _lexical_name(string_of(value), static, span, is_attribute=is_attribute)
         else:
             shown = "an empty sequence" if value is None else kind_of(value)
-            raise error("XPTY0004", f"a name is text or xs:QName; this is {shown}", span)
+            raise error("XPTY0004", f"a name must be text or an xs:QName; this is {shown}", span)
         return _checked_name(found, code_of_bad_name, span)
 
     return name
@@ -132,7 +132,7 @@ def _lexical_name(text: str, static: StaticContext, span: Span, *, is_attribute:
 
 
 def _checked_name(name: QName, code: str, span: Span) -> QName:
-    """A name that an element or attribute may have: nothing of the xmlns namespace."""
+    """A valid name of an element or attribute: not in the xmlns namespace."""
     is_xmlns = name.prefix == "xmlns" or name.uri == XMLNS_NAMESPACE
     if code == "XQDY0044" and not name.prefix and not name.uri and name.local == "xmlns":
         is_xmlns = True
@@ -141,7 +141,7 @@ def _checked_name(name: QName, code: str, span: Span) -> QName:
     if name.uri == XML_NAMESPACE and name.prefix != "xml":
         return QName(name.uri, name.local, "xml")
     if code == "XQDY0044" and name.uri and not name.prefix:
-        # an attribute in a namespace needs some prefix
+        # an attribute in a namespace needs a prefix
         return QName(name.uri, name.local, "ns0")
     return name
 
@@ -159,7 +159,7 @@ def computed_processing_instruction(
             raise error("XQDY0064", f"a processing instruction cannot be called {target}", span)
         value = joined_text(content(env, context))
         if "?>" in value:
-            raise error("XQDY0026", "a processing instruction cannot hold ?>", span)
+            raise error("XQDY0026", "a processing instruction cannot contain ?>", span)
         return (ProcessingInstructionNode(target, value.lstrip(" \t\r\n")),)
 
     return run
@@ -168,7 +168,7 @@ def computed_processing_instruction(
 def _nc_name(
     given: Name | Expr, scope: Scope, code_of_bad_name: str
 ) -> Callable[[Environment, Context], str]:
-    """A name without prefix, fixed or computed; an empty sequence is no name."""
+    """A name without a prefix, fixed or computed; an empty sequence is an error."""
     if isinstance(given, Name):
         fixed = given.local
         return lambda env, context: fixed
@@ -178,10 +178,10 @@ def _nc_name(
         value = zero_or_one_atomic(code(env, context), "the name", span)
         if not isinstance(value, (str, UntypedAtomic)):
             shown = "an empty sequence" if value is None else kind_of(value)
-            raise error("XPTY0004", f"a name is text; this is {shown}", span)
+            raise error("XPTY0004", f"a name must be text; this is {shown}", span)
         text = string_of(value).strip(" \t\r\n")
         if not is_ncname(text):
-            raise error(code_of_bad_name, f'"{text}" is not a name without prefix', span)
+            raise error(code_of_bad_name, f'"{text}" is not a name without a prefix', span)
         return text
 
     return name
@@ -201,7 +201,7 @@ def computed_namespace(node: syntax.ComputedNamespace, scope: Scope) -> Code:
         if value is None:
             return ""
         if not isinstance(value, (str, UntypedAtomic)):
-            raise error("XPTY0004", f"a prefix is text; this is {kind_of(value)}", span)
+            raise error("XPTY0004", f"a prefix must be text; this is {kind_of(value)}", span)
         text = string_of(value).strip(" \t\r\n")
         if text and not is_ncname(text):
             raise error("XQDY0074", f'"{text}" is not a prefix', span)
@@ -211,7 +211,7 @@ def computed_namespace(node: syntax.ComputedNamespace, scope: Scope) -> Code:
         prefix = prefix_of(env, context)
         uri = joined_text(content(env, context))
         if prefix == "xmlns" or (prefix == "xml") != (uri == XML_NAMESPACE):
-            raise error("XQDY0101", f"the prefix '{prefix}' cannot stand for {uri!r}", span)
+            raise error("XQDY0101", f"the prefix '{prefix}' cannot be bound to {uri!r}", span)
         if uri in (XMLNS_NAMESPACE, ""):
             raise error("XQDY0101", f"{uri!r} cannot be the namespace of a prefix", span)
         return (NamespaceNode(prefix, uri),)
@@ -252,7 +252,7 @@ def computed_comment(node: syntax.ComputedComment, scope: Scope) -> Code:
     def run(env: Environment, context: Context) -> Items:
         text = joined_text(content(env, context))
         if "--" in text or text.endswith("-"):
-            raise error("XQDY0072", "a comment cannot hold -- or end with -", span)
+            raise error("XQDY0072", "a comment cannot contain -- or end with -", span)
         return (CommentNode(text),)
 
     return run

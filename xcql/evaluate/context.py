@@ -1,4 +1,4 @@
-"""What an expression is evaluated in: static context, dynamic context and focus."""
+"""The context of an expression: static context, dynamic context and focus."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ PREDECLARED: Mapping[str, str] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class StaticContext:
-    """What is known of an expression before it runs, from the prolog and the constructors around.
+    """What is known before an expression runs, from the prolog and enclosing constructors.
 
     `namespaces` maps prefixes to URIs, without the default element namespace. Decimal formats map
     a name (None for the default format) to the properties that were declared for it.
@@ -64,10 +64,10 @@ class StaticContext:
 
 @dataclass(slots=True)
 class QueryEvaluation:
-    """What stays the same during one evaluation of a query.
+    """The fixed part of one evaluation of a query.
 
-    `now` is an aware datetime in UTC. `documents` remembers what `fn:doc` has read, so that the
-    same URI gives the same node. `depth` counts the calls of user functions that are under way.
+    `now` is an aware datetime in UTC. `documents` keeps what `fn:doc` has read, so that the
+    same URI returns the same node. `depth` counts the active calls of user functions.
     """
 
     now: datetime.datetime
@@ -89,7 +89,7 @@ class Context:
     """The dynamic context of an expression: the focus, and the evaluation it is part of.
 
     `item` is None where there is no context item. `size` is None where it was not computed
-    because nothing asks for `last()`.
+    because nothing uses `last()`.
     """
 
     __slots__ = ("evaluation", "item", "position", "size")
@@ -108,7 +108,7 @@ class Context:
 
     @property
     def now(self) -> datetime.datetime:
-        """The instant of evaluation, in UTC, aware of its zone."""
+        """The instant of evaluation, as an aware datetime in UTC."""
         return self.evaluation.now
 
 
@@ -117,5 +117,5 @@ def no_context_item(span: Span | None = None) -> XcqlError:
         "XPDY0002",
         "there is no context item here",
         span,
-        hints=["give a document to query, or name what the expression starts from"],
+        hints=["give a document to query, or start the expression with stream(…) or doc(…)"],
     )

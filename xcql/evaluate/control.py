@@ -1,4 +1,4 @@
-"""Conditions, switches, quantifiers, try/catch, and what only hints at how to evaluate."""
+"""Conditions, switches, quantifiers, try/catch, and hints about evaluation."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def _checked(wanted: ValueType, name: str, span: Span) -> Callable[[Any], Items]
     return check
 
 
-# the variables of a catch clause, innermost last
+# the variables of a catch clause, the innermost last
 _CATCH_VARIABLES = (
     "code",
     "description",
@@ -183,7 +183,7 @@ def try_catch(node: syntax.TryCatch, scope: Scope) -> Code:
 
 
 def error_name(problem: XcqlError) -> QName:
-    """The QName of an error: of the W3C's namespace, or what `fn:error` was given."""
+    """The QName of an error: in the W3C's namespace, or the argument of `fn:error`."""
     if isinstance(problem, RaisedError):
         name = problem.name
         return QName(name.uri or "", name.local_name, name.prefix or "")
@@ -221,7 +221,7 @@ def _caught(problem: XcqlError, name: QName, env: Environment) -> Environment:
 
 @compiles(syntax.Ordered)
 def ordered(node: syntax.Ordered, scope: Scope) -> Code:
-    # every order is one that `unordered` allows
+    # `unordered` allows any order
     return compile_expression(node.body, scope)
 
 
@@ -233,7 +233,7 @@ def extension(node: syntax.Extension, scope: Scope) -> Code:
     if node.body is None:
         raise error(
             "XQST0079",
-            "no pragma here is known, and there is no expression to evaluate instead",
+            "none of the pragmas is known, and there is no expression to evaluate instead",
             node.span,
             hints=["write one between the braces"],
         )
@@ -246,7 +246,7 @@ def validate(node: syntax.Validate, scope: Scope) -> Code:
 
 
 def bind_checked(source: Code, wanted: ValueType | None, name: str, span: Span) -> Code:
-    """The value of a `let` or a declared variable, which must be of its type as it is."""
+    """The value of a `let` or a declared variable, which must have its type without conversion."""
     if wanted is None:
         return lambda env, context: hold(source(env, context))
 

@@ -1,4 +1,4 @@
-"""The function conversion rules: how an argument is made an instance of a parameter's type."""
+"""The function conversion rules: converting an argument to a parameter's type."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from xcql.source import Span
 from xcql.xdm.atomic import is_numeric, make_float
 from xcql.xdm.functions import Item, XdmFunction
 
-# tells a conversion that failed where the value was going: "argument 1 of substring"
+# for a failed conversion, where the value was going: "argument 1 of substring"
 Place = Callable[[], str]
 
 
 def convert(items: Items, wanted: ValueType, place: Place, span: Span | None) -> Items:
-    """A value by the function conversion rules: atomized, cast, promoted, checked.
+    """Apply the function conversion rules to a value: atomize, cast, promote, check.
 
-    What may be a long sequence is converted as it is read.
+    A sequence that may be long is converted while it is read.
     """
     item_type, occurrence = wanted.item, wanted.occurrence
     if item_type is None:
@@ -64,7 +64,7 @@ def convert(items: Items, wanted: ValueType, place: Place, span: Span | None) ->
 
 
 def _fits(items: Items, wanted: ValueType, item_type: ItemType) -> bool:
-    """Whether a computed value needs no conversion at all, as most arguments don't."""
+    """Whether a computed value needs no conversion, which is the usual case."""
     if type(items) is not tuple and type(items) is not list:
         return False
     if len(items) == 1:
@@ -101,12 +101,12 @@ def _converted(
 
 
 def _fitted(item: Item, item_type: ItemType, span: Span | None) -> Item | None:
-    """An item made to fit by a cast of untyped data, a promotion, or a coercion; else None."""
+    """The item after a cast of untyped data, a promotion, or a coercion; otherwise None."""
     if isinstance(item_type, AtomicItemType):
         name = item_type.name
         if type(item) is UntypedAtomic:
             if name in ("QName", "NOTATION"):
-                raise error("XPTY0117", f"untyped data cannot be made an {item_type}", span)
+                raise error("XPTY0117", f"untyped data cannot be converted to {item_type}", span)
             return cast(item, "double" if name == "numeric" else name)
         if name == "double" and is_numeric(item):
             return to_double(item)
@@ -126,7 +126,7 @@ def is_decimal(item: Item) -> bool:
 
 
 def coerced(function: XdmFunction, signature: Signature, span: Span | None) -> XdmFunction:
-    """A function with the wanted signature: arguments and result are converted on each call."""
+    """A function with the given signature: each call converts arguments and result."""
     given = signature_of(function)
 
     def call(arguments: list[Items]) -> Items:

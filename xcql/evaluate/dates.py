@@ -1,7 +1,7 @@
-"""Building dates and times of any year, from parts, from text and from the time line.
+"""Builds dates and times of any year, from parts, from text and from the timeline.
 
-elementpath's constructors know the leap years of our era only; here every year has its days.
-Years are counted as XML Schema 1.1 does: year 0 is the year before year 1.
+elementpath's constructors only know the leap years of our era; this module handles every year.
+Years count as in XML Schema 1.1: year 0 is the year before year 1.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ def build(
     time_of_day: int = 0,
     zone: datetime.tzinfo | None = None,
 ) -> D:
-    """A value of a date or time type; `time_of_day` counts microseconds. ValueError if none.
+    """A value of a date or time type; `time_of_day` is in microseconds. ValueError if invalid.
 
     >>> str(build(ep.Date, 2004, 2, 29))
     '2004-02-29'
     """
     if abs(year) > _LARGEST_YEAR:
-        raise error("FODT0001", f"the year {year} is too far away for a date")
+        raise error("FODT0001", f"the year {year} is out of range for a date")
     seconds, microsecond = divmod(time_of_day, 1_000_000)
     minutes, second = divmod(seconds, 60)
     hour, minute = divmod(minutes, 60)
@@ -50,7 +50,7 @@ def build(
 
 
 def at(kind: type[D], days: int, microseconds: int, zone: datetime.tzinfo | None = None) -> D:
-    """The value at a place of the UTC time line, as it reads in a zone."""
+    """The value at a position of the UTC timeline, expressed in a zone."""
     total = days * _DAY + microseconds + offset_of(zone)
     days, time_of_day = divmod(total, _DAY)
     if kind is ep.Time:
@@ -62,25 +62,25 @@ def at(kind: type[D], days: int, microseconds: int, zone: datetime.tzinfo | None
 
 
 def microseconds_of(value: ep.AbstractDateTime) -> int:
-    """The place on the UTC time line in microseconds since 1970; a zone-less value is UTC."""
+    """The position on the UTC timeline in microseconds since 1970; without a zone, UTC."""
     days, microseconds = instant(value)
     return days * _DAY + microseconds
 
 
 def offset_of(zone: datetime.tzinfo | None) -> int:
-    """A zone's distance from UTC in microseconds."""
+    """A zone's offset from UTC in microseconds."""
     offset = zone.utcoffset(None) if zone is not None else None
     return 0 if offset is None else (offset.days * 86400 + offset.seconds) * 1_000_000
 
 
 def time_of_day(value: ep.AbstractDateTime) -> int:
-    """The microseconds since midnight, as the value reads."""
+    """The microseconds since midnight, in the value's own zone."""
     seconds = (value.hour * 60 + value.minute) * 60 + value.second
     return int(seconds * 1_000_000 + value.microsecond)
 
 
 def with_zone(value: D, zone: datetime.tzinfo | None) -> D:
-    """The same date and time of day, in another zone or in none."""
+    """The same date and time of day, with another zone or without one."""
     return build(
         type(value),
         astronomical_year(value),
@@ -109,7 +109,7 @@ def convert(value: ep.AbstractDateTime, kind: type[D]) -> D:
 
 
 def read(kind: type[D], text: str) -> D:
-    """A date or time from its lexical form without white space around; ValueError if it is none.
+    """Parse a date or time, without surrounding white space; ValueError if invalid.
 
     >>> str(read(ep.DateTime, "1999-12-31T24:00:00Z"))
     '2000-01-01T00:00:00Z'
@@ -121,16 +121,16 @@ def read(kind: type[D], text: str) -> D:
     year_text = parts.get("year") or "2000"
     digits = year_text.lstrip("-")
     if len(digits) > 4 and digits.startswith("0"):
-        raise ValueError("a year of more than four digits begins with no zero")
+        raise ValueError("a year of more than four digits cannot begin with zero")
     if len(digits) > 10:
-        raise error("FODT0001", f"the year {year_text} is too far away for a date")
+        raise error("FODT0001", f"the year {year_text} is out of range for a date")
     hour, minute, second = (int(parts.get(part) or 0) for part in ("hour", "minute", "second"))
     microsecond = int(((parts.get("microsecond") or "") + "000000")[:6])
     if minute > 59 or second > 59 or hour > 24:
-        raise ValueError("no such time of day")
+        raise ValueError("invalid time of day")
     clock = ((hour * 60 + minute) * 60 + second) * 1_000_000 + microsecond
     if clock > _DAY:
-        raise ValueError("no such time of day")
+        raise ValueError("invalid time of day")
     zone_text = parts["tzinfo"]
     zone = None if zone_text is None else ep.Timezone.fromstring(zone_text)
     year, month, day = int(year_text), int(parts.get("month") or 1), int(parts.get("day") or 1)
@@ -142,7 +142,7 @@ def read(kind: type[D], text: str) -> D:
 
 
 def days_in_month(year: int, month: int) -> int:
-    """How many days a month has.
+    """The number of days in a month.
 
     >>> days_in_month(1900, 2), days_in_month(-4, 2)
     (28, 29)

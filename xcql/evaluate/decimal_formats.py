@@ -24,7 +24,7 @@ DEFAULTS: Mapping[str, str] = MappingProxyType(
     }
 )
 _TEXTS = ("infinity", "NaN")
-# signs that have a part in a picture, and must therefore differ
+# characters that have a role in a picture, and must therefore differ
 _PICTURE_SIGNS = (
     "decimal-separator",
     "grouping-separator",
@@ -53,5 +53,5 @@ def read_decimal_format(node: DecimalFormatDecl) -> Mapping[str, str]:
     digits = {chr(zero + number) for number in range(1, 10)}
     signs = [everything[name] for name in _PICTURE_SIGNS]
     if len(set(signs)) != len(signs) or digits & set(signs):
-        raise error("XQST0098", "two signs of the decimal format are the same", node.span)
+        raise error("XQST0098", "two characters of the decimal format are the same", node.span)
     return found

@@ -25,11 +25,11 @@ _END = object()
 def deep_equal(
     left: Iterable[Item], right: Iterable[Item], collation: Collation = CODEPOINT
 ) -> bool:
-    """Whether two sequences are equal item by item, as `fn:deep-equal` says.
+    """Whether two sequences are equal item by item, as `fn:deep-equal` defines it.
 
     Comments and processing instructions inside elements and documents do not count.
     """
-    # pairs still to be compared, so that a tree of any depth needs no deep recursion
+    # pairs still to compare, so that a deep tree needs no deep recursion
     pending: list[tuple[Iterable[Item], Iterable[Item]]] = [(left, right)]
     while pending:
         for a, b in zip_longest(*pending.pop(), fillvalue=_END):
@@ -70,7 +70,7 @@ def _function_parts(a: Item, b: Item) -> list[tuple[Iterable[Item], Iterable[Ite
 
 
 def _same_node(a: Node, b: Node, collation: Collation) -> bool:
-    """Whether two nodes are equal but for their children."""
+    """Whether two nodes are equal apart from their children."""
     if a.kind != b.kind:
         return False
     if isinstance(a, ElementNode) and isinstance(b, ElementNode):

@@ -1,4 +1,4 @@
-"""FLWOR expressions: a stream of environments that each clause widens, filters or reorders."""
+"""FLWOR expressions: a stream of environments that each clause extends, filters or reorders."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def _for(node: syntax.For, scope: Scope) -> tuple[Clause, list[QName]]:
     if node.position is not None:
         position = plain_name(node.position, scope.static)
         if position == names[0]:
-            raise error("XQST0089", f"${position} names the item and its position", node.span)
+            raise error("XQST0089", f"${position} names both the item and its position", node.span)
         names.append(position)
 
     def run(stream: Stream, context: Context) -> Iterator[Environment]:
@@ -152,7 +152,7 @@ def _count(stream: Stream, context: Context) -> Iterator[Environment]:
 
 @dataclass(frozen=True, slots=True)
 class _Key:
-    """A grouping key: its depth among the variables, and how its values are compared."""
+    """A grouping key: its depth among the variables, and how to compare its values."""
 
     depth: int
     collation: Collation
@@ -160,9 +160,9 @@ class _Key:
 
 
 def _group_by(node: syntax.GroupBy, scope: Scope, bound: list[QName]) -> tuple[Clause, list[QName]]:
-    """Keys with a value are bound first; then the tuples with equal keys become one.
+    """Bind keys that have a value first; then merge tuples with equal keys into one.
 
-    In it a key's variable has the key, every other variable of the FLWOR all of its values.
+    In the merged tuple, a key's variable has the key; every other variable has all its values.
     """
     sources: list[tuple[Code, Any, Span, str] | None] = []
     new_names: list[QName] = []
@@ -264,7 +264,7 @@ def _collation(uri: str | None, static: StaticContext, span: Span) -> Collation:
     try:
         return find_collation(uri, static.base_uri)
     except XcqlError:
-        raise error("XQST0076", f'the collation "{uri}" is not known', span) from None
+        raise error("XQST0076", f'unknown collation "{uri}"', span) from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,7 +290,7 @@ def _order_by(node: syntax.OrderBy, scope: Scope) -> Clause:
 
     def run(stream: Stream, context: Context) -> Iterator[Environment]:
         rows = [([_order_value(key, env, context) for key in keys], env) for env in stream]
-        # sorting by the last key first, each time stably, sorts by all of them
+        # stable sorts, the last key first, sort by all keys
         for column in reversed(range(len(keys))):
             _sort(rows, column, keys[column])
         return (env for _, env in rows)
@@ -309,7 +309,7 @@ def _sort(rows: list[tuple[list[Any], Environment]], column: int, key: _Order) -
     if all(type(value) is str for value in values):
         sort_key = key.collation.key
     else:
-        # values that are not alike cannot be sorted, even if no two of them meet in the sort
+        # values of different types cannot be sorted, even if the sort never compares two of them
         first = next((value for value in values if value is not None), None)
         for value in values:
             if value is not None:

@@ -1,8 +1,8 @@
-"""Upper and lower case as the latest Unicode has them, whatever Python's own version of it is."""
+"""Upper and lower case as in the latest Unicode, whatever version Python has."""
 
 from __future__ import annotations
 
-# capital and small letters that Unicode 15 to 17 added
+# upper-case and lower-case letters that Unicode 15 to 17 added
 _PAIRS = {
     0x1C89: 0x1C8A,
     0xA7CB: 0x0264,
@@ -20,7 +20,7 @@ _TO_UPPER = {small: capital for capital, small in _PAIRS.items()}
 
 
 def upper(text: str) -> str:
-    """Full case mapping, without a language's own rules.
+    """Full case mapping, without language-specific rules.
 
     >>> upper("Straße \\ufb01")
     'STRASSE FI'
@@ -29,7 +29,7 @@ def upper(text: str) -> str:
 
 
 def lower(text: str) -> str:
-    """Full case mapping: a sigma that ends a word has a form of its own.
+    """Full case mapping: a sigma at the end of a word has its own form.
 
     >>> lower("ΟΔΟΣ")
     'οδος'

@@ -1,7 +1,7 @@
 """RE2: regular expressions whose time is linear in the text, whatever the pattern.
 
-Patterns are written for it by `regex_parts`; they have no back-references and no look-around. It
-prefers matches as Python's engine does, the leftmost, and of those the one that is tried first.
+`regex_parts` writes the patterns; they have no back-references and no look-around. RE2 prefers
+the same match as Python's engine: the leftmost, and of those the one that is tried first.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Protocol
 
-# what the automata of one pattern may take of memory; a pattern that needs more has no linear form
+# the memory limit for the automata of a pattern; one that needs more has no linear form
 _MEMORY_BYTES = 64 << 20
 
 
@@ -21,7 +21,7 @@ class LinearRegex(Protocol):
 
 @lru_cache(maxsize=64)
 def linear_regex(pattern: str) -> LinearRegex | None:
-    """A compiled pattern of RE2; None if it is too large.
+    """A compiled RE2 pattern; None if it is too large.
 
     >>> regex = linear_regex("(a*)*$")
     >>> [match.span() for match in regex.finditer("a" * 100_000)]

@@ -1,4 +1,4 @@
-"""Maps, arrays, look-ups and string constructors."""
+"""Maps, arrays, lookups and string constructors."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def _finder(key: Expr, scope: Scope) -> Callable[[Any, Environment, Context], It
                 yield from _member(item, wanted, span)
         else:
             raise error(
-                "XPTY0004", f"a look-up needs a map or an array; there is {kind_of(item)}", span
+                "XPTY0004", f"a lookup needs a map or an array; this is {kind_of(item)}", span
             )
 
     return find

@@ -66,7 +66,7 @@ def binary(node: Binary, scope: Scope) -> Code:
 
 
 def _logic(op: str, left: Code, left_span: Span, right: Code, right_span: Span) -> Code:
-    # the value of the left side that settles the matter
+    # the value of the left side that decides the result
     decisive = op == "or"
 
     def run(env: Environment, context: Context) -> Items:
@@ -140,7 +140,7 @@ def _node_set(op: str, left: Code, right: Code, span: Span) -> Code:
     def nodes(items: Items) -> Iterator[Node]:
         for item in items:
             if not isinstance(item, Node):
-                raise error("XPTY0004", f"{op} works on nodes; there is {kind_of(item)}", span)
+                raise error("XPTY0004", f"{op} needs nodes; this is {kind_of(item)}", span)
             yield item
 
     def run(env: Environment, context: Context) -> Items:
@@ -189,7 +189,7 @@ def _value_comparison(
 def _general_comparison(
     relation: Relation, left: Code, right: Code, static: StaticContext, span: Span
 ) -> Code:
-    """True if some pair of values of both sides is in the relation."""
+    """True if the relation holds for any pair of values from both sides."""
     collation = static.default_collation
     namespaces = {**static.namespaces, "": static.default_element_namespace}
     direct = _DIRECT[relation] if collation is CODEPOINT else None
@@ -226,7 +226,7 @@ def _general_comparison(
 
 
 def _named(left: Any, right: Any, namespaces: dict[str, str]) -> tuple[Any, Any]:
-    """Two values, an untyped one that is compared with a name read as a name."""
+    """Two values; an untyped one that is compared with a name is read as a name."""
     if type(left) is UntypedAtomic and type(right) is QName:
         return cast(left, "QName", namespaces), right
     if type(right) is UntypedAtomic and type(left) is QName:
@@ -245,7 +245,7 @@ _MIRRORED: dict[str, Relation] = {
 
 
 def _any_in_range(relation: Relation, left: Items, right: range, collation: Collation) -> bool:
-    """`left = (a to b)` and the like, without counting from a to b"""
+    """`left = (a to b)` and the like, without enumerating a to b"""
     for value in atomize(left):
         if relation in ("lt", "le", "ne"):
             found = compare_general(relation, value, right[-1], collation)
@@ -270,7 +270,7 @@ def _node_comparison(op: str, left: Code, right: Code, span: Span) -> Code:
     def node(items: Items) -> Node | None:
         item = zero_or_one(items, f"an operand of {op}", span)
         if item is not None and not isinstance(item, Node):
-            raise error("XPTY0004", f"{op} compares nodes; there is {kind_of(item)}", span)
+            raise error("XPTY0004", f"{op} compares nodes; this is {kind_of(item)}", span)
         return item
 
     def run(env: Environment, context: Context) -> Items:

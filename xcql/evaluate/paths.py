@@ -1,8 +1,8 @@
 """Paths: steps one after the other, their results in document order and without duplicates.
 
-A step's results are sorted only where the steps before it cannot promise their order. The promise
-is worked out once, when the path is compiled, for a path that starts from one node; for a path
-that starts from several, every step is sorted.
+A step's results are sorted only where the steps before it cannot guarantee their order. This is
+determined once, when the path is compiled, for a path that starts from one node; for a path
+that starts from several nodes, every step is sorted.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ from xcql.xdm.nodes import DocumentNode, Node
 
 _by_order = attrgetter("order")
 
-# from the nodes before a step to the items after it
+# maps the nodes before a step to the items after it
 Step = Callable[[Items, Environment, Context], Items]
 
 
 def in_document_order(nodes: Iterable[Node]) -> list[Node]:
-    """Nodes sorted, each once."""
+    """The nodes sorted, without duplicates."""
     found = sorted(nodes, key=_by_order)
     result: list[Node] = []
     last = None
@@ -48,7 +48,7 @@ def in_document_order(nodes: Iterable[Node]) -> list[Node]:
 
 @dataclass(frozen=True, slots=True)
 class _Promise:
-    """What is known of the nodes before a step: at most one, in order, none above another."""
+    """What is known about the nodes before a step: at most one, in order, none above another."""
 
     single: bool = False
     ordered: bool = False
@@ -59,7 +59,7 @@ _ONE_NODE = _Promise(single=True, ordered=True, peers=True)
 
 
 def _after(axis: str, before: _Promise) -> _Promise:
-    """What an axis makes of a promise; an unordered result gets sorted."""
+    """The promise after an axis; an unordered result gets sorted."""
     if axis == "self":
         return before
     if axis == "attribute":
@@ -116,7 +116,7 @@ def lone_step(node: syntax.AxisStep, scope: Scope) -> Code:
 
 
 def _merged(steps: tuple[Expr, ...], scope: Scope) -> tuple[Expr, ...]:
-    """`//x` as one step down: descendant-or-self::node()/child::x -> descendant::x"""
+    """`//x` as one step: descendant-or-self::node()/child::x -> descendant::x"""
     result: list[Expr] = []
     for step in steps:
         if (
@@ -142,7 +142,7 @@ def _root(span: Span) -> Code:
             raise no_context_item(span)
         if not isinstance(item, Node):
             raise error(
-                "XPTY0020", f"a path starts from a node; the context item is {kind_of(item)}", span
+                "XPTY0020", f"a path needs a node; the context item is {kind_of(item)}", span
             )
         root = item.root
         if not isinstance(root, DocumentNode):
@@ -178,7 +178,7 @@ def _step(step: Expr, scope: Scope) -> Step:
 
 
 def _pipeline(steps: tuple[Expr, ...], compiled: list[Step], promise: _Promise) -> list[Step]:
-    """The steps, with a sort after each that does not keep the order of the nodes before it."""
+    """The steps, with a sort after each step that does not preserve order."""
     result: list[Step] = []
     for node, step in zip(steps, compiled, strict=True):
         if isinstance(node, syntax.AxisStep):
@@ -199,7 +199,7 @@ def _sort(items: Items, env: Environment, context: Context) -> Items:
 
 def _axis_step(step: syntax.AxisStep, scope: Scope) -> Step:
     if isinstance(step.test, NamespaceNodeTest) and step.span.text.startswith("namespace-node"):
-        # this is short for a step on the namespace axis, which XQuery does not have
+        # this abbreviates a step on the namespace axis, which XQuery does not have
         raise error("XQST0134", "there is no namespace axis", step.span)
     select = _selection(step, scope)
     filters = [compile_predicate(predicate, scope) for predicate in step.predicates]
@@ -226,7 +226,7 @@ def _each(
 ) -> Iterator[Any]:
     for item in items:
         if not isinstance(item, Node):
-            raise error("XPTY0019", f"a step needs nodes; there is {kind_of(item)}", span)
+            raise error("XPTY0019", f"a step needs nodes; this is {kind_of(item)}", span)
         found: Items = select(item)
         for choose in filters:
             found = choose(found, env, context)
@@ -250,7 +250,7 @@ def _tested(axis: Axis, test: NodeTest) -> Axis:
 
 
 def _expression_step(step: Expr, scope: Scope) -> Step:
-    """A step that is any expression: evaluated once for each node, with the node as focus."""
+    """A step that is any expression, evaluated once per node with the node as focus."""
     code = compile_expression(step, scope)
     needs_size = mentions(step, "last")
     span = step.span
@@ -262,7 +262,7 @@ def _expression_step(step: Expr, scope: Scope) -> Step:
             size = len(items)
         for position, item in enumerate(items, 1):
             if not isinstance(item, Node):
-                raise error("XPTY0019", f"a step needs nodes; there is {kind_of(item)}", span)
+                raise error("XPTY0019", f"a step needs nodes; this is {kind_of(item)}", span)
             yield from code(env, Context(context.evaluation, item, position, size))
 
     def run(items: Items, env: Environment, context: Context) -> Items:
@@ -280,7 +280,7 @@ def _expression_step(step: Expr, scope: Scope) -> Step:
 def _only(items: Items, span: Span, *, nodes: bool) -> Iterator[Any]:
     for item in items:
         if isinstance(item, Node) is not nodes:
-            raise error("XPTY0018", "the step gives both nodes and other values", span)
+            raise error("XPTY0018", "the step returns both nodes and other values", span)
         yield item
 
 

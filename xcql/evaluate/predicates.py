@@ -1,4 +1,4 @@
-"""Predicates: `[...]` on steps and on any sequence, as lazy as they can be."""
+"""Predicates: `[...]` on steps and on any sequence, as lazy as possible."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _MIRRORED = {"lt": "gt", "le": "ge", "eq": "eq", "gt": "lt", "ge": "le"}
 
 
 def compile_predicate(node: Expr, scope: Scope) -> Filter:
-    """The filter that a predicate is."""
+    """Compile a predicate to a filter."""
     if isinstance(node, IntegerLiteral):
         return _at_position(node.value)
     if is_call(node, "last", scope):
@@ -61,12 +61,12 @@ def compile_predicate(node: Expr, scope: Scope) -> Filter:
 
 
 def is_positional(node: Expr, scope: Scope) -> bool:
-    """Whether a predicate may look at positions: at `position()`, `last()`, or as a number."""
+    """Whether a predicate may depend on positions: `position()`, `last()`, or a number."""
     return mentions(node, "last") or mentions(node, "position") or not _is_boolean(node, scope)
 
 
 def mentions(node: Node, function: str) -> bool:
-    """Whether an expression may ask for the focus's position or size, here or further inside."""
+    """Whether an expression may use the focus's position or size, at any depth."""
     for inner in walk(node):
         if isinstance(inner, (FunctionCall, NamedFunctionRef)) and inner.name.local in (
             function,
@@ -77,7 +77,7 @@ def mentions(node: Node, function: str) -> bool:
 
 
 def is_call(node: Node, local: str, scope: Scope) -> bool:
-    """Whether an expression is a call of the builtin function of that name, without arguments."""
+    """Whether an expression calls the builtin function of that name without arguments."""
     if not isinstance(node, FunctionCall) or node.arguments or node.name.local != local:
         return False
     name = node.name
@@ -89,7 +89,7 @@ def is_call(node: Node, local: str, scope: Scope) -> bool:
 
 
 def _is_boolean(node: Expr, scope: Scope) -> bool:
-    """Whether the value is surely no number: then a predicate is a condition."""
+    """Whether the value is certainly not a number: then a predicate is a condition."""
     if isinstance(node, (Comparison, Quantified, InstanceOf, CastableAs, AllenComparison)):
         return True
     if isinstance(node, (AxisStep, StringLiteral)):
@@ -126,7 +126,7 @@ def _last(items: Items, env: Environment, context: Context) -> Items:
 
 
 def _position_bounds(node: Expr, scope: Scope) -> tuple[int, int | None] | None:
-    """The first and the last position that `position() < 5` and the like let through."""
+    """The first and the last position that `position() < 5` and the like allow."""
     if not isinstance(node, Comparison):
         return None
     relation = _COMPARISONS.get(node.op)
@@ -180,7 +180,7 @@ def _by_condition(code: Code, node: Expr, *, needs_size: bool, scope: Scope) -> 
         if needs_size:
             items = computed(items)
             size = len(items)
-        # one focus for all items: nothing that the condition makes outlives its truth value
+        # one focus for all items: no result of the condition outlives its truth value
         focus = Context(context.evaluation, None, 0, size)
         for item in items:
             focus.item = item

@@ -1,7 +1,7 @@
-"""Interval and version projection of trees: new trees with what is valid in an interval.
+"""Interval and version projection of trees: new trees with the parts that are valid in an interval.
 
-The values that a projection is asked for are trees of the temporal view, or anything else with
-`vtFrom` and `vtTo` attributes; holes are filled there already.
+A projection applies to trees of the temporal view, or to anything else with `vtFrom` and `vtTo`
+attributes; their holes are filled already.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from xcql.xdm.nodes import AttributeNode, DocumentNode, ElementNode, Node, TextN
 
 
 def project_interval(item: Any, interval: Interval, now: datetime) -> Any | None:
-    """What of an item is valid in the interval, as a new tree; None if nothing is.
+    """The part of an item that is valid in the interval, as a new tree; None if nothing is.
 
-    An attribute or a text is valid as long as the element it is in; other items pass through.
+    An attribute or a text is valid as long as its element; other items pass through.
     """
     if isinstance(item, DocumentNode):
         builder = _document(item)
@@ -39,7 +39,7 @@ def project_interval(item: Any, interval: Interval, now: datetime) -> Any | None
 
 
 def project_version(item: Any, now: datetime) -> Any:
-    """An item as it is, with its content sliced to its own lifespan, as a new tree."""
+    """An item with its content projected to its own lifespan, as a new tree."""
     if isinstance(item, (AttributeNode, TextNode)):
         return copy(item)
     if not isinstance(item, (ElementNode, DocumentNode)):
@@ -66,7 +66,7 @@ def _document(item: DocumentNode) -> TreeBuilder:
 
 
 def _ended(builder: TreeBuilder, item: DocumentNode) -> DocumentNode:
-    """The new document, which is a temporal view if the other one is."""
+    """The new document; it is a temporal view if the original is."""
     builder.end()
     document = builder.document()
     document.is_view = item.is_view
@@ -74,14 +74,14 @@ def _ended(builder: TreeBuilder, item: DocumentNode) -> DocumentNode:
 
 
 def _namespaces(top: ElementNode) -> dict[str, str]:
-    """What the top of a new tree declares: all that was in scope."""
+    """The declarations of the root of a new tree: everything that was in scope."""
     return {prefix: uri for prefix, uri in top.namespaces().items() if prefix != "xml"}
 
 
 def _project_below(
     builder: TreeBuilder, children: Iterable[Node], interval: Interval, now: datetime
 ) -> None:
-    """Add the children that are valid in the interval, and so on all the way down."""
+    """Add the children that are valid in the interval, recursively."""
     pending = [iter(children)]
     while pending:
         for child in pending[-1]:
@@ -105,7 +105,7 @@ def _start(
 ) -> bool:
     """Open an element, its lifespan clipped; False if it is not valid in the interval.
 
-    An element without a lifespan of its own stays, whatever becomes of its content.
+    An element without a lifespan of its own stays, even if its content is dropped.
     """
     own = own_lifespan(element, now)
     clipped = None

@@ -1,4 +1,4 @@
-"""From a parsed query to one that can run: the prolog's declarations, then the body."""
+"""Compiles a parsed query: the prolog's declarations, then the body."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ _TWICE = {
     "default element namespace": "XQST0066",
     "default function namespace": "XQST0066",
 }
-# namespaces in which a query may not declare functions
+# namespaces in which a query cannot declare functions
 _RESERVED = frozenset(
     [
         XML_NAMESPACE,
@@ -74,9 +74,9 @@ _RESERVED = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class CompiledQuery:
-    """A query that is ready to run, many times if need be.
+    """A query that is ready to run, any number of times.
 
-    `warnings` tells of spellings in its text that have a standard form.
+    `warnings` lists spellings in its text that have a standard form.
     """
 
     body: Code
@@ -86,12 +86,12 @@ class CompiledQuery:
     warnings: tuple[Diagnostic, ...] = ()
 
     def run(self, evaluation: QueryEvaluation, item: Any = None) -> list[Any]:
-        """The answer, computed in full. `item` is the context item, None for none."""
+        """The complete answer. `item` is the context item, or None."""
         self.begin(evaluation, item)
         return list(computed(self.body(None, evaluation.initial)))
 
     def begin(self, evaluation: QueryEvaluation, item: Any = None) -> None:
-        """Make an evaluation ready for expressions of this query."""
+        """Prepare an evaluation for expressions of this query."""
         evaluation.lookup_function = self._lookup
         evaluation.initial = (
             Context(evaluation, item, 1, 1) if item is not None else Context(evaluation)
@@ -101,7 +101,7 @@ class CompiledQuery:
                 evaluation.initial = Context(evaluation, found, 1, 1)
 
     def _lookup(self, name: QName, arity: int, context: Context) -> XdmFunction | None:
-        """What `fn:function-lookup` finds."""
+        """The function that `fn:function-lookup` returns."""
         try:
             return find_callee(name, arity, self.scope, self.span).as_item(context, self.span)
         except XcqlError:
@@ -144,7 +144,7 @@ def _check_version(module: syntax.MainModule) -> None:
         encoding.isascii() and encoding[:1].isalpha() and
         encoding.replace(".", "").replace("_", "").replace("-", "").isalnum()
     ):  # fmt: skip
-        raise error("XQST0087", f'"{encoding}" is no name of an encoding', module.span)
+        raise error("XQST0087", f'"{encoding}" is not a valid encoding name', module.span)
 
 
 def _static_context(
@@ -162,7 +162,7 @@ def _static_context(
             case syntax.DefaultNamespaceDecl(kind=kind, uri=uri):
                 _once(f"default {kind} namespace", seen, declaration.span)
                 if uri in (XML_NAMESPACE, XMLNS_NAMESPACE):
-                    raise error("XQST0070", f"{uri} cannot be a default", declaration.span)
+                    raise error("XQST0070", f"{uri} cannot be the default", declaration.span)
                 if kind == "element":
                     static = replace(static, default_element_namespace=uri)
                 else:
@@ -196,7 +196,7 @@ def _declare_namespace(
     if prefix in declared:
         raise error("XQST0033", f"the prefix '{prefix}' is declared twice", node.span)
     if prefix in ("xml", "xmlns") or uri in (XML_NAMESPACE, XMLNS_NAMESPACE):
-        raise error("XQST0070", f"the prefix '{prefix}' cannot stand for {uri!r}", node.span)
+        raise error("XQST0070", f"the prefix '{prefix}' cannot be bound to {uri!r}", node.span)
     declared.add(prefix)
     namespaces = {**static.namespaces, prefix: uri}
     if not uri:
@@ -210,9 +210,7 @@ def _set(node: syntax.Setter, static: StaticContext) -> StaticContext:
             try:
                 collation = find_collation(node.value, static.base_uri)
             except XcqlError:
-                raise error(
-                    "XQST0038", f'the collation "{node.value}" is not known', node.span
-                ) from None
+                raise error("XQST0038", f'unknown collation "{node.value}"', node.span) from None
             return replace(static, default_collation=collation)
         case "base-uri":
             return replace(static, base_uri=node.value)
@@ -225,7 +223,7 @@ def _set(node: syntax.Setter, static: StaticContext) -> StaticContext:
                 preserve_namespaces=preserve == "preserve",
                 inherit_namespaces=inherit == "inherit",
             )
-    # boundary-space was heeded by the parser; construction and ordering change nothing here
+    # the parser handles boundary-space; construction and ordering have no effect here
     return static
 
 
@@ -260,7 +258,7 @@ def _declare_functions(declarations: Iterable[syntax.Declaration], scope: Scope)
 
 
 def declared_function_name(node: syntax.FunctionDecl, scope: Scope) -> QName:
-    """The name of a declared function, which must be in a namespace of the user's."""
+    """The name of a declared function, which must be in one of the user's namespaces."""
     name = function_name(node.name, scope.static)
     if not name.uri:
         raise error("XQST0060", f"the function {name}() needs a namespace", node.name.span)
@@ -314,7 +312,7 @@ def _external_variable(
 
 
 def _fitted(given: tuple[Any, ...], wanted: ValueType, name: QName, span: Span) -> Items:
-    """A value from outside, which must be of the declared type; untyped text is cast to it."""
+    """An external value, which must have the declared type; untyped text is cast to it."""
     what = f"the value given for ${name}"
     if any(type(item) is UntypedAtomic for item in given):
         return computed(convert(given, wanted, lambda: what, span))
@@ -340,7 +338,7 @@ def _compile_function(node: syntax.FunctionDecl, scope: Scope) -> None:
             hints=[f"give it with functions={{'{name.local}': …}}"],
         )
     external = find_callee(QName("", name.local), len(names), scope, node.span)
-    # the parameters are the innermost variables, the last one first
+    # the parameters are the innermost variables, last one first
     arity = len(names)
 
     def run(env: Environment, context: Context) -> Items:

@@ -1,4 +1,4 @@
-"""Between Python values and XDM values: variables, external functions, results.
+"""Converts between Python values and XDM values: variables, external functions, results.
 
 | Python | XDM |
 | --- | --- |
@@ -9,7 +9,7 @@
 | `bytes` | xs:base64Binary |
 | `dict` | a map |
 | `Path` | the document in that file |
-| a node, an atomic value of elementpath's, a function item | itself |
+| a node, an atomic value of elementpath, a function item | itself |
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from xcql.xdm.nodes import Node
 
 
 def from_python(value: Any) -> Iterator[Any]:
-    """The items that a Python value stands for.
+    """Convert a Python value to items.
 
     >>> list(from_python([1, "a", None]))
     [1, 'a']

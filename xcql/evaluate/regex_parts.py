@@ -1,9 +1,9 @@
-"""The parts of a regular expression: how each is written, and how much work it can make.
+"""The parts of a regular expression: how to write each, and how much work it can cause.
 
-An engine that tries one way after the other, as those of Python and Java do, may need more steps
-than anybody can wait for: `(a*)*$` has twice as many ways to fail for each further `a`. So every
-part knows a bound of its steps, for a text of n characters: `2**bits * n**degree * 2**(rate * n)`.
-The bound is a worst case: a pattern with a small one is safe, one with a large one may be quick.
+A backtracking engine, such as Python's or Java's, may need more steps than anyone can wait for:
+in `(a*)*$`, each further `a` doubles the number of ways to fail. So every part has an upper bound
+on its steps, for a text of n characters: `2**bits * n**degree * 2**(rate * n)`.
+The bound is a worst case: a pattern with a small bound is safe, one with a large bound may be fast.
 
 Each part is written for two engines: Python's own, and RE2, whose time is linear in the text.
 """
@@ -16,15 +16,15 @@ from dataclasses import dataclass, replace
 
 from xcql.evaluate.character_ranges import Ranges, any_character, are_apart, merged
 
-# how many times slower a loop over a group is than a loop over a character, as a power of two
+# how much slower a loop over a group is than one over a character, as a power of two
 _GROUP_LOOP_BITS = 5.0
 # the last character that is one unit in UTF-16
 _BMP = 0xFFFF
-# a loop with more turns counts as if it had no limit
+# a loop with more iterations counts as unlimited
 _SHORT_LOOP = 16
-# turns that no stack is too small for
+# iterations that fit any stack
 _FEW_TURNS = 100
-# RE2 refuses to count further
+# the largest count that RE2 accepts
 _LARGEST_COUNT = 1000
 
 
@@ -63,7 +63,7 @@ _LINEAR = Growth(degree=1)
 class PatternPart:
     """A part of a regular expression.
 
-    `text` is how Python writes it, `linear` how RE2 does (None if it cannot). `first` are the
+    `text` is its form for Python, `linear` that for RE2 (None if there is none). `first` are the
     characters that it can begin with; `ends` bounds in how many ways it can match from one place,
     `steps` the work for that.
     """
@@ -74,25 +74,25 @@ class PatternPart:
     can_be_empty: bool = False
     ends: Growth = ONE
     steps: Growth = ONE
-    # the characters of a loop over single characters, or of one
+    # the characters of a loop over single characters, or of a single character
     characters: Ranges | None = None
     is_loop: bool = False
     is_endless: bool = False
     # the sequence that it stands for
     parts: tuple[PatternPart, ...] = ()
-    # Java needs its stack for each turn: of loops over groups; and of loops that count, or over
+    # Java uses stack for each iteration: of loops over groups; and of loops that count, or over
     # groups of one character, wherever the width of characters in UTF-16 changes
     takes_stack: bool = False
-    # something in it is tried as empty before it is tried as more
+    # some part of it is tried as empty first
     prefers_empty: bool = False
-    # a loop whose turns can be empty: engines differ in what its groups hold
+    # a loop whose iterations can be empty: engines differ in what its groups hold
     has_empty_turns: bool = False
-    # the same, with turns that prefer to be empty: engines differ in what matches
+    # the same, with iterations that prefer to be empty: engines differ in what matches
     prefers_empty_turns: bool = False
-    # ^ and $ of lines, which RE2 sees after a last line feed as well
+    # ^ and $ of lines, which RE2 also finds after a final line feed
     has_line_anchors: bool = False
     has_groups: bool = False
-    # a back-reference: it stands for one text, however often it is repeated
+    # a back-reference: it matches one text, however often it is repeated
     is_reference: bool = False
 
 
@@ -105,7 +105,7 @@ def start_anchor(text: str, linear: str, *, of_lines: bool) -> PatternPart:
 
 
 def end_anchor(text: str, linear: str, *, of_lines: bool) -> PatternPart:
-    # no character can follow the end of a text
+    # no character follows the end of a text
     first: Ranges = ((10, 10),) if of_lines else ()
     return PatternPart(text, linear, first, has_line_anchors=of_lines)
 
@@ -122,7 +122,7 @@ def group(inner: PatternPart, opening: str) -> PatternPart:
         text=f"{opening}{inner.text})",
         linear=linear,
         has_groups=inner.has_groups or opening == "(",
-        # a group of one character is no character: its loop is one over groups
+        # a group of one character is not a character: its loop is a loop over groups
         characters=inner.characters if inner.is_loop else None,
     )
 
@@ -197,7 +197,7 @@ def repeated(part: PatternPart, low: int, high: int | None, sign: str) -> Patter
             is_endless=high is None,
             takes_stack=is_recursive and widths_differ and has_many_turns,
         )
-    # what a turn can end with is followed by what the next one begins with
+    # the beginning of the next iteration follows the end of an iteration
     ends = _walked(part.parts, part.first)[0] if part.parts else part.ends
     growth = turns.times(Growth(_GROUP_LOOP_BITS))
     if (part.can_be_empty or ends != ONE) and not part.is_reference:
@@ -219,20 +219,20 @@ def repeated(part: PatternPart, low: int, high: int | None, sign: str) -> Patter
 def leading_run(whole: PatternPart) -> Ranges:
     """The characters of the loop that a pattern begins with; none if there is no such loop.
 
-    The leftmost match begins where a run of these characters begins, or the search does: from a
-    later place in the run, the loop could have taken the characters before it as well.
+    The leftmost match begins where a run of these characters begins, or where the search begins:
+    from a later place in the run, the loop could also have matched the characters before it.
     """
     first = (whole.parts or (whole,))[0]
     return (first.characters or ()) if first.is_endless else ()
 
 
 def search_growth(whole: PatternPart, from_runs: bool = False) -> Growth:
-    """The steps of a search in a text, from all of its places.
+    """The steps of a search in a text, from all its positions.
 
     With `from_runs`, a pattern that begins with a loop is tried only where a run begins.
     """
     parts = list(whole.parts or (whole,))
-    # what cannot fail takes no more steps than characters: the search goes on behind them
+    # a pattern that cannot fail takes no more steps than characters: the search goes on after them
     while parts and parts[-1].is_loop and parts[-1].can_be_empty:
         parts.pop()
     if parts and parts[-1].is_loop:
@@ -240,13 +240,13 @@ def search_growth(whole: PatternPart, from_runs: bool = False) -> Growth:
     if parts and parts[0].text == r"(?:\A)":
         return _walked(parts, None)[1].or_more(_LINEAR)
     if from_runs and leading_run(whole):
-        # all runs together are no longer than the text, and so are their ends
+        # all runs together are no longer than the text, nor are their ends
         parts = parts[1:]
     return _walked(parts, None)[1].times(_LINEAR)
 
 
 def _walked(parts: Sequence[PatternPart], follow: Ranges | None) -> tuple[Growth, Growth]:
-    """The ways through a sequence, and the steps for it; `follow` may begin what comes after."""
+    """The ways through a sequence, and its steps; `follow` can begin what comes after."""
     ways, steps = ONE, ONE
     for number, part in enumerate(parts):
         steps = steps.or_more(ways.times(part.steps))
@@ -256,7 +256,7 @@ def _walked(parts: Sequence[PatternPart], follow: Ranges | None) -> tuple[Growth
 
 
 def _ends_once(part: PatternPart, rest: Sequence[PatternPart], follow: Ranges | None) -> bool:
-    """Whether only one end of a loop over characters can be followed by the rest."""
+    """Whether the rest can follow only one end of a loop over characters."""
     if not part.is_loop or part.characters is None:
         return False
     following, can_be_empty = _first(rest)
@@ -268,7 +268,7 @@ def _ends_once(part: PatternPart, rest: Sequence[PatternPart], follow: Ranges | 
 
 
 def _first(parts: Sequence[PatternPart]) -> tuple[Ranges, bool]:
-    """What a sequence can begin with, and whether it can be empty."""
+    """The characters that a sequence can begin with, and whether it can be empty."""
     found: list[tuple[int, int]] = []
     for part in parts:
         found += part.first
@@ -278,7 +278,7 @@ def _first(parts: Sequence[PatternPart]) -> tuple[Ranges, bool]:
 
 
 def _are_apart(branches: Sequence[PatternPart]) -> bool:
-    """Whether the first character tells which branch it is."""
+    """Whether the first character determines the branch."""
     return not any(branch.can_be_empty for branch in branches) and are_apart(
         branch.first for branch in branches
     )
@@ -290,7 +290,7 @@ def _joined(sign: str, parts: Sequence[PatternPart]) -> str | None:
 
 
 def _with_traits(whole: PatternPart, parts: Sequence[PatternPart]) -> PatternPart:
-    """The whole, with what holds for it because it holds for one of its parts."""
+    """The whole, with the traits that it inherits from its parts."""
     return replace(
         whole,
         prefers_empty=whole.prefers_empty or any(part.prefers_empty for part in parts),

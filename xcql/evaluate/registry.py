@@ -1,13 +1,13 @@
-"""The builtin functions: how they are declared, and how they are found.
+"""The builtin functions: how to declare them, and how to find them.
 
-A function is declared next to its body; the types are strings, read here once:
+A function is declared next to its body; the types are strings, parsed once:
 
     @function("fn:substring", "xs:string?", "xs:double", returns="xs:string")
     def substring(call: Call, value: str | None, start: float) -> str: ...
 
 An argument declared `T` arrives as one value, `T?` as one value or None, `T*` and `T+` as an
-iterable. The result is one value, None, or an iterable of items. The caller converts the
-arguments by the function conversion rules before the call.
+iterable. The result is one value, None, or an iterable of items. The caller applies
+the function conversion rules to the arguments before the call.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ Body = TypeVar("Body", bound=Callable[..., Any])
 
 @dataclass(frozen=True, slots=True)
 class BuiltinType:
-    """A sequence type of a builtin's signature; `inner` is what a function type is made of.
+    """A sequence type in a builtin's signature; `inner` holds the parts of a function type.
 
     `item` is an atomic type's name (`xs:string`, `xs:numeric`), a kind of node (`node()`,
     `element()`, `document-node()`, …), `item()`, `map(*)`, `array(*)` or `function(*)`, or
@@ -61,7 +61,7 @@ class BuiltinType:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """What a builtin may need to know of the place it is called from.
+    """What a builtin may need to know about the place of the call.
 
     `context` is the dynamic context: the focus (`item`, `position`, `size`), `now`, and the
     `evaluation` with its documents and streams. `static` is the static context: namespaces,
@@ -85,7 +85,7 @@ class Call:
         return find_collation(uri, self.static.base_uri)
 
     def apply(self, function: XdmFunction, *arguments: Iterable[Any]) -> Iterable[Any]:
-        """Call a function item, which converts the arguments to the types it declares."""
+        """Call a function item, which converts the arguments to its declared types."""
         return function.call(list(arguments))
 
 
@@ -106,15 +106,15 @@ class Builtin:
 
     @property
     def name(self) -> str:
-        """The name as a user writes it: `substring`, `map:get`."""
+        """The name as users write it: `substring`, `map:get`."""
         prefix = PREFIXES[self.uri]
         return self.local if prefix == "fn" else f"{prefix}:{self.local}"
 
 
 _BUILTINS: dict[tuple[str, str], dict[int, Builtin]] = {}
 
-# the modules that declare functions, and which: a module is imported when one of them is looked
-# up; `map:` stands for all of that namespace
+# the modules that declare functions, and their functions: a module is imported when one of them
+# is looked up; `map:` stands for the whole namespace
 _TOPICS = {
     "accessors": (
         "base-uri data document-uri local-name name namespace-uri nilled node-name string"
@@ -179,7 +179,7 @@ _TOPICS = {
     "uris": "encode-for-uri escape-html-uri iri-to-uri resolve-uri",
 }
 
-# functions of the standard that are left out, and why
+# standard functions that are left out, and why
 UNSUPPORTED: dict[tuple[str, str], str] = {
     (NAMESPACES["fn"], "load-xquery-module"): "library modules are not part of XCQL",
     (NAMESPACES["fn"], "transform"): "there is no XSLT processor",
@@ -208,7 +208,7 @@ def function(
 
 
 def lookup(uri: str, local: str, arity: int) -> Builtin | None:
-    """The builtin of that expanded name and arity; a variadic one gets the arity asked for.
+    """The builtin with that expanded name and arity; a variadic one gets the given arity.
 
     >>> lookup(NAMESPACES["fn"], "count", 1).name
     'count'
@@ -230,13 +230,13 @@ def lookup(uri: str, local: str, arity: int) -> Builtin | None:
 
 
 def arities(uri: str, local: str) -> list[int]:
-    """The arities a builtin of that name exists with; empty if there is none."""
+    """The arities of the builtins with that name; empty if there are none."""
     _load_topic(uri, local)
     return sorted(_BUILTINS.get((uri, local), ()))
 
 
 def similar_names(uri: str, local: str) -> list[str]:
-    """Callable names that look like a misspelt one, the nearest first.
+    """Callable names that are similar to a misspelt one, the closest first.
 
     >>> similar_names(NAMESPACES["fn"], "sub-string")[0]
     'substring'

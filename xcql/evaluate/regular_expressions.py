@@ -1,7 +1,7 @@
-"""Regular expressions: from the syntax of XPath 3.1 to that of Python.
+"""Regular expressions: translates the syntax of XPath 3.1 to Python's.
 
-The pattern is read by the grammar of XML Schema with XPath's additions; what Python would take
-for something else is an error here (FORX0002).
+The pattern is parsed with the grammar of XML Schema and XPath's additions; syntax that has a
+different meaning in Python is an error here (FORX0002).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from xcql.evaluate.linear_regex import LinearRegex, linear_regex
 from xcql.evaluate.regex_parts import Growth, PatternPart, search_growth
 
 _COUNTS: dict[str, tuple[int, int | None]] = {"?": (0, 1), "*": (0, None), "+": (1, None)}
-# as Python writes them, and as RE2 does
+# the form for Python, and for RE2
 _TEXT_START = (r"(?:\A)", r"\A")
 _TEXT_END = (r"(?:\Z)", r"\z")
 _LINE_START = (r"(?:\A|(?<=\n)(?!\Z))", "(?m:^)")
@@ -38,19 +38,19 @@ _SINGLE = {"n": "\n", "r": "\r", "t": "\t"} | {sign: sign for sign in "\\|.?*+()
 _QUANTIFIER = re.compile(r"\{([0-9]+)(,([0-9]*))?\}")
 _LARGEST_COUNT = 1_000_000
 _DEEPEST = 200
-# the steps that Python's engine may take, as powers of two: where there is another, some tenths
-# of a second; where there is none, some seconds
+# the steps that Python's engine may take, as powers of two: a few tenths of a second if there is
+# an alternative, a few seconds if there is none
 _QUICK = 23.0
 _BEARABLE = 31.0
 
 
-# what is asked of matches: whether there is one, where they are, or what their groups are, too
+# what the caller needs: whether there is a match, where the matches are, or their groups too
 Wanted = Literal["whether", "where", "groups"]
 
 
 @dataclass(frozen=True, slots=True)
 class Regex:
-    """A compiled expression; `parents` gives for each group the group it stands in (0: none)."""
+    """A compiled expression; `parents` maps each group to the group around it (0: none)."""
 
     source: str
     pattern: re.Pattern[str]
@@ -63,10 +63,10 @@ class Regex:
         return next(self.found_in(text, "whether"), None) is not None
 
     def found_in(self, text: str, wanted: Wanted) -> Iterator[re.Match[str]]:
-        """What matches, from left to right, and what of it is looked at.
+        """The matches, from left to right, with what the caller needs of them.
 
-        Python's engine searches where a bound tells that it comes to an end soon, else RE2's. What
-        RE2 cannot express is an error (XCQL0008) where the bound is beyond all patience.
+        Python's engine searches if the bound says that it ends soon, otherwise RE2. If RE2 cannot
+        express the pattern and the bound is far too large, the error is XCQL0008.
         """
         effort = self.growth.log2(len(text))
         if effort <= _QUICK:
@@ -79,7 +79,7 @@ class Regex:
         raise _endless(self.source, len(text))
 
     def _linear(self, text: str, wanted: Wanted) -> LinearRegex | None:
-        """What does the same in linear time; None if there is nothing."""
+        """An equivalent pattern that takes linear time; None if there is none."""
         part = self.part
         if part.linear is None or (part.has_line_anchors and text.endswith("\n")):
             return None
@@ -95,10 +95,10 @@ def _endless(pattern: str, length: int) -> XcqlError:
     return error(
         "XCQL0008",
         f'the regular expression "{shown}" could take forever on a text of {length} characters',
-        notes=["it repeats what is repeated, or has many ways to match the same text"],
+        notes=["it nests repetitions, or can match the same text in many ways"],
         hints=[
-            "avoid quantifiers inside quantifiers, such as (a*)*, beside back-references",
-            "or look at shorter texts: substring($text, 1, 1000)",
+            "avoid nested quantifiers, such as (a*)*, together with back-references",
+            "or search shorter texts: substring($text, 1, 1000)",
         ],
     )
 
@@ -114,7 +114,7 @@ def compile_regex(pattern: str, flags: str = "") -> Regex:
     if unknown:
         raise error(
             "FORX0001",
-            f'"{"".join(sorted(unknown))}" is no flag of a regular expression',
+            f'"{"".join(sorted(unknown))}" is not a flag of regular expressions',
             hints=["the flags are s, m, i, x and q"],
         )
     options = re.IGNORECASE if "i" in flags else re.NOFLAG
@@ -131,7 +131,7 @@ def compile_regex(pattern: str, flags: str = "") -> Regex:
 
 
 def _without_space(pattern: str) -> str:
-    """The pattern of flag `x`: no white space, but inside character classes."""
+    """The pattern for flag `x`: without white space, except inside character classes."""
     kept, depth, escaped = [], 0, False
     for sign in pattern:
         if sign in " \t\r\n" and depth == 0:
@@ -147,7 +147,7 @@ def _without_space(pattern: str) -> str:
 
 
 class _Reader:
-    """One pass over a pattern; holds where it stands."""
+    """One pass over a pattern; holds the current position."""
 
     def __init__(self, text: str, *, dot_all: bool, lines: bool, ignore_case: bool) -> None:
         self.text = text
@@ -170,7 +170,7 @@ class _Reader:
     def read(self) -> PatternPart:
         result = self.alternatives()
         if self.at < len(self.text):
-            raise self.fault("there is no ( for this )")
+            raise self.fault("this ) has no matching (")
         return result
 
     def alternatives(self) -> PatternPart:
@@ -195,10 +195,10 @@ class _Reader:
         elif sign == "{":
             match = _QUANTIFIER.match(self.text, self.at)
             if match is None:
-                raise self.fault("{ begins no quantifier such as {1,2}")
+                raise self.fault("{ must begin a quantifier such as {1,2}")
             low, largest = int(match[1][:9]), int((match[3] or match[1])[:9])
             if largest < low or max(low, largest) > _LARGEST_COUNT:
-                raise self.fault("the quantifier's numbers do not fit")
+                raise self.fault("the numbers of the quantifier are invalid")
             high = None if match[2] == "," else largest
             self.at = match.end()
             result = match[0]
@@ -234,7 +234,7 @@ class _Reader:
             return regex_parts.end_anchor(text, linear, of_lines=self.lines)
         if sign in "?*+{}]":
             self.at -= 1
-            raise self.fault(f"{sign} stands for itself only with a \\ before it")
+            raise self.fault(f"write a literal {sign} with a \\ before it")
         return self.literal(sign)
 
     def literal(self, sign: str) -> PatternPart:
@@ -245,13 +245,13 @@ class _Reader:
         self.at += 1
         self.depth += 1
         if self.depth > _DEEPEST:
-            raise self.fault(f"more than {_DEEPEST} groups stand inside each other")
+            raise self.fault(f"groups are nested more than {_DEEPEST} levels deep")
         if self.peek(2) == "?:":
             self.at += 2
             opening = "(?:"
             number = 0
         elif self.peek() == "?":
-            raise self.fault("after ( a ? has no meaning, but in (?:")
+            raise self.fault("a ? after ( is only allowed in (?:")
         else:
             opening = "("
             self.parents.append(self.open[-1] if self.open else 0)
@@ -259,7 +259,7 @@ class _Reader:
             self.open.append(number)
         inner = self.alternatives()
         if self.peek() != ")":
-            raise self.fault("a ) is missing")
+            raise self.fault("missing )")
         self.at += 1
         self.depth -= 1
         if number:
@@ -286,13 +286,13 @@ class _Reader:
             number = longer
             self.at += 1
         if not 1 <= number <= len(self.parents) or number in self.open:
-            raise self.fault(f"there is no finished group {number}")
-        # a group that took no part in the match counts as empty
+            raise self.fault(f"there is no complete group {number}")
+        # a group that was not part of the match counts as empty
         text = rf"(?:(?({number})\{number}))"
         return regex_parts.back_reference(text, self.finished[number])
 
     def class_escape(self) -> tuple[str | None, Ranges]:
-        """A single character, or the set of characters, that an escape such as `\\d` means."""
+        """The character, or set of characters, that an escape such as `\\d` stands for."""
         sign = self.text[self.at + 1 : self.at + 2]
         if sign in _SINGLE and sign:
             self.at += 2
@@ -308,15 +308,15 @@ class _Reader:
             name = self.text[self.at + 3 : end]
             ranges = property_ranges(name)
             if not ranges and not name.startswith("Is"):
-                raise self.fault(f'"{name}" is no property of characters')
+                raise self.fault(f'"{name}" is not a character property')
             if not ranges:
-                raise self.fault(f'"{name[2:]}" is no block of characters')
+                raise self.fault(f'"{name[2:]}" is not a character block')
             self.at = end + 1
             return None, ranges if sign == "p" else complement(ranges)
-        raise self.fault(f"\\{sign} has no meaning")
+        raise self.fault(f"unknown escape \\{sign}")
 
     def character_class(self) -> Ranges:
-        """The characters of a class, read from after its [ to after its ]."""
+        """The characters of a class, parsed from after its [ to after its ]."""
         negative = self.peek() == "^"
         self.at += negative
         start = self.at
@@ -324,12 +324,12 @@ class _Reader:
         subtracted: Ranges = ()
         while self.peek() != "]" or self.at == start:
             if not self.peek() or self.peek() == "]":
-                raise self.fault("this character class has no characters or no end")
+                raise self.fault("this character class is empty or not closed")
             if self.peek(2) == "-[" and self.at > start:
                 self.at += 2
                 subtracted = self.character_class()
                 if self.peek() != "]":
-                    raise self.fault("after a subtracted class the class has to end")
+                    raise self.fault("a class must end after a subtracted class")
                 break
             ranges += self.class_part(start)
         self.at += 1
@@ -349,11 +349,11 @@ class _Reader:
         if self.peek() != "-" or self.text[self.at + 1 : self.at + 2] in ("]", "["):
             return [(ord(first), ord(first))]
         if self.text[self.at + 1 : self.at + 2] == "":
-            raise self.fault("the character class has no end")
+            raise self.fault("the character class is not closed")
         self.at += 1
         last, _ = self.class_character(start, in_range=True)
         if last is None or last < first:
-            raise self.fault("this is no range of characters")
+            raise self.fault("this is not a valid range of characters")
         return [(ord(first), ord(last))]
 
     def class_character(self, start: int, *, in_range: bool = False) -> tuple[str | None, Ranges]:
@@ -361,9 +361,9 @@ class _Reader:
         if sign == "\\":
             return self.class_escape()
         if sign == "[":
-            raise self.fault("[ stands for itself only with a \\ before it")
+            raise self.fault("write a literal [ with a \\ before it")
         if sign == "-" and (in_range or (self.at > start and self.text[self.at + 1] not in "]-")):
-            raise self.fault("- stands for itself only at the begin or the end of a class")
+            raise self.fault("a literal - is only allowed at the beginning or the end of a class")
         self.at += 1
         return sign, ()
 
@@ -373,7 +373,7 @@ def _class_part(ranges: Ranges, text: str) -> PatternPart:
 
 
 def _linear_class(ranges: Ranges) -> str:
-    """A class of characters as RE2 writes it."""
+    """A character class in RE2's syntax."""
     if not ranges:
         return r"[^\x{0}-\x{10ffff}]"
     return "[" + "".join(rf"\x{{{low:x}}}-\x{{{high:x}}}" for low, high in ranges) + "]"
@@ -381,7 +381,7 @@ def _linear_class(ranges: Ranges) -> str:
 
 @cache
 def _as_ignoring_case(sign: str) -> Ranges:
-    """The characters that Python takes for the same if case is ignored."""
+    """The characters that Python treats as equal when it ignores case."""
     partners = case_partners()
     related, new = {ord(sign)}, {ord(sign)}
     while new:
@@ -392,7 +392,7 @@ def _as_ignoring_case(sign: str) -> Ranges:
 
 
 def class_text(ranges: Ranges, *, ignore_case: bool = False) -> str:
-    """A class of characters as Python writes it."""
+    """A character class in Python's syntax."""
     if not ranges:
         return r"(?!)"
     parts = [

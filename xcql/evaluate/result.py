@@ -30,7 +30,7 @@ class ResultItem:
 
     @property
     def xml(self) -> str:
-        """The item by the W3C's xml output method, by itself; atomic values and text escaped."""
+        """The item by itself, in the W3C's xml output method; atomic values and text escaped."""
         if isinstance(self.value, Node):
             return serialize(self.value)
         if isinstance(self.value, XdmFunction):
@@ -47,7 +47,7 @@ class ResultItem:
 
 
 class Result(Sequence[ResultItem]):
-    """The items of an answer, in order; `warnings` tells of what was odd in query and data.
+    """The items of an answer, in order; `warnings` lists problems in the query and the data.
 
     >>> import xcql
     >>> answer = xcql.evaluate("1 to 3, <a>x</a>")
@@ -70,7 +70,7 @@ class Result(Sequence[ResultItem]):
         return list(self._values)
 
     def serialize(self, separator: str = "\n") -> str:
-        """The items as XML text, one a line."""
+        """The items as XML text, one per line."""
         return separator.join(item.xml for item in self)
 
     @overload

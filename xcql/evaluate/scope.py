@@ -1,4 +1,4 @@
-"""Names: what a name in the query stands for, and what is wrong if it stands for nothing."""
+"""Names: resolves the names in a query, and reports unknown ones."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Code = Callable[[Environment, Context], Iterable[Any]]
 
 @dataclass(slots=True)
 class GlobalVariable:
-    """A variable of the prolog; `code` computes its value, once in an evaluation."""
+    """A variable of the prolog; `code` computes its value, once per evaluation."""
 
     name: QName
     span: Span
@@ -49,10 +49,10 @@ class _Local:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What names mean at one place of the query.
+    """The meaning of names at one place of the query.
 
-    `constructor_namespaces` are those that the direct constructors around declare: elements made
-    here have them in scope.
+    `constructor_namespaces` are those that the enclosing direct constructors declare: elements
+    that are created here have them in scope.
     """
 
     static: StaticContext
@@ -72,7 +72,7 @@ class Scope:
         return replace(self, locals=None)
 
     def depth_of(self, name: QName) -> int | None:
-        """How many local variables were bound after that one, or None if it is no local."""
+        """How many local variables were bound after that one, or None if it is not local."""
         depth, local = 0, self.locals
         while local is not None:
             if local.name == name:
@@ -81,7 +81,7 @@ class Scope:
         return None
 
     def variable_names(self) -> Iterator[str]:
-        """All variables that can be seen here, innermost first."""
+        """All variables that are visible here, innermost first."""
         local = self.locals
         while local is not None:
             yield str(local.name)
@@ -106,7 +106,7 @@ _COMPILERS: dict[type[Node], Callable[[Any, Scope], Code]] = {}
 def compiles(
     node_class: type[N],
 ) -> Callable[[Callable[[N, Scope], Code]], Callable[[N, Scope], Code]]:
-    """Declares the function that turns a kind of syntax node into code."""
+    """Decorator: the function compiles this kind of syntax node."""
 
     def register(function: Callable[[N, Scope], Code]) -> Callable[[N, Scope], Code]:
         _COMPILERS[node_class] = function
@@ -121,17 +121,17 @@ def compile_expression(node: Node, scope: Scope) -> Code:
 
 
 def element_name(name: Name, static: StaticContext) -> QName:
-    """A name of an element or of a type: without a prefix in the default element namespace."""
+    """The name of an element or type: without a prefix, in the default element namespace."""
     return _resolved(name, static, static.default_element_namespace)
 
 
 def plain_name(name: Name, static: StaticContext) -> QName:
-    """A name of an attribute or variable: without a prefix in no namespace."""
+    """The name of an attribute or variable: without a prefix, in no namespace."""
     return _resolved(name, static, "")
 
 
 def function_name(name: Name, static: StaticContext) -> QName:
-    """A name of a function: without a prefix in the default function namespace."""
+    """The name of a function: without a prefix, in the default function namespace."""
     return _resolved(name, static, static.default_function_namespace)
 
 
@@ -144,7 +144,7 @@ def _resolved(name: Name, static: StaticContext, default: str) -> QName:
 
 
 def prefix_uri(prefix: str, static: StaticContext, span: Span) -> str:
-    """The namespace of a prefix that the query uses."""
+    """The namespace of a prefix in the query."""
     uri = static.namespaces.get(prefix)
     if uri is None:
         raise error(
@@ -160,13 +160,13 @@ def prefix_uri(prefix: str, static: StaticContext, span: Span) -> str:
 def unknown_variable(name: QName, scope: Scope, span: Span) -> XcqlError:
     return error(
         "XPST0008",
-        f"there is no variable ${name}",
+        f"unknown variable ${name}",
         span,
         hints=near(str(name), set(scope.variable_names()), "did you mean ${}?"),
     )
 
 
 def near(wanted: str, known: Iterable[str], template: str) -> list[str]:
-    """A hint with the names that look like a misspelt one; no hint if none does."""
+    """A hint with the names that are similar to a misspelt one; no hint if there are none."""
     found = difflib.get_close_matches(wanted, list(known), n=3, cutoff=0.6)
     return [template.format(" or ".join(found))] if found else []

@@ -1,7 +1,7 @@
 """Sequences between expressions: any iterable of items, as lazy as the expression allows.
 
-A computed sequence is a `tuple`, `list` or `range`; anything else may be read only once, unless
-`hold` has made it a `Held` sequence, which remembers what was read.
+A computed sequence is a `tuple`, `list` or `range`; anything else can be read only once, unless
+`hold` has made it a `Held` sequence, which keeps what was read.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _COMPUTED = frozenset([tuple, list, range])
 class Held:
     """A lazy sequence that can be read many times: it computes each item at most once.
 
-    What fails once fails for every reader.
+    An error is raised for every reader.
     """
 
     __slots__ = ("_busy", "_done", "_failure", "_known", "_rest")
@@ -50,7 +50,7 @@ class Held:
             self._more()
 
     def _more(self) -> None:
-        """Compute one more item, or find out that there is none."""
+        """Compute one more item, or detect the end."""
         if self._failure is not None:
             raise self._failure
         self._check_idle()
@@ -68,7 +68,7 @@ class Held:
 
     def _check_idle(self) -> None:
         if self._busy:
-            # whoever reads while an item is being computed is what computes it
+            # a reader that runs while an item is being computed is part of that computation
             raise error("XQDY0054", "the value of a variable depends on itself")
 
     def all(self) -> list[Item]:
@@ -79,7 +79,7 @@ class Held:
 
 
 def hold(items: Items) -> Items:
-    """The sequence in a form that can be read many times, still not computed if it was not."""
+    """The sequence in a form that can be read many times; it stays lazy."""
     if type(items) in _COMPUTED or type(items) is Held:
         return items
     return Held(iter(items))
@@ -93,13 +93,13 @@ def computed(items: Items) -> Sequence[Item]:
     if kind is Held:
         return cast(Held, items).all()
     result = []
-    for item in items:  # a loop, not list(): it costs no C stack when recursion is deep
+    for item in items:  # a loop, not list(): it uses no C stack when recursion is deep
         result.append(item)
     return result
 
 
 def first_two(items: Items) -> Sequence[Item]:
-    """Up to two items: enough to know whether there is none, one or more."""
+    """Up to two items: enough to know whether there are none, one or more."""
     kind = type(items)
     if kind is tuple or kind is list or kind is range:
         return items  # type: ignore[return-value]
@@ -115,7 +115,7 @@ def zero_or_one(items: Items, what: str, span: Span | None) -> Item | None:
     """The item of a sequence of at most one; None for the empty sequence."""
     found = first_two(items)
     if len(found) > 1:
-        raise error("XPTY0004", f"{what} is a sequence of several items; one is allowed", span)
+        raise error("XPTY0004", f"{what} is a sequence of several items; only one is allowed", span)
     return found[0] if found else None
 
 
@@ -132,7 +132,7 @@ def zero_or_one_atomic(items: Items, what: str, span: Span | None) -> Any:
 
 
 def located(problem: XcqlError, span: Span | None) -> XcqlError:
-    """The error with a place, if it has none yet."""
+    """The error with a position, if it has none yet."""
     found = problem.diagnostic
     if found.span is None and span is not None:
         problem.diagnostic = Diagnostic(

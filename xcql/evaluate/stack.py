@@ -1,7 +1,7 @@
 """Room for deep recursion.
 
 Python's own stack is too small for a query that calls its functions ten thousand levels deep, so
-an evaluation runs in a thread with a large stack. Memory is taken only as it is used.
+an evaluation runs in a thread with a large stack. Memory is allocated only when it is used.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from xcql.source import Span
 
 T = TypeVar("T")
 
-# the sizes to try: a machine may not grant the largest
+# the sizes to try: a machine may not allow the largest
 _STACK_SIZES = (1 << 30, 1 << 28, 1 << 26)
-# what a Python frame takes of the stack at most, with the C frames around it (measured: 0.9 KB)
+# the most stack a Python frame takes, with the C frames around it (measured: 0.9 KB)
 _BYTES_PER_FRAME = 1800
 _here = threading.local()
 
 
 class _Room:
-    """The recursion limit of the process: raised while evaluations are under way."""
+    """The recursion limit of the process: raised while evaluations run."""
 
     lock = threading.Lock()
     evaluations = 0
@@ -33,7 +33,7 @@ class _Room:
 
 
 def with_deep_stack(work: Callable[[], T]) -> T:
-    """The result of some work, done where recursion may go deep."""
+    """Run some work where recursion can go deep, and return its result."""
     if getattr(_here, "is_deep", False):
         return _guarded(work)
     outcome: list[Any] = [None, None]
@@ -75,7 +75,7 @@ def _room(frames: int) -> Iterator[None]:
 
 
 def _start(run: Callable[[], None], stack_size: int) -> threading.Thread:
-    # the stack size is a setting of the process, for all threads that are started next
+    # the stack size is a process-wide setting for all threads that start next
     with _Room.lock:
         before = threading.stack_size(stack_size)
         try:
@@ -98,7 +98,7 @@ def _guarded(work: Callable[[], T]) -> T:
 def too_nested(span: Span | None = None) -> XcqlError:
     return error(
         "XCQL0003",
-        "the query is nested too deeply, or calls functions inside each other too often",
+        "the query is nested too deeply, or its function calls are",
         span,
     )
 
@@ -106,6 +106,6 @@ def too_nested(span: Span | None = None) -> XcqlError:
 def out_of_memory() -> XcqlError:
     return error(
         "XCQL0009",
-        "there is not enough memory",
+        "not enough memory",
         hints=["filter or count a long sequence instead of binding or joining all of it"],
     )

@@ -17,9 +17,9 @@ from xcql.xdm.nodes import DocumentNode
 def open_streams(
     streams: Mapping[str, Any], now: datetime.datetime, warnings: list[Diagnostic]
 ) -> dict[str, Callable[[], DocumentNode]]:
-    """For each stream, how to get its view; it is built at the first use, once.
+    """For each stream, a function that returns its view, which is built once, at the first use.
 
-    What is wrong with the fragments is added to the warnings.
+    Problems in the fragments are added to the warnings.
     """
     return {
         name: cache(partial(_view, given, now, name, warnings)) for name, given in streams.items()
@@ -31,7 +31,7 @@ def _view(
 ) -> DocumentNode:
     """The temporal view of fragments with their tags, or a plain document, which has no history.
 
-    A function gives the document when it is called.
+    If it is a function, the function returns the document.
     """
     if callable(given):
         given = given()

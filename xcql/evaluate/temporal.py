@@ -28,11 +28,11 @@ from xcql.syntax.operators import Binary
 from xcql.xdm.names import QName
 from xcql.xdm.nodes import Node as XdmNode
 
-# the variable that `last` stands for inside `#[ ]`; no query can write this name
+# the variable for `last` inside `#[ ]`; no query can write this name
 _LAST = QName("urn:xcql:version-projection", "last")
 _OPTIONAL_INTEGER = ValueType(AtomicItemType("integer"), "?")
 
-# an interval, or None where a bound is empty or the begin lies after the end
+# an interval, or None if a bound is empty or the interval begins after its end
 _IntervalCode = Callable[[Environment, Context], Interval | None]
 
 
@@ -62,7 +62,7 @@ def _literal(text: str, kind: str, span: Span) -> Any:
     try:
         return from_text(text, kind)
     except XcqlError:
-        raise error("XCQL0002", f"'{text}' is no xs:{kind}", span) from None
+        raise error("XCQL0002", f"'{text}' is not a valid xs:{kind}", span) from None
 
 
 @compiles(syntax.Now)
@@ -107,7 +107,7 @@ def _interval(node: syntax.TimeInterval, scope: Scope) -> _IntervalCode:
 
 
 def _is_of_now(part: Node) -> bool:
-    """Whether a part of an interval depends on nothing but `now`."""
+    """Whether a part of an interval depends only on `now`."""
     return isinstance(part, _OF_NOW) or (isinstance(part, Binary) and part.op in ("+", "-"))
 
 
@@ -122,7 +122,7 @@ _OF_NOW = (
 
 
 def _once_for_each_now(read: _IntervalCode) -> _IntervalCode:
-    """The same interval without computing it again, while `now` is the same."""
+    """Compute the interval once for each `now`."""
     last: tuple[datetime | None, Interval | None] = (None, None)
 
     def remembered(env: Environment, context: Context) -> Interval | None:
@@ -197,7 +197,7 @@ def version_projection(node: syntax.VersionProjection, scope: Scope) -> Code:
 
 
 def _version(items: Items, span: Span) -> int | None:
-    """A bound of a version interval; whatever is no integer is a type error."""
+    """A bound of a version interval; anything but an integer is a type error."""
     try:
         for value in convert(items, _OPTIONAL_INTEGER, lambda: "a version number", span):
             return int(value)
@@ -238,7 +238,7 @@ def _operand(node: Node, scope: Scope) -> _IntervalCode:
                 "XPTY0004",
                 f"only nodes have a lifespan; this is {kind_of(item)}",
                 span,
-                hints=["an interval is written [begin, end]"],
+                hints=["write an interval as [begin, end]"],
             )
         try:
             return lifespan(item, utc_now(context))

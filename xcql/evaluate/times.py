@@ -1,4 +1,4 @@
-"""Between instants of the time line and xs:dateTime values, and the lifespans of nodes."""
+"""Converts between instants of the timeline and xs:dateTime values; lifespans of nodes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _EPOCH = datetime(1970, 1, 1)
 
 
 def utc_now(context: Context) -> datetime:
-    """The instant of evaluation as the time line has it: in UTC, without a zone."""
+    """The instant of evaluation on the timeline: in UTC, without a zone."""
     return context.now.astimezone(UTC).replace(tzinfo=None)
 
 
@@ -31,10 +31,10 @@ def datetime_value(moment: datetime) -> ep.DateTime:
 
 
 def instant_of(value: Any, now: datetime, span: Span | None) -> datetime:
-    """The instant that a bound of an interval stands for: a date is its midnight.
+    """The instant of a bound of an interval: a date means its midnight.
 
-    Text is read as a validTime is. What lies outside the years 1 to 9999 is as early, or as late,
-    as a time can be.
+    Text is parsed like a validTime. A time outside the years 1 to 9999 becomes the earliest or
+    the latest possible time.
     """
     if isinstance(value, (ep.DateTime, ep.Date)):
         days, microseconds = instant(value)
@@ -48,24 +48,24 @@ def instant_of(value: Any, now: datetime, span: Span | None) -> datetime:
         return parse_time(value.value, now, span)
     raise error(
         "XCQL0002",
-        f"a bound of an interval is a time; this is {type_of(value)}",
+        f"a bound of an interval must be a time; this is {type_of(value)}",
         span,
         hints=["write a time such as 2003-10-23T12:23:34, a date, now or start"],
     )
 
 
 def lifespan_columns(item: Any, now: datetime) -> tuple[datetime | None, datetime | None]:
-    """The columns `vtFrom` and `vtTo` of an item: None for `start`, for `now`, and for what has
-    no lifespan: an atomic value, or attributes of these names that are no times.
+    """The columns `vtFrom` and `vtTo` of an item: None for `start`, for `now`, and without a
+    lifespan: for an atomic value, or if attributes of these names are not times.
 
-    A lifespan that ends at the very instant of evaluation is not one that ends at `now`.
+    A lifespan that ends exactly at the instant of evaluation does not end at `now`.
     """
     if not isinstance(item, Node):
         return None, None
     try:
         found = lifespan(item, now)
         end: datetime | None = found.end
-        # whether it is the symbol that makes the end shows when `now` is later than all else
+        # a `now` later than everything else shows whether the end is the symbol `now`
         if end == now and lifespan(item, datetime.max).end == datetime.max:
             end = None
     except XcqlError:

@@ -45,7 +45,7 @@ def treat_as(node: TreatAs, scope: Scope) -> Code:
 
 
 def _target(node: SingleType, scope: Scope) -> str:
-    """The type of a cast: any atomic type but the abstract ones, or one of the list types."""
+    """The target of a cast: any atomic type except the abstract ones, or a list type."""
     name = element_name(node.name, scope.static)
     if name.uri == XS and name.local in LIST_TYPES:
         return name.local
@@ -69,7 +69,7 @@ def cast_as(node: CastAs, scope: Scope) -> Code:
                 "XPTY0004",
                 f"an empty sequence cannot be cast to xs:{target}",
                 span,
-                hints=[f"xs:{target}? allows it"],
+                hints=[f"write xs:{target}? to allow it"],
             )
         try:
             return _cast(value, target, namespaces)

@@ -1,4 +1,4 @@
-"""From the types of the syntax tree to types that can be asked."""
+"""Converts types of the syntax tree to types that can check values."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from xcql.syntax import types as syntax
 from xcql.syntax.node import Name, Node
 from xcql.xdm.atomic import ATOMIC_TYPES
 
-# types of nodes that have not been validated, and what they derive from
+# types of nodes that are not validated, and their base types
 _UNTYPED_ELEMENT = frozenset(["anyType", "untyped"])
 _UNTYPED_ATTRIBUTE = frozenset(["anyType", "anySimpleType", "anyAtomicType", "untypedAtomic"])
 _OTHER_TYPES = frozenset(
@@ -43,7 +43,7 @@ def read_item_type(node: Node, scope: Scope) -> types.ItemType:
         case syntax.ProcessingInstructionTest(target=target):
             local = None if target is None else " ".join(target.split())
             if local is not None and not is_ncname(local):
-                raise error("XPTY0004", f'"{local}" is no name of a target', node.span)
+                raise error("XPTY0004", f'"{local}" is not a valid target name', node.span)
             return types.NodeType("processing-instruction", None, local)
         case syntax.DocumentTest(content=content):
             if content is None:
@@ -96,7 +96,7 @@ def _function_type(node: syntax.FunctionTest, scope: Scope) -> types.ItemType:
 
 
 def atomic_type_name(name: Name, scope: Scope, code: str = "XPST0051") -> str:
-    """The local name of an atomic type of XML Schema that the query names."""
+    """The local name of an atomic XML Schema type in the query."""
     local = _schema_name(name, scope)
     if local is None or (local not in ATOMIC_TYPES and local not in ("numeric", "error")):
         raise _unknown_type(name, code, name.span)
@@ -104,7 +104,7 @@ def atomic_type_name(name: Name, scope: Scope, code: str = "XPST0051") -> str:
 
 
 def schema_type_name(name: Name, scope: Scope) -> str:
-    """The local name of any type of XML Schema, as in `element(*, xs:untyped)`."""
+    """The local name of any XML Schema type, as in `element(*, xs:untyped)`."""
     local = _schema_name(name, scope)
     if local is None or (local not in ATOMIC_TYPES and local not in _OTHER_TYPES):
         raise _unknown_type(name, "XPST0008", name.span)
@@ -119,5 +119,5 @@ def _schema_name(name: Name, scope: Scope) -> str | None:
 def _unknown_type(name: Name, code: str, span: Span) -> Exception:
     known = [f"xs:{local}" for local in ATOMIC_TYPES]
     return error(
-        code, f"there is no type {name}", span, hints=near(str(name), known, "did you mean {}?")
+        code, f"unknown type {name}", span, hints=near(str(name), known, "did you mean {}?")
     )

@@ -1,4 +1,4 @@
-"""Sequence types: whether a value is an instance, and how an argument is made one.
+"""Sequence types: whether a value is an instance, and how to convert an argument to one.
 
 A type comes from the query's text (`syntax.types`, by `TypeReader`) or from a builtin's signature
 (`registry.BuiltinType`, by `builtin_type`).
@@ -20,7 +20,7 @@ from xcql.xdm.nodes import DocumentNode, Node
 
 
 class ItemType:
-    """What an item of a sequence type may be."""
+    """The item type of a sequence type."""
 
     __slots__ = ()
     # whether arguments for it are atomized, and untyped values cast
@@ -30,7 +30,7 @@ class ItemType:
         raise NotImplementedError
 
     def includes(self, other: ItemType) -> bool:
-        """Whether every item of the other type is one of this."""
+        """Whether every item of the other type also has this type."""
         raise NotImplementedError
 
 
@@ -51,7 +51,7 @@ class AtomicItemType(ItemType):
     """An atomic type by its local name; `numeric` and `error` are the two unions."""
 
     name: str
-    # what is known of Python classes: whether their instances are of this type
+    # for Python classes seen so far: whether their instances have this type
     _known: dict[type, bool] = field(default_factory=dict, compare=False, repr=False)
     atomic: ClassVar[bool] = True
 
@@ -89,7 +89,7 @@ class NodeType(ItemType):
     uri: str | None = None
     local: str | None = None
     content: NodeType | None = None
-    # a type annotation that no untyped node has, as in element(*, xs:integer)
+    # a type annotation that untyped nodes never have, as in element(*, xs:integer)
     impossible: bool = False
 
     def matches(self, item: Item) -> bool:
@@ -144,7 +144,7 @@ class Signature:
 
 @dataclass(frozen=True, slots=True)
 class FunctionType(ItemType):
-    """`function(*)`, or with a signature `function(A, B) as C`"""
+    """`function(*)`, or with a signature, `function(A, B) as C`"""
 
     signature: Signature | None = None
 
@@ -243,7 +243,7 @@ class ArrayType(ItemType):
 
 @dataclass(frozen=True, slots=True)
 class ValueType:
-    """An item type with an occurrence; without an item type `empty-sequence()`."""
+    """An item type with an occurrence; without an item type, `empty-sequence()`."""
 
     item: ItemType | None
     occurrence: str = ""
@@ -264,7 +264,7 @@ class ValueType:
         return count > 0 or self.occurrence in ("?", "*")
 
     def includes(self, other: ValueType) -> bool:
-        """Whether every value of the other type is one of this."""
+        """Whether every value of the other type also has this type."""
         if other.item is None:
             return self.item is None or self.occurrence in ("?", "*")
         if self.item is None:
@@ -293,7 +293,7 @@ ANY_SEQUENCE = ValueType(AnyItemType(), "*")
 
 
 def all_match(item_type: ItemType, items: Sequence[Item]) -> bool:
-    """Whether all items are of an atomic type, which their Python classes decide."""
+    """Whether all items have an atomic type, judging by their Python classes."""
     return all(item_type.matches(item) for item in {type(item): item for item in items}.values())
 
 
@@ -309,7 +309,7 @@ def _includes_signature(wanted: Signature, given: Signature) -> bool:
 
 
 def signature_of(function: XdmFunction) -> Signature:
-    """A function item's signature; of a map or an array, the narrowest one that it has."""
+    """A function item's signature; for a map or an array, the narrowest one."""
     if isinstance(function, XdmMap):
         return _map_signature(function)
     if isinstance(function, XdmArray):
@@ -330,7 +330,7 @@ def _map_signature(map_: XdmMap) -> Signature:
 
 
 def _common_type(values: Any) -> ValueType:
-    """A type that all of the values have; only as narrow as function types are asked for."""
+    """A type that all values have; only as narrow as function types need."""
     kinds = {
         type_of(i).name if not isinstance(i, (Node, XdmFunction)) else None
         for value in values

@@ -36,7 +36,7 @@ def typed_value(node: Node) -> Atomic:
 
 
 def untyped(text: str) -> ep.UntypedAtomic:
-    """An xs:untypedAtomic; quicker than its constructor, which looks at many types."""
+    """An xs:untypedAtomic; faster than its constructor, which checks many types."""
     value = object.__new__(ep.UntypedAtomic)
     value.value = text
     value.parser = None
@@ -53,7 +53,7 @@ def text_of_item(item: Item) -> str:
 
 
 def kind_of(item: Item) -> str:
-    """What an item is, in words for a message: `xs:integer`, `an element`, `a map`."""
+    """The kind of an item, for messages: `xs:integer`, `an element`, `a map`."""
     if isinstance(item, Node):
         article = "an" if item.kind[0] in "ae" else "a"
         return f"{article} {item.kind} node"
@@ -67,7 +67,7 @@ def kind_of(item: Item) -> str:
 
 
 def effective_boolean(items: Iterable[Item], span: Span | None = None) -> bool:
-    """What `if`, `and` and `fn:boolean` make of a sequence; no more of it is read than needed."""
+    """The effective boolean value, for `if`, `and` and `fn:boolean`; reads no more than needed."""
     if isinstance(items, (tuple, list, range)):
         found: Sequence[Item] = items
     else:
@@ -86,7 +86,7 @@ def effective_boolean(items: Iterable[Item], span: Span | None = None) -> bool:
             "FORG0006",
             "a sequence of several items that does not begin with a node is neither true nor false",
             span,
-            hints=["exists(…) asks whether there are items"],
+            hints=["use exists(…) to test whether there are items"],
         )
     if isinstance(first, bool):
         return first

@@ -21,7 +21,7 @@ class _Condition:
     """A start or end condition, with the variables that it binds."""
 
     def __init__(self, node: WindowCondition, scope: Scope) -> None:
-        # item, position, previous and next, those that are named
+        # item, position, previous and next, if they are named
         given = (node.item, node.position, node.previous, node.next)
         self.names = [plain_name(name, scope.static) for name in given if name is not None]
         self._wanted = [index for index, name in enumerate(given) if name is not None]
@@ -49,14 +49,14 @@ class _Condition:
 def compile_window(
     node: Window, scope: Scope
 ) -> tuple[Callable[[_Stream, Context], _Stream], list[QName]]:
-    """The clause's code, and the variables that it adds: the conditions' and the window's."""
+    """The clause's code, and the variables that it adds: those of the conditions and the window."""
     source = compile_expression(node.source, scope)
     start = _Condition(node.start, scope)
     end = None if node.end is None else _Condition(node.end, start.scope)
     variable = plain_name(node.variable, scope.static)
     names = [*start.names, *(end.names if end else ()), variable]
     if len(set(names)) != len(names):
-        raise error("XQST0103", "two variables of the window clause have one name", node.span)
+        raise error("XQST0103", "two variables of the window clause have the same name", node.span)
     wanted = None if node.type is None else read_sequence_type(node.type, scope)
     find = _tumbling if node.kind == "tumbling" else _sliding
     only_end = node.only_end
@@ -85,7 +85,7 @@ def _tumbling(
     env: Environment,
     context: Context,
 ) -> _Found:
-    """Windows that do not overlap: with its variables, first and last index, and whether closed."""
+    """Windows that do not overlap: variables, first and last index, and whether closed."""
     index = 0
     while index < len(items):
         inner = start.bind(env, items, index)
@@ -108,7 +108,7 @@ def _sliding(
     env: Environment,
     context: Context,
 ) -> _Found:
-    """A window from every item that meets the start condition; they may overlap."""
+    """A window from every item that meets the start condition; windows can overlap."""
     assert end is not None, "the grammar demands an end condition"
     for index in range(len(items)):
         inner = start.bind(env, items, index)
@@ -129,7 +129,7 @@ def _before_next_start(
 def _to_end(
     items: Sequence[Any], end: _Condition, env: Environment, context: Context, index: int
 ) -> tuple[Environment, int, bool]:
-    """The end of the window that starts at an index; without one it reaches to the last item."""
+    """The end of the window that starts at an index; without one, the last item."""
     inner = env
     for last in range(index, len(items)):
         inner = end.bind(env, items, last)

@@ -1,7 +1,7 @@
-"""Text to syntax tree. No type of ANTLR leaves this package.
+"""Text to syntax tree. ANTLR's types stay inside this package.
 
 `lexer` makes tokens, `two_stage` a parse tree, the `build_*` modules the syntax tree, and
-`complaint` says in plain words what is wrong where that fails.
+`complaint` makes the error message if parsing fails.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ __all__ = ["XcqlError", "parse"]
 def parse(text: str | Source, source: str | None = None) -> Module:
     """Read a query and return its syntax tree.
 
-    `source` is the name that messages give as the query's place, such as a file name.
+    `source` is the name of the query in messages, such as a file name.
 
     >>> import xcql
     >>> tree = xcql.parse('stream("credit")//account?[now]')

@@ -62,7 +62,7 @@ def _direct(b: Builder, context: Any) -> Expr:
     match = _PI.fullmatch(text)
     if match is None:
         raise b.syntax_error(
-            "a processing instruction begins with its target: <?target ...?>", span
+            "a processing instruction must begin with its target: <?target ...?>", span
         )
     if match[1].lower() == "xml":
         raise b.syntax_error("a processing instruction cannot be called 'xml'", span)
@@ -86,7 +86,7 @@ def _element(b: Builder, context: Any) -> Expr:
                 attributes.append(attribute)
     parts = [child for child in context.children if type(child) is P.ContentContext]
     content = tuple(_content(b, parts))
-    # after the content: of tags that cross, the first wrong one is inside
+    # after the content: if tags overlap, the first wrong end tag is in the content
     if len(tag_names) == 2 and tag_names[1].text != tag_names[0].text:
         raise unmatched_end_tag(tag_names[0].text, b.token_span(tag_names[1]))
     return DirectElement(name, tuple(namespaces), tuple(attributes), content, span=b.span(context))
@@ -118,7 +118,7 @@ def _namespace(b: Builder, attribute: DirectAttribute, prefix: str) -> Namespace
         if not isinstance(part, Text):
             raise error(
                 "XQST0022",
-                "a namespace declaration is a literal: no expressions in it",
+                "a namespace declaration must be a literal, without expressions",
                 part.span,
             )
         uri += part.value
@@ -133,7 +133,7 @@ def _attribute(b: Builder, context: Any) -> DirectAttribute:
     span = b.span(context)
     if has_token(context, XcqlLexer.LBRACE):
         b.warn(
-            "an attribute's value stands in quotes",
+            "an attribute value should be in quotes",
             span,
             f'the standard spelling is {name}="{{ ... }}"',
         )
@@ -155,7 +155,7 @@ def _value_part(b: Builder, child: Any) -> Node:
         case XcqlLexer.REFERENCE:
             return Text(reference_value(span), span=span)
         case XcqlLexer.VALUE_TEXT:
-            # as XML normalises attribute values: line ends and tabs are blanks
+            # as XML normalises attribute values: line ends and tabs become spaces
             return Text(normalize_line_ends(child.symbol.text).translate(_BLANKS), span=span)
     return Text(child.symbol.text[0], span=span)  # "" '' {{ }}
 
@@ -163,7 +163,7 @@ def _value_part(b: Builder, child: Any) -> Node:
 def _content(b: Builder, children: Iterable[Any]) -> list[Node]:
     """The content of a direct element, adjacent text joined and boundary white space dropped."""
     parts: list[Node] = []
-    droppable = False  # whether the last part is white space and nothing but literal characters
+    droppable = False  # whether the last part is only literal white space
     for child in children:
         first = child.children[0]
         kind = _token_type(first)

@@ -57,7 +57,7 @@ def _flwor(b: Builder, context: Any) -> Expr:
 
 
 def _clauses(b: Builder, context: Any) -> Iterator[Clause]:
-    """One clause a binding: `for $a in x, $b in y` is two of them."""
+    """One clause per binding: `for $a in x, $b in y` makes two."""
     while type(context) in (P.InitialClauseContext, P.ClauseContext):
         context = context.children[0]
     if type(context) is P.ForClauseContext:

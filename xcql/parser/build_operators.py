@@ -1,4 +1,4 @@
-"""Builder functions for operators, with the checks that the grammar's one operator rule leaves."""
+"""Builder functions for operators, with checks that the grammar's single operator rule omits."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ _TYPE_OPERATORS = {
 
 @builds(*_INFIX)
 def _infix(b: Builder, context: Any) -> Expr:
-    """Long chains lean to the left; they are built in a loop, so their length does not matter."""
+    """Long chains nest to the left; a loop builds them, so their length does not matter."""
     chain = []
     while type(context) in _INFIX:
         _check_operands(b, context)
@@ -113,7 +113,7 @@ def _operator(context: Any) -> str:
 
 
 def _allen_operand(b: Builder, operand: Expr, context: Any) -> Node:
-    """`[t1, t2]` beside an Allen relation is an interval, unless it is put in parentheses."""
+    """`[t1, t2]` beside an Allen relation is an interval, unless it is in parentheses."""
     if not isinstance(operand, SquareArray) or context.start.type != XcqlLexer.LBRACKET:
         return operand
     if not 1 <= len(operand.members) <= 2:
@@ -128,7 +128,7 @@ def _allen_operand(b: Builder, operand: Expr, context: Any) -> Node:
 
 
 def _check_operands(b: Builder, context: Any) -> None:
-    """Reject what the grammar's one rule lets through: `a = b = c`, `a ! -b` and the like."""
+    """Reject what the grammar's single rule accepts: `a = b = c`, `a ! -b` and the like."""
     level = _level(context)
     left = _level(context.children[0])
     if left < level or (left == level and level in NON_ASSOCIATIVE):
@@ -140,7 +140,7 @@ def _check_operands(b: Builder, context: Any) -> None:
 
 
 def _check_occurrence(b: Builder, context: Any) -> None:
-    """Reject `1 treat as item() * 2`: the sign right after a type is its occurrence."""
+    """Reject `1 treat as item() * 2`: the sign right after a type is its occurrence indicator."""
     left = context.children[0]
     while type(left) in (P.BinaryContext, P.UnaryContext):
         left = left.children[-1]
@@ -150,9 +150,9 @@ def _check_occurrence(b: Builder, context: Any) -> None:
     if sequence_type.item is not None and not sequence_type.occurrence:
         sign = context.children[1].symbol
         raise b.syntax_error(
-            f"after a type, '{sign.text}' is read as a part of the type",
+            f"after a type, '{sign.text}' is read as part of the type",
             b.token_span(sign),
-            f"put parentheses around what stands before '{sign.text}'",
+            f"put parentheses around the part before '{sign.text}'",
         )
 
 
@@ -211,7 +211,7 @@ def _pragma(b: Builder, token: Any) -> Pragma:
     span = b.token_span(token)
     match = _PRAGMA.fullmatch(token.text)
     if match is None:
-        raise b.syntax_error("a pragma begins with its name: (# prefix:name ... #)", span)
+        raise b.syntax_error("a pragma must begin with its name: (# prefix:name ... #)", span)
     name_span = Span(b.source, span.start + match.start("name"), span.start + match.end("name"))
     uri = braced_uri_value(name_span) if match["uri"] is not None else None
     name = Name(match["local"], match["prefix"], uri, span=name_span)

@@ -63,7 +63,7 @@ P = XcqlParser
 
 _FARTHEST_ZONE = timedelta(hours=14)
 _AXES = FORWARD_AXES + REVERSE_AXES
-# what may begin a step: after a lone slash such a token would have to be one
+# tokens that can begin a step: after a lone slash, such a token must be a step
 _BEGINS_STEP = frozenset(
     {
         XcqlLexer.STAR,
@@ -94,7 +94,7 @@ def _path(b: Builder, context: Any) -> Expr:
 def _with_parts(
     b: Builder, absolute: bool, steps: list[Expr], start: int, parts: list[Any]
 ) -> Expr:
-    """A path that goes on with more steps, and with projections of all that came before."""
+    """Extend a path with more steps, and with projections of the whole path so far."""
     for part in parts:
         first = part.children[0]
         if type(first) is P.ProjectionContext:
@@ -129,7 +129,7 @@ def _root(b: Builder, context: Any) -> Expr:
 
 
 def _check_lone_slash(b: Builder, context: Any, slash: Span) -> None:
-    """`/ * 5` reads as a path by the rules of XQuery, and then makes no sense."""
+    """Reject `/ * 5`: XQuery's rules read it as a path, and then it makes no sense."""
     following = context.parser.getTokenStream().get(context.stop.tokenIndex + 1)
     is_word = following.text[:1].isalpha() and following.type not in (
         XcqlLexer.STRING,
@@ -137,7 +137,7 @@ def _check_lone_slash(b: Builder, context: Any, slash: Span) -> None:
     )
     if following.type in _BEGINS_STEP or is_word:
         raise b.syntax_error(
-            f"after '/' the '{following.text}' is read as a step of the path",
+            f"after '/', '{following.text}' is read as a step of the path",
             b.token_span(following),
             "put the lone slash in parentheses: (/)",
         )
@@ -205,9 +205,9 @@ def _time_literal(b: Builder, context: Any) -> Expr:
             return LastVersion(span=span)
         case XcqlLexer.LAST:
             raise b.syntax_error(
-                "'last' counts versions and stands in #[ ] only",
+                "'last' is a version number and is only allowed in #[ ]",
                 span,
-                "the end of time is 'now'; an element called last is written ./last",
+                "for the latest time write 'now'; for an element called last write ./last",
             )
     _check_calendar(b, token.text, span)
     if token.type == XcqlLexer.DATE_LITERAL:
@@ -224,9 +224,9 @@ def _check_calendar(b: Builder, text: str, span: Span) -> None:
             raise ValueError
     except ValueError:
         raise b.syntax_error(
-            f"'{text}' is not in the calendar",
+            f"'{text}' is not a valid date or time",
             span,
-            "a time is written 2003-10-23T12:23:34, a date 2003-10-23: year, month, day",
+            "write a time as 2003-10-23T12:23:34 and a date as 2003-10-23: year, month, day",
         ) from None
 
 
@@ -247,7 +247,7 @@ def _attribute_step(b: Builder, context: Any) -> AxisStep:
 @builds(P.ChildStepContext)
 def _child_step(b: Builder, context: Any) -> AxisStep:
     test: Node = b.build(context.children[0])
-    # a test that only attributes can pass looks at attributes
+    # a test that only attributes can pass uses the attribute axis
     is_attribute = isinstance(test, AttributeTest | SchemaAttributeTest)
     return AxisStep("attribute" if is_attribute else "child", test, span=b.span(context))
 
@@ -258,7 +258,7 @@ def _axis_node_test(b: Builder, context: Any) -> AxisStep:
     if axis.text not in _AXES:
         near = difflib.get_close_matches(axis.text, _AXES, 1)
         raise b.syntax_error(
-            f"there is no axis '{axis.text}'",
+            f"unknown axis '{axis.text}'",
             b.token_span(axis),
             *([f"Did you mean '{near[0]}'?"] if near else [f"the axes are {', '.join(_AXES)}"]),
         )

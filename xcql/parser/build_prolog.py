@@ -50,7 +50,7 @@ _DECIMAL_FORMAT_PROPERTIES = frozenset(
         "exponent-separator",
     ]
 )
-# setters that are one keyword and one word: the keyword of each
+# setters that are one keyword and one word: their keywords
 _SETTERS = {
     P.BoundarySpaceDeclContext: "boundary-space",
     P.ConstructionDeclContext: "construction",
@@ -94,13 +94,13 @@ def _version(b: Builder, context: Any) -> tuple[str | None, str | None]:
     encoding_token = strings[-1] if has_token(context, XcqlLexer.KW_ENCODING) else None
     version_token = strings[0] if has_token(context, XcqlLexer.KW_VERSION) else None
     if encoding_token is not None and not _ENCODING.fullmatch(b.string(encoding_token)):
-        raise error("XQST0087", "this is no name of an encoding", b.token_span(encoding_token))
+        raise error("XQST0087", "not a valid encoding name", b.token_span(encoding_token))
     if version_token is not None and b.string(version_token) not in ("1.0", "3.0", "3.1"):
         raise error(
             "XQST0031",
-            f"XQuery {b.string(version_token)} is not known here",
+            f"XQuery {b.string(version_token)} is not supported",
             b.token_span(version_token),
-            hints=["XCQL builds on XQuery 3.1"],
+            hints=["XCQL is based on XQuery 3.1"],
         )
     return (
         b.string(version_token) if version_token is not None else None,
@@ -122,7 +122,7 @@ def _declarations(b: Builder, context: Any) -> tuple[Declaration, ...]:
 
 
 def _uri(b: Builder, context: Any) -> str:
-    """A URI literal: white space in it is folded."""
+    """A URI literal, with white space collapsed."""
     token = first_token(context, XcqlLexer.STRING)
     assert token is not None
     return fold_space(b.string(token))

@@ -147,7 +147,7 @@ def _named_kind(b: Builder, context: Any) -> Node:
     if context.start.type == XcqlLexer.KW_ELEMENT:
         return ElementTest(name, type_name, nillable, span=b.span(context))
     if nillable:
-        raise b.syntax_error("an attribute's type takes no '?'", b.span(context))
+        raise b.syntax_error("an attribute's type cannot have a '?'", b.span(context))
     return AttributeTest(name, type_name, span=b.span(context))
 
 

@@ -1,4 +1,4 @@
-"""Parse tree to syntax tree: the dispatcher, and what all builder functions share.
+"""Parse tree to syntax tree: the dispatcher, and helpers for all builder functions.
 
 A builder function takes the builder and one parse-tree context and returns a syntax node; it is
 registered with `@builds(Context)`. The functions live in the `build_*` modules, by topic.
@@ -23,7 +23,7 @@ BuilderFunction = Callable[["Builder", Any], Any]
 
 _BUILDERS: dict[type, BuilderFunction] = {}
 
-# contexts with one child that say nothing beyond it
+# contexts with one child that add no information
 _WRAPPERS = frozenset(
     {
         XcqlParser.ExprSingleContext,
@@ -49,15 +49,15 @@ def builds(*contexts: type) -> Callable[[BuilderFunction], BuilderFunction]:
 
 
 class Builder:
-    """What builder functions need to know: the source, and what the prolog said so far."""
+    """The state of builder functions: the source, and the prolog's declarations so far."""
 
     def __init__(self, source: Source) -> None:
         self.source = source
         self.warnings: list[Diagnostic] = []
         self.preserve_boundary_space = False
         self.default_function_namespace: str | None = None
-        self.defined_functions: set[str] = set()  # by the papers' `define function`
-        self.version_intervals = 0  # how many #[ ] we are inside of
+        self.defined_functions: set[str] = set()  # with the papers' `define function`
+        self.version_intervals = 0  # how many #[ ] enclose the current place
 
     def build(self, context: Any) -> Any:
         """The syntax node of a context."""
@@ -102,7 +102,7 @@ def find(parent: Any, kind: type) -> Any:
 
 
 def terminals(parent: Any) -> Iterator[Token]:
-    """The tokens right below a context."""
+    """The tokens that are direct children of a context."""
     for child in parent.children:
         symbol = getattr(child, "symbol", None)
         if symbol is not None:
@@ -126,7 +126,7 @@ def _expr(b: Builder, context: Any) -> Expr:
 
 @builds(XcqlParser.EnclosedContext, XcqlParser.ParenthesizedContext)
 def _enclosed(b: Builder, context: Any) -> Expr:
-    """`{ expr }` or `( expr )`; nothing inside is the empty sequence."""
+    """`{ expr }` or `( expr )`; if empty, the empty sequence."""
     inner = find(context, XcqlParser.ExprContext)
     return b.build(inner) if inner is not None else Sequence((), span=b.span(context))
 

@@ -1,7 +1,7 @@
-"""What to say when a query does not parse: the place, what would fit there, and a guess.
+"""The error for a query that does not parse: the position, what was expected, and a guess.
 
-What fits is not read off ANTLR's tables, which speak of token names and of the place where a
-decision began. The parser itself is asked: does it get further with this word here?
+Expected tokens do not come from ANTLR's tables, which hold token names and the position where a
+decision began. Instead, the parser runs again: does it get further with this word here?
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from xcql.parser.lexer import KEYWORDS
 from xcql.parser.two_stage import reach
 from xcql.source import Source, Span
 
-# What may be expected, in the order in which it is named, and a token that stands for it.
+# What a message can list as expected, in this order, and a token of that kind.
 _SIGNS = {
     "'return'": XcqlLexer.KW_RETURN,
     "'then'": XcqlLexer.KW_THEN,
@@ -60,7 +60,7 @@ _PIECES = {
     "'namespace'": XcqlLexer.KW_NAMESPACE,
 }
 _MOST_NAMED = 5
-# beyond this many tokens, asking the parser again and again would take too long
+# with more tokens than this, running the parser again and again would take too long
 _MOST_TOKENS = 3000
 
 _FORGOTTEN = {
@@ -74,15 +74,15 @@ _FORGOTTEN = {
     ";": XcqlLexer.SEMICOLON,
     ",": XcqlLexer.COMMA,
 }
-# what other languages write, by the last two tokens or the last one
+# spellings from other languages, by the last two tokens or the last one
 _FOREIGN = {
-    "==": "equality is written '=', inequality '!='",
-    "!=": "equality is written '=', inequality '!='",
-    "<>": "inequality is written '!='",
-    "->": "a value is handed on to a function with '=>'",
-    "!": "negation is a function: not(...)",
-    "%": "the remainder of a division is written 'mod'",
-    "#": "comments are written (: ... :)",
+    "==": "write '=' for equality, '!=' for inequality",
+    "!=": "write '=' for equality, '!=' for inequality",
+    "<>": "write '!=' for inequality",
+    "->": "'=>' passes a value to a function",
+    "!": "use the function not(...) for negation",
+    "%": "write 'mod' for the remainder of a division",
+    "#": "write comments as (: ... :)",
 }
 _SETTINGS = frozenset(
     [
@@ -121,7 +121,7 @@ _CURLED_QUOTES = "“”„‟«»‘’‚‛"
 
 
 def complaint(source: Source, tokens: list[Token], index: int) -> XcqlError:
-    """The error for a query whose token at this index fits nowhere."""
+    """The error for a query whose token at this index does not fit."""
     token = tokens[index]
     span = _span(source, token)
     if token.type == XcqlLexer.DOLLAR and tokens[index + 1].start == span.end:
@@ -144,7 +144,7 @@ def complaint(source: Source, tokens: list[Token], index: int) -> XcqlError:
 
 def _span(source: Source, token: Token) -> Span:
     if token.type == Token.EOF:
-        # point right behind the last word, not at the blank lines after it
+        # point right after the last word, not at the blank lines that follow
         end = len(source.text.rstrip())
         return Span(source, end, end)
     return Span(source, token.start, token.stop + 1)
@@ -179,19 +179,19 @@ def _special(tokens: list[Token], index: int, span: Span) -> XcqlError | None:
         return None
     hints = []
     if text in _CURLED_QUOTES:
-        hints = ["strings stand in straight quotes: \"...\" or '...'"]
+        hints = ["strings need straight quotes: \"...\" or '...'"]
     elif text == "&":
-        hints = ["the logical 'and' is written 'and'; in text, '&' is written '&amp;'"]
+        hints = ["write 'and' for the logical operator; in text, write '&' as '&amp;'"]
     elif text == "}":
-        hints = ["in the text of an element, braces are doubled: '}}'"]
+        hints = ["in the text of an element, double the braces: '}}'"]
     elif text == "<":
         hints = [
-            "in an attribute's value '<' is written '&lt;'; or is its closing quote missing?"
+            "in an attribute value, write '<' as '&lt;'; or is the closing quote missing?"
             if _in_attribute_value(tokens[:index])
             else "the start tag is not closed: is '>' or '/>' missing?"
         ]
     elif index and tokens[index - 1].type == XcqlLexer.TAG_EQUAL:
-        hints = ["an attribute's value stands in quotes"]
+        hints = ["an attribute value must be in quotes"]
     return error("XPST0003", f"'{text}' has no meaning here", span, hints=hints)
 
 
@@ -202,7 +202,7 @@ def _in_attribute_value(tokens: list[Token]) -> bool:
 
 
 def _unmatched_tag(source: Source, tokens: list[Token]) -> XcqlError | None:
-    """An end tag that does not belong to its start tag is the cause of whatever came after it."""
+    """An end tag that does not match its start tag is the cause of any later error."""
     opened: list[Token] = []
     for before, token in itertools.pairwise(tokens):
         if before.type == XcqlLexer.TAG_OPEN:
@@ -223,7 +223,7 @@ def _expected(tokens: list[Token], index: int) -> list[str]:
     def fits(token_type: int) -> bool:
         return _fits(tokens, index, token_type)
 
-    # where a name may stand, any keyword may, as a name: that says nothing
+    # where a name is allowed, any keyword is too, as a name: that is no evidence
     names_fit = fits(XcqlLexer.NAME)
     expected = [
         words
@@ -232,7 +232,7 @@ def _expected(tokens: list[Token], index: int) -> list[str]:
     ]
     words, token_type = _EXPRESSION
     if fits(token_type):
-        # '{' and the like can begin an expression: no need to name them
+        # '{' and the like can begin an expression: do not list them
         return [*[w for w in expected if w != "'{'"][: _MOST_NAMED - 1], words]
     words, token_type = _OPERATOR
     if fits(token_type):
@@ -242,7 +242,7 @@ def _expected(tokens: list[Token], index: int) -> list[str]:
 
 
 def _fits(tokens: list[Token], index: int, token_type: int) -> bool:
-    """Whether a token of this type could stand at this place."""
+    """Whether a token of this type would fit at this place."""
     return reach([*tokens[:index], _word(token_type, index), _end(index + 1)]) > index
 
 
@@ -264,7 +264,7 @@ def _hints(source: Source, tokens: list[Token], index: int) -> Iterator[str]:
     """Guesses, the best one first."""
     word = tokens[index].text
     if word in KEYWORDS and _fits(tokens, index, XcqlLexer.PREFIXED_NAME):
-        yield f"'{word}' is a reserved word; with a prefix it can be a name: local:{word}"
+        yield f"'{word}' is a reserved word; add a prefix to use it as a name: local:{word}"
     yield from _foreign(tokens, index)
     yield from _unpaired_quote(source, tokens, index)
     yield from _misspelt(tokens, index)
@@ -274,20 +274,20 @@ def _hints(source: Source, tokens: list[Token], index: int) -> Iterator[str]:
 
 
 def _foreign(tokens: list[Token], index: int) -> Iterator[str]:
-    """Habits from other languages, and rules that are easily forgotten."""
+    """Habits from other languages, and rules that are easy to forget."""
     token = tokens[index]
     before = tokens[index - 1] if index else None
     if before is not None:
         if before.text + token.text in _FOREIGN:
             yield _FOREIGN[before.text + token.text]
         if before.text in ("if", "switch", "typeswitch"):
-            yield f"what '{before.text}' looks at stands in parentheses: {before.text} (...)"
+            yield f"the operand of '{before.text}' must be in parentheses: {before.text} (...)"
         if before.type == XcqlLexer.STRING and before.text.endswith(('\\"', "\\'")):
-            yield "a quote inside a string is written twice, not with a backslash"
+            yield "to put a quote inside a string, double it instead of using a backslash"
         if before.type == XcqlLexer.DATE_LITERAL and re.match(r"T[0-9]", token.text):
-            yield f"a time has hours, minutes and seconds: {before.text}T10:00:00"
+            yield f"a time needs hours, minutes and seconds: {before.text}T10:00:00"
         if before.text == "declare" and token.text in _SETTINGS:
-            yield "declarations of namespaces and settings come before variables and functions"
+            yield "declare namespaces and settings before variables and functions"
     if token.text in _FOREIGN:
         yield _FOREIGN[token.text]
 
@@ -296,11 +296,11 @@ def _unpaired_quote(source: Source, tokens: list[Token], index: int) -> Iterator
     for token in tokens[index:]:
         if token.type == XcqlLexer.UNCLOSED_STRING:
             line, column = source.position(token.start)
-            yield f"quotes do not pair up: the one at line {line}, column {column} is not closed"
+            yield f"unbalanced quotes: the one at line {line}, column {column} is not closed"
 
 
 def _misspelt(tokens: list[Token], index: int) -> Iterator[str]:
-    """Another word at this place, or just before it, with which the parser gets further."""
+    """Another word here, or just before, that lets the parser get further."""
     token = tokens[index]
     for sign, token_type in ((":=", XcqlLexer.ASSIGN), ("=", XcqlLexer.EQUAL)):
         pair = tokens[index - 1].text + token.text if index else ""
@@ -335,9 +335,9 @@ def _forgotten(tokens: list[Token], index: int) -> Iterator[str]:
     if token.type == Token.EOF:
         return
     if token.type == XcqlLexer.NAME and _helps(tokens, index, XcqlLexer.DOLLAR):
-        yield f"the names of variables begin with '$': ${token.text}"
+        yield f"variable names begin with '$': ${token.text}"
         return
-    # where a name may stand, a keyword would be taken for one
+    # where a name is allowed, a keyword would be read as one
     if not _fits(tokens, index, XcqlLexer.NAME):
         for missing, token_type in _FORGOTTEN.items():
             if _helps(tokens, index, token_type):
@@ -346,7 +346,7 @@ def _forgotten(tokens: list[Token], index: int) -> Iterator[str]:
 
 
 def _helps(tokens: list[Token], index: int, token_type: int) -> bool:
-    """Whether the parser gets on if a token of this type is put before the one at an index."""
+    """Whether a token of this type, inserted before an index, lets the parser continue."""
     return _gets_past([*tokens[:index], _word(token_type, index), *tokens[index:]], index + 1)
 
 
@@ -355,7 +355,7 @@ def _gets_past(tokens: list[Token], index: int) -> bool:
 
 
 def _reach(tokens: list[Token]) -> int:
-    """How far these tokens parse. They are numbered anew, in copies."""
+    """How far these tokens parse. They are copied and renumbered."""
     numbered = []
     for position, token in enumerate(tokens):
         copy = _word(token.type, position, token.text)

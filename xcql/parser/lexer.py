@@ -1,4 +1,4 @@
-"""Text to tokens: the generated lexer, and the three things that no lexer rule can see."""
+"""Text to tokens: the generated lexer, and three things that no lexer rule can express."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ KEYWORDS: dict[str, int] = {
     if name.startswith("KW_")
 } | dict.fromkeys(ALLEN_RELATIONS, XcqlLexer.ALLEN)
 
-# deeper brackets and tags than anyone writes, but within what the parser's recursion can do
+# deeper nesting than anyone writes, but within the parser's recursion limit
 MAX_NESTING = 1000
 
-# after these signs a word is a name, whatever else it might mean
+# after these signs, a word is always a name
 _NAME_FOLLOWS = frozenset(
     {
         XcqlLexer.DOLLAR,
@@ -32,7 +32,7 @@ _NAME_FOLLOWS = frozenset(
         XcqlLexer.PERCENT,
     }
 )
-# before a bracket: it is a projection, or an array as a step
+# before a bracket: the bracket is a projection, or an array as a step
 _BRACKET_BELONGS_TO = frozenset(
     {XcqlLexer.QUESTION, XcqlLexer.HASH, XcqlLexer.SLASH, XcqlLexer.SLASH_SLASH}
 )
@@ -68,7 +68,7 @@ _ENDS_OPERAND = frozenset(
     }
 )
 _WORDS = frozenset(KEYWORDS.values())
-# keywords that have another keyword right after them: order by, default return ...
+# keywords that another keyword follows: order by, default return ...
 _FIRST_WORDS = frozenset(
     {
         XcqlLexer.KW_CAST,
@@ -99,13 +99,13 @@ _CLOSERS = frozenset(_OPENERS.values()) | {XcqlLexer.TAG_EMPTY_CLOSE}
 
 _SPACE = re.compile(r"[ \t\r\n]*")
 _TAG_NAME = f"{NCNAME}(?::{NCNAME})?"
-# In a valid query nothing but a start tag looks like this: comparisons do not associate.
+# In a valid query, only a start tag looks like this: comparisons do not associate.
 _SURE_TAG = re.compile(rf"{_TAG_NAME}[ \t\r\n]*(?:/?>|(?<=[ \t\r\n]){_TAG_NAME}\s*=\s*[\"'{{])")
 _TAG_LIKE = re.compile(_TAG_NAME)
 
 
 def tokenize(source: Source) -> list[Token]:
-    """All tokens of a text, the last of them EOF. White space and comments are left out."""
+    """All tokens of a text; the last is EOF. White space and comments are left out."""
     lexer = _Lexer(source)
     tokens = lexer.tokens()
     if any(token.type == XcqlLexer.ALLEN for token in tokens):
@@ -117,9 +117,9 @@ def tokenize(source: Source) -> list[Token]:
 
 
 class _Lexer(XcqlLexer):  # type: ignore[misc]
-    """The generated lexer with an eye on what came before.
+    """The generated lexer, with a memory of earlier tokens.
 
-    `?[` and `#[` are counted with the other brackets; the innermost of them decides how words and
+    `?[` and `#[` count like the other brackets; the innermost bracket decides how words and
     numbers are read (`_interval`).
     """
 
@@ -128,7 +128,7 @@ class _Lexer(XcqlLexer):  # type: ignore[misc]
         self.removeErrorListeners()
         self._source = source
         self._previous: Token | None = None
-        self._operand_ended = False  # by the previous token
+        self._operand_ended = False  # set by the previous token
         self._brackets: list[str] = []
         self._interval = interval
         self._outer_interval = interval
@@ -145,7 +145,7 @@ class _Lexer(XcqlLexer):  # type: ignore[misc]
                 return result
 
     def bracketed_tokens(self) -> list[Token]:
-        """The tokens from an opening bracket at the start to the one that closes it."""
+        """The tokens from an opening bracket at the start to its closing bracket."""
         result = [self.nextToken()]
         while self._brackets and result[-1].type != Token.EOF:
             result.append(self.nextToken())
@@ -158,7 +158,7 @@ class _Lexer(XcqlLexer):  # type: ignore[misc]
         if token is None:
             token = super().nextToken()
         if token.type == self.INTERPOLATION_CLOSE and self._mode != self.STRING_CONSTRUCTOR:
-            # a brace that closes something else, before a backtick that is text: <a>{1}`</a>
+            # this brace closes something else, and the backtick is text: <a>{1}`</a>
             token.type, token.stop = self.RBRACE, token.stop - 1
             self._input.seek(token.stop + 1)
         kind = token.type
@@ -187,7 +187,7 @@ class _Lexer(XcqlLexer):  # type: ignore[misc]
             self._interval = inner[-1] if inner else self._outer_interval
 
     def _interval_literal(self) -> Token | None:
-        """A date, a duration, `now`, `start` or `last`, if one stands here and means that."""
+        """A date, a duration, `now`, `start` or `last`, if there is one here."""
         if self._previous is not None and self._previous.type in _NAME_FOLLOWS:
             return None
         start = _skip_space(self._source.text, self._input.index)
@@ -208,7 +208,7 @@ class _Lexer(XcqlLexer):  # type: ignore[misc]
         text, index = self._source.text, self._input.index
         if _SURE_TAG.match(text, index):
             return True
-        # what is no tag for sure may be one with a fault in it: then say so
+        # if this is not certainly a tag, it may be one with a mistake: report that
         return not self._operand_ended and _TAG_LIKE.match(text, index) is not None
 
     def pushMode(self, m: int) -> None:
@@ -217,7 +217,7 @@ class _Lexer(XcqlLexer):  # type: ignore[misc]
 
     def popMode(self) -> None:
         if not self._modeStack:
-            return  # a closing brace too many: the parser will say so
+            return  # one closing brace too many: the parser will report it
         self._opened.pop()
         super().popMode()
 
@@ -229,12 +229,12 @@ class _Lexer(XcqlLexer):  # type: ignore[misc]
             "XPST0003",
             "this comment is not closed",
             Span(self._source, start, start + 2),
-            hints=["close it with ':)'; comments nest, each '(:' needs its own ':)'"],
+            hints=["close it with ':)'; comments nest, so each '(:' needs its own ':)'"],
         )
 
 
 def _skip_space(text: str, index: int) -> int:
-    """The place after white space and comments."""
+    """The position after white space and comments."""
     while True:
         match = _SPACE.match(text, index)
         assert match is not None
@@ -245,14 +245,14 @@ def _skip_space(text: str, index: int) -> int:
         while depth:
             signs = re.compile(r"\(:|:\)").search(text, after)
             if signs is None:
-                return index  # not closed: the lexer will say so
+                return index  # not closed: the lexer will report it
             depth += 1 if signs[0] == "(:" else -1
             after = signs.end()
         index = after
 
 
 def _with_allen_intervals(source: Source, tokens: list[Token]) -> list[Token]:
-    """Read `[t1, t2]` beside an Allen relation again, as time, not as an array."""
+    """Read `[t1, t2]` next to an Allen relation again, as times instead of an array."""
     partner = _bracket_partners(tokens)
     ends = _operand_ends(tokens, partner)
     again: dict[int, int] = {}  # index of [ -> index of ]
@@ -282,9 +282,9 @@ def _with_allen_intervals(source: Source, tokens: list[Token]) -> list[Token]:
 
 
 def _ends_type(tokens: list[Token], partner: dict[int, int], index: int) -> bool:
-    """Whether the sign at an index is that of a type, as in `$e instance of item()? before [now]`.
+    """Whether the sign at an index belongs to a type: `$e instance of item()? before [now]`.
 
-    Elsewhere a `?` before a word is a look-up, and a `+` an operator.
+    Elsewhere, a `?` before a word is a lookup, and a `+` is an operator.
     """
     if tokens[index].type not in (XcqlLexer.QUESTION, XcqlLexer.PLUS):
         return False
@@ -300,7 +300,7 @@ def _ends_type(tokens: list[Token], partner: dict[int, int], index: int) -> bool
             return False
         if tokens[begin - 1].type != XcqlLexer.PIPE:
             return True
-        # case a | b?: another type stands before this one
+        # case a | b?: another type comes before this one
         end = begin - 2
         if tokens[end].type in (XcqlLexer.QUESTION, XcqlLexer.STAR, XcqlLexer.PLUS):
             end -= 1
@@ -308,7 +308,7 @@ def _ends_type(tokens: list[Token], partner: dict[int, int], index: int) -> bool
 
 
 def _before_annotations(tokens: list[Token], partner: dict[int, int], begin: int) -> int:
-    """Where the type of a function begins, with its annotations: `%a %b(1) function(*)`."""
+    """Where a function type begins, including its annotations: `%a %b(1) function(*)`."""
     while begin >= 2:
         name = begin - 1
         if tokens[name].type == XcqlLexer.RPAREN and name in partner:
@@ -333,7 +333,7 @@ def _bracket_partners(tokens: list[Token]) -> dict[int, int]:
 
 
 def _operand_ends(tokens: list[Token], partner: dict[int, int]) -> list[bool]:
-    """For each token whether an operand ends with it, so that an operator may follow."""
+    """For each token, whether it ends an operand, so that an operator can follow."""
     result: list[bool] = []
     before, ended = Token.INVALID_TYPE, False
     for index, token in enumerate(tokens):
@@ -344,10 +344,10 @@ def _operand_ends(tokens: list[Token], partner: dict[int, int]) -> list[bool]:
 
 
 def _ends_operand(kind: int, before: int, before_ended: bool) -> bool:
-    """Whether an operand ends with a token of this kind, given the kind of the one before it.
+    """Whether a token of this kind ends an operand, given the kind of the token before it.
 
-    A word that might be a keyword is one where an operator fits, and a name where an operand does:
-    in `text before order` the first and the last word are names.
+    A possible keyword is a keyword where an operator fits, and a name where an operand fits:
+    in `text before order`, the first and the last word are names.
     """
     if kind in _OPENERS:
         return False  # a/([now] before b): what follows a slash is not always a name
@@ -373,7 +373,7 @@ def too_deep(span: Span) -> XcqlError:
         "the query is nested too deeply here",
         span,
         hints=[
-            f"brackets and tags may stand {MAX_NESTING} deep in each other;"
+            f"brackets and tags can be nested {MAX_NESTING} levels deep;"
             " bind inner parts to variables with 'let'"
         ],
     )

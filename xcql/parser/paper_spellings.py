@@ -1,4 +1,4 @@
-"""Spellings of the papers that have a standard form by now: each is accepted with a warning.
+"""The papers' spellings that have a standard form today: each is accepted with a warning.
 
 | the papers write | standard |
 | --- | --- |
@@ -10,7 +10,7 @@
 | `return e sortby (k)` | `order by k return e` |
 | `<a id={ e }/>` | `<a id="{ e }"/>` |
 
-The last three are seen by the grammar; the others are calls that are rewritten here.
+The grammar handles the last three; the others are calls, which this module rewrites.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def modern_call(call: FunctionCall, warn: Warn) -> FunctionCall:
         return replace(call, arguments=(values,))
     if name.local == "stream" and not arguments:
         warn(
-            "this stands for the only stream there is",
+            "this means the only stream of the query",
             call.span,
             'the standard spelling is stream("name")',
         )
@@ -78,7 +78,7 @@ def modern_call(call: FunctionCall, warn: Warn) -> FunctionCall:
 
 
 def _is_number(argument: Expr) -> bool:
-    """Whether an expression gives a number, as far as its form tells."""
+    """Whether an expression returns a number, judging by its form."""
     while isinstance(argument, Unary):
         argument = argument.operand
     if isinstance(argument, Binary):

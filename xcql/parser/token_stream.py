@@ -1,7 +1,7 @@
-"""The parser's view of the tokens: a list that is all there before parsing begins.
+"""The parser's view of the tokens: a list that is complete before parsing begins.
 
 ANTLR's own stream fetches tokens one by one and filters channels; neither is needed here, and
-a plain list halves the time of a look ahead.
+a plain list halves the time of a lookahead.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from antlr4 import Token
 
 
 class TokenList:
-    """What ANTLR's parser asks of a token stream, over a list that ends with EOF."""
+    """The token stream interface of ANTLR's parser, over a list that ends with EOF."""
 
     def __init__(self, tokens: list[Token]) -> None:
         self.tokens = tokens

@@ -1,4 +1,4 @@
-"""Tokens to ANTLR's parse tree: by the quick SLL prediction, and by full LL where that fails."""
+"""Tokens to ANTLR's parse tree: with fast SLL prediction, and with full LL if that fails."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from xcql.parser.token_stream import TokenList
 
 
 class Unexpected(Exception):
-    """The parser cannot go on at a token."""
+    """The parser cannot continue at a token."""
 
     def __init__(self, token: Token) -> None:
         super().__init__(token)
@@ -21,7 +21,7 @@ class Unexpected(Exception):
 
 
 def parse_tree(tokens: list[Token]) -> Any:
-    """The parse tree of a module, or `Unexpected` with the first token that fits nowhere."""
+    """The parse tree of a module, or `Unexpected` with the first token that does not fit."""
     try:
         return _attempt(tokens, PredictionMode.SLL)
     except Unexpected:
@@ -29,7 +29,7 @@ def parse_tree(tokens: list[Token]) -> Any:
 
 
 def reach(tokens: list[Token]) -> int:
-    """The index of the token at which the parser gives up, or how many there are."""
+    """The index of the token where the parser gives up, or the number of tokens."""
     try:
         _attempt(tokens, PredictionMode.SLL)
     except Unexpected as failure:

@@ -1,9 +1,9 @@
-"""Broadcasting: the server of the papers, which plays fragments and knows nothing of its clients.
+"""Broadcasting: the server of the papers, which plays fragments and does not know its clients.
 
-| module | does |
+| module | what it does |
 | --- | --- |
-| `cut` | cuts a file into fragments that stand by themselves, each on one line |
+| `cut` | cuts a file into self-contained fragments, each on one line |
 | `addresses` | reads `tcp://host:port`, `dir:FOLDER`, `kafka://broker/topic` |
-| `play` | the order and pace in which fragments go out |
-| `tcp`, `folder` | send them to whoever listens, or into files of a folder |
+| `play` | the order and pace in which fragments are sent |
+| `tcp`, `folder` | send them to connected clients, or to files in a folder |
 """

@@ -34,7 +34,7 @@ A = TypeVar("A", bound=Address)
 
 @dataclass(frozen=True, slots=True)
 class TcpAddress:
-    """A TCP port at which fragments are broadcast, one per line."""
+    """A TCP port that broadcasts fragments, one per line."""
 
     scheme: ClassVar[str] = "tcp"
     form: ClassVar[str] = "tcp://HOST:PORT"
@@ -54,7 +54,7 @@ class TcpAddress:
 
 @dataclass(frozen=True, slots=True)
 class FolderAddress:
-    """A folder into which files of fragments are dropped."""
+    """A folder that receives files of fragments."""
 
     scheme: ClassVar[str] = "dir"
     form: ClassVar[str] = "dir:FOLDER"
@@ -116,7 +116,7 @@ def parse_address(text: str, kinds: Sequence[type[A]]) -> A:
 
 def _unknown(text: str, reason: str, kinds: Sequence[type[Address]]) -> XcqlError:
     forms = _listed([kind.form for kind in kinds], "or")
-    return error("XCQL0720", f"'{text}' is no address: {reason}", hints=[f"write {forms}"])
+    return error("XCQL0720", f"invalid address '{text}': {reason}", hints=[f"write {forms}"])
 
 
 def _listed(words: Sequence[str], last: str) -> str:

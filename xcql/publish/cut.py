@@ -1,7 +1,7 @@
-"""A file of fragments, cut into texts that stand by themselves.
+"""Cuts a file of fragments into self-contained texts.
 
-A fragment in a file depends on what stands around it: the namespaces that the root declares, and
-the line ends that XML lets it have. One that is sent has neither.
+A fragment in a file depends on its surroundings: on the namespaces that the root declares. It can
+also contain line ends. A fragment that is sent has neither.
 
 >>> file = b'<f xmlns:p="urn:p"><filler id="1" tsid="2"\\n><p:a>x\\ny</p:a></filler></f>'
 >>> [one_line(found) for found in cut(file, "f.xml")]
@@ -35,15 +35,15 @@ _TOKEN = re.compile(
 )
 _HOLE = re.compile(rb"<(?:stream:)?hole[\s>]")
 
-# whether a fragment is well-formed, and ends a stream, needs no tags
+# no tags are needed to check whether a fragment is well-formed and ends a stream
 _NO_TAGS = parse_tags('<structure><tag type="snapshot" id="1" name="x"/></structure>')
 
 
 def cut(data: str | bytes, file: str) -> Iterator[bytes | Diagnostic]:
     """The fragments of a file in their order, each with the namespaces that it needs.
 
-    What is no fragment comes out, too, as it is: whoever takes it in is to say what is wrong with
-    it. A `Diagnostic` is a warning. Nothing comes after an `<eos/>`.
+    Anything that is not a fragment is returned unchanged: the receiver reports what is wrong with
+    it. A `Diagnostic` is a warning. Nothing follows an `<eos/>`.
     """
     try:
         data = utf8_bytes(data, file)
@@ -56,7 +56,7 @@ def cut(data: str | bytes, file: str) -> Iterator[bytes | Diagnostic]:
     def keep(
         data: bytes, where: Slice, namespaces: Namespaces, file: str, skipped: int
     ) -> Rejected | EndOfStream | None:
-        """Put the fragment down; only where its borders may be wrong is it looked into."""
+        """Record the fragment; check its content only if its borders may be wrong."""
         raw = data[where.start : where.end]
         if (
             not where.closed
@@ -86,7 +86,7 @@ def cut(data: str | bytes, file: str) -> Iterator[bytes | Diagnostic]:
 
 
 def as_text(fragment: bytes) -> str:
-    """A fragment as text; one that is not UTF-8 stays one that no parser takes.
+    """A fragment as text; if it is not UTF-8, the text is one that every parser rejects.
 
     >>> as_text(b"<a>\\xff</a>")
     '<a>\\uffff</a>'
@@ -98,11 +98,11 @@ def as_text(fragment: bytes) -> str:
 
 
 def one_line(fragment: bytes) -> bytes:
-    """The same fragment without a line feed; it means the same.
+    """The same fragment without a line feed; its meaning is unchanged.
 
-    A line end in text becomes a character reference, for which a CDATA section is interrupted;
-    one in a tag, or around the element, becomes a blank. In a comment, an instruction or a hole
-    there are no references: there it becomes a carriage return, which XML reads as a line feed.
+    A line end in text becomes a character reference, which interrupts a CDATA section;
+    one in a tag, or around the element, becomes a space. Comments, instructions and holes cannot
+    have references: there it becomes a carriage return, which XML reads as a line feed.
     """
     if b"\n" not in fragment and b"\r" not in fragment:
         return fragment
@@ -130,7 +130,7 @@ def one_line(fragment: bytes) -> bytes:
 
 
 def _by_itself(raw: bytes, namespaces: Namespaces) -> bytes:
-    """The fragment with the declarations that the root made for it."""
+    """The fragment with the namespace declarations that it gets from the root."""
     if namespaces == UNDECLARED:
         return raw
     name, start = _NAME.match(raw), START_TAG.match(raw)

@@ -1,4 +1,4 @@
-"""Broadcasting into a folder: each file appears at once, and whole."""
+"""Broadcasting into a folder: each file appears in one atomic step."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from xcql.publish.play import Pace, groups_of
 
 
 def drop_files(address: FolderAddress, fragments: Iterator[bytes], pace: Pace, stream: str) -> int:
-    """Write fragments into files, some in each, in the order of their names; how many went out.
+    """Write fragments to files in the order of their names; return how many were written.
 
-    The root of a file has a number that no other has: a file with the content of an earlier one
-    would be taken for that one. Their times of change differ, too, for a reader goes by these.
+    The root of each file has a unique number, because a file with the same content as an earlier
+    one would be skipped. Modification times differ too, because readers sort by them.
     """
     folder = address.path
     folder.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""The order and pace in which fragments go out."""
+"""The order and pace in which fragments are sent."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from xcql.model.read import fragment_files, read_bytes
 from xcql.model.time import START, parse_time
 from xcql.publish.cut import cut
 
-# so often a second a server looks at what is due
+# how often per second a server checks what is due
 _BEATS = 20
-# so many go out at once if there is no pause
+# how many are sent at once without a pause
 _AT_ONCE = 500
-# a pause, in seconds, that is longer than this is shortened: nights, and what was long ago
+# longer pauses, in seconds, are shortened: nights, and gaps long ago
 _LONGEST_PAUSE = 5.0
 
 _VALID_TIME = re.compile(rb"""^<[^>]*?\svalidTime\s*=\s*["']([^"']*)["']""")
 
-# what goes out together, with the seconds to wait before it
+# fragments that are sent together, with the seconds to wait before
 Groups = Iterator[tuple[float, Sequence[bytes]]]
 
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """How fast: so many fragments a second, or so many times as fast as their validTimes say.
+    """The pace: a number of fragments per second, or a multiple of the speed of their validTimes.
 
-    With neither there is no pause.
+    Without either, there is no pause.
     """
 
     rate: float | None = None
@@ -46,9 +46,9 @@ class Pace:
 def fragments_of(
     paths: Iterable[str | Path], repeat: bool, warn: Callable[[Diagnostic], None]
 ) -> Iterator[bytes]:
-    """The fragments of files, one after the other; with `repeat` from the beginning again.
+    """The fragments of files, one after the other; with `repeat`, over and over again.
 
-    A folder stands for its files, by name.
+    A folder stands for its files, in order of name.
     """
     files = [file for path in paths for file in fragment_files(path)]
     for turn in itertools.count():
@@ -67,9 +67,9 @@ def fragments_of(
 def groups_of(
     fragments: Iterator[bytes], pace: Pace, clock: Callable[[], float] = time.monotonic
 ) -> Groups:
-    """The fragments in groups that go out together.
+    """The fragments in groups that are sent together.
 
-    Who falls behind does not stay behind: what is due is counted from the beginning.
+    A delay is made up for: due times count from the beginning.
 
     >>> [len(group) for _, group in groups_of(iter([b"<eos/>"] * 501), Pace())]
     [500, 1]
@@ -84,7 +84,7 @@ def groups_of(
 
 
 def _due(fragments: Iterator[bytes], pace: Pace) -> Iterator[tuple[float, bytes]]:
-    """Each fragment with the seconds from the beginning after which it is due."""
+    """Each fragment with the number of seconds after the start when it is due."""
     if pace.rate is not None:
         for number, fragment in enumerate(fragments):
             yield number / pace.rate, fragment
@@ -98,7 +98,7 @@ def _due(fragments: Iterator[bytes], pace: Pace) -> Iterator[tuple[float, bytes]
                 pause = (time - latest).total_seconds() / pace.speed
                 due += min(pause, _LONGEST_PAUSE)
             latest = time
-        yield due, fragment  # one that is late comes with those that are not
+        yield due, fragment  # a late fragment is sent with the ones that are on time
 
 
 def _by_beats(due: Iterator[tuple[float, bytes]]) -> Iterator[tuple[float, list[bytes]]]:

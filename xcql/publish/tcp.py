@@ -1,4 +1,4 @@
-"""Broadcasting by TCP: whoever connects gets what is sent from then on, one fragment a line."""
+"""Broadcasting over TCP: a client gets what is sent after it connects, one fragment per line."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from xcql.publish.addresses import TcpAddress
 from xcql.publish.cut import one_line
 from xcql.publish.play import Pace, groups_of
 
-# a client that is so many bytes behind is not waited for any longer
+# a client that is this many bytes behind is dropped
 BUFFER = 1 << 24
-# a client that takes nothing at all for so many seconds is gone
+# a client that reads nothing for this many seconds is gone
 PATIENCE = 30.0
 
 
 class _Client(asyncio.Protocol):
-    """One client: what it has not taken yet waits in its transport's buffer."""
+    """One client: what it has not read yet waits in its transport's buffer."""
 
     def __init__(self, clients: set[_Client], changed: asyncio.Event) -> None:
         self._clients = clients
@@ -27,7 +27,7 @@ class _Client(asyncio.Protocol):
         assert isinstance(transport, asyncio.Transport)
         self.transport = transport
         self.name = "{}:{}".format(*transport.get_extra_info("peername")[:2])
-        # `resume_writing` is to come when everything has gone out
+        # asyncio should call `resume_writing` when everything is sent
         transport.set_write_buffer_limits(high=BUFFER // 4, low=0)
         self._clients.add(self)
         self._changed.set()
@@ -51,10 +51,10 @@ async def broadcast(
     wait_for: int,
     tell: Callable[[str], None],
 ) -> int:
-    """Play fragments to all who listen; begin when `wait_for` of them are there. How many went out.
+    """Send fragments to all clients, once `wait_for` are connected; return how many were sent.
 
-    With a pace, time alone decides when a fragment goes out. Without one, the client that is ahead
-    does. In both cases one that falls behind too far is dropped.
+    With a pace, time alone decides when a fragment is sent. Without one, the fastest client
+    decides. In both cases, a client that falls too far behind is dropped.
     """
     clients: set[_Client] = set()
     changed = asyncio.Event()
@@ -66,12 +66,12 @@ async def broadcast(
     except OSError as problem:
         raise error(
             "XCQL0721",
-            f"'{address}' cannot be listened at: {(problem.strerror or str(problem)).lower()}",
-            hints=["another server may be there: name another port, or 0 for any that is free"],
+            f"cannot listen on '{address}': {(problem.strerror or str(problem)).lower()}",
+            hints=["another server may be using it: give another port, or 0 for any free one"],
         ) from None
     async with server:
         port = server.sockets[0].getsockname()[1]
-        tell(f"listening at {TcpAddress(address.host, port)}")
+        tell(f"listening on {TcpAddress(address.host, port)}")
         while len(clients) < wait_for:
             changed.clear()
             await changed.wait()
@@ -86,7 +86,7 @@ async def broadcast(
                         _drop(client, tell)
                     else:
                         client.transport.write(data)
-                await asyncio.sleep(0)  # who came and who went is noticed only here
+                await asyncio.sleep(0)  # new and closed connections are noticed only here
                 if pace.is_free and clients:
                     await _until(changed, lambda: any(one.behind < BUFFER // 2 for one in clients))
         if not await _until(changed, lambda: all(one.behind == 0 for one in clients)):
@@ -101,7 +101,7 @@ async def broadcast(
 
 
 def _portions(group: Sequence[bytes]) -> Iterator[bytes]:
-    """The lines of a group, in parts that are much smaller than a buffer."""
+    """The lines of a group, in chunks that are much smaller than a buffer."""
     lines: list[bytes] = []
     size = 0
     for fragment in group:
@@ -114,7 +114,7 @@ def _portions(group: Sequence[bytes]) -> Iterator[bytes]:
 
 
 async def _until(changed: asyncio.Event, is_so: Callable[[], bool]) -> bool:
-    """Wait for something to become so of the clients, with patience; whether it did."""
+    """Wait until a condition on the clients holds, up to a limit; return whether it does."""
     while not is_so():
         changed.clear()
         try:
@@ -125,5 +125,5 @@ async def _until(changed: asyncio.Event, is_so: Callable[[], bool]) -> bool:
 
 
 def _drop(client: _Client, tell: Callable[[str], None]) -> None:
-    tell(f"dropped {client.name}: it is {client.behind:,} bytes behind")
+    tell(f"dropped {client.name}: it was {client.behind:,} bytes behind")
     client.transport.abort()

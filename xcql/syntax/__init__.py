@@ -10,5 +10,5 @@
 | `precedence` | how tightly each operator binds |
 | `emitter` | tree to XQuery text |
 
-Two trees are equal when they say the same; spans don't count.
+Two trees are equal if they have the same meaning; spans don't count.
 """

@@ -14,7 +14,7 @@ class Enclosed(Node):
 
 @node
 class Text(Node):
-    """Characters of a direct constructor, references resolved, boundary white space gone."""
+    """Characters of a direct constructor, with references resolved and boundary space removed."""
 
     value: str
 
@@ -39,7 +39,7 @@ class NamespaceDeclaration(Node):
 class DirectElement(Expr):
     """`<name attributes>content</name>`
 
-    Content is made of `Text`, `Enclosed` and direct constructors.
+    Content consists of `Text`, `Enclosed` and direct constructors.
     """
 
     name: Name

@@ -1,4 +1,4 @@
-"""How constructors of nodes, maps, arrays and strings are written.
+"""Writes constructors of nodes, maps, arrays and strings.
 
 No white space is added to the content of a direct element: it would be part of the answer.
 """
@@ -62,7 +62,7 @@ def _content(e: Emitter, part: Node) -> Doc:
     if not isinstance(part, Text):
         return e.doc(part)
     if not part.value.strip(" \t\n\r"):
-        # as characters, white space alone between tags would be dropped
+        # white space alone between tags would be dropped if written as characters
         return f"&#x{ord(part.value[0]):X};" + part.value[1:].translate(_CONTENT_ESCAPES)
     return part.value.translate(_CONTENT_ESCAPES)
 
@@ -120,7 +120,7 @@ def _computed_namespace(e: Emitter, node: ComputedNamespace) -> Doc:
 def _computed(e: Emitter, keyword: str, name: Name | Expr, content: Expr) -> Doc:
     written: Doc = str(name)
     if isinstance(name, Expr):
-        # on one line if it fits there by itself, whatever the content needs
+        # on one line if the tag alone fits, however long the content is
         written = e.braced(name)
         text = render(written)
         written = text if "\n" not in text else written

@@ -1,4 +1,4 @@
-"""How expressions are written, but for constructors."""
+"""Writes all expressions except constructors."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ _TIME_LEAVES = (DateLiteral, DateTimeLiteral, DurationLiteral, Now, Start, LastV
 
 @emits(IntegerLiteral)
 def _integer(e: Emitter, node: IntegerLiteral) -> Doc:
-    return str(Decimal(node.value))  # str(int) refuses very long ones
+    return str(Decimal(node.value))  # str(int) refuses very long integers
 
 
 @emits(DecimalLiteral)
@@ -160,7 +160,7 @@ def _sequence(e: Emitter, node: Sequence) -> Doc:
 
 @emits(Binary)
 def _binary(e: Emitter, node: Binary) -> Doc:
-    # a chain of one precedence is laid out as one, and in a loop: it may be long
+    # a chain of one precedence is one group, laid out in a loop because it may be long
     level = BINARY[node.op]
     tail: list[Doc] = []
     left: Expr = node
@@ -275,11 +275,11 @@ def _is_any_descendant(step: Expr) -> bool:
 def _step(e: Emitter, step: Expr, *, first: bool) -> Doc:
     if isinstance(step, AxisStep):
         return e.doc(step)
-    # a projection takes the whole path to its left: as a later step it needs parentheses
+    # a projection applies to the whole path on its left: as a later step it needs parentheses
     if first and (isinstance(step, IntervalProjection | VersionProjection) or on_projection(step)):
         return e.doc(step)
     if not first and _begins_with_time(step):
-        return e.parenthesized(step)  # right after a slash, now is the name of an element
+        return e.parenthesized(step)  # right after a slash, `now` is an element name
     return e.at_least(step, Precedence.POSTFIX)
 
 
@@ -359,7 +359,7 @@ def _any_key(e: Emitter, node: AnyKey) -> Doc:
 def _postfix_base(e: Emitter, base: Expr) -> Doc:
     if isinstance(base, IntervalProjection | VersionProjection) or on_projection(base):
         return e.doc(base)
-    # names and arities run into what follows them: f#1(2) is fine, but a reference has no postfix
+    # names and arities run into the next token: f#1(2) is fine, but a reference has no postfix
     return e.at_least(base, Precedence.POSTFIX)
 
 
@@ -372,7 +372,7 @@ def _lookup_key(e: Emitter, key: Expr) -> Doc:
 
 
 def _in_parentheses(e: Emitter, node: Node) -> Doc:
-    """`( node )`; the empty sequence has its parentheses already."""
+    """`( node )`; the empty sequence already has parentheses."""
     is_empty = isinstance(node, Sequence) and not node.items
     return "()" if is_empty else e.parenthesized(node)
 
@@ -629,7 +629,7 @@ def _switch_case(e: Emitter, node: SwitchCase) -> Doc:
 
 
 def _on_own_lines(e: Emitter, result: Expr) -> Doc:
-    """What follows `return`: on the same line only if it fits there"""
+    """The part after `return`: on the same line only if it fits"""
     return Group(Indent([LINE, e.single(result)]))
 
 

@@ -1,4 +1,4 @@
-"""How modules and their declarations are written."""
+"""Writes modules and their declarations."""
 
 from __future__ import annotations
 

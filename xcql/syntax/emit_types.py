@@ -1,4 +1,4 @@
-"""How sequence types and kind tests are written."""
+"""Writes sequence types and kind tests."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _sequence_type(e: Emitter, node: SequenceType) -> Doc:
     if node.item is None:
         return "empty-sequence()"
     item = e.doc(node.item)
-    # the occurrence would be taken for that of the function's result
+    # otherwise the occurrence would belong to the function's result type
     if node.occurrence and isinstance(node.item, FunctionTest) and node.item.result is not None:
         return ["(", item, ")", node.occurrence]
     return [item, node.occurrence]

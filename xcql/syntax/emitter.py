@@ -1,7 +1,7 @@
 """Tree to XQuery text, pretty and canonical: equal trees give equal text.
 
-`parse(emit(tree)) == tree`, with no parenthesis that could be left out. The functions that write
-each kind of node register themselves with `@emits`; they live in the `emit_*` modules, by topic.
+`parse(emit(tree)) == tree`, without redundant parentheses. The functions that write each kind of
+node register themselves with `@emits`; they live in the `emit_*` modules, by topic.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ _PRECEDENCE: dict[type, Precedence] = {
     **dict.fromkeys((Path, AxisStep, IntervalProjection, VersionProjection), Precedence.PATH),
     **dict.fromkeys((Filter, Lookup, DynamicCall), Precedence.POSTFIX),
 }
-# names whose beginning would be read as a literal of time inside ?[ ] and #[ ]
+# names whose beginning would be read as a time literal inside ?[ ] and #[ ]
 _TIME_LIKE = re.compile(r"(now|start|last|P(?=[0-9T])[0-9YMDTHS]*)(?![\w])")
 
 
@@ -98,7 +98,7 @@ def _load_emitters() -> None:
 
 
 class Emitter:
-    """Writes nodes, and knows whether we are inside `?[ ]` or `#[ ]`."""
+    """Writes nodes, and tracks whether it is inside `?[ ]` or `#[ ]`."""
 
     def __init__(self) -> None:
         self.intervals = 0
@@ -107,19 +107,19 @@ class Emitter:
         return _EMITTERS[type(node)](self, node)
 
     def at_least(self, node: Node, level: Precedence) -> Doc:
-        """A node as an operand: in parentheses if it binds less tightly than asked."""
+        """A node as an operand: in parentheses if it binds less tightly than required."""
         return self.doc(node) if precedence(node) >= level else self.parenthesized(node)
 
     def single(self, node: Node) -> Doc:
-        """A node where the grammar wants one expression without commas."""
+        """A node where the grammar expects one expression without commas."""
         return self.at_least(node, Precedence.SINGLE)
 
     def argument(self, node: Node) -> Doc:
-        """A single expression with a closing sign or a comma right after it."""
+        """A single expression that a closing bracket or a comma follows."""
         return "/" if is_lone_root(node) else self.single(node)
 
     def inside(self, node: Node) -> Doc:
-        """A node between brackets, where commas are welcome."""
+        """A node between brackets, where commas are allowed."""
         return "/" if is_lone_root(node) else self.doc(node)
 
     def parenthesized(self, node: Node) -> Doc:
@@ -130,18 +130,18 @@ class Emitter:
         return Group(["{", Indent([LINE, self.inside(node)]), LINE, "}"])
 
     def enclosed(self, node: Node) -> Doc:
-        """`{ node }` where nothing at all may stand for the empty sequence"""
+        """`{ node }`, where `{ }` can stand for the empty sequence"""
         return "{}" if isinstance(node, Sequence) and not node.items else self.braced(node)
 
     def listed(self, opening: str, nodes: tuple[Node, ...], closing: str) -> Doc:
-        """`(a, b, c)` with other brackets as wanted"""
+        """`(a, b, c)`, also with other brackets"""
         items = join([",", LINE], [self.argument(node) for node in nodes])
         if not items:
             return opening + closing
         return Group([opening, Indent([SOFT_LINE, items]), SOFT_LINE, closing])
 
     def is_time_like(self, name: str) -> bool:
-        """Whether a name, written here as it is, would be read as a literal of time."""
+        """Whether a name, written unchanged here, would be read as a time literal."""
         return self.intervals > 0 and _TIME_LIKE.match(name) is not None
 
 
@@ -156,7 +156,7 @@ def precedence(node: Node) -> Precedence:
 
 
 def on_projection(node: Node) -> bool:
-    """Whether a postfix expression hangs on a projection, as in `a?[now][1]`."""
+    """Whether a postfix expression applies to a projection, as in `a?[now][1]`."""
     while isinstance(node, Filter | Lookup | DynamicCall):
         node = node.function if isinstance(node, DynamicCall) else node.base
     return isinstance(node, IntervalProjection | VersionProjection)
@@ -187,7 +187,7 @@ def begins_with_bracket(node: Node) -> bool:
 
 
 def ends_with_type(node: Node) -> bool:
-    """Whether the text ends with a type that a following `+` or `*` would join."""
+    """Whether the text ends with a type that would absorb a following `+` or `*`."""
     while True:
         match node:
             case InstanceOf() | TreatAs():

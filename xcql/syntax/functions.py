@@ -1,4 +1,4 @@
-"""Calls of functions, references to them, and functions written in place."""
+"""Function calls, function references, and inline functions."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from xcql.syntax.types import SequenceType
 
 @node
 class FunctionCall(Expr):
-    """`name(arguments)`; an argument may be an `ArgumentPlaceholder`."""
+    """`name(arguments)`; an argument can be an `ArgumentPlaceholder`."""
 
     name: Name
     arguments: tuple[Expr, ...]

@@ -1,4 +1,4 @@
-"""Laying out text: what fits on a line stays on it, what does not is broken, outermost first.
+"""Lays out text: what fits on a line stays on it; the rest is broken, outermost group first.
 
 A document is a string, a list of documents, a `Line`, a `Group` (broken as a whole or not at all)
 or a `Indent` (indents the lines inside).
@@ -11,14 +11,14 @@ from typing import TypeAlias
 
 WIDTH = 88
 INDENT = 2
-MOST_INDENT = 40  # deeper nesting would push the text off the page, and its size up to a square
+MOST_INDENT = 40  # deeper nesting would push the text off the page, and make its size quadratic
 
 Doc: TypeAlias = "str | list[Doc] | Line | Group | Indent"
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line break in a broken group; elsewhere the `flat` text. A hard one always breaks."""
+    """A line break in a broken group, otherwise the `flat` text. A hard line always breaks."""
 
     flat: str = " "
     hard: bool = False
@@ -49,10 +49,10 @@ def join(separator: Doc, docs: list[Doc]) -> list[Doc]:
 
 
 def render(doc: Doc) -> str:
-    """The text of a document, in lines of at most `WIDTH` characters where that can be done."""
+    """The text of a document, in lines of at most `WIDTH` characters where possible."""
     out: list[str] = []
     column = 0
-    pending: list[tuple[int, bool, Doc]] = [(0, True, doc)]  # indent, broken?, what
+    pending: list[tuple[int, bool, Doc]] = [(0, True, doc)]  # indent, whether broken, document
     while pending:
         indent, broken, current = pending.pop()
         if isinstance(current, str):
@@ -76,7 +76,7 @@ def render(doc: Doc) -> str:
 
 
 def _fits(doc: Doc, room: int, after: list[tuple[int, bool, Doc]]) -> bool:
-    """Whether a document, and what follows it up to the next line end, fits when not broken."""
+    """Whether a document, with the text up to the next line end, fits if not broken."""
     rest = len(after)
     pending: list[tuple[bool, Doc]] = [(False, doc)]
     while room >= 0:
@@ -96,7 +96,7 @@ def _fits(doc: Doc, room: int, after: list[tuple[int, bool, Doc]]) -> bool:
         elif isinstance(current, Indent | Group):
             pending.append((broken and isinstance(current, Indent), current.content))
         elif current.hard:
-            return broken  # a hard break inside what should be flat means: break it all
+            return broken  # a hard break inside a flat group means: break the whole group
         elif broken:
             return True
         else:

@@ -41,6 +41,6 @@ class ContextItem(Expr):
 
 @node
 class Sequence(Expr):
-    """`a, b, c`; with no items the empty sequence `()`. Never of just one item."""
+    """`a, b, c`; without items, the empty sequence `()`. Never has just one item."""
 
     items: tuple[Expr, ...]

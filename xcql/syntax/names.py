@@ -1,4 +1,4 @@
-"""What a name is: the characters that XML allows in it."""
+"""Names: the characters that XML allows in them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def is_ncname(text: str) -> bool:
 
 
 def fold_space(text: str) -> str:
-    """A URI without white space around it, and with single blanks inside.
+    """A URI without surrounding white space, and with single spaces inside.
 
     >>> fold_space(" urn:a\\n  b ")
     'urn:a b'
@@ -30,7 +30,7 @@ def fold_space(text: str) -> str:
 
 
 def braced_uri(uri: str) -> str:
-    """`Q{uri}`, the way a namespace stands before a name.
+    """`Q{uri}`, the form of a namespace before a name.
 
     >>> braced_uri("http://example.org/?a&b")
     'Q{http://example.org/?a&amp;b}'

@@ -23,8 +23,8 @@ def node(cls: _C) -> _C:
 class Node:
     """Anything in a syntax tree.
 
-    Two nodes are equal when they say the same: spans don't count. Comparing does not recurse, so
-    that a sum of ten thousand terms is no problem.
+    Two nodes are equal if they have the same meaning: spans don't count. Comparing does not
+    recurse, so a sum of ten thousand terms is no problem.
     """
 
     span: Span = field(kw_only=True, compare=False)
@@ -82,7 +82,7 @@ _FIELDS: dict[type, tuple[str, ...]] = {}
 
 
 def child_fields(cls: type) -> tuple[str, ...]:
-    """The names of a node class's fields that count for its meaning."""
+    """The names of a node class's fields that are part of its meaning."""
     names = _FIELDS.get(cls)
     if names is None:
         names = _FIELDS[cls] = tuple(f.name for f in fields(cls) if f.compare)
@@ -104,7 +104,7 @@ def _shape(root: Node) -> Iterator[Any]:
 
 
 def children(parent: Node) -> Iterator[Node]:
-    """The nodes right below a node, in source order."""
+    """The direct children of a node, in source order."""
     for name in child_fields(type(parent)):
         value = getattr(parent, name)
         if isinstance(value, Node):
@@ -116,7 +116,7 @@ def children(parent: Node) -> Iterator[Node]:
 
 
 def walk(root: Node) -> Iterator[Node]:
-    """A node and all nodes below it, parents first, without recursion."""
+    """A node and all its descendants, parents first, without recursion."""
     pending = [root]
     while pending:
         current = pending.pop()

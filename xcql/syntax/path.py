@@ -1,4 +1,4 @@
-"""Paths, steps, predicates and look-ups."""
+"""Paths, steps, predicates and lookups."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Wildcard(Node):
 
 @node
 class Filter(Expr):
-    """`base[predicate]`, where the base is no axis step."""
+    """`base[predicate]`, where the base is not an axis step."""
 
     base: Expr
     predicate: Expr
@@ -76,4 +76,4 @@ class UnaryLookup(Expr):
 
 @node
 class AnyKey(Expr):
-    """The `*` of a look-up."""
+    """The `*` of a lookup."""

@@ -1,4 +1,4 @@
-"""How tightly each operator binds: the levels of the XQuery grammar, loose to tight."""
+"""How tightly each operator binds: the levels of the XQuery grammar, from loose to tight."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ BINARY = {
     "except": Precedence.INTERSECT,
 }
 
-# a = b = c, 1 to 2 to 3 and the like mean nothing
+# a = b = c, 1 to 2 to 3 and the like are not allowed
 NON_ASSOCIATIVE = frozenset(
     {
         Precedence.COMPARISON,

@@ -1,4 +1,4 @@
-"""The syntax tree made visible: as indented text, and as plain data for JSON."""
+"""Prints the syntax tree: as indented text, and as plain data for JSON."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from xcql.syntax.node import Name, Node, child_fields
 
 
 def tree_text(root: Node) -> str:
-    """One node a line, with its place in the query.
+    """One node per line, with its position in the query.
 
     >>> import xcql
     >>> print(tree_text(xcql.parse("$a + 1").body))
@@ -45,7 +45,7 @@ def _short(value: Any) -> str:
 
 
 def as_data(root: Node) -> dict[str, Any]:
-    """Dictionaries and lists that JSON can write; every node tells its place."""
+    """Dictionaries and lists for JSON; every node has its position."""
     with deep_recursion():
         data: dict[str, Any] = _data(root)
         return data

@@ -13,9 +13,9 @@ from xcql.syntax.types import SequenceType
 
 @node
 class MainModule(Node):
-    """A query: declarations, then the expression that gives the answer.
+    """A query: declarations, then the expression that computes the answer.
 
-    `warnings` tells of spellings that work but have a standard form.
+    `warnings` lists spellings that work but have a standard form.
     """
 
     declarations: tuple[Declaration, ...]
@@ -64,7 +64,7 @@ class DefaultNamespaceDecl(Declaration):
 
 @node
 class Setter(Declaration):
-    """A switch of the prolog, by its keyword, with its value as written:
+    """A setting in the prolog: its keyword, and its value as written:
 
     `boundary-space` (preserve, strip), `construction` (strip, preserve), `ordering` (ordered,
     unordered), `default order empty` (greatest, least), `copy-namespaces` (preserve,inherit and
@@ -77,7 +77,7 @@ class Setter(Declaration):
 
 @node
 class DecimalFormatDecl(Declaration):
-    """`declare decimal-format name property = "value" ...`; without a name the default one"""
+    """`declare decimal-format name property = "value" ...`; without a name, the default one"""
 
     name: Name | None
     properties: tuple[tuple[str, str], ...]

@@ -11,7 +11,7 @@ Occurrence = Literal["", "?", "*", "+"]
 
 @node
 class SequenceType(Node):
-    """An item type with an occurrence; no item type stands for `empty-sequence()`."""
+    """An item type with an occurrence; without an item type, `empty-sequence()`."""
 
     item: Node | None
     occurrence: Occurrence = ""
@@ -98,7 +98,7 @@ class SchemaAttributeTest(Node):
 
 @node
 class FunctionTest(Node):
-    """`function(types) as type`; without parameters and result `function(*)`"""
+    """`function(types) as type`; without parameters and result, `function(*)`"""
 
     annotations: tuple[Node, ...] = ()
     parameters: tuple[SequenceType, ...] | None = None
@@ -107,7 +107,7 @@ class FunctionTest(Node):
 
 @node
 class MapTest(Node):
-    """`map(key, value)`; without both `map(*)`"""
+    """`map(key, value)`; without both, `map(*)`"""
 
     key: AtomicType | None = None
     value: SequenceType | None = None
@@ -115,6 +115,6 @@ class MapTest(Node):
 
 @node
 class ArrayTest(Node):
-    """`array(member)`; without member `array(*)`"""
+    """`array(member)`; without a member, `array(*)`"""
 
     member: SequenceType | None = None

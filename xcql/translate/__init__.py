@@ -2,14 +2,14 @@
 
 | module | holds |
 | --- | --- |
-| `api` | `translate`: a query and Tag Structures in, XQuery out |
+| `api` | `translate`: from a query and Tag Structures to XQuery |
 | `rules` | what streams, steps across holes, projections and time become |
 | `reconstruction` | functions that fill holes, generated from the Tag Structure |
 | `uncopied` | paths and loops that need no copies of fillers |
-| `emission` | the calls of the library, as syntax nodes |
-| `standalone` | one module that runs by itself: library inlined, fragments read by `doc()` |
+| `emission` | calls of the library, as syntax nodes |
+| `standalone` | a self-contained module: library inlined, fragments read by `doc()` |
 | `library` | where `xcql.xqm` is |
-| `cleaning` | fragments files that another XQuery processor can read |
+| `cleaning` | fragment files that another XQuery processor can read |
 
 The rules for paths (Figure 3) are in `xcql.analysis.walk_paths`: they are the same for all three.
 """

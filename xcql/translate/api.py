@@ -1,4 +1,4 @@
-"""`xcql.translate`: a query and Tag Structures in, standard XQuery out."""
+"""`xcql.translate`: from a query and Tag Structures to standard XQuery."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ Strategy = Literal["caq", "qac", "qac+", "auto"]
 STRATEGIES: tuple[Strategy, ...] = ("caq", "qac", "qac+", "auto")
 Tags = TagStructure | str | bytes | Path
 
-# anything that may be a variable of the query
+# anything that could be a variable of the query
 _VARIABLE = re.compile(r"\$\s*([\w.:\-]+)")
 _SECOND_PART = (VariableDecl, ContextItemDecl, FunctionDecl, OptionDecl)
 
@@ -53,9 +53,9 @@ _SECOND_PART = (VariableDecl, ContextItemDecl, FunctionDecl, OptionDecl)
 class Translation:
     """A query in standard XQuery.
 
-    `module` is its syntax tree and `text` what it says; `notes` tell how each stream is read, and
-    why. `strategy` is the one that was asked for. `streams` names the streams by the variables
-    that take their files.
+    `module` is its syntax tree and `text` its text; `notes` say how each stream is read, and why.
+    `strategy` is the requested one. `streams` maps the variables that take the files to the names
+    of the streams.
     """
 
     module: MainModule
@@ -73,11 +73,11 @@ def translate(
 ) -> Translation:
     """Translate a query over streams of fragments to standard XQuery 3.1.
 
-    `tags` are the Tag Structures of the streams by name, as XML text, path or value; one alone
-    stands for the only stream that the query names, and a `Checked` query needs none. The
-    strategies are the paper's: `caq` builds the temporal view and asks it, `qac` follows holes on
-    the way of the query, `qac+` goes to fillers by their tags at once; `auto` is the fastest that
-    is exact. All give the same answer.
+    `tags` are the Tag Structures of the streams by name, as XML text, path or value; a single
+    one is for the only stream of the query, and a `Checked` query needs none. The strategies are
+    the paper's: `caq` builds the temporal view and queries it, `qac` follows holes along the
+    query's paths, `qac+` goes straight to fillers by their tags; `auto` is the fastest exact one.
+    All give the same answer.
 
     >>> tags = '''<structure><tag type="snapshot" id="1" name="list">
     ...   <tag type="temporal" id="2" name="item"/></tag></structure>'''
@@ -96,7 +96,7 @@ def translate(
 
 
 def only_stream(query: Checked) -> str:
-    """The name of the only stream that a query asks for."""
+    """The name of the only stream that a query uses."""
     names = {
         argument.value
         for part in walk(query.module)
@@ -122,7 +122,7 @@ def _structure(given: Tags) -> TagStructure:
 
 
 class _Translator:
-    """One translation: tried on fragments, and again with views where fragments will not do."""
+    """One translation: tried with fragments, and again with views where fragments do not work."""
 
     def __init__(self, checked: Checked, strategy: Strategy) -> None:
         self._checked = checked
@@ -215,7 +215,7 @@ class _Translator:
         in_view: frozenset[str] | None,
         span: Span,
     ) -> list[Declaration]:
-        """`$x-files`, `$x-fragments`, and `$x`: the fragments by id, or the view made of them."""
+        """`$x-files`, `$x-fragments`, and `$x`: the fragments by id, or their view."""
         graph = self._graphs[name]
         files = self._variables[_files(name)]
         files_type = SequenceType(DocumentTest(span=span), "*", span=span)
@@ -233,7 +233,7 @@ class _Translator:
         ]
 
     def _in_view(self, name: str, walker: Walker) -> frozenset[str]:
-        """The tags of the fillers that the view of a stream must hold."""
+        """The tags of the fillers that the view of a stream must contain."""
         if self._strategy == "caq":
             return self._graphs[name].fragmented_below(DOCUMENT)
         return looked_at(walker, walker.view_origin(name))
@@ -269,7 +269,7 @@ class _Translator:
 
 
 def _no_namespace(module: MainModule) -> str | None:
-    """What to write for the namespace of holes: "" if names without a prefix may be in another."""
+    """The namespace to write for holes: "" if names without a prefix may be in another one."""
     defaults = any(
         (isinstance(part, DefaultNamespaceDecl) and part.kind == "element")
         or (isinstance(part, NamespaceDeclaration) and not part.prefix)
@@ -279,7 +279,7 @@ def _no_namespace(module: MainModule) -> str | None:
 
 
 def _fresh_variables(graphs: Mapping[str, TagGraph], taken: set[str]) -> dict[str, str]:
-    """Variables for each stream that the query does not use; `#` for versions in `#[last]`."""
+    """For each stream, variables that the query does not use; `#` for versions in `#[last]`."""
     fresh: dict[str, str] = {}
     for stream in (*graphs, "#"):
         fresh[stream] = _fresh("versions" if stream == "#" else _as_name(stream), taken)
@@ -290,7 +290,7 @@ def _fresh_variables(graphs: Mapping[str, TagGraph], taken: set[str]) -> dict[st
 
 
 def _fresh(base: str, taken: set[str]) -> str:
-    """A name that is not taken yet, and is from now on."""
+    """A new name, which is then taken."""
     name, number = base, 1
     while name in taken:
         number += 1

@@ -1,9 +1,9 @@
-"""Fragments files that any XQuery processor can read, and that hold nothing without a place.
+"""Makes fragment files that any XQuery processor can read, with only valid fragments.
 
-The library takes fragments as XCQL's reader accepts them. What the reader has to mend or leave out
-is mended or left out in a copy: files that are not XML by themselves, rejected fragments, holes
-that stand where their filler's tag is not declared, and snapshot elements in fillers of their own,
-which are put in the place of their holes.
+The library takes fragments in the form that XCQL's reader accepts. A copy fixes or omits what the
+reader has to fix or omit: files that are not XML by themselves, rejected fragments, holes where
+their filler's tag is not declared, and snapshot elements in fillers of their own, which replace
+their holes.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ def clean_copy(
     now: datetime,
     folder: Path | None = None,
 ) -> CleanCopy | None:
-    """Write a clean copy of fragments files if they need one; None if they can be read as they
-    are. Without a folder for it, needing one is an error."""
+    """Write a clean copy of fragment files if they need one; None if they can be read
+    unchanged. If they need one and there is no folder for it, that is an error."""
     batch = read_all(files, tags)
     stream = histories(batch.fragments, tags, datetime.max)
     conflicts = {(r.file, r.offset) for r in stream.rejected}
@@ -66,7 +66,7 @@ def clean_copy(
 
 
 def _why(files: Sequence[Path], batch: FragmentBatch, conflicts: bool) -> str | None:
-    """What is wrong with the files as they are."""
+    """What is wrong with the original files."""
     if len(files) != 1 or files[0].is_dir():
         return "there are several files"
     if files[0].suffix == ".gz":
@@ -77,7 +77,7 @@ def _why(files: Sequence[Path], batch: FragmentBatch, conflicts: bool) -> str | 
 
 
 def _why_not_xml(data: bytes) -> str | None:
-    """Why a processor cannot read a file as the reader does."""
+    """Why a processor cannot read a file in the way the reader does."""
     plain = True
     depth = 0
     parser = expat.ParserCreate(namespace_separator=" ")
@@ -87,7 +87,7 @@ def _why_not_xml(data: bytes) -> str | None:
         depth += 1
         if depth == 1 and name in _FRAGMENTS:
             plain = False
-        # fragments are looked for in no namespace, two levels down
+        # the library looks for fragments in no namespace, two levels down
         if (depth == 2 or name.endswith("hole")) and " " in name:
             plain = False
         if (depth == 2 or name == "hole") and attributes.get("id", "").strip() != attributes.get(
@@ -120,7 +120,7 @@ def _why_not_xml(data: bytes) -> str | None:
 
 
 class _Cleaner:
-    """Writes fragments anew, with holes only where something can come."""
+    """Rewrites fragments, with holes only where a filler can be."""
 
     def __init__(
         self, tags: TagStructure, known: Mapping[str, History], current: Mapping[str, History]
@@ -152,7 +152,7 @@ class _Cleaner:
         return is_declared(history.tag, self._tag(parent), self._tags)
 
     def _can_be_filled(self, parent: str) -> bool:
-        """Whether any filler can come in the place of a hole in elements of this tag."""
+        """Whether any filler can replace a hole in elements of this tag."""
         return any(child.is_fragmented for child in self._tags.children(self._tag(parent)))
 
     def fragment(self, fragment: Fragment) -> bytes:

@@ -24,9 +24,9 @@ class ToBeFilled(Expr):
     """Stands for elements of the tags `tops` of a stream, with holes filled; without elements, for
     its view.
 
-    `filled` are the tags whose fillers are in place already. `wanted` are those that must be then;
-    None stands for all, or for what the query looks at in trees of an `origin`: that is known when
-    all has been walked.
+    `filled` are the tags whose fillers are already in place. `wanted` are those that must be in
+    place afterwards; None means all, or what the query reads in trees of an `origin`: that is
+    known after the whole walk.
     """
 
     stream: str
@@ -38,7 +38,7 @@ class ToBeFilled(Expr):
 
 
 def call(name: str, *arguments: Expr, span: Span) -> FunctionCall:
-    """A call of a function of the library."""
+    """A call of a library function."""
     return FunctionCall(Name(name, prefix=PREFIX, span=span), arguments, span=span)
 
 
@@ -89,7 +89,7 @@ def tsids(graph: TagGraph, tags: Iterable[str]) -> list[str]:
 
 
 def tag_map(graph: TagGraph, span: Span) -> Expr:
-    """For each tag that has fillers its type and the tags of the fillers that it stands in."""
+    """For each tag with fillers, its type and the tags of the fillers that contain it."""
     root = graph.structure.root.id
     entries = {}
     for tag in _all(graph.structure.root):

@@ -1,7 +1,7 @@
 """The identifiers of a Tag Structure as text, for the library: `ID Q{}id Q{}person Q{}people`.
 
 A line has the type and the name of an attribute, the name of its element, and as many names above
-that as it takes to tell the element from others that are called the same.
+it as are needed to distinguish the element from others of the same name.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from xcql.model.tags import DeclaredAttribute, Tag
 from xcql.source import Span
 from xcql.xdm.names import QName
 
-# the names of an element and of those above it, from the inside out
+# the names of an element and its ancestors, from the inside out
 _Chain = tuple[QName, ...]
-# with recursive tags there is no end of names that are alike
+# with recursive tags, there are infinitely many equal names
 _LONGEST = 12
 
 
 def identifier_lines(graph: TagGraph, span: Span) -> list[str]:
-    """What the library has to know of the identifiers of a stream."""
+    """What the library needs to know about the identifiers of a stream."""
     lines = []
     for tag in graph.structure:
         for attribute in tag.attributes:
@@ -52,7 +52,7 @@ def _chains(tag: Tag, attribute: DeclaredAttribute, graph: TagGraph, span: Span)
 
 
 def _upward(id: str, length: int, graph: TagGraph) -> Iterator[_Chain]:
-    """The names from a tag upwards, so many at most."""
+    """The names from a tag upwards, up to a limit."""
     if id == DOCUMENT:
         yield ()
     elif length == 1:

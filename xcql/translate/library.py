@@ -7,7 +7,7 @@ from pathlib import Path
 
 _NAME = "xcql.xqm"
 _PLACES = (
-    # where the wheel has it, and where the source tree does
+    # its place in the wheel, and in the source tree
     Path(__file__).parent / _NAME,
     Path(__file__).parent.parent.parent / "runtime" / "xquery" / _NAME,
 )

@@ -1,7 +1,7 @@
 """Functions that fill holes, generated from the Tag Structure: section 5.1 of the paper.
 
-The Tag Structure says where holes can stand and what comes in their place, so that a function for
-elements of a tag is nested as deep as the tags are, and does not call itself:
+The Tag Structure says where holes can be and what replaces them, so a function for elements of a
+tag is nested as deep as the tags are, and is not recursive:
 
     declare function local:temporalize-list($stream as map(*)) as document-node() {
       document {
@@ -22,7 +22,7 @@ elements of a tag is nested as deep as the tags are, and does not call itself:
       }
     };
 
-Only at recursive tags (`ref`) is the library asked, which has functions that do.
+Only recursive tags (`ref`) use the library's recursive functions.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ from xcql.syntax.types import (
 )
 from xcql.translate import emission as to
 
-# elements inside each other that one function makes: what SaxonC needs to compile it doubles with
+# the depth of elements that one function makes: SaxonC's compile time for it doubles with
 # each level
 _MAX_NESTING = 5
 
@@ -65,9 +65,9 @@ _MAX_NESTING = 5
 class Filling:
     """What a function fills: elements of the tags `tops` of a stream.
 
-    It is given a `version`, or any `items`, or elements that it gives back `in order`, as children
-    of one element, or nothing but the stream, to make its `view`. `filled` are the tags whose
-    fillers are in the place of their holes already, `wanted` those that must be then.
+    It takes a `version`, or any `items`, or elements that it returns `in order`, as children
+    of one element, or only the stream, to build its `view`. `filled` are the tags whose
+    fillers already replace their holes, `wanted` those that must do so afterwards.
     """
 
     stream: str
@@ -130,7 +130,7 @@ class Reconstruction:
 
 
 class FillHoles(Transformer):
-    """Puts in the calls that fill holes, now that the query has been walked to its end."""
+    """Inserts the calls that fill holes, after the whole query has been walked."""
 
     def __init__(
         self, walker: Walker, reconstruction: Reconstruction, variables: Mapping[str, str]
@@ -159,8 +159,8 @@ class FillHoles(Transformer):
 def looked_at(
     walker: Walker, origin: int, tops: frozenset[str] = frozenset({DOCUMENT})
 ) -> frozenset[str]:
-    """The tags of the fillers that trees of an origin need, below their tops: what is looked at,
-    and what leads there."""
+    """The tags of the fillers that trees of an origin need, below their tops: what the query
+    reads, and what leads there."""
     graph = walker.graphs[walker.origin_streams[origin]]
     tags = walker.origins[origin]
     return (graph.above(tags) | tags) & graph.fragmented_below(*tops)
@@ -202,7 +202,7 @@ class _FunctionMaker:
         return FunctionDecl((), name, parameters, result, body, span=self._span)
 
     def _items(self, tops: frozenset[str]) -> Expr:
-        """Items of these tags with their holes filled, others as they are."""
+        """Items of these tags with their holes filled, others unchanged."""
         item = self._variable("item")
         cases = [
             self._case(name, self._in_place(tags, item, 1)) for name, tags in self._by_name(tops)
@@ -221,7 +221,7 @@ class _FunctionMaker:
     # ------------------------------------------------------------------ elements
 
     def _versions(self, tags: frozenset[str], id: Expr, level: int) -> Expr:
-        """The elements of the versions of a filler, which are of these tags."""
+        """The elements of the versions of a filler, which have these tags."""
         version, element = self._variable(f"v{level}"), self._variable(f"e{level}")
         versions = self._call("versions", self._stream, id)
         clauses: list[For | Let] = [For(version.name, versions, span=self._span)]
@@ -253,7 +253,7 @@ class _FunctionMaker:
         return self._element(tags, element, start, level)
 
     def _in_place(self, tags: frozenset[str], element: Expr, level: int) -> Expr:
-        """An element of these tags that is no version, or one that is made already."""
+        """An element of these tags that is not a version, or one that is already built."""
         if not self._has_wanted(tags):
             return element
         if self._is_recursive(tags):
@@ -280,7 +280,7 @@ class _FunctionMaker:
         return ComputedElement(name, content, span=self._span)
 
     def _content(self, tags: frozenset[str], element: Expr, level: int) -> Expr:
-        """What stands in an element of these tags, holes filled."""
+        """The content of an element of these tags, with holes filled."""
         any_node = AxisStep("child", AnyKindTest(span=self._span), span=self._span)
         nodes = then(element, any_node)
         node = self._variable(f"n{level}")
@@ -303,7 +303,7 @@ class _FunctionMaker:
         )
 
     def _at_hole(self, tags: frozenset[str], hole: VariableRef, level: int) -> Expr:
-        """What comes in the place of a hole for fillers of these tags."""
+        """The replacement of a hole for fillers of these tags."""
         wanted = tags & self._filling.wanted
         id_test = NameTest(Name("id", span=self._span), span=self._span)
         id = then(hole, AxisStep("attribute", id_test, span=self._span))
@@ -321,7 +321,7 @@ class _FunctionMaker:
     # ------------------------------------------------------------------ tags
 
     def _inside(self, tags: frozenset[str]) -> frozenset[str]:
-        """The tags of elements that stand in elements of these tags, and not holes for them."""
+        """The tags of elements that are inline in elements of these tags, without holes."""
         return frozenset(
             child.id
             for tag in tags
@@ -336,7 +336,7 @@ class _FunctionMaker:
         return any(tag in self._graph.below(tag) for tag in tags - {DOCUMENT})
 
     def _by_name(self, tags: frozenset[str]) -> list[tuple[Name, frozenset[str]]]:
-        """Tags that one name stands for, name by name; the document is a `filler`."""
+        """The tags of each name; the document is a `filler`."""
         groups: dict[Name, set[str]] = {}
         for id in sorted(tags, key=lambda id: (len(id), id)):
             if id == DOCUMENT:

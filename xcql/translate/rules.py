@@ -50,9 +50,9 @@ from xcql.translate.identifiers import identifier_lines
 class FragmentRules(Rules):
     """The rules for one translation.
 
-    `views` are the streams that are asked by their temporal view, all others by their fragments;
-    `by_tag` says whether a path that leads to fillers may go there at once, as QaC+ does;
-    `in_no_namespace` is "" where that must be said of the names of holes.
+    `views` are the streams that are queried through their temporal view, all others through their
+    fragments; `by_tag` says whether a path may go straight to fillers, as QaC+ does;
+    `in_no_namespace` is "" where the names of holes need it.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class FragmentRules(Rules):
         self.by_tag = by_tag
         self.in_no_namespace = in_no_namespace
         self.folded: list[tuple[str, Span, str]] = []
-        # what is made once, outside of all loops: expression -> variable, type, span
+        # expressions that are evaluated once, outside all loops: expression -> variable, type, span
         self.shared: dict[Expr, tuple[str, TagType, Span]] = {}
         self._fresh = fresh
 
@@ -121,7 +121,7 @@ class FragmentRules(Rules):
 
     def fold(self, walker: Walker, steps: SequenceOf[Expr], env: Env) -> tuple[Typed, int] | None:
         """`stream(x)/.../A` -> `get_fillers_by_tsid($x, ids of A)/A`, where no step on the way
-        has a predicate, and A stands nowhere else and not inside itself"""
+        has a predicate, and A occurs nowhere else and not inside itself"""
         name = self._stream_name(walker, steps[0], env) if self.by_tag else None
         if name is None or name in self.views:
             return None
@@ -152,7 +152,7 @@ class FragmentRules(Rules):
     def share(self, walker: Walker, path: Path, env: Env) -> tuple[Typed, int] | None:
         """`stream(x)/.../A` in a loop -> a variable, as far as no step depends on the loop"""
         if env.names is not walker.globals.names:
-            return None  # outside, the names in it could mean something else
+            return None  # outside, its names could mean something else
         if env.depth == 0 or self._stream_name(walker, path.steps[0], env) in (None, *self.views):
             return None
         fixed = 1
@@ -160,7 +160,7 @@ class FragmentRules(Rules):
             isinstance(part, VariableRef) for part in walk(path.steps[fixed])
         ):
             fixed += 1
-        # not as far as text or attributes, of whose tags nothing is known
+        # not down to text or attributes, whose tags are unknown
         while fixed > 1 and not _leads_to_elements(path.steps[fixed - 1]):
             fixed -= 1
         if fixed == 1:
@@ -177,7 +177,7 @@ class FragmentRules(Rules):
         return Typed(to.variable(name, typed.expr.span), type_), fixed
 
     def _stream_name(self, walker: Walker, first: Expr, env: Env) -> str | None:
-        """The stream that a path begins at, if it begins at one."""
+        """The stream at the beginning of a path, if there is one."""
         if not isinstance(first, FunctionCall) or first.name.local != "stream":
             return None
         (nodes, *_) = walker.walk(first, env).type.nodes or (None,)
@@ -186,7 +186,7 @@ class FragmentRules(Rules):
     def _reached(
         self, name: str, steps: SequenceOf[Expr], env: Env
     ) -> list[tuple[int, frozenset[str]]]:
-        """The steps at which a path from a stream has come to fillers, with their tags."""
+        """The steps at which a path from a stream has reached fillers, with their tags."""
         graph = self.graphs[name]
         tags, anywhere, found = frozenset({DOCUMENT}), False, []
         for position, step in enumerate(steps[1:], start=1):

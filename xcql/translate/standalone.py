@@ -1,4 +1,4 @@
-"""A module that runs by itself: library inlined, fragments read by `doc()`, `now` fixed."""
+"""A self-contained module: library inlined, fragments read by `doc()`, `now` fixed."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _NOW = re.compile(r"(declare variable \$xcql:now as xs:dateTime) external :=[^;]
 
 @dataclass(frozen=True, slots=True)
 class Standalone:
-    """A module that runs by itself, and the copies of fragments files that had to be made."""
+    """A self-contained module, and the copies of fragment files that it needs."""
 
     text: str
     copies: tuple[CleanCopy, ...] = ()
@@ -39,11 +39,11 @@ def standalone(
     now: str | datetime | None = None,
     copies_in: Path | None = None,
 ) -> Standalone:
-    """The translation as one module over fragments files, with a fixed `now`.
+    """The translation as one module over fragment files, with a fixed `now`.
 
-    A file that is not XML by itself, or that holds what has no place in the stream, gets a clean
-    copy in the folder `copies_in`, which the module reads in its place; without that folder, it is
-    an error.
+    A file that is not XML by itself, or that contains something that does not belong in the
+    stream, gets a clean copy in the folder `copies_in`, which the module reads instead; without
+    that folder, it is an error.
     """
     instant = _instant(now)
     copies: list[CleanCopy] = []
@@ -85,7 +85,7 @@ def _files_variable(declaration: object) -> str:
 
 
 def _inlined(now: datetime, prefixes: set[str]) -> str:
-    """The library as part of a main module, with the instant of evaluation in it."""
+    """The library as part of a main module, with a fixed instant of evaluation."""
     body = _HEAD.sub("", library_text())
     for prefix in prefixes & {"array", "map"}:
         body = re.sub(rf"declare namespace {prefix} = .*\n", "", body, count=1)

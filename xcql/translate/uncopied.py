@@ -1,12 +1,12 @@
-"""What does not look at the elements of fillers as such needs no copies of them.
+"""Avoids copies of fillers where the query cannot notice the difference.
 
     for $i in get_fillers($x, ids)/A[p]  ->  for $i in raw_fillers($x, ids) ! A[p]
     get_fillers($x, ids)/A[p]/hole/@id   ->  raw_fillers($x, ids) ! A[p]/hole/@id
 
-Copies have lifespans, and a place of their own for each time that a filler is in the view. If a
-loop only takes steps down from `$i`, nobody can tell: each round begins at one element, and what
-the loop gives is counted, shown or copied, never put in document order. Nor can those who want the
-ids of holes only, in the order of the fillers.
+Copies have lifespans, and a separate place for each time that a filler is in the view. If a
+loop only takes steps down from `$i`, this makes no difference: each iteration has one element,
+and the results are counted, shown or copied, never sorted in document order. Nor does it make a
+difference to paths that only read the ids of holes, in the order of the fillers.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from xcql.syntax.prolog import FunctionDecl, MainModule
 from xcql.syntax.types import AnyKindTest
 from xcql.translate import emission as to
 
-# they take a sequence for what is in it, not for where that stands
+# these use the items of a sequence, not their place in a tree
 _TAKING = frozenset(
     [
         "avg",
@@ -49,16 +49,16 @@ _RAW = {"get_fillers": "raw_fillers", "get_fillers_by_tsid": "raw_fillers_by_tsi
 
 
 def without_copies(module: MainModule) -> MainModule:
-    """A module with no copies of fillers where nobody can tell."""
+    """A module without copies of fillers where they make no difference."""
     functions = [d for d in module.declarations if isinstance(d, FunctionDecl)]
     if any(_goes_away(part) for function in functions for part in walk(function)):
-        return module  # a function could ask where what it is given stands
+        return module  # a function could depend on the place of its arguments
     return _WithoutCopies().transform(module)
 
 
 class _WithoutCopies(Transformer):
     """Rewrites the loops of a query whose value is shown, copied or counted, and the ids of holes
-    that fillers are got by."""
+    that are used to get fillers."""
 
     def transform_MainModule(self, target: MainModule) -> Node:
         return replace(target, body=_loops(target.body))
@@ -92,8 +92,7 @@ def _loops(expr: Expr) -> Expr:
 
 
 def _from_raw_fillers(path: Expr) -> Expr | None:
-    """`get_fillers(...)/A/...` from the fillers as they came, if the path does not look at A as
-    such."""
+    """`get_fillers(...)/A/...` from the original fillers, if the path does not use A itself."""
     if not isinstance(path, Path) or path.absolute:
         return None
     call, first, *rest = path.steps if len(path.steps) > 1 else (None, None)
@@ -102,7 +101,7 @@ def _from_raw_fillers(path: Expr) -> Expr | None:
     if call.name.local not in _RAW or not (isinstance(first, AxisStep) and first.axis == "child"):
         return None
     if not all(_is_question(predicate) for predicate in first.predicates):
-        return None  # a position counts among all fillers
+        return None  # a position is counted over all fillers
     for step in (first, *rest):
         if not (isinstance(step, AxisStep) and _is_down(step)):
             return None
@@ -114,13 +113,13 @@ def _from_raw_fillers(path: Expr) -> Expr | None:
 
 
 def _is_question(predicate: Expr) -> bool:
-    """Whether a predicate asks for yes or no, or whether something is there."""
+    """Whether a predicate is a condition or a test for existence."""
     last = predicate.steps[-1] if isinstance(predicate, Path) and predicate.steps else predicate
     return isinstance(last, AxisStep) or is_boolean(predicate, PLAIN)
 
 
 def _stays_inside(predicate: Expr) -> bool:
-    """Whether a predicate asks only for what stands inside its element."""
+    """Whether a predicate only reads the inside of its element."""
     for part in walk(predicate):
         match part:
             case ContextItem() | NamedFunctionRef():
@@ -145,7 +144,7 @@ def _is_down(step: AxisStep) -> bool:
 
 
 def _only_steps_down(variable: str, inside: Iterable[Node]) -> bool:
-    """Whether a variable is only counted, or begins paths that lead down from it."""
+    """Whether a variable is only counted, or used as the start of downward paths."""
     fine: set[int] = set()
     used: list[VariableRef] = []
     for part in (part for node in inside for part in walk(node)):

@@ -1,7 +1,7 @@
-"""Atomic values: which Python value stands for which XML Schema type, and how it is written.
+"""Atomic values: which Python value represents which XML Schema type, and how to write it.
 
 Python's own `str`, `bool`, `int`, `Decimal` and `float` are xs:string, xs:boolean, xs:integer,
-xs:decimal and xs:double; every other type is a class of elementpath's (its `Float` is xs:float,
+xs:decimal and xs:double; every other type is a class of elementpath (its `Float` is xs:float,
 always rounded to single precision by `make_float`).
 """
 
@@ -15,7 +15,7 @@ from typing import Any
 
 from elementpath import datatypes as ep
 
-Atomic = Any  # one atomic value; what they have in common is only that `type_of` knows them
+Atomic = Any  # one atomic value; all they have in common is that `type_of` knows them
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class SchemaType:
     python: type
 
     def derives_from(self, name: str) -> bool:
-        """Whether the type is the one of that name or derived from it."""
+        """Whether the type has that name or is derived from it."""
         return name in self.ancestors
 
     def __str__(self) -> str:
@@ -119,7 +119,7 @@ def type_of(value: Atomic) -> SchemaType:
             if python in _BY_CLASS and python is not object:
                 found = _BY_CLASS[type(value)] = _BY_CLASS[python]
                 return found
-        raise TypeError(f"{value!r} is no atomic value")
+        raise TypeError(f"{value!r} is not an atomic value")
     return found
 
 
@@ -128,7 +128,7 @@ def is_numeric(value: Atomic) -> bool:
 
 
 def make_float(value: float) -> ep.Float:
-    """An xs:float: the nearest number of single precision."""
+    """An xs:float: the nearest single-precision number."""
     try:
         single = struct.unpack("f", struct.pack("f", value))[0]
     except OverflowError:
@@ -137,7 +137,7 @@ def make_float(value: float) -> ep.Float:
 
 
 def string_of(value: Atomic) -> str:
-    """The canonical lexical form, as `fn:string` gives it.
+    """The canonical lexical form, as `fn:string` returns it.
 
     >>> string_of(1e6), string_of(Decimal("1.50")), string_of(True)
     ('1.0E6', '1.5', 'true')
@@ -170,7 +170,7 @@ def decimal_text(value: Decimal) -> str:
 
 
 def double_text(value: float) -> str:
-    """The form of an xs:double: plain from 0.000001 up to a million, else with an exponent."""
+    """The form of an xs:double: plain from 0.000001 up to a million, otherwise with an exponent."""
     return _number_text(value, repr(float(value)))
 
 
@@ -222,7 +222,7 @@ def date_text(value: ep.AbstractDateTime) -> str:
 
 
 def atomic_key(value: Atomic) -> tuple[Any, ...]:
-    """A hashable value that is equal for two keys of a map exactly if `op:same-key` says so."""
+    """A hashable value, equal for two map keys exactly if they are the same by `op:same-key`."""
     kind = type(value)
     if kind is ep.UntypedAtomic:
         return ("string", value.value)
@@ -244,13 +244,13 @@ def atomic_key(value: Atomic) -> tuple[Any, ...]:
         return (type_of(value).name, value.decode())
     if isinstance(value, ep.AbstractDateTime):
         return (type_of(value).primitive, value.tzinfo is not None, instant(value))
-    raise TypeError(f"{value!r} is no atomic value")
+    raise TypeError(f"{value!r} is not an atomic value")
 
 
 def instant(value: ep.AbstractDateTime) -> tuple[int, int]:
-    """The place of a date or time on the UTC time line: days, and microseconds of the day.
+    """The position of a date or time on the UTC timeline: days, and microseconds of the day.
 
-    A value without a zone is taken as UTC. Unlike Python's datetime it has no smallest and no
+    A value without a zone counts as UTC. Unlike Python's datetime, there is no smallest or
     largest year.
     """
     days = days_from_civil(astronomical_year(value), value.month, value.day)

@@ -36,9 +36,9 @@ _ALWAYS_IN_SCOPE = {"xml": XML_NAMESPACE, "": ""}
 class TreeBuilder:
     """Builds one tree from events in document order.
 
-    Nodes are numbered as they come, so finish one tree before another is begun.
-    Namespace declarations that a name needs and that are not in scope are added; adjacent texts
-    become one. Attributes of one element must differ in name: the caller sees to that.
+    Nodes are numbered as they are created, so finish one tree before you begin another.
+    The builder adds namespace declarations that a name needs and that are not in scope, and joins
+    adjacent texts. The caller ensures that attributes of one element differ in name.
     """
 
     def __init__(self) -> None:
@@ -57,7 +57,7 @@ class TreeBuilder:
         namespaces: Mapping[str, str] | None = None,
         base_uri: str | None = None,
     ) -> ElementNode:
-        """Open an element; `namespaces` are those to be declared on it, prefix to URI."""
+        """Open an element; `namespaces` are those to declare on it, prefix to URI."""
         if self._text:
             self._flush()
         scope = self._scopes[-1]
@@ -89,7 +89,7 @@ class TreeBuilder:
     def namespace(self, prefix: str, uri: str) -> None:
         """Declare a namespace on the element that was opened last, before its content.
 
-        The prefix must not be bound on that element already, but to the same URI.
+        The prefix must not be bound to another URI on that element.
         """
         element = self._open[-1]
         assert isinstance(element, ElementNode)
@@ -117,7 +117,7 @@ class TreeBuilder:
         self._scopes.pop()
 
     def in_scope(self) -> Mapping[str, str]:
-        """The namespaces in scope where the builder stands; an empty URI means none."""
+        """The namespaces in scope at the current position; an empty URI means none."""
         return self._scopes[-1]
 
     def has_namespaces(self) -> bool:
@@ -131,19 +131,19 @@ class TreeBuilder:
         return self._result
 
     def document(self) -> DocumentNode:
-        """The finished tree, which was begun with `start_document`."""
+        """The finished tree; it must begin with `start_document`."""
         result = self.result()
         assert isinstance(result, DocumentNode)
         return result
 
     def _push(self, node: ParentNode, scope: dict[str, str]) -> None:
         if self._open:
-            assert isinstance(node, ElementNode), "a document is not a child"
+            assert isinstance(node, ElementNode), "a document cannot be a child"
             parent = self._open[-1]
             node.parent = parent
             parent.children.append(node)
         else:
-            assert self._result is None, "a builder builds one tree"
+            assert self._result is None, "a builder builds only one tree"
             self._result = node
         self._open.append(node)
         self._scopes.append(scope)
@@ -160,7 +160,7 @@ class TreeBuilder:
         self._append(TextNode(value))
 
     def _declare(self, element: ElementNode, name: QName) -> str:
-        """A prefix for an attribute's namespace, declared on the element if need be."""
+        """A prefix for an attribute's namespace, declared on the element if necessary."""
         scope = self._scopes[-1]
         prefix = name.prefix
         taken = {element.name.prefix, *element.declarations}
@@ -183,7 +183,7 @@ class TreeBuilder:
 def _fixed_up(
     name: QName, namespaces: Mapping[str, str], scope: Mapping[str, str]
 ) -> tuple[QName, Mapping[str, str]]:
-    """An element's name and the declarations on it, such that the name means what it should."""
+    """An element's name and its declarations, so that the name means what it should."""
     declarations = dict(namespaces)
     uri = name.uri
     prefix = name.prefix if uri else ""
@@ -203,7 +203,7 @@ def copy_into(
     preserve_namespaces: bool = True,
     inherit_namespaces: bool = True,
 ) -> None:
-    """Copy a node with all that is below it to where the builder stands.
+    """Copy a node with all its descendants to the builder's position.
 
     A document's children are copied. The two flags are XQuery's copy-namespaces mode: whether the
     copy keeps namespaces that no name in it uses, and whether it sees those of its new parent.
@@ -231,7 +231,7 @@ def copy_into(
 
 
 def copy(node: Node) -> Node:
-    """A copy of a node as a tree of its own."""
+    """A copy of a node as a separate tree."""
     if isinstance(node, AttributeNode):
         return AttributeNode(node.name, node.value, _kept_type(node))
     if isinstance(node, TextNode):
@@ -254,7 +254,7 @@ def copy(node: Node) -> Node:
 
 def _copy_element(builder: TreeBuilder, top: ElementNode, preserve: bool, inherit: bool) -> None:
     declarations = copied_declarations(top, builder.in_scope(), preserve, inherit)
-    # what `xml:base` on the element itself says comes with its attributes
+    # the element's own `xml:base` is copied with its attributes
     base_uri = top.parent.base_uri if top.parent is not None else top._base_uri
     builder.start_element(top.name, declarations, None if builder._open else base_uri)
     for attribute in top.attributes:
@@ -278,12 +278,12 @@ def _copy_element(builder: TreeBuilder, top: ElementNode, preserve: bool, inheri
 def copied_declarations(
     top: ElementNode, scope: Mapping[str, str], preserve: bool = True, inherit: bool = True
 ) -> dict[str, str]:
-    """What a copy of an element declares, to have the namespaces it should have in a new scope."""
+    """The declarations that give a copy of an element the right namespaces in a new scope."""
     own = {prefix: uri for prefix, uri in top.namespaces().items() if prefix != "xml"}
     kept = own if preserve else {}
     declarations = {prefix: uri for prefix, uri in kept.items() if scope.get(prefix) != uri}
     if not top.name.uri and scope.get(""):
-        # an element in no namespace must not come into its new parent's default namespace
+        # an element in no namespace must not get its new parent's default namespace
         declarations[""] = ""
     if not inherit:
         used = {top.name.prefix, *(attribute.name.prefix for attribute in top.attributes)}
@@ -294,7 +294,7 @@ def copied_declarations(
 
 
 def _kept_type(attribute: AttributeNode) -> str:
-    """A copy is untyped, but an `xml:id` is an ID wherever it stands."""
+    """A copy is untyped, but an `xml:id` is always an ID."""
     name = attribute.name
     return "ID" if name.local == "id" and name.uri == XML_NAMESPACE else "CDATA"
 

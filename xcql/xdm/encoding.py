@@ -8,7 +8,7 @@ import re
 from xcql.diagnostics import error
 from xcql.source import Source, Span
 
-# the longest first: the marks of UTF-32 begin like those of UTF-16
+# longest first: the marks of UTF-32 begin like those of UTF-16
 _BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF32_LE, "utf-32-le"),
@@ -20,7 +20,7 @@ _DECLARED = re.compile(rb"""<\?xml\s[^>]*?\bencoding\s*=\s*["']([A-Za-z][A-Za-z0
 
 
 def decode_xml(data: bytes, source_name: str) -> str:
-    """The text of an XML document: by its byte order mark, else as it declares, else UTF-8.
+    """Decode an XML document: by its byte order mark, else its declaration, else as UTF-8.
 
     >>> decode_xml('<?xml version="1.0" encoding="latin1"?><a>é</a>'.encode("latin1"), "a.xml")[-5:]
     'é</a>'
@@ -39,7 +39,7 @@ def decode_xml(data: bytes, source_name: str) -> str:
 
 
 def encoding_of(data: bytes) -> tuple[str, bytes]:
-    """The name of the encoding as Python knows it, and the byte order mark that is there."""
+    """Python's name of the encoding, and the byte order mark, if there is one."""
     for mark, encoding in _BYTE_ORDER_MARKS:
         if data.startswith(mark):
             return encoding, mark
@@ -52,8 +52,8 @@ def encoding_of(data: bytes) -> tuple[str, bytes]:
         return "utf-8", b""
     try:
         codec = codecs.lookup(declared[1].decode("ascii"))
-        # a codec such as `rot13` or `hex` is no character encoding, and UTF-16 would
-        # have shown itself in the bytes of the declaration
+        # a codec such as `rot13` or `hex` is not a character encoding, and UTF-16 would
+        # be visible in the bytes of the declaration
         if "<".encode(codec.name) == b"<":
             return codec.name, b""
     except (LookupError, UnicodeError, TypeError, ValueError):

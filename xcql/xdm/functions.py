@@ -1,4 +1,4 @@
-"""Function items, and the two kinds of them that hold data: maps and arrays."""
+"""Function items, and the two kinds that hold data: maps and arrays."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class XdmFunction:
     """A function item: something that can be called with `arity` sequences.
 
     `call` takes the arguments as one list of sequences, and converts them to the parameters'
-    types; it gives an iterable of items. `signature` holds the sequence types of the parameters
+    types; it returns an iterable of items. `signature` holds the sequence types of the parameters
     and of the result (None for a map or an array: they match many function types).
     """
 
@@ -130,7 +130,7 @@ class XdmArray(XdmFunction):
         return self.members[position - 1]
 
     def flattened(self) -> Iterator[Item]:
-        """All items of all members, of nested arrays too."""
+        """All items of all members, including those of nested arrays."""
         for member in self.members:
             for item in member:
                 if isinstance(item, XdmArray):
@@ -146,4 +146,4 @@ def one_key(argument: Iterable[Item]) -> Any:
     """The single atomic value of a converted argument."""
     for item in argument:
         return item
-    raise error("XPTY0004", "a key or position is needed; it is an empty sequence")
+    raise error("XPTY0004", "a key or position is required, but this is an empty sequence")

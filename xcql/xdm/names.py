@@ -12,7 +12,7 @@ XMLNS_NAMESPACE = "http://www.w3.org/2000/xmlns/"
 class QName:
     """An expanded name, with the prefix it was written with.
 
-    Two names are equal when namespace and local part are: the prefix is only for output.
+    Two names are equal if namespace and local part are: the prefix is only for output.
 
     >>> QName("urn:x", "a", "p") == QName("urn:x", "a", "q")
     True

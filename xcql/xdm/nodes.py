@@ -1,8 +1,8 @@
 """The seven kinds of nodes, as plain objects.
 
-A node is built once, by `xcql.xdm.builder` or `xcql.xdm.parse`, and not changed afterwards.
-Its identity is the object's (`is`). Its place in document order is `order`, a number from one
-counter of the process, given at creation: trees are built one after the other, each in document
+A node is built once, by `xcql.xdm.builder` or `xcql.xdm.parse`, and never changes afterwards.
+Its identity is the object's (`is`). Its position in document order is `order`, a number from a
+process-wide counter, assigned at creation: trees are built one after the other, each in document
 order (an element, its attributes, its children), so that `order` sorts nodes inside a tree and
 across trees.
 """
@@ -22,18 +22,18 @@ NodeKind = Literal[
 ]
 
 _next_order = count(1).__next__
-# what all elements share that declare no namespace
+# shared by all elements that declare no namespace
 NO_DECLARATIONS: Mapping[str, str] = MappingProxyType({})
 
 
 class Node:
-    """What all nodes have: a parent (or None), a place in document order, a string value."""
+    """The base of all nodes: a parent (or None), a position in document order, a string value."""
 
     __slots__ = ("order", "parent")
 
     kind: ClassVar[NodeKind]
 
-    # Set by each class's own `__init__`: trees have many nodes, and a call costs.
+    # Each class's own `__init__` sets these: trees have many nodes, and calls are expensive.
     parent: ParentNode | None
     order: int
 
@@ -47,11 +47,11 @@ class Node:
 
     @property
     def base_uri(self) -> str | None:
-        """What relative URIs in this node are relative to."""
+        """The base of relative URIs in this node."""
         return self.parent.base_uri if self.parent is not None else None
 
     def string_value(self) -> str:
-        """The text of the node: for an element or a document, of all text below it."""
+        """The text of the node: for an element or a document, all text inside it."""
         raise NotImplementedError
 
     def ancestors(self) -> Iterator[ParentNode]:
@@ -65,7 +65,7 @@ class Node:
 class DocumentNode(Node):
     """The root of a document.
 
-    A temporal view has the versions and copies of an element, all with the same ID: `is_view`.
+    In a temporal view (`is_view`), all versions and copies of an element have the same ID.
     """
 
     __slots__ = ("_base_uri", "children", "document_uri", "identified", "is_view")
@@ -79,7 +79,7 @@ class DocumentNode(Node):
         self.document_uri = document_uri
         self._base_uri = base_uri if base_uri is not None else document_uri
         self.is_view = False
-        # the elements by their IDs, once somebody has asked for them
+        # the elements by their IDs, built at the first lookup
         self.identified: dict[str, list[ElementNode]] | None = None
 
     @property
@@ -98,7 +98,7 @@ class DocumentNode(Node):
 class ElementNode(Node):
     """An element. `declarations` are the namespaces declared on it, prefix to URI.
 
-    An empty URI takes a declaration of an ancestor back. `namespaces()` gives all in scope.
+    An empty URI undoes a declaration of an ancestor. `namespaces()` returns all in scope.
     """
 
     __slots__ = ("_base_uri", "attributes", "children", "declarations", "name")
@@ -166,7 +166,7 @@ class ElementNode(Node):
 
 
 class AttributeNode(Node):
-    """An attribute. `declared_type` is what a DTD says of it: CDATA, ID, IDREF, …"""
+    """An attribute. `declared_type` is its type in the DTD: CDATA, ID, IDREF, …"""
 
     __slots__ = ("declared_type", "name", "value")
 
@@ -184,7 +184,7 @@ class AttributeNode(Node):
 
 
 class TextNode(Node):
-    """A stretch of text; inside a tree never empty and never next to another."""
+    """A run of text; inside a tree, never empty and never next to another."""
 
     __slots__ = ("value",)
 
@@ -237,7 +237,7 @@ class ProcessingInstructionNode(Node):
 
 
 class NamespaceNode(Node):
-    """A namespace as an item, as the computed namespace constructor makes it."""
+    """A namespace as an item, as a computed namespace constructor creates it."""
 
     __slots__ = ("prefix", "uri")
 
@@ -258,7 +258,7 @@ ChildNode: TypeAlias = ElementNode | TextNode | CommentNode | ProcessingInstruct
 
 
 def descendants(node: Node) -> Iterator[ChildNode]:
-    """All nodes below, in document order, without attributes; for documents of any depth."""
+    """All descendants in document order, without attributes; works at any depth."""
     if not isinstance(node, (ElementNode, DocumentNode)):
         return
     pending = [iter(node.children)]
@@ -273,10 +273,10 @@ def descendants(node: Node) -> Iterator[ChildNode]:
 
 
 def dissolve(top: ParentNode) -> None:
-    """Take a tree apart that nobody looks at again.
+    """Take apart a tree that is no longer used.
 
-    Its nodes refer to each other both ways. Taken apart they are free at once; else Python has to
-    look for them, among all that is new.
+    Its nodes refer to each other in both directions. Taken apart, they are freed at once;
+    otherwise Python's garbage collector has to find them among all new objects.
     """
     pending: list[ParentNode] = [top]
     while pending:
@@ -297,5 +297,5 @@ def _resolved(base: str | None, reference: str) -> str:
     try:
         return urljoin(base, reference)
     except ValueError:
-        # `xml:base` is data and may hold anything; what is no URI resolves to nothing better
+        # `xml:base` is data and can hold anything; if it is not a URI, keep it as it is
         return reference

@@ -1,7 +1,7 @@
-"""From XML text to a tree, by expat. Nothing outside the text is ever read.
+"""XML text to a tree, with expat. Nothing outside the text is ever read.
 
-Entities that the document itself declares are expanded within a bound; a reference to an external
-one is an error. Attributes have the types that its DTD declares, for `fn:id`.
+Entities that the document itself declares are expanded up to a limit; a reference to an external
+one is an error. Attributes have the types that the DTD declares, for `fn:id`.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from xcql.xdm.names import XML_NAMESPACE, QName
 from xcql.xdm.nodes import DocumentNode, ElementNode
 from xcql.xdm.serialize import escape_attribute
 
-# expat joins namespace, local name and prefix with this; XML allows it nowhere
+# expat joins namespace, local name and prefix with this; XML never allows it
 NAME_SEPARATOR = "\x1f"
 
-# What entities may blow a document up to. Real ones stand for a character or a phrase.
+# How large entities can make a document. Real entities stand for a character or a phrase.
 _MAX_GROWTH = 10
 _MAX_EXPANDED = 1_000_000
 
@@ -29,7 +29,7 @@ _MAX_EXPANDED = 1_000_000
 def parse_xml(
     text: str | bytes, source_name: str = "<xml>", document_uri: str | None = None
 ) -> DocumentNode:
-    """The document that an XML text is.
+    """Parse an XML text into a document.
 
     >>> parse_xml("<a>x<!-- y --></a>").string_value()
     'x'
@@ -43,9 +43,9 @@ def parse_element(
     not_inherited: Container[str] = (),
     source_name: str = "<xml>",
 ) -> ElementNode:
-    """The element that a stretch of a document is, given the namespaces of its surroundings.
+    """Parse a part of a document into an element, given the namespaces around it.
 
-    It has them in scope, but for the prefixes in `not_inherited`, which only its names can use.
+    They are in scope, except the prefixes in `not_inherited`, which only its names can use.
 
     >>> parse_element(b"<p:a/>", {"p": "urn:p"}).name.uri
     'urn:p'
@@ -62,7 +62,7 @@ def parse_element(
 
 
 def in_context(namespaces: Mapping[str, str]) -> tuple[bytes, bytes]:
-    """What to put before and after a stretch of a document, to have its namespaces declared."""
+    """The text before and after a part of a document that declares its namespaces."""
     declarations = "".join(
         f' xmlns{":" if prefix else ""}{prefix}="{escape_attribute(uri)}"'
         for prefix, uri in namespaces.items()
@@ -72,19 +72,19 @@ def in_context(namespaces: Mapping[str, str]) -> tuple[bytes, bytes]:
 
 
 def utf8_bytes(text: str | bytes, source_name: str) -> bytes:
-    """An XML text in UTF-8, whatever encoding it came in."""
+    """An XML text in UTF-8, whatever its encoding."""
     if isinstance(text, bytes):
         encoding, mark = encoding_of(text)
         if encoding in ("utf-8", "ascii"):
             return text[len(mark) :]
         text = decode_xml(text, source_name)
-    # a lone surrogate is passed on, for expat to say where it stands
+    # pass on a lone surrogate, so that expat reports its position
     return text.removeprefix("\ufeff").encode("utf-8", "surrogatepass")
 
 
 @lru_cache(maxsize=10_000)
 def expanded_name(name: str) -> QName:
-    """The name that expat, asked for namespaces and prefixes, reports as one string."""
+    """The name in expat's string of namespace, local name and prefix."""
     parts = name.split(NAME_SEPARATOR)
     if len(parts) == 1:
         return QName("", name)
@@ -92,14 +92,14 @@ def expanded_name(name: str) -> QName:
 
 
 def malformed(data: bytes, source_name: str, byte: int, message: str) -> XcqlError:
-    """The error for a fault at a byte of an XML text."""
+    """The error for a problem at a byte of an XML text."""
     source = Source(data.decode("utf-8", "replace"), source_name)
     start = len(data[: max(byte, 0)].decode("utf-8", "replace"))
     return error("FODC0006", message, Span(source, start, min(start + 1, len(source.text))))
 
 
 class _Parser:
-    """One parse; holds what expat's handlers share."""
+    """One parse; holds the state that expat's handlers share."""
 
     def __init__(self, data: bytes, source_name: str) -> None:
         self._data = data
@@ -186,13 +186,13 @@ class _Parser:
             self._types.setdefault((element, attribute), type)
 
     def _declare_entity(self, name: str, is_parameter: bool, *rest: object) -> None:
-        # counting costs time, and only a document that declares entities can grow
+        # counting takes time, and only a document that declares entities can grow
         self._expat.CharacterDataHandler = self._counted_text
 
     def _counted_text(self, value: str) -> None:
         self._expanded += len(value)
         if self._expanded > max(_MAX_EXPANDED, _MAX_GROWTH * len(self._data)):
-            raise self._fault("its entities expand to more than the document may hold")
+            raise self._fault("its entities expand beyond the size limit")
         self._builder.text(value)
 
     def _external_entity(

@@ -1,6 +1,6 @@
-"""Plain elements, parsed one after the other straight into a tree that is being built.
+"""Parses plain elements one after the other, straight into a tree under construction.
 
-One run of expat reads them all: to make a parser takes longer than to parse a small element.
+One run of expat reads them all: creating a parser takes longer than parsing a small element.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from xcql.xdm.names import QName
 from xcql.xdm.nodes import ElementNode
 from xcql.xdm.parse import NAME_SEPARATOR, expanded_name, malformed
 
-# names of attributes, and their values
+# attribute names and their values
 Pairs = Iterable[tuple[QName, str]]
 
 _AROUND = b"<plain>"
 
 
 class PlainParser:
-    """Puts elements in UTF-8 where a builder stands, others inside of them if need be.
+    """Adds UTF-8 elements at a builder's position, with others inside them if necessary.
 
-    They have to be plain: no declarations of namespaces, no `xml:id`.
+    They must be plain: no namespace declarations, no `xml:id`.
 
     >>> builder = TreeBuilder()
     >>> builder.start_document()
@@ -33,7 +33,7 @@ class PlainParser:
 
     def __init__(self, builder: TreeBuilder) -> None:
         self._builder = builder
-        # how many elements there have been, those inside of others included
+        # the number of elements so far, including nested ones
         self.elements = 0
         parser = self._expat = expat.ParserCreate("utf-8", NAME_SEPARATOR, {})
         parser.namespace_prefixes = True
@@ -52,9 +52,9 @@ class PlainParser:
         attributes: Callable[[Pairs], Pairs],
         source_name: str = "<xml>",
     ) -> ElementNode:
-        """Put one element there; `attributes` gives those that it is to have, from its own.
+        """Add one element; `attributes` returns the attributes to write, given its own.
 
-        The data may end before the element does, at the end of some tag in it.
+        The data can end before the element does, at the end of a tag inside it.
         """
         self._attributes = attributes
         self._expat.StartElementHandler = self._start_top
@@ -62,7 +62,7 @@ class PlainParser:
         return self._top
 
     def go_on(self, data: bytes, source_name: str = "<xml>") -> None:
-        """Go on with the element that is open."""
+        """Continue with the open element."""
         try:
             self._expat.Parse(data, False)
         except expat.ExpatError as problem:

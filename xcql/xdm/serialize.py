@@ -17,14 +17,14 @@ from xcql.xdm.nodes import (
     TextNode,
 )
 
-# Besides the markup signs, what a parser would change or refuse has to be a reference.
+# Besides markup, characters that a parser would change or reject must be references.
 _TEXT_SPECIALS = re.compile(r"[&<>\r\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028]")
 _ATTRIBUTE_SPECIALS = re.compile(r'[&<>"\t\n\r\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028]')
 _ESCAPES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"}
 
 
 def escape_text(value: str) -> str:
-    """Text as it stands between tags.
+    """Text, escaped for use between tags.
 
     >>> escape_text("Ann & Co")
     'Ann &amp; Co'
@@ -33,12 +33,12 @@ def escape_text(value: str) -> str:
 
 
 def escape_attribute(value: str) -> str:
-    """Text as it stands between the double quotes of an attribute."""
+    """Text, escaped for use in a double-quoted attribute value."""
     return _ATTRIBUTE_SPECIALS.sub(_reference, value)
 
 
 def serialize(node: Node) -> str:
-    """One node by itself, by the xml output method, without an XML declaration.
+    """One node by itself, with the xml output method, without an XML declaration.
 
     A lone attribute is written as `name="value"`, a document as its content.
     """
@@ -46,7 +46,7 @@ def serialize(node: Node) -> str:
 
 
 def canonical(node: Node) -> str:
-    """A text that is the same for trees that are the same but for how they were written.
+    """A text that is equal for trees that differ only in how they were written.
 
     Attributes are sorted; a namespace is declared where a name first uses it, and only there.
     Prefixes, comments and processing instructions are kept.
@@ -58,7 +58,7 @@ def canonical(node: Node) -> str:
     return "".join(_written(node, _canonical_start_tag))
 
 
-# writes a start tag in a scope, and gives the scope of its content and the end tag
+# writes a start tag in a scope, and returns the scope of its content and the end tag
 _StartTag = Callable[
     [ElementNode, Mapping[str, str], bool], tuple[str, Mapping[str, str], str | None]
 ]
@@ -102,7 +102,7 @@ def _xml_start_tag(
     changed = {
         prefix: uri
         for prefix, uri in declared.items()
-        # XML 1.0 can take only the default namespace back
+        # XML 1.0 can undeclare only the default namespace
         if scope.get(prefix, "") != uri and (uri or not prefix)
     }
     inner = {**scope, **changed} if changed else scope

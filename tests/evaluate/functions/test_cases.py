@@ -1,6 +1,6 @@
-"""The builtins by examples: `cases/<topic>.txt`, a query and its answer (or its error) each.
+"""The builtins by example: `cases/<topic>.txt` has pairs of a query and its answer or error.
 
-The answers were compared with SaxonC's; where the standard leaves a choice, ours is in
+The answers were compared with SaxonC's; where the standard leaves a choice, our choice is in
 `test_choices.py`.
 """
 

@@ -1,4 +1,4 @@
-"""Where the standard leaves a choice, or XCQL adds something: what ours is."""
+"""Our choices where the standard leaves one, and XCQL's additions."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ def answer(query: str, now: str = "2003-10-23T12:23:34") -> str:
         ("1 div 3", "0.333333333333333333"),
         ("xs:dayTimeDuration('PT1H') div xs:dayTimeDuration('PT7M')", "8.57142857142857142857"),
         ("xs:dayTimeDuration('P1D') div 7", "PT3H25M42.857143S"),
-        # one instant for one evaluation, in UTC
+        # one instant per evaluation, in UTC
         ("current-dateTime()", "2003-10-23T12:23:34Z"),
         ("current-date(), current-time()", "2003-10-23Z 12:23:34Z"),
         ("implicit-timezone()", "PT0S"),
-        # half of the day has a short name
+        # the short name of a half of the day
         ("format-time(xs:time('13:05:00'), '[h]:[m01] [PN]')", "1:05 PM"),
         # a query does not read the environment of the machine
         ("environment-variable('PATH'), count(available-environment-variables())", "0"),

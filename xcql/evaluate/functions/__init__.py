@@ -1,1 +1,1 @@
-"""The function library of XQuery 3.1, one module a topic; see `xcql.evaluate.registry`."""
+"""The function library of XQuery 3.1, one module per topic; see `xcql.evaluate.registry`."""

@@ -1,4 +1,4 @@
-"""What every node has: a name, a string value, typed value, base URI."""
+"""Properties of every node: name, string value, typed value, base URI."""
 
 from __future__ import annotations
 
@@ -39,17 +39,17 @@ def data(call: Call, *items: Iterable[Item]) -> Iterator[Any]:
 
 
 def context_node(call: Call, node: tuple[Node | None, ...]) -> Node | None:
-    """The one argument, or the context item, which must be a node, if there is none."""
+    """The argument, or without one, the context item, which must be a node."""
     if node:
         return node[0]
     item = call.item()
     if not isinstance(item, Node):
-        raise error("XPTY0004", f"the context item has to be a node here; it is {kind_of(item)}")
+        raise error("XPTY0004", f"the context item must be a node here; it is {kind_of(item)}")
     return item
 
 
 def name_of(node: Node | None) -> QName | None:
-    """The name of a node, None for kinds that have none."""
+    """The name of a node, or None for kinds without a name."""
     if isinstance(node, (ElementNode, AttributeNode, ProcessingInstructionNode)):
         return node.name
     if isinstance(node, NamespaceNode) and node.prefix:
@@ -87,7 +87,7 @@ def namespace_uri(call: Call, *node: Node | None) -> ep.AnyURI:
 @function("fn:nilled", returns="xs:boolean?")
 @function("fn:nilled", "node()?", returns="xs:boolean?")
 def nilled(call: Call, *node: Node | None) -> bool | None:
-    # only validation makes an element nilled, and there is none
+    # only validation makes an element nilled, and there is no validation
     return False if isinstance(context_node(call, node), ElementNode) else None
 
 

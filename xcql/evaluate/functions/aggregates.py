@@ -83,8 +83,8 @@ def min_(call: Call, values: Iterable[Any], collation: Any = None) -> Any:
 
 
 def _extreme(call: Call, values: Iterable[Any], second: Any, name: str) -> Any:
-    """The largest or smallest value; a second argument is a collation, or, as the paper writes
-    `max(a, b)`, one more number."""
+    """The largest or smallest value; a second argument is a collation or, in the paper's
+    `max(a, b)`, another number."""
     if isinstance(second, (str, ep.AnyURI)):
         rules = call.collation(string_of(second))
     else:
@@ -100,7 +100,7 @@ def _extreme(call: Call, values: Iterable[Any], second: Any, name: str) -> Any:
         texts = texts or isinstance(value, str)
         widest = max(widest, _width(value))
         if best is None:
-            # a single value must be of a type that has an order, too
+            # a single value must have an ordered type too
             _ordered(value, value, rules, name)
             best = value
             continue
@@ -108,16 +108,16 @@ def _extreme(call: Call, values: Iterable[Any], second: Any, name: str) -> Any:
         if a != a or (b == b and (a > b if name == "max" else a < b)):
             best = value
     if best is None or widest == 0:
-        # a URI among strings counts as a string
+        # a URI among strings is compared as a string
         return string_of(best) if texts and isinstance(best, ep.AnyURI) else best
-    # the result has the type that all the numbers can be promoted to
+    # the result has the type to which all numbers can be promoted
     if widest == 2:
         return promoted(best, 0.0)[0]
     return make_float(float(promoted(best, make_float(0.0))[0]))
 
 
 def _width(value: Any) -> int:
-    """1 for an xs:float, 2 for an xs:double, which the result then is, too."""
+    """1 for an xs:float, 2 for an xs:double; the result gets that type."""
     return 0 if not isinstance(value, float) else 1 if type(value) is ep.Float else 2
 
 

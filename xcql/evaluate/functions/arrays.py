@@ -56,7 +56,7 @@ def remove(call: Call, array: XdmArray, positions: Iterable[int]) -> XdmArray:
 @function("array:insert-before", "array(*)", "xs:integer", "item()*", returns="array(*)")
 def insert_before(call: Call, array: XdmArray, position: int, member: Iterable[Item]) -> XdmArray:
     if not 1 <= position <= len(array) + 1:
-        raise error("FOAY0001", f"there is no place {position} in an array of {len(array)}")
+        raise error("FOAY0001", f"position {position} is outside an array of size {len(array)}")
     before, after = array.members[: position - 1], array.members[position - 1 :]
     return XdmArray([*before, tuple(member), *after])
 

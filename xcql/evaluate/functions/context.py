@@ -1,4 +1,4 @@
-"""What the context knows: position, base URI, collation, environment."""
+"""Properties of the context: position, base URI, collation, environment."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def static_base_uri(call: Call) -> ep.AnyURI | None:
 
 @function("fn:environment-variable", "xs:string", returns="xs:string?")
 def environment_variable(call: Call, name: str) -> str | None:
-    # a query must not read secrets of the machine it runs on
+    # a query must not read secrets from the machine it runs on
     return None
 
 

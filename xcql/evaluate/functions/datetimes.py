@@ -126,7 +126,7 @@ def adjust_time(call: Call, value: ep.Time | None, zone: Any = _NO_ZONE) -> Any:
 
 
 def _adjusted(kind: type[D], value: Any, zone: ep.DayTimeDuration | object | None) -> D:
-    """The same instant in another zone; a value without a zone only gets one."""
+    """The same instant in another zone; a value without a zone just gets the zone."""
     target = UTC if zone is _NO_ZONE else None if zone is None else zone_from(zone)
     if value.tzinfo is None or target is None:
         return with_zone(cast(D, value), target)
@@ -134,13 +134,13 @@ def _adjusted(kind: type[D], value: Any, zone: ep.DayTimeDuration | object | Non
 
 
 def zone_from(duration: Any) -> ep.Timezone:
-    """A time zone from the duration it is ahead of UTC."""
+    """A time zone from its offset, a duration."""
     offset = duration_microseconds(duration)
     if offset % 60_000_000 or abs(offset) > _FARTHEST_ZONE:
         raise error(
             "FODT0003",
-            f"{duration} is no time zone",
-            hints=["a time zone is a number of minutes from -PT14H to PT14H"],
+            f"{duration} is not a time zone",
+            hints=["a time zone is a whole number of minutes from -PT14H to PT14H"],
         )
     return ep.Timezone(datetime.timedelta(microseconds=offset))
 
@@ -196,7 +196,7 @@ def parse_ietf_date(call: Call, text: str | None) -> ep.DateTime | None:
                 return _ietf_value(match)
             except ValueError:
                 break
-    raise error("FORG0010", f'"{text[:60]}" is not a date as mail and HTTP write it')
+    raise error("FORG0010", f'"{text[:60]}" is not a date in the format of mail and HTTP')
 
 
 def _ietf_value(match: re.Match[str]) -> ep.DateTime:
@@ -206,7 +206,7 @@ def _ietf_value(match: re.Match[str]) -> ep.DateTime:
     hour, minute, second = int(match["hour"]), int(match["minute"]), int(match["second"] or 0)
     microsecond = int(((match["fraction"] or "") + "000000")[:6])
     if minute > 59 or second > 59 or hour > 24 or (hour == 24 and (minute, second) != (0, 0)):
-        raise ValueError("no such time of day")
+        raise ValueError("invalid time of day")
     zone = _ietf_zone(match["zone"])
     clock = ((hour % 24 * 60 + minute) * 60 + second) * 1_000_000 + microsecond
     month = _MONTHS.index(match["month"].lower()) + 1
@@ -229,6 +229,6 @@ def _ietf_zone(text: str | None) -> ep.Timezone:
     else:
         hours, minutes = int(digits[:-2]), int(digits[-2:])
     if minutes > 59 or hours * 60 + minutes > 14 * 60:
-        raise ValueError("no such zone")
+        raise ValueError("unknown time zone")
     offset = datetime.timedelta(hours=hours, minutes=minutes)
     return ep.Timezone(-offset if sign == "-" else offset)

@@ -1,4 +1,4 @@
-"""Documents and texts: of local files and of strings. Nothing is ever fetched from a network."""
+"""Documents and texts: from local files and strings. Nothing is ever fetched from a network."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def doc_available(call: Call, uri: str | None) -> bool:
 
 
 def _document(call: Call, uri: str) -> DocumentNode:
-    """The document of a URI: the same node each time it is asked for."""
+    """The document of a URI: the same node for each call."""
     known = call.context.evaluation.documents
     if uri in known:
         return known[uri]
@@ -68,8 +68,8 @@ def _local_path(uri: str, code: str) -> Path:
     if parts.scheme != "file" or parts.netloc not in ("", "localhost"):
         raise error(
             code,
-            f'"{uri}" is not a local file, and nothing is fetched from elsewhere',
-            hints=["get the document first, and give the path of the file"],
+            f'"{uri}" is not a local file, and XCQL fetches nothing from elsewhere',
+            hints=["download the document first, and give the path of the file"],
         )
     return Path(unquote(parts.path))
 
@@ -92,7 +92,7 @@ def collection(call: Call, uri: str | None = None) -> list[Item]:
     raise error(
         "FODC0002",
         f'there is no collection "{uri}"',
-        hints=["stream(…) gives the view of a stream, doc(…) reads one file"],
+        hints=["stream(…) returns the view of a stream, doc(…) reads one file"],
     )
 
 
@@ -140,7 +140,7 @@ def read_text(call: Call, uri: str, encoding: str | None = None) -> str:
         code = "FOUT1190" if encoding else "FOUT1200"
         raise error(code, f'"{uri}" cannot be read as {encoding or "utf-8"} text') from None
     if not all(is_xml_character(ord(sign)) for sign in set(text)):
-        raise error("FOUT1190", f'"{uri}" has characters that XML does not allow')
+        raise error("FOUT1190", f'"{uri}" contains characters that XML does not allow')
     return text
 
 

@@ -10,7 +10,7 @@ from xcql.evaluate.registry import Call, function
 
 
 def _whole(value: Decimal, unit: int, modulus: int | None = None) -> int:
-    """How many whole units there are, with the sign of the duration."""
+    """The number of whole units, with the sign of the duration."""
     count = int(abs(value)) // unit
     if modulus is not None:
         count %= modulus

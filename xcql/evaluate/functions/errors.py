@@ -20,7 +20,7 @@ _ERR = "http://www.w3.org/2005/xqt-errors"
 
 
 class RaisedError(XcqlError):
-    """An error that a query raised by `fn:error`: it has a QName and may carry items."""
+    """An error that a query raised with `fn:error`: it has a QName and can carry items."""
 
     def __init__(self, diagnostic: Diagnostic, name: ep.QName, items: tuple[Item, ...]) -> None:
         super().__init__(diagnostic)

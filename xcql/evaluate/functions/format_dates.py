@@ -142,14 +142,14 @@ def _formatted(
         if match[0] in ("[[", "]]"):
             parts.append(match[0][0])
         elif match[1] is None:
-            raise _bad(picture, f"a single {match[0]} stands in it")
+            raise _bad(picture, f"it contains a single {match[0]}")
         else:
             parts.append(_component(value, _marker(match[1], picture), picture, components))
     return "".join([*parts, picture[position:]])
 
 
 def _check_calendar(call: Call, calendar: str | None) -> None:
-    """FOFD1340 if the calendar's name is no name; every calendar is written as the Gregorian."""
+    """FOFD1340 for an invalid calendar name; every calendar is written as the Gregorian one."""
     if calendar is None:
         return
     name = calendar.strip()
@@ -175,7 +175,7 @@ def _bad(picture: str, reason: str) -> XcqlError:
 def _marker(text: str, picture: str) -> _Marker:
     text = "".join(text.split())
     if not text or text[0] not in _DEFAULTS:
-        raise _bad(picture, f"[{text}] names no part of a date or time")
+        raise _bad(picture, f"[{text}] is not a part of a date or time")
     component = text[0]
     form, comma, width = text[1:].rpartition(",")
     if not comma:
@@ -190,11 +190,11 @@ def _marker(text: str, picture: str) -> _Marker:
 def _widths(text: str, picture: str) -> tuple[int | None, int | None]:
     match = _WIDTH.fullmatch(text)
     if match is None:
-        raise _bad(picture, f'"{text}" is no width')
+        raise _bad(picture, f'"{text}" is not a valid width')
     least = None if match[1] == "*" else int(match[1])
     most = None if match[2] in (None, "*") else int(match[2])
     if least == 0 or most == 0 or (least and most and least > most):
-        raise _bad(picture, f'"{text}" is no width')
+        raise _bad(picture, f'"{text}" is not a valid width')
     return least, most
 
 
@@ -239,16 +239,16 @@ def _number(value: Any, component: str) -> int:
 
 
 def _week(days: int, weekday: int) -> int:
-    """The ISO week of the year: the year of a week is that of its Thursday."""
+    """The ISO week of the year: a week belongs to the year of its Thursday."""
     thursday = days - weekday + 3
     first = days_from_civil(civil_from_days(thursday)[0], 1, 1)
     return (thursday - first) // 7 + 1
 
 
 def _week_of_month(year: int, month: int, days: int) -> int:
-    """The week of the month: the first one has the month's first Thursday.
+    """The week of the month: the first one contains the month's first Thursday.
 
-    The days before it count to the last week of the month before.
+    The days before it belong to the last week of the previous month.
     """
     start = days_from_civil(year, month, 1)
     first_monday = start + (3 - (start + 3) % 7) % 7 - 3
@@ -270,7 +270,7 @@ def _name(number: int, value: Any, marker: _Marker) -> str:
     elif marker.component == "E":
         name = "AD" if astronomical_year(value) > 0 else "BC"
     else:
-        # a number that has no name is written in digits
+        # a number without a name is written in digits
         return str(number)
     if marker.most is not None and len(name) > marker.most:
         name = name[: max(marker.most, 3)] if marker.component in "MF" else name[: marker.most]
@@ -320,7 +320,7 @@ def _fraction(microsecond: int, marker: _Marker, picture: str) -> str:
     least, most = marker.least, marker.most
     places = pattern.mandatory + pattern.optional
     if form in ("1", chr(ord(pattern.zero) + 1)) or places == 1:
-        # one digit says nothing of the width
+        # one digit does not set the width
         least, most = least or 1, most if most is not None or least is None else None
     else:
         least = max(least or 0, pattern.mandatory)
@@ -367,7 +367,7 @@ def _zone_digits(hours: int, minutes: int, form: str, picture: str) -> str:
     )
     separators = [sign for sign in form if unicodedata.category(sign) != "Nd"]
     if len(separators) > 1 or len(digits) > 4:
-        raise _bad(picture, f'"{form}" is no format of a time zone')
+        raise _bad(picture, f'"{form}" is not a time zone format')
     if separators:
         hour_places = form.index(separators[0])
         text = f"{hours:0{hour_places}}{separators[0]}{minutes:02}"

@@ -1,4 +1,4 @@
-"""fn:format-integer, and the formats of whole numbers that dates use, too."""
+"""fn:format-integer, and integer formats, which dates use too."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _ROMAN = [
     *[(1000, "M"), (900, "CM"), (500, "D"), (400, "CD"), (100, "C"), (90, "XC"), (50, "L")],
     *[(40, "XL"), (10, "X"), (9, "IX"), (5, "V"), (4, "IV"), (1, "I")],
 ]
-# first signs of numberings that Unicode has in a row: circled, parenthesized, with a full stop
+# first characters of contiguous Unicode numberings: circled, parenthesized, with a full stop
 _SERIES = {"①": 20, "⑴": 20, "⒈": 20, "㈠": 10, "㊀": 10, "❶": 10, "➀": 10, "➊": 10, "⓵": 10}
 
 
@@ -29,7 +29,7 @@ def format_integer(call: Call, value: int | None, picture: str, language: str | 
     if not primary:
         raise _bad(picture, "it has no format")
     if _MODIFIER.fullmatch(modifier) is None:
-        raise _bad(picture, f'"{modifier}" is no modifier')
+        raise _bad(picture, f'"{modifier}" is not a valid modifier')
     if any(unicodedata.category(sign) == "Nd" for sign in primary):
         digit_pattern(primary, picture)
     if value is None:
@@ -40,13 +40,13 @@ def format_integer(call: Call, value: int | None, picture: str, language: str | 
 
 
 def integer_text(value: int, form: str, *, ordinal: bool = False) -> str:
-    """A whole number, not negative, by a format such as `1`, `001`, `i`, `A`, `Ww`.
+    """A non-negative integer in a format such as `1`, `001`, `i`, `A`, `Ww`.
 
     >>> integer_text(21, "w", ordinal=True)
     'twenty-first'
     """
     if form in ("w", "W", "Ww"):
-        # importing it takes long, and words are rarely asked for
+        # the import is slow, and words are rarely needed
         from elementpath.xpath30.xpath30_helpers import int_to_words
 
         words = int_to_words(value, "en", "o" if ordinal else "")
@@ -62,7 +62,7 @@ def integer_text(value: int, form: str, *, ordinal: bool = False) -> str:
 
 
 def _numbered(value: int, form: str) -> str | None:
-    """Roman numbers, letters and other series; None if the format or the number has none."""
+    """Roman numerals, letters and other series; None if there is none for the format or number."""
     if form in ("i", "I"):
         if not 0 < value < 5000:
             return None if value else "0"
@@ -96,7 +96,7 @@ def _lettered(value: int, letters: str) -> str:
 
 
 def ordinal_suffix(value: int) -> str:
-    """The English ending: 1st, 2nd, 3rd, 4th."""
+    """The English suffix: 1st, 2nd, 3rd, 4th."""
     if value % 100 in (11, 12, 13):
         return "th"
     return {1: "st", 2: "nd", 3: "rd"}.get(value % 10, "th")
@@ -104,10 +104,10 @@ def ordinal_suffix(value: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class DigitPattern:
-    """A format made of digits: how many there are at least, and where separators stand.
+    """A format made of digits: their minimum number, and the positions of separators.
 
     `separators` maps the number of digits to the right of a separator to the separator; with
-    `interval` it is repeated every so many digits.
+    `interval`, it is repeated at that distance.
     """
 
     zero: str
@@ -130,7 +130,7 @@ class DigitPattern:
 
 
 def digit_pattern(form: str, picture: str) -> DigitPattern:
-    """Read a format such as `#,##0` or `001`; FODF1310 if it is none."""
+    """Parse a format such as `#,##0` or `001`; FODF1310 if it is invalid."""
     zeros = {ord(sign) - unicodedata.decimal(sign) for sign in form if _is_digit(sign)}
     if len(zeros) != 1:
         raise _bad(picture, "its digits are of different kinds" if zeros else "it has no digit")
@@ -140,7 +140,7 @@ def digit_pattern(form: str, picture: str) -> DigitPattern:
     for sign in reversed(form):
         if _is_digit(sign):
             if optional:
-                raise _bad(picture, "a # stands after a digit")
+                raise _bad(picture, "a # follows a digit")
             mandatory += 1
             previous = "digit"
         elif sign == "#":
@@ -148,7 +148,7 @@ def digit_pattern(form: str, picture: str) -> DigitPattern:
             previous = "digit"
         else:
             if unicodedata.category(sign)[0] in "LN" or previous == "separator":
-                raise _bad(picture, f'"{sign}" cannot stand there')
+                raise _bad(picture, f'"{sign}" is not allowed there')
             separators[mandatory + optional] = sign
             previous = "separator"
     if previous == "separator":
@@ -163,7 +163,7 @@ def _is_digit(sign: str) -> bool:
 
 
 def _interval(separators: dict[int, str], form: str) -> int:
-    """The distance of regular separators, 0 if they are not regular."""
+    """The distance between regular separators; 0 if they are not regular."""
     if not separators or len(set(separators.values())) != 1:
         return 0
     first = min(separators)

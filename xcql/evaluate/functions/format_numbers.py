@@ -21,7 +21,7 @@ from xcql.xdm.names import QName
 
 @dataclass(frozen=True, slots=True)
 class DecimalFormat:
-    """The signs that a picture and its result are made of."""
+    """The characters that make up a picture and its result."""
 
     decimal_separator: str = "."
     grouping_separator: str = ","
@@ -90,7 +90,7 @@ def format_number(call: Call, value: Any, picture: str, name: str | None = None)
 
 
 def _exact(number: Any) -> Decimal:
-    """The number as a decimal; a double as the decimal it prints as."""
+    """The number as a decimal; for a double, the decimal that it is printed as."""
     if isinstance(number, ep.Float):
         return Decimal(string_of(number).replace("E", "e"))
     return Decimal(repr(float(number))) if isinstance(number, float) else Decimal(number)
@@ -101,7 +101,7 @@ def _format(call: Call, name: str | None) -> DecimalFormat:
     if name is None:
         return make_format(formats.get(None, {}))
     try:
-        # a name without a prefix is in no namespace, whatever the default one is
+        # a name without a prefix is in no namespace, whatever the default namespace
         text = name.strip()
         if text.startswith("Q{"):
             uri, _, local = text[2:].partition("}")
@@ -140,17 +140,17 @@ def _analysed(part: str, form: DecimalFormat, picture: str) -> _Picture:
     first, last = min(active), max(active)
     prefix, body, suffix = part[:first], part[first : last + 1], part[last + 1 :]
     if len(active) != len(body):
-        raise _bad(picture, "a sign that is text stands between digits")
+        raise _bad(picture, "there is literal text between digits")
     scale_signs = [sign for sign in part if sign in (form.percent, form.per_mille)]
     if len(scale_signs) > 1 or (scale_signs and exponent_at is not None):
-        raise _bad(picture, "there are too many of percent, per-mille and exponent signs")
+        raise _bad(picture, "there are too many percent, per-mille and exponent signs")
     factor = 1 if not scale_signs else 100 if scale_signs[0] == form.percent else 1000
     mantissa, exponent = body, ""
     if exponent_at is not None:
         mantissa = body[: exponent_at - first]
         exponent = body[exponent_at - first + 1 :]
         if not exponent or not all(map(form.is_digit, exponent)):
-            raise _bad(picture, "an exponent consists of digits only")
+            raise _bad(picture, "an exponent can only contain digits")
     if mantissa.count(form.decimal_separator) > 1:
         raise _bad(picture, "it has two decimal separators")
     integer, separator, fraction = mantissa.partition(form.decimal_separator)
@@ -161,7 +161,7 @@ def _analysed(part: str, form: DecimalFormat, picture: str) -> _Picture:
 
 
 def _exponent_position(part: str, form: DecimalFormat) -> int | None:
-    """Where an exponent separator stands between active signs; elsewhere it is text."""
+    """The position of an exponent separator between active characters; elsewhere it is text."""
     for index, sign in enumerate(part):
         if (
             sign == form.exponent_separator
@@ -178,16 +178,16 @@ def _check_parts(
 ) -> None:
     group = form.grouping_separator
     if group + group in integer or group + group in fraction:
-        raise _bad(picture, "two grouping separators stand together")
+        raise _bad(picture, "there are two adjacent grouping separators")
     if integer.endswith(group) or (has_separator and fraction.startswith(group)):
-        raise _bad(picture, "a grouping separator stands at the decimal separator or the end")
+        raise _bad(picture, "a grouping separator is next to the decimal separator or at the end")
     if fraction.endswith(group):
-        raise _bad(picture, "a grouping separator stands at the end")
+        raise _bad(picture, "a grouping separator is at the end")
     digits = integer.replace(group, "")
     if form.digit in digits.lstrip(form.digit):
-        raise _bad(picture, "an optional digit stands after a mandatory one")
+        raise _bad(picture, "an optional digit follows a mandatory one")
     if form.digit in fraction.replace(group, "").rstrip(form.digit):
-        raise _bad(picture, "a mandatory digit stands after an optional one")
+        raise _bad(picture, "a mandatory digit follows an optional one")
 
 
 def _sized(
@@ -231,7 +231,7 @@ def _sized(
 
 
 def _positions_from_right(text: str, group: str) -> tuple[int, ...]:
-    """How many digits stand to the right of each grouping separator."""
+    """The number of digits to the right of each grouping separator."""
     parts = text.split(group)
     return tuple(sum(map(len, parts[index:])) for index in range(len(parts) - 1, 0, -1))
 
@@ -242,17 +242,17 @@ def _positions_from_left(text: str, group: str) -> tuple[int, ...]:
 
 
 def _interval(positions: tuple[int, ...], digits: int) -> int:
-    """The distance of grouping separators that are set regularly, else 0."""
+    """The distance between regular grouping separators, otherwise 0."""
     if not positions:
         return 0
     first = positions[0]
-    # a separator may stand before the first digit, too
+    # a separator can also come before the first digit
     regular = (list(range(first, digits, first)), list(range(first, digits + 1, first)))
     return first if first and list(positions) in regular else 0
 
 
 def _written(number: Decimal, part: _Picture, form: DecimalFormat) -> str:
-    """A number, not negative, without prefix and suffix."""
+    """A non-negative number, without prefix and suffix."""
     exponent = 0
     if part.least_exponent and number:
         exponent = number.adjusted() + 1 - part.scaling

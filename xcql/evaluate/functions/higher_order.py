@@ -36,7 +36,7 @@ def function_name(call: Call, subject: XdmFunction) -> ep.QName | None:
     name = subject.name
     if name is None:
         return None
-    # a name of the default function namespace was written without a prefix
+    # a name in the default function namespace was written without a prefix
     return qname_of(QName(name.uri, name.local, name.prefix or PREFIXES.get(name.uri, "")))
 
 
@@ -57,12 +57,12 @@ def filter_(call: Call, items: Iterable[Item], predicate: XdmFunction) -> Iterat
 
 
 def truth(result: Iterable[Item]) -> bool:
-    """The one boolean that a predicate has to give."""
+    """The boolean that a predicate must return."""
     values = list(atomize(result))
     if len(values) == 1 and type(values[0]) is ep.UntypedAtomic:
         values = [cast(values[0], "boolean")]
     if len(values) != 1 or not isinstance(values[0], bool):
-        raise error("XPTY0004", "the function has to give one xs:boolean")
+        raise error("XPTY0004", "the function must return one xs:boolean")
     return values[0]
 
 
@@ -147,7 +147,7 @@ def sort(
 def sorted_by_keys(
     keyed: list[tuple[list[Any], Any]], rules: Collation
 ) -> list[tuple[list[Any], Any]]:
-    """Pairs sorted by their keys, sequences of atomic values; equal ones stay in their order."""
+    """Pairs sorted by their keys, which are sequences of atomic values; the sort is stable."""
 
     def compare(left: tuple[list[Any], Any], right: tuple[list[Any], Any]) -> int:
         for a, b in zip_longest(left[0], right[0]):

@@ -36,7 +36,7 @@ class _Number(str):
 
 
 class _Object(list[tuple[str, Any]]):
-    """The members of an object, as they came."""
+    """The members of an object, in their original order."""
 
 
 def _refuse(name: str) -> Any:
@@ -70,16 +70,16 @@ class _Options:
         self.validate = bool(_option(given, "validate", bool, False))
         chosen = _option(given, "duplicates", str, "")
         if chosen and chosen not in duplicates:
-            raise error("FOJS0005", f'"{chosen}" is no way to treat duplicates')
+            raise error("FOJS0005", f'"{chosen}" is not a valid value of the option duplicates')
         self.duplicates = duplicates[str(chosen)]
         self.fallback = _option(given, "fallback", XdmFunction, None)
         if self.fallback is not None and self.escape:
-            raise error("FOJS0005", "the options escape and fallback exclude each other")
+            raise error("FOJS0005", "the options escape and fallback cannot be combined")
         if self.fallback is not None and self.fallback.arity != 1:
-            raise error("FOJS0005", "the option fallback is a function of one argument")
+            raise error("FOJS0005", "the option fallback must be a function of one argument")
 
     def text(self, value: str) -> str:
-        """A string as the options want it."""
+        """A string, processed as the options require."""
         if self.escape:
             return "".join(map(_escaped, value))
         if all(is_xml_character(ord(sign)) for sign in set(value)):
@@ -100,7 +100,7 @@ def _option(given: XdmMap | None, name: str, kind: Any, default: Any) -> Any:
     if value is None:
         return default
     if len(value) != 1 or not isinstance(value[0], kind):
-        raise error("XPTY0004", f"the option {name} has a value of a wrong type")
+        raise error("XPTY0004", f"the option {name} has a value of the wrong type")
     return value[0]
 
 
@@ -194,7 +194,7 @@ def _write_xml(builder: TreeBuilder, value: Any, options: _Options, key: str | N
 
 
 def _kept(value: _Object, options: _Options) -> Iterable[tuple[str, Any]]:
-    """The members of an object, of repeated keys the ones that the options want."""
+    """The members of an object; for repeated keys, those that the options select."""
     if options.duplicates == "retain":
         return value
     chosen: dict[str, Any] = {}
@@ -215,10 +215,10 @@ def xml_to_json(call: Call, node: Node | None, options: XdmMap | None = None) ->
     if isinstance(node, DocumentNode):
         elements = _elements(node)
         if len(elements) != 1:
-            raise _not_json("a document with one element is needed")
+            raise _not_json("expected a document with one element")
         node = elements[0]
     if not isinstance(node, ElementNode):
-        raise _not_json("an element is needed")
+        raise _not_json("expected an element")
     return "".join(_written(node, in_map=False))
 
 
@@ -239,7 +239,7 @@ def _elements(node: ElementNode | DocumentNode) -> list[ElementNode]:
 
 def _written(element: ElementNode, *, in_map: bool) -> Iterator[str]:
     if element.name.uri != _FN or element.name.local not in _WRITERS:
-        raise _not_json(f"there is an element {element.name.clark}")
+        raise _not_json(f"unexpected element {element.name.clark}")
     _check_attributes(element, in_map)
     yield from _WRITERS[element.name.local](element)
 
@@ -255,13 +255,13 @@ def _check_attributes(element: ElementNode, in_map: bool) -> None:
         if attribute.name.uri in ("", _FN) and (
             attribute.name.local not in allowed and not ignorable
         ):
-            raise _not_json(f"the attribute {attribute.name} has no meaning")
+            raise _not_json(f"unexpected attribute {attribute.name}")
 
 
 def _flag(element: ElementNode, name: str) -> bool:
     value = (element.attribute_value(name) or "false").strip(" \t\r\n")
     if value not in ("true", "false", "1", "0"):
-        raise _not_json(f"the attribute {name} is no boolean")
+        raise _not_json(f"the attribute {name} is not a boolean")
     return value in ("true", "1")
 
 
@@ -279,7 +279,7 @@ def _map(element: ElementNode) -> Iterator[str]:
         inner = "".join(_written(entry, in_map=True))
         key = _quoted(entry.attribute_value("key") or "", escaped=_flag(entry, "escaped-key"))
         if json.loads(key) in seen:
-            raise _not_json(f"the key {key} is there twice")
+            raise _not_json(f"duplicate key {key}")
         seen.add(json.loads(key))
         yield f"{',' if index else ''}{key}:{inner}"
     yield "}"
@@ -300,14 +300,14 @@ def _string(element: ElementNode) -> Iterator[str]:
 def _number(element: ElementNode) -> Iterator[str]:
     text = _content(element).strip(" \t\r\n")
     if not castable(text, "double") or text.lstrip("+-") in ("INF", "NaN"):
-        raise _not_json(f'"{text}" is no number')
+        raise _not_json(f'"{text}" is not a number')
     yield string_of(float(text))
 
 
 def _boolean(element: ElementNode) -> Iterator[str]:
     text = _content(element).strip(" \t\r\n")
     if text not in ("true", "false", "1", "0"):
-        raise _not_json(f'"{text}" is no boolean')
+        raise _not_json(f'"{text}" is not a boolean')
     yield "true" if text in ("true", "1") else "false"
 
 
@@ -328,7 +328,7 @@ _WRITERS: dict[str, Callable[[ElementNode], Iterator[str]]] = {
 
 
 def _quoted(text: str, *, escaped: bool) -> str:
-    """A JSON string; with `escaped` the escapes in the text are kept as they are."""
+    """A JSON string; with `escaped`, escapes in the text are kept."""
     if not escaped:
         return quote_json(text)
     parts = ['"']
@@ -338,7 +338,7 @@ def _quoted(text: str, *, escaped: bool) -> str:
         if sign == "\\":
             match = _ESCAPE.match(text, position)
             if match is None:
-                raise error("FOJS0007", f'"{text[position : position + 6]}" is no escape of JSON')
+                raise error("FOJS0007", f'"{text[position : position + 6]}" is not a JSON escape')
             parts.append(match[0])
             position = match.end()
             continue
@@ -348,7 +348,7 @@ def _quoted(text: str, *, escaped: bool) -> str:
 
 
 def quote_json(text: str) -> str:
-    """A text as a string of JSON."""
+    """A text as a JSON string."""
     parts = []
     for sign in text:
         code = ord(sign)

@@ -41,7 +41,7 @@ def _duplicates(options: XdmMap | None) -> str:
         raise error(
             "FOJS0005",
             "the option duplicates has an unknown value",
-            hints=[f"known are {', '.join(sorted(_DUPLICATES))}"],
+            hints=[f"the known values are {', '.join(sorted(_DUPLICATES))}"],
         )
     return chosen[0]
 

@@ -16,7 +16,7 @@ def pi(call: Call) -> float:
 
 
 def _safe(compute: Callable[[float], float], value: float | None) -> float | None:
-    """A function of one number; NaN where it is not defined, infinite where it is too large."""
+    """A function of one number; NaN where it is undefined, infinity where it is too large."""
     if value is None:
         return None
     try:

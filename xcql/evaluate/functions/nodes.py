@@ -1,4 +1,4 @@
-"""Functions on nodes and their place in the tree."""
+"""Functions on nodes and their position in the tree."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def path(call: Call, *node: Node | None) -> str | None:
 
 
 def _step(node: Node) -> str:
-    """How a node is reached from its parent."""
+    """The step from its parent to a node."""
     if isinstance(node, AttributeNode):
         return f"@{node.name.clark}" if node.name.uri else f"@{node.name.local}"
     if isinstance(node, NamespaceNode):
@@ -120,7 +120,7 @@ def _counts_with(other: Node, node: Node) -> bool:
     return isinstance(other, TextNode if isinstance(node, TextNode) else CommentNode)
 
 
-# identifiers: what is an ID is what a DTD or a Tag Structure declares, or `xml:id`
+# identifiers: an ID is an attribute that a DTD or Tag Structure declares as one, or `xml:id`
 
 
 @function("fn:id", "xs:string*", returns="element()*")

@@ -28,7 +28,7 @@ def number(call: Call, *value: Any) -> float:
 
 
 def as_double(value: Any) -> float:
-    """The value as a double; NaN if it is none."""
+    """The value as a double; NaN if it is not a number."""
     try:
         result: float = cast(value, "double")
     except XcqlError:
@@ -93,7 +93,7 @@ def _rounded(value: Number, digits: int, *, half_even: bool) -> Number:
         return _rounded_decimal(value, digits, half_even=half_even)
     if not math.isfinite(value) or value == 0:
         return value
-    # a float is rounded as the decimal it prints as: 1.005 has no digits beyond those
+    # a float is rounded as the decimal that it is printed as: 1.005 has no more digits
     exact = Decimal(repr(float(value))) if half_even else Decimal(float(value))
     if type(value) is ep.Float and half_even:
         exact = Decimal(float(value))
@@ -110,7 +110,7 @@ def _rounded_decimal(value: Decimal, digits: int, *, half_even: bool) -> Decimal
     unit = Decimal(1).scaleb(-max(digits, -10_000))
     if half_even:
         return value.quantize(unit, ROUND_HALF_EVEN, _WIDE)
-    # halves go towards positive infinity
+    # halves are rounded towards positive infinity
     shifted = DECIMALS.add(value, DECIMALS.divide(unit, Decimal(2)))
     return shifted.quantize(unit, ROUND_FLOOR, _WIDE)
 
@@ -121,7 +121,7 @@ DECIMALS_WIDE = _WIDE
 
 
 def round_half_up(value: float) -> float:
-    """`fn:round` of a double: halves go towards positive infinity."""
+    """`fn:round` of a double: halves are rounded towards positive infinity."""
     if not math.isfinite(value):
         return value
     return float(_rounded(value, 0, half_even=False))

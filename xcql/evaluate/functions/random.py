@@ -15,7 +15,7 @@ from xcql.xdm.names import QName
 @function("fn:random-number-generator", returns="map(*)")
 @function("fn:random-number-generator", "xs:anyAtomicType?", returns="map(*)")
 def random_number_generator(call: Call, seed: Any = None) -> XdmMap:
-    # one evaluation is one instant: without a seed its calls all give the same generator
+    # an evaluation is one instant: without a seed, all its calls return the same generator
     start = call.context.now.isoformat() if seed is None else string_of(seed)
     return _generator(f"xcql {start}")
 

@@ -52,7 +52,7 @@ def _not_empty(pattern: str, flags: str) -> Regex:
 
 
 def replacement_parts(replacement: str, groups: int) -> list[str | int]:
-    """A replacement as texts and numbers of groups."""
+    """A replacement as texts and group numbers."""
     parts: list[str | int] = []
     position = 0
     for match in _REFERENCE.finditer(replacement):
@@ -62,14 +62,14 @@ def replacement_parts(replacement: str, groups: int) -> list[str | int]:
         if len(found) == 1:
             raise error(
                 "FORX0004",
-                f'in the replacement "{replacement[:80]}" a {found} stands alone',
-                hints=["write \\$ and \\\\ for the signs themselves"],
+                f'in the replacement "{replacement[:80]}" there is a single {found}',
+                hints=["write \\$ and \\\\ for the characters themselves"],
             )
         if found[0] == "\\":
             parts.append(found[1])
             continue
         digits = found[1:]
-        # of $15 with fewer than 15 groups the 5 is text
+        # in $15 with fewer than 15 groups, the 5 is text
         length = len(digits)
         while length > 1 and int(digits[:length]) > groups:
             length -= 1

@@ -1,4 +1,4 @@
-"""fn:serialize: items as text, by the output methods xml, text, json and adaptive."""
+"""fn:serialize: items as text, with the output methods xml, text, json and adaptive."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def serialize(call: Call, items: Iterable[Item], options: Item | None = None) ->
     settings = _settings(options)
     method = settings.get("method", "xml")
     if method not in _METHODS:
-        raise error("SEPM0016", f'"{method}" is no output method')
+        raise error("SEPM0016", f'"{method}" is not a supported output method')
     separator = settings.get("item-separator")
     if method == "json":
         return json_text(
@@ -61,7 +61,7 @@ def _settings(options: Item | None) -> dict[str, str]:
     if isinstance(options, DocumentNode) and options.document_element is not None:
         options = options.document_element
     if not isinstance(options, ElementNode) or options.name.uri != _OUTPUT:
-        raise error("XPTY0004", f"serialize() takes its options as a map, not {kind_of(options)}")
+        raise error("XPTY0004", f"the options of serialize() must be a map, not {kind_of(options)}")
     return {
         child.name.local: child.attribute_value("value") or ""
         for child in options.children
@@ -76,13 +76,13 @@ def _setting(value: Any) -> str:
 
 
 def _normalized(items: Iterable[Item], separator: str | None) -> Iterator[Node | str]:
-    """Sequence normalization: texts and nodes in the order they are written."""
+    """Sequence normalization: texts and nodes in output order."""
     previous_atomic = False
     for index, item in enumerate(_flattened(items)):
         if isinstance(item, (AttributeNode, NamespaceNode)):
             raise error("SENR0001", f"{kind_of(item)} cannot be written by itself")
         if isinstance(item, XdmFunction):
-            raise error("SENR0001", f"{kind_of(item)} cannot be written by this output method")
+            raise error("SENR0001", f"this output method cannot write {kind_of(item)}")
         atomic = not isinstance(item, Node)
         if separator is not None and index:
             yield separator
@@ -136,7 +136,7 @@ def _json_map(item: XdmMap, allow_duplicates: bool) -> str:
     for key, value in item.items():
         name = string_of(key)
         if name in seen and not allow_duplicates:
-            raise error("SERE0022", f'two keys of the map are written "{name}"')
+            raise error("SERE0022", f'two keys of the map have the form "{name}"')
         seen.add(name)
         inner = json_text(list(value), allow_duplicates=allow_duplicates)
         entries.append(f"{quote_json(name)}:{inner}")
@@ -144,7 +144,7 @@ def _json_map(item: XdmMap, allow_duplicates: bool) -> str:
 
 
 def _adaptive(item: Item) -> str:
-    """An item as the adaptive method shows it: a form that a reader can tell the type from."""
+    """An item in the adaptive method's form, which shows its type."""
     if isinstance(item, XdmMap):
         entries = (f"{_adaptive(key)}:{_adaptive_value(value)}" for key, value in item.items())
         return f"map{{{','.join(entries)}}}"
@@ -170,7 +170,7 @@ def _adaptive(item: Item) -> str:
 
 
 def _exponential(value: float) -> str:
-    """A double with an exponent always, so that it cannot be taken for a decimal."""
+    """A double, always with an exponent, so that it cannot be confused with a decimal."""
     mantissa, _, exponent = f"{value!r}".partition("e")
     return f"{mantissa if '.' in mantissa else mantissa + '.0'}e{int(exponent or 0)}"
 

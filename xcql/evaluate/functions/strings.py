@@ -32,7 +32,7 @@ def codepoints_to_string(call: Call, codepoints: Iterable[int]) -> str:
 
 def _character(codepoint: int) -> str:
     if not is_xml_character(codepoint):
-        raise error("FOCH0001", f"{codepoint} is not the code of a character of XML")
+        raise error("FOCH0001", f"{codepoint} is not the code point of an XML character")
     return chr(codepoint)
 
 
@@ -85,7 +85,7 @@ def contains_token(
 
 
 def xml_split(text: str) -> list[str]:
-    """The words of a text between white space as XML knows it."""
+    """The words of a text, split at XML white space."""
     for sign in "\t\r\n":
         text = text.replace(sign, " ")
     return [part for part in text.split(" ") if part]
@@ -118,10 +118,10 @@ def substring(call: Call, text: str | None, start: float, length: float | None =
 
 
 def rounded_range(start: float, length: float | None) -> tuple[int | None, int | None]:
-    """Python's slice for the positions that `substring` and `subsequence` mean.
+    """The Python slice for the positions of `substring` and `subsequence`.
 
-    Both numbers are rounded, and no length stands for all the rest. None for the start if there
-    is nothing in the range, None for the end if it is open.
+    Both numbers are rounded; without a length, the range is open. The start is None if the range
+    is empty, the end is None if it is open.
     """
     begin = round_half_up(start)
     end = math.inf if length is None else begin + round_half_up(length)
@@ -144,7 +144,7 @@ def normalize_space(call: Call, *text: str | None) -> str:
 
 
 def _or_context(call: Call, text: tuple[str | None, ...]) -> str:
-    """The one argument, or the string value of the context item if there is none."""
+    """The argument, or without one, the string value of the context item."""
     return (text[0] or "") if text else text_of_item(call.item())
 
 
@@ -156,13 +156,13 @@ def normalize_unicode(call: Call, text: str | None, form: str = "NFC") -> str:
         return text or ""
     if form == "FULLY-NORMALIZED":
         normal = unicodedata.normalize("NFC", text or "")
-        # a text that begins with a combining sign is not fully normalized
+        # a text that begins with a combining character is not fully normalized
         return f" {normal}" if normal and unicodedata.combining(normal[0]) else normal
     if form not in _FORMS:
         raise error(
             "FOCH0003",
-            f'the normalization form "{form}" is not known',
-            hints=["known are NFC, NFD, NFKC, NFKD and FULLY-NORMALIZED"],
+            f'unknown normalization form "{form}"',
+            hints=["the known forms are NFC, NFD, NFKC, NFKD and FULLY-NORMALIZED"],
         )
     return unicodedata.normalize(_FORMS[form], text or "")
 

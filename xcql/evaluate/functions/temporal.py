@@ -1,4 +1,4 @@
-"""The functions of time, and `stream`."""
+"""The temporal functions, and `stream`."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from xcql.evaluate.casting import make_uri
 from xcql.evaluate.registry import Call, function
 
 _PRINTABLE = "".join(map(chr, range(0x20, 0x7F)))
-# what iri-to-uri leaves alone: all of ASCII that may stand in an IRI
+# characters that iri-to-uri leaves unchanged: all ASCII that is allowed in an IRI
 _IRI_SAFE = "".join(sign for sign in _PRINTABLE if sign not in ' "<>\\^`{|}')
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _INVALID = re.compile(r"%(?![0-9A-Fa-f]{2})|[\x00-\x20<>\"{}|\\^`]")
@@ -46,8 +46,8 @@ def resolve_uri(call: Call, relative: str | None, base: str | None = None) -> ep
 
 
 def resolved(relative: str, base: str | None) -> str:
-    """A URI made absolute; FORG0002 if one of the two is not fit for that."""
-    # before the first slash a colon ends a scheme, and nothing else
+    """Make a URI absolute; FORG0002 if one of the two is unsuitable."""
+    # before the first slash, a colon can only end a scheme
     if _INVALID.search(relative) or (
         ":" in re.split("[/?#]", relative)[0] and not _SCHEME.match(relative)
     ):
@@ -67,7 +67,7 @@ def resolved(relative: str, base: str | None) -> str:
 
 
 def _joined(base: str, relative: str) -> str:
-    """urljoin for every hierarchical scheme, not only for those that Python knows."""
+    """urljoin for every hierarchical scheme, not only those that Python knows."""
     scheme, _, rest = base.partition(":")
     joined = urljoin(f"http:{rest}", relative)
     return scheme + joined.removeprefix("http") if joined.startswith("http:") else joined
