@@ -63,7 +63,7 @@ class TestChecked:
             _ = checked.types
 
     def test_a_library_module(self) -> None:
-        with pytest.raises(XcqlError, match="a library module has nothing to evaluate"):
+        with pytest.raises(XcqlError, match="a library module has no expression to evaluate"):
             check("module namespace a = 'u'; declare variable $a:x := 1;")
 
 

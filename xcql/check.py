@@ -107,6 +107,6 @@ def check(
     if not isinstance(query, Checked):
         module = parse(query) if isinstance(query, str | Source) else query
         if not isinstance(module, MainModule):
-            raise error("XPST0003", "a library module has nothing to evaluate", module.span)
+            raise error("XPST0003", "a library module has no expression to evaluate", module.span)
         query = Checked(module, PrologNames.of(module.declarations))
     return query if tags is None else query.over(tags, context)

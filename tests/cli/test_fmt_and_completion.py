@@ -33,7 +33,7 @@ def test_fmt_loses_no_comment(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     file = tmp_path / "q.xcql"
     file.write_text("1 (: one :) + 2")
     assert main(["fmt", "--write", str(file)]) == 1
-    assert "the new layout has no place for this comment" in capsys.readouterr().err
+    assert "formatting would lose this comment" in capsys.readouterr().err
     assert file.read_text() == "1 (: one :) + 2"
     assert main(["fmt", "-e", "<a>(: text :)</a>"]) == 0
 

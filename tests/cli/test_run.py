@@ -118,8 +118,8 @@ def test_a_store(books: Path, capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("options", "text"),
     [
-        ([], "there is nothing to ask the query of"),
-        (["--store", "s", "--doc", "books.xml"], "ask a store, or files"),
+        ([], "no input"),
+        (["--store", "s", "--doc", "books.xml"], "give either a store or files"),
         (["--store", "s", "--tags", "t.xml"], "leave out --tags"),
         (["--stream", "s=books.xml"], "the stream 's' has no tag structure"),
     ],

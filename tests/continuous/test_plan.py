@@ -50,9 +50,9 @@ def test_units(query: str, units: set[str] | None) -> None:
 @pytest.mark.parametrize(
     ("query", "reason", "place"),
     [
-        (f"{S}//transaction[3]", "a place at any depth is asked for", "transaction[3]"),
+        (f"{S}//transaction[3]", "the path has a step to any depth", "transaction[3]"),
         (f"{S}//account//*/vendor[1]", "a path goes on", ""),
-        (f"({S}//transaction)[3]", "a position among all is asked for", "3"),
+        (f"({S}//transaction)[3]", "the query uses a position among all items", "3"),
         (f"{S}//account#[1]", "this is not a way down", f"{S}//account#[1]"),
         (f"for $a at $n in {S}//account return $n", "positions are counted", ""),
         (f"for $a in {S}//account count $n return $n", "the clause count", "count $n"),

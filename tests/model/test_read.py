@@ -209,7 +209,7 @@ def test_fragments_in_comments_and_sections_are_none() -> None:
         ('<filler id="x" tsid="4">text<item/></filler>', "element", "text beside"),
         ('<filler id="x" tsid="4"><note/></filler>', "element", "is note, and that of tag 4 is"),
         ('<filler id="x" tsid="4"><hole id="1"/></filler>', "element", "is hole"),
-        ('<remove id="x"><item/></remove>', "element", "a remove holds no element"),
+        ('<remove id="x"><item/></remove>', "element", "a remove cannot contain an element"),
         (item("x", "<nothing/>"), "undeclared element", "nothing is not declared in item"),
         (item("x", "<note><note/></note>"), "undeclared element", "not declared in note"),
         (item("x", '<hole xmlns="urn:d" id="1"/>'), "undeclared element", "<stream:hole>"),

@@ -56,7 +56,7 @@ def _standard_call(w: Walker, node: FunctionCall, local: str, env: Env) -> Typed
         if local in ("id", "idref", "element-with-id", "lang") and len(walked) < 2:
             walked.append(Typed(ContextItem(span=node.span), env.context))
         for typed in walked:
-            w.place(typed.type, f"{local}() asks for the place of a node", node.span)
+            w.place(typed.type, f"{local}() depends on the place of a node in the tree", node.span)
             w.look_everywhere(typed.type.streams)
         of_streams = any(typed.type.of_streams or typed.type.unknown for typed in walked)
         arguments = tuple(typed.expr for typed in walked[: len(node.arguments)])
@@ -77,7 +77,7 @@ def _about_context(w: Walker, node: FunctionCall, local: str, env: Env) -> Typed
     """`string()` and the like: written with an argument where the context item has holes."""
     item = Typed(ContextItem(span=node.span), env.context)
     if local in known.PLACE:
-        w.place(env.context, f"{local}() asks for the place of a node", node.span)
+        w.place(env.context, f"{local}() depends on the place of a node in the tree", node.span)
         w.look_everywhere(env.context.streams)
         return Typed(node, UNKNOWN if env.context.of_streams or env.context.unknown else PLAIN)
     whole = _named(w, item) if local in known.OUTSIDE else w.whole(item)
@@ -101,7 +101,7 @@ def _stream(w: Walker, node: FunctionCall, env: Env) -> Typed:
     else:
         raise error(
             "XCQL0402",
-            "the name of a stream must be written out, for the translation depends on its tags",
+            "the name of a stream must be a literal, because the translation depends on its tags",
             node.arguments[0].span,
             hints=['write stream("name")'],
         )
@@ -134,7 +134,7 @@ def function_ref(w: Walker, node: NamedFunctionRef, env: Env) -> Typed:
     elif uri == FUNCTIONS and local == "stream":
         raise error(
             "XCQL0402",
-            "stream cannot be passed on as a function, for the translation depends on its tags",
+            "stream cannot be passed as a function, because the translation depends on its tags",
             node.span,
             hints=['write stream("name") where its value is needed'],
         )

@@ -99,7 +99,7 @@ def _known_call(w: Walker, declared: FunctionDecl, types: list[TagType]) -> Know
     is_copy = any(w.has_holes_unseen(type_) for type_ in types)
     copies = sum(known.is_copy and known.declared is declared for known in w.calls.values())
     if w.open_calls == _MAX_OPEN or copies == _MAX_COPIES:
-        w.anything(declared.span, "a function calls itself with ever new kinds of nodes")
+        w.anything(declared.span, "a function calls itself with ever more kinds of nodes")
         return None
     if is_copy:
         name = _name_of_copy(w, declared, types)

@@ -69,7 +69,7 @@ def _may_have_items(type_: TagType) -> bool:
 def _root(w: Walker, node: Path, env: Env) -> Typed:
     """`/`: the root of the tree that the context item stands in"""
     lone = Path(True, (), span=node.span)
-    w.place(env.context, "the root of a tree is asked for", node.span)
+    w.place(env.context, "the query uses the root of a tree", node.span)
     if not env.context.of_streams:
         return Typed(lone, UNKNOWN if env.context.unknown else PLAIN)
     w.look_everywhere(env.context.leaves)
@@ -112,9 +112,7 @@ def expression_step(w: Walker, base: Typed, step: Expr, env: Env) -> Typed:
         and not base.type.one
         and (type_.tree is None or type_.tree.depth > env.depth)
     ):
-        w.rules.needs_view(
-            type_.streams, "nodes that the step gives for each node are put in order", step.span
-        )
+        w.rules.needs_view(type_.streams, "the results of the step need sorting", step.span)
     left = type_ if base.type.one else w.left(type_, env)
     return Typed(then(base.expr, typed.expr), left)
 
@@ -207,7 +205,7 @@ def _filled(
     assert nodes.filled is not None
     if not base.type.one and w.graphs[nodes.stream].nest(nodes.tags):
         w.rules.needs_view(
-            base.type.streams, "elements that may stand inside each other are filled", span
+            base.type.streams, "elements that may contain each other are filled", span
         )
     filled = replace(nodes, filled=nodes.filled | tags, tops=nodes.tags)
     expr = w.rules.fill(base.expr, nodes, nodes.filled | tags)
@@ -439,7 +437,7 @@ def sideways_step(w: Walker, base: Typed, step: AxisStep, env: Env) -> Typed:
 def _no_leaves(w: Walker, base: Typed, span: Span) -> None:
     """From attributes and text nobody knows where a step leads to."""
     if base.type.leaves:
-        w.rules.needs_view(base.type.leaves, "a step leads from text or an attribute", span)
+        w.rules.needs_view(base.type.leaves, "a step starts from text or an attribute", span)
         w.look_everywhere(base.type.leaves)
 
 

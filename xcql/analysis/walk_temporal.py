@@ -93,7 +93,7 @@ def spanned(w: Walker, typed: Typed) -> Typed:
 def _place_of_leaves(w: Walker, typed: Typed) -> None:
     """Text and attributes are valid as long as an element above them."""
     if typed.type.leaves:
-        w.place(typed.type, "the lifespan of text or an attribute is asked for", typed.expr.span)
+        w.place(typed.type, "the query uses the lifespan of text or an attribute", typed.expr.span)
 
 
 def has_lifespan(w: Walker, type_: TagType) -> bool:

@@ -123,7 +123,7 @@ def comparison(w: Walker, node: operators.Comparison, env: Env) -> Typed:
 def _same_place(w: Walker, node: Expr, left: Typed, right: Typed) -> None:
     """Identity and order are asked for: the operands must stand in one tree, made once."""
     if left.type.unknown or right.type.unknown:
-        w.anything(node.span, "it is not known which nodes are compared by identity")
+        w.anything(node.span, "the nodes that are compared by identity are unknown")
     both = left.type.of_streams and right.type.of_streams
     if both and (left.type.tree is None or left.type.tree != right.type.tree):
         w.rules.needs_view(

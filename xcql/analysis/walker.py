@@ -275,7 +275,7 @@ class Walker:
         graph = self.graphs[nodes.stream]
         if tags & (nodes.tags | graph.above(nodes.tags)):
             self.rules.needs_view(
-                frozenset({nodes.stream}), "a filler of a recursive tag may hold itself", span
+                frozenset({nodes.stream}), "a filler of a recursive tag may contain itself", span
             )
 
     def joined(self, parts: Sequence[Typed]) -> tuple[list[Expr], TagType]:
@@ -322,10 +322,10 @@ class Walker:
         """A path begins here: the order of its nodes must be that of the view."""
         type_ = typed.type
         if type_.unknown:
-            self.anything(span, "nothing is known of the nodes that the path begins at")
+            self.anything(span, "the first nodes of the path are unknown")
         elif type_.of_streams and not type_.one and type_.tree is None:
             self.rules.needs_view(
-                type_.streams, "the nodes that the path begins at come from several places", span
+                type_.streams, "the first nodes of the path come from several places", span
             )
 
     def anything(self, span: Span, reason: str) -> None:

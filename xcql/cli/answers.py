@@ -93,9 +93,9 @@ def _table(answer: Answer, arguments: argparse.Namespace) -> Iterator[str]:
 def _write_parquet(answer: Answer, target: str | None) -> None:
     """Let Spark write, however much there is."""
     if target is None:
-        raise error("XCQL0100", "the format parquet needs a place to write to: --out FOLDER")
+        raise error("XCQL0100", "the format parquet needs an output folder: --out FOLDER")
     if Path(target).exists():
         raise error(
-            "XCQL0102", f"'{target}' is there already", hints=["name a new folder, or remove it"]
+            "XCQL0102", f"'{target}' already exists", hints=["give a new folder, or remove it"]
         )
     answer.write_parquet(target)

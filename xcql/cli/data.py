@@ -36,7 +36,7 @@ def add_stream_arguments(parser: argparse.ArgumentParser, of_document: str) -> N
         action="append",
         default=[],
         metavar="NAME=FRAGMENTS",
-        help="a stream: its name, and the file of its fragments; may be repeated",
+        help="a stream: its name, and the file with its fragments; can be repeated",
     )
     parser.add_argument(
         "--tags",
@@ -49,9 +49,9 @@ def add_stream_arguments(parser: argparse.ArgumentParser, of_document: str) -> N
 
 def add_data_arguments(parser: argparse.ArgumentParser) -> None:
     """`--store`, or what `add_stream_arguments` adds."""
-    parser.add_argument("--store", metavar="DIR", help="the store that is queried")
+    parser.add_argument("--store", metavar="DIR", help="the store to query")
     add_stream_arguments(
-        parser, "a document: the context item, so that //x finds every x; also a stream by itself"
+        parser, "a document: the context item, so that //x finds every x; also a stream of its own"
     )
 
 
@@ -66,7 +66,7 @@ def add_evaluation_arguments(parser: argparse.ArgumentParser) -> None:
         default=[],
         metavar="NAME=VALUE",
         help="the value of an external variable: text, cast to the type that the query declares;"
-        " one that starts with < is a document",
+        " text that starts with < is a document",
     )
 
 
@@ -85,7 +85,7 @@ def stream_files(arguments: argparse.Namespace) -> dict[str, tuple[Path, Path | 
         raise error("XCQL0100", "say which stream each of the --tags is for: --tags NAME=TAGS")
     for name in named:
         if name not in files and arguments.doc is None:
-            raise error("XCQL0100", f"there are --tags for '{name}' but no --stream {name}=…")
+            raise error("XCQL0100", f"--tags is given for '{name}', but no --stream {name}=…")
     found: dict[str, tuple[Path, Path | None]] = {}
     for name, fragments in files.items():
         tags = named.get(name) or (for_all[0] if for_all else None)
@@ -103,15 +103,15 @@ def opened(arguments: argparse.Namespace) -> Iterator[tuple[xcql.Session, str | 
     if given.count(True) != 1:
         raise error(
             "XCQL0100",
-            "there is nothing to ask the query of" if not any(given) else "ask a store, or files",
+            "no input" if not any(given) else "give either a store or files",
             hints=[
-                "name a store (--store DIR), a document (--doc FILE), or fragments"
+                "give a store (--store DIR), a document (--doc FILE), or fragments"
                 " (--stream NAME=FRAGMENTS --tags TAGS)"
             ],
         )
     if arguments.store is not None:
         if arguments.tags:
-            raise error("XCQL0100", "a store knows the tags of its streams: leave out --tags")
+            raise error("XCQL0100", "a store has the tags of its streams: omit --tags")
         yield xcql.Session(existing_store(arguments.store), verbose=arguments.verbose), None
         return
     with temporary_folder() as folder:
@@ -187,5 +187,5 @@ def checked(
 def pair(given: str, option: str) -> tuple[str, str]:
     name, equals, value = given.partition("=")
     if not equals or not name:
-        raise error("XCQL0100", f"{option} is written NAME=VALUE, not '{given}'")
+        raise error("XCQL0100", f"{option} must have the form NAME=VALUE, not '{given}'")
     return name, value

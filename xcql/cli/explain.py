@@ -24,8 +24,7 @@ examples:
 
 stages: tree (the syntax tree), query (with its parts marked), strategy, algebra (before the rules),
 rules (what each did), plan (the algebra after them), joins, native (what runs where), sql, spark
-(Spark's own plan). All but tree, sql and spark are shown unless one is asked for. Only spark starts
-Spark.
+(Spark's own plan). The default is all of them except tree, sql and spark. Only spark starts Spark.
 """
 
 
@@ -51,7 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     if arguments.stage and arguments.format == "mermaid":
-        raise error("XCQL0100", "the flowchart shows the plan: leave out --stage")
+        raise error("XCQL0100", "the flowchart shows the plan: omit --stage")
     with asked(arguments) as (query, answer):
         explanation = answer.explanation()
         if arguments.format == "mermaid":
@@ -69,7 +68,7 @@ def run(arguments: argparse.Namespace) -> int:
             shown = tree_text(query.module)
         elif arguments.stage in ("sql", "spark"):
             shown = answer.explain(arguments.stage).rstrip()
-            shown = shown or "-- the reference evaluator answers it (caq): there is no SQL"
+            shown = shown or "-- the reference evaluator answers this query (caq): there is no SQL"
         else:
             shown = text(explanation, STAGES if arguments.stage is None else (arguments.stage,))
     with open_output(arguments.out) as output:

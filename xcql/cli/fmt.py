@@ -19,12 +19,12 @@ from xcql.syntax.emitter import emit
 
 _EXAMPLES = """\
 examples:
-  xcqlc fmt query.xcql                 the query, laid out anew, on standard output
+  xcqlc fmt query.xcql                 the formatted query, on standard output
   xcqlc fmt --write queries/*.xcql     in place
   xcqlc fmt --check queries/*.xcql     exit code 1 if a file would change
 
-Comments before and after the query stay. One in the midst of it has no place in the new layout: the
-file is left as it is, with an error.
+Comments before and after the query are kept. A comment inside the query cannot be kept: this is an
+error, and the file is not changed.
 """
 
 
@@ -33,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("queries", nargs="*", metavar="QUERY", help="query files, or - for stdin")
     parser.add_argument("-e", "--expression", metavar="TEXT", help="the query itself")
     parser.add_argument("-w", "--write", action="store_true", help="change the files in place")
-    parser.add_argument("--check", action="store_true", help="only say which files would change")
+    parser.add_argument("--check", action="store_true", help="only list files that would change")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -57,16 +57,16 @@ def run(arguments: argparse.Namespace) -> int:
 def _sources(arguments: argparse.Namespace) -> list[Source]:
     if arguments.expression is not None:
         if arguments.queries or arguments.write:
-            raise error("XCQL0100", "-e is a query by itself: no files, and nothing to write to")
+            raise error("XCQL0100", "-e cannot be combined with files or --write")
         return [Source(arguments.expression, "<query>")]
     if not arguments.queries:
         raise error(
             "XCQL0100",
             "no query given",
-            hints=["name query files, give the text with -e, or - to read standard input"],
+            hints=["give query files, the text with -e, or - for standard input"],
         )
     if "-" in arguments.queries and arguments.write:
-        raise error("XCQL0100", "standard input cannot be written to: leave out --write")
+        raise error("XCQL0100", "cannot write to standard input: omit --write")
     return [
         Source(sys.stdin.read(), "<stdin>")
         if name == "-"
@@ -92,7 +92,7 @@ def laid_out(source: Source) -> str:
             start = one.stop + 1 + found.start()
             raise error(
                 "XCQL0108",
-                "the new layout has no place for this comment",
+                "formatting would lose this comment",
                 Span(source, start, start + 2),
                 hints=["move it before the query; nothing was changed"],
             )

@@ -27,23 +27,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "-o", "--output", "--out", dest="output", metavar="OUT.xml", help="default: standard output"
     )
     parser.add_argument(
-        "--valid-time", metavar="T", help="since when the document is so (default: now)"
+        "--valid-time", metavar="T", help="the time from which the document is valid (default: now)"
     )
     parser.add_argument(
         "--previous",
         action="append",
         default=[],
         metavar="STATE",
-        help="the fragments so far (files, folders): only what changed since comes out;"
-        " or, in place of the first fragments, the document that they were made from",
+        help="the fragments so far (files, folders): only changes are written;"
+        " or, instead of the first fragments, the document they were made from",
     )
     parser.add_argument(
         "--key",
         action="append",
         default=[],
         metavar="PATH=@ATTR",
-        help="the attribute by which elements are the same as in STATE (default: @id, and the"
-        " position among siblings of the same tag where there is none)",
+        help="the attribute that identifies an element across versions (default: @id, and the"
+        " position among siblings with the same tag if there is none)",
     )
     parser.epilog = """\
 examples:

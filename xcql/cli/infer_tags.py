@@ -89,7 +89,7 @@ def _read(arguments: argparse.Namespace) -> NameTree:
             return infer_from_xsd(source, arguments.root)
         return infer_from_dtd(source, arguments.root)
     if arguments.root is not None:
-        raise error("XCQL0100", "--root is for schemas; a document has only one root element")
+        raise error("XCQL0100", "--root is only for schemas; a document has one root element")
     if source != "-":
         expect(source, "document")
     with open_document(source) as document:

@@ -16,7 +16,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--stream", required=True, metavar="NAME", help="the stream's name")
     parser.add_argument("--tags", metavar="TAGS.xml", help="the tag structure of a new stream")
     parser.add_argument(
-        "--strict", action="store_true", help="fail at a bad fragment, and change nothing"
+        "--strict", action="store_true", help="fail on an invalid fragment, and change nothing"
     )
 
 

@@ -27,7 +27,7 @@ def read_query(arguments: argparse.Namespace) -> Source:
         raise error(
             "XCQL0100",
             "no query given",
-            hints=["name a query file, give the text with -e, or - to read standard input"],
+            hints=["give a query file, the text with -e, or - for standard input"],
         )
     if arguments.query == "-":
         return Source(_decoded(sys.stdin.buffer.read(), "standard input"), "<stdin>")
@@ -35,7 +35,7 @@ def read_query(arguments: argparse.Namespace) -> Source:
     if not text.strip():
         raise error(
             "XCQL0105",
-            f"'{arguments.query}' is empty, and a query was expected",
+            f"expected a query, but '{arguments.query}' is empty",
             hints=["was it saved? '-e TEXT' takes a query from the command line"],
         )
     return Source(text, arguments.query)

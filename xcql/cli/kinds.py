@@ -19,15 +19,15 @@ _NAMES = {"document": "a document", "fragments": "fragments", "tags": "a tag str
 # (what it is, what was wanted) -> the way out; {} is the file
 _WAYS_OUT = {
     ("fragments", "document"): [
-        "ask fragments with --stream NAME={} --tags TAGS.xml",
-        "or put them into a store: xcqlc ingest {} --stream NAME --tags TAGS.xml --store DIR",
+        "query fragments with --stream NAME={} --tags TAGS.xml",
+        "or ingest them into a store: xcqlc ingest {} --stream NAME --tags TAGS.xml --store DIR",
     ],
     ("document", "fragments"): [
-        "ask a document with --doc {}",
+        "query a document with --doc {}",
         "or cut it into fragments: xcqlc fragment {} --tags TAGS.xml -o FRAGMENTS.xml",
     ],
     ("fragments", "tags"): ["give fragments with --stream NAME={}, and their tags with --tags"],
-    ("document", "tags"): ["make a tag structure of it: xcqlc infer-tags {} -o TAGS.xml"],
+    ("document", "tags"): ["make a tag structure from it: xcqlc infer-tags {} -o TAGS.xml"],
     ("tags", "document"): ["give a tag structure with --tags {}"],
     ("tags", "fragments"): ["give a tag structure with --tags {}"],
 }
@@ -56,14 +56,14 @@ def expect(path: str | Path, wanted: Kind) -> None:
     if empty:
         raise error(
             "XCQL0105",
-            f"'{path}' is empty, and {_NAMES[wanted]} {were} expected",
-            hints=["was it written to its end? the command that makes it may have failed"],
+            f"'{path}' is empty; {_NAMES[wanted]} {were} expected",
+            hints=["was it written completely? the command that creates it may have failed"],
         )
     if found is not None and found != wanted:
         verb = "holds" if found == "fragments" else "is"
         raise error(
             "XCQL0105",
-            f"'{path}' {verb} {_NAMES[found]}, and {_NAMES[wanted]} {were} expected",
+            f"'{path}' {verb} {_NAMES[found]}; {_NAMES[wanted]} {were} expected",
             hints=[hint.format(path) for hint in _WAYS_OUT[found, wanted]],
         )
 
@@ -81,9 +81,9 @@ def unreadable(path: str | Path, problem: OSError) -> XcqlError:
         else:
             hints = [f"paths are relative to the folder you are in, '{Path.cwd().name}'"]
     elif isinstance(problem, IsADirectoryError):
-        hints = ["it is a folder; name a file in it"]
+        hints = ["it is a folder; give a file in it"]
     elif isinstance(problem, PermissionError):
-        hints = ["have its owner let you read it (ls -l shows who may)"]
+        hints = ["ask its owner for read permission (ls -l shows who has it)"]
     reason = (problem.strerror or str(problem)).lower()
     return error("XCQL0101", f"'{path}' cannot be read: {reason}", hints=hints)
 
@@ -91,7 +91,7 @@ def unreadable(path: str | Path, problem: OSError) -> XcqlError:
 def existing_store(folder: str) -> str:
     """The folder, if there is a store in it; else an error that says how to make one."""
     path = Path(folder)
-    make = f"make one: xcqlc ingest FRAGMENTS --tags TAGS.xml --stream NAME --store {folder}"
+    make = f"create one: xcqlc ingest FRAGMENTS --tags TAGS.xml --stream NAME --store {folder}"
     if not path.exists():
         hints = [make]
         if path.parent.is_dir():

@@ -36,32 +36,32 @@ USAGE = "XCQL0100"
 # verb -> (module, one line of help)
 VERBS = {
     "run": ("xcql.cli.run", "answer a query on Spark: over a store, a document, or fragments"),
-    "explain": ("xcql.cli.explain", "tell how a query is answered, and why so"),
-    "shell": ("xcql.cli.shell", "ask one query after the other, at a prompt"),
-    "eval": ("xcql.cli.eval", "answer a query at once, without Spark"),
+    "explain": ("xcql.cli.explain", "explain how a query is answered, and why"),
+    "shell": ("xcql.cli.shell", "run queries interactively at a prompt"),
+    "eval": ("xcql.cli.eval", "answer a query directly, without Spark"),
     "fragment": ("xcql.cli.fragment", "cut a document into fillers, or find what changed in it"),
     "infer-tags": ("xcql.cli.infer_tags", "make a tag structure from a document or a schema"),
-    "ingest": ("xcql.cli.ingest", "put fragments into a store"),
-    "watch": ("xcql.cli.watch", "keep the answer of a query up to date while fragments come"),
+    "ingest": ("xcql.cli.ingest", "ingest fragments into a store"),
+    "watch": ("xcql.cli.watch", "keep the answer of a query up to date as fragments arrive"),
     "publish": ("xcql.cli.publish", "play a file of fragments as a live stream"),
-    "store": ("xcql.cli.store", "show, check and tidy up a store"),
-    "translate": ("xcql.cli.translate", "turn a query into standard XQuery over fragments"),
+    "store": ("xcql.cli.store", "inspect, check and maintain a store"),
+    "translate": ("xcql.cli.translate", "translate a query to standard XQuery over fragments"),
     "temporalize": ("xcql.cli.temporalize", "write the temporal view of a stream"),
-    "parse": ("xcql.cli.parse", "show how a query is read: its syntax tree"),
-    "fmt": ("xcql.cli.fmt", "lay queries out anew"),
-    "prepare": ("xcql.cli.prepare", "let Spark start sooner from now on"),
-    "completion": ("xcql.cli.completion", "print the completion of these commands for a shell"),
+    "parse": ("xcql.cli.parse", "show how a query is parsed: its syntax tree"),
+    "fmt": ("xcql.cli.fmt", "format queries"),
+    "prepare": ("xcql.cli.prepare", "make Spark start faster from now on"),
+    "completion": ("xcql.cli.completion", "print the completion script for a shell"),
 }
 
 _EXAMPLES = """\
 examples:
-  xcqlc eval -e 'count(//book)' --doc books.xml    an answer at once
-  xcqlc run query.xcql --store DIR                 an answer from a store, by Spark
-  xcqlc explain query.xcql --store DIR             how it comes about
+  xcqlc eval -e 'count(//book)' --doc books.xml    answer directly
+  xcqlc run query.xcql --store DIR                 answer from a store, on Spark
+  xcqlc explain query.xcql --store DIR             how the query is answered
   echo '//account?[now]' | xcqlc parse -           a query from standard input
 
-'xcqlc VERB --help' tells more of a verb. Exit codes: 0 done, 1 the query or the data is wrong,
-2 the command is, 70 a bug of ours.
+'xcqlc COMMAND --help' describes a command. Exit codes: 0 success, 1 the query or the data is wrong,
+2 the command is wrong, 70 an internal error.
 """
 
 

@@ -33,7 +33,7 @@ def open_output(path: str | None) -> Iterator[IO[bytes]]:
         return
     target = Path(path)
     if target.is_dir():
-        raise error("XCQL0102", f"'{path}' is a folder; name a file in it")
+        raise error("XCQL0102", f"'{path}' is a folder; give a file in it")
     with naming(path), _opened(target) as output:
         yield output
 
@@ -123,7 +123,7 @@ def _explained(path: Path) -> Iterator[None]:
         if problem.errno in FULL_DISK:
             raise
         reason = (problem.strerror or str(problem)).lower()
-        hints = ["name another place, or have the owner of the folder let you write to it"]
+        hints = ["choose another place, or ask the owner of the folder for write permission"]
         if isinstance(problem, FileNotFoundError):
-            hints = [f"make the folder first: mkdir -p {path.parent}"]
+            hints = [f"create the folder first: mkdir -p {path.parent}"]
         raise error("XCQL0102", f"'{path}' cannot be written: {reason}", hints=hints) from None

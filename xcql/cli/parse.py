@@ -13,9 +13,9 @@ from xcql.syntax.printer import as_data, tree_text
 
 _EXAMPLES = """\
 examples:
-  xcqlc parse query.xcql                       the tree, one node a line
+  xcqlc parse query.xcql                       the tree, one node per line
   xcqlc parse --format json - < query.xcql     the tree for other programs
-  xcqlc parse --format xquery -e '1+2*3'       the query, laid out anew
+  xcqlc parse --format xquery -e '1+2*3'       the formatted query
 """
 
 

@@ -8,10 +8,10 @@ import xcql
 from xcql.cli.report import report_note
 
 _NOTE = """\
-It runs a small query, and keeps the classes of Java that this needed in a file of about 180 MB, in
-the folder xcql of the user's cache (XDG_CACHE_HOME, or ~/.cache). This takes half a minute. The
-file fits this Java and this Spark only: after an update of either, run it again. It can be deleted
-at any time.
+Runs a small query, and saves the Java classes that it needs to a file of about 180 MB, in folder
+xcql of the user's cache (XDG_CACHE_HOME, or ~/.cache). This takes half a minute. The file fits only
+this version of Java and Spark: run the command again after you update either. You can delete the
+file at any time.
 """
 
 
@@ -20,7 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    report_note("starting Spark, to see which classes it needs", arguments)
+    report_note("starting Spark to find the classes it needs", arguments)
     path = xcql.Session.prepare()
-    print(f"from now on Spark starts sooner, with {path} ({path.stat().st_size / 1e6:.0f} MB)")
+    print(f"Spark now starts faster, with {path} ({path.stat().st_size / 1e6:.0f} MB)")
     return 0

@@ -21,8 +21,8 @@ examples:
   xcqlc publish fragments.xml --to dir:inbox --speed 60
   xcqlc publish monday.xml tuesday.xml --to kafka://localhost:9092/credit --repeat
 
-The server knows nothing of its clients: who connects gets what is sent from then on, and who falls
-too far behind is dropped. 'xcqlc watch' is a client.
+The server does not know its clients: a client gets what is sent after it connects, and is dropped
+if it falls too far behind. 'xcqlc watch' is a client.
 """
 
 
@@ -36,27 +36,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="tcp://HOST:PORT, dir:FOLDER or kafka://BROKER:PORT/TOPIC",
     )
     parser.add_argument(
-        "--rate", type=float, metavar="N", help="fragments a second (default: no pause)"
+        "--rate", type=float, metavar="N", help="fragments per second (default: no pause)"
     )
     parser.add_argument(
         "--speed",
         type=float,
         metavar="N",
-        help="as the fragments' validTimes say, so many times as fast: with 60, an hour a minute",
+        help="a multiple of the speed of the fragments' validTimes: 60 plays an hour in a minute",
     )
-    parser.add_argument("--repeat", action="store_true", help="begin again at the end, for ever")
+    parser.add_argument("--repeat", action="store_true", help="start over at the end, forever")
     parser.add_argument(
         "--wait",
         type=int,
         default=0,
         metavar="N",
-        help="tcp: begin when so many clients are there (default: %(default)s)",
+        help="tcp: start when this many clients are connected (default: %(default)s)",
     )
     parser.add_argument(
         "--stream",
         default="fragments",
         metavar="NAME",
-        help="dir: what the names of the files begin with (default: %(default)s)",
+        help="dir: the prefix of the file names (default: %(default)s)",
     )
 
 
@@ -87,9 +87,9 @@ def _pace(arguments: argparse.Namespace) -> Pace:
     given = {"--rate": arguments.rate, "--speed": arguments.speed}
     for option, number in given.items():
         if number is not None and not 0 < number < float("inf"):
-            raise error("XCQL0100", f"{option} is a number greater than 0")
+            raise error("XCQL0100", f"{option} must be a number greater than 0")
     if None not in given.values():
-        raise error("XCQL0100", "give the pace with --rate or with --speed, not both")
+        raise error("XCQL0100", "give either --rate or --speed, not both")
     return Pace(arguments.rate, arguments.speed)
 
 

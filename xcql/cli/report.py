@@ -17,7 +17,7 @@ from xcql.version import __version__
 
 _COLOURS = {"error": "1;31", "warning": "1;33", "note": "1;36", "help": "1;32"}
 
-_WHOLE = "nothing was changed: a file, or a commit of a store, is made whole or not at all"
+_WHOLE = "nothing was changed: files and commits are written completely or not at all"
 
 
 def add_report_arguments(parser: argparse.ArgumentParser) -> None:
@@ -31,7 +31,7 @@ def add_report_arguments(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument("-q", "--quiet", action="store_true", help="no warnings, no summaries")
     group.add_argument(
-        "-v", "--verbose", action="store_true", help="Spark's log, and tracebacks of our own bugs"
+        "-v", "--verbose", action="store_true", help="show Spark's log and internal tracebacks"
     )
 
 
@@ -80,17 +80,17 @@ def explained_os_error(problem: OSError) -> XcqlError:
                 f"{name} could not be written: {_reason(problem)}",
                 notes=[_WHOLE] if problem.filename else [],
                 hints=[
-                    "make room, or write to another disk",
-                    "temporary files go to the folder that TMPDIR names",
+                    "free some space, or write to another disk",
+                    "set TMPDIR to choose the folder for temporary files",
                 ],
             )
         case errno.EACCES | errno.EPERM | errno.EROFS:
             return error(
                 "XCQL0102",
                 f"no permission for {name}: {_reason(problem)}",
-                hints=["name another place, or have its owner let you in (ls -ld shows who may)"],
+                hints=["choose another place, or ask its owner for permission (see ls -ld)"],
             )
-    return error("XCQL0102", f"{name} is of no use: {_reason(problem)}")
+    return error("XCQL0102", f"{name} cannot be used: {_reason(problem)}")
 
 
 def _reason(problem: OSError) -> str:

@@ -18,7 +18,7 @@ examples:
 
 The formats jsonl, csv, parquet and table have a column for each attribute and child of the elements
 of the answer. Spark runs on this machine, unless XCQL_SPARK names another one (spark://host:7077,
-yarn, sc://host:15002). 'xcqlc prepare', once, lets it start sooner.
+yarn, sc://host:15002). Run 'xcqlc prepare' once to make it start faster.
 """
 
 
@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--format",
         choices=FORMATS,
         default="xml",
-        help="how the answer is written (default: %(default)s, an item a line)",
+        help="the output format (default: %(default)s, one item per line)",
     )
     parser.add_argument(
         "-o",
@@ -40,14 +40,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--out",
         dest="out",
         metavar="PATH",
-        help="a file; for parquet a folder (default: standard output)",
+        help="a file, or for parquet a folder (default: standard output)",
     )
     parser.add_argument(
         "--limit",
         type=int,
         default=100,
         metavar="N",
-        help="for the format table: how many rows are shown (default: %(default)s)",
+        help="for the format table: how many rows to show (default: %(default)s)",
     )
 
 
@@ -56,8 +56,8 @@ def add_strategy_argument(parser: argparse.ArgumentParser) -> None:
         "--strategy",
         choices=STRATEGIES,
         default="auto",
-        help="build the view, then query (caq); query along holes, then build (qac); the same, and"
-        " find fillers by their tags (qac+); or the best of them (default: %(default)s)",
+        help="build the view, then query it (caq); query along holes, then build (qac); also"
+        " find fillers by their tags (qac+); or choose (default: %(default)s)",
     )
 
 

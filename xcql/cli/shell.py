@@ -35,19 +35,19 @@ examples:
   xcqlc shell --doc books.xml
   xcqlc shell --store DIR < queries.txt
 
-A query may go over several lines: it is asked when it is complete, or when an empty line follows.
-A line that ends in \\ goes on in any case.
+A query can span several lines: it runs when it is complete, or after an empty line.
+A line that ends in \\ always continues on the next line.
 """
 
 HELP = """\
-Type a query; it is asked when it is complete. An empty line ends it in any case, and a line that
-ends in \\ goes on in any case.
+Type a query; it runs when it is complete. An empty line always ends it, and a line that ends in
+\\ always continues on the next line.
 
   \\explain [QUERY]   how a query is answered, or the last one
   \\tags [STREAM]     the tag structure of a stream, or the names of all streams
-  \\now [TIME]        the instant that queries are asked at; 'clock' is the time they are typed
+  \\now [TIME]        the instant of evaluation; 'clock' is the time when a query is entered
   \\strategy [NAME]   auto, caq, qac or qac+
-  \\timing            say how long each answer took, or no more
+  \\timing            turn the timing of answers on or off
   \\help              this text
   \\quit              leave (also Ctrl-D)"""
 
@@ -63,7 +63,7 @@ def run(arguments: argparse.Namespace) -> int:
     with opened(arguments) as (session, context):
         shell = Shell(session, context, arguments, arguments.now, variables(arguments))
         if sys.stdin.isatty() and not arguments.quiet:
-            print(f"Streams: {', '.join(session.streams())}. \\help tells what can be done.")
+            print(f"Streams: {', '.join(session.streams())}. Type \\help for help.")
         with edited_lines(shell.words) as read_line:
             for entry in entries(read_line):
                 if not shell.take(entry):
@@ -140,7 +140,7 @@ class Shell:
         command = _COMMANDS.get(name)
         if command is None:
             known = ", ".join(f"\\{one}" for one in _COMMANDS)
-            raise error("XCQL0107", f"there is no command \\{name}", hints=[f"there are {known}"])
+            raise error("XCQL0107", f"unknown command \\{name}", hints=[f"commands: {known}"])
         command(self, rest.strip())
         return name != "quit"
 
@@ -185,7 +185,7 @@ def is_incomplete(query: str) -> bool:
 def _explain(shell: Shell, query: str) -> None:
     query = query or shell.last
     if not query:
-        raise error("XCQL0107", "there is no query yet", hints=["write one: \\explain QUERY"])
+        raise error("XCQL0107", "there is no query yet", hints=["give one: \\explain QUERY"])
     print(text(shell._answer(query).explanation()))
 
 
@@ -200,14 +200,12 @@ def _tags(shell: Shell, stream: str) -> None:
 def _now(shell: Shell, given: str) -> None:
     if given:
         shell.now = None if given == "clock" else format_time(parse_time(given))
-    print(f"now is {shell.now or 'the time of the clock'}")
+    print(f"now is {shell.now or 'the current time'}")
 
 
 def _strategy(shell: Shell, given: str) -> None:
     if given and given not in STRATEGIES:
-        raise error(
-            "XCQL0107", f"there is no strategy {given}", hints=[f"use {', '.join(STRATEGIES)}"]
-        )
+        raise error("XCQL0107", f"unknown strategy {given}", hints=[f"use {', '.join(STRATEGIES)}"])
     shell.strategy = given or shell.strategy
     print(f"strategy {shell.strategy}")
 

@@ -14,7 +14,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "action",
         choices=["info", "compact", "verify", "vacuum", "repair"],
         help="info: streams and tables; compact: fewer files; verify: check everything;"
-        " vacuum: remove leftovers; repair: make a damaged store sound",
+        " vacuum: remove unused files; repair: repair a damaged store",
     )
     parser.add_argument("store", metavar="DIR", help="the store's folder")
 
@@ -28,7 +28,7 @@ def run(arguments: argparse.Namespace) -> int:
     elif arguments.action == "vacuum":
         print(f"{session.vacuum()} files removed")
     elif arguments.action == "repair":
-        print("\n".join(session.repair() or ["sound: nothing to repair"]))
+        print("\n".join(session.repair() or ["no damage: nothing to repair"]))
     else:
         _verify(session, arguments.store)
     return 0
@@ -41,11 +41,11 @@ def _verify(session: xcql.Session, store: str) -> None:
             "XCQL0319",
             f"the store '{store}' is damaged",
             notes=problems,
-            hints=[f"xcqlc store repair {store} rebuilds what it can, and tells what is lost"],
+            hints=[f"xcqlc store repair {store} repairs what it can, and lists what is lost"],
         )
     print("sound")
     if unchecked := session.info().without_checksums:
         print(
-            f"{unchecked} files are of an earlier version, and have no checksums to compare:"
+            f"{unchecked} files were written by an earlier version and have no checksums:"
             f" xcqlc store compact {store} adds them"
         )

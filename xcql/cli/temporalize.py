@@ -12,7 +12,7 @@ from xcql.cli.outputs import open_output
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--store", required=True, metavar="DIR", help="the store's folder")
     parser.add_argument("--stream", required=True, metavar="NAME", help="the stream's name")
-    parser.add_argument("--at", metavar="T", help="the document as it was at this instant")
+    parser.add_argument("--at", metavar="T", help="write the document as it was at this instant")
     parser.add_argument("--now", metavar="T", help="the instant of evaluation (default: the clock)")
     parser.add_argument(
         "-o",

@@ -41,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="xquery",
         help="standard XQuery over fragments, or Spark SQL over a store (default: %(default)s)",
     )
-    parser.add_argument("--store", metavar="DIR", help="for --to sql: the store that is queried")
+    parser.add_argument("--store", metavar="DIR", help="for --to sql: the store to query")
     parser.add_argument(
         "--tags",
         action="append",
@@ -53,11 +53,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--strategy",
         choices=STRATEGIES,
         default="auto",
-        help="build the view, then query (caq); query, then build (qac); the same, and find fillers"
-        " by their tags (qac+); or the fastest of them (default: %(default)s)",
+        help="build the view, then query it (caq); query, then build (qac); also find fillers"
+        " by their tags (qac+); or choose the fastest (default: %(default)s)",
     )
     parser.add_argument(
-        "--explain", action="store_true", help="say on stderr how each stream is read, and why"
+        "--explain", action="store_true", help="print on stderr how each stream is read, and why"
     )
     parser.add_argument(
         "--standalone",
@@ -69,7 +69,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="[NAME=]FILE",
-        help="for --standalone: the file, or the files, that hold a stream's fragments",
+        help="for --standalone: the file or files with a stream's fragments",
     )
     parser.add_argument(
         "--now", metavar="TIME", help="for --standalone: the instant of evaluation (default: now)"
@@ -89,7 +89,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         " XQuery processors cannot read as they are",
     )
     parser.add_argument(
-        "--library", action="store_true", help="print the path of the library xcql.xqm, and stop"
+        "--library", action="store_true", help="print the path of the library xcql.xqm, and exit"
     )
 
 
@@ -113,7 +113,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.standalone:
         text = _standalone(arguments, translation, tags)
     elif arguments.fragments or arguments.now or arguments.clean_to:
-        raise error("XCQL0100", "--fragments, --now and --clean-to go with --standalone")
+        raise error("XCQL0100", "--fragments, --now and --clean-to require --standalone")
     _write(arguments, text)
     return 0
 
@@ -121,16 +121,16 @@ def run(arguments: argparse.Namespace) -> int:
 def _to_sql(arguments: argparse.Namespace, query: Checked) -> int:
     """Print the query as Spark SQL; `:now` is its instant, `{name}` stands for a table."""
     if arguments.store is None:
-        raise error("XCQL0100", "--to sql needs a store, whose tables are queried: --store DIR")
+        raise error("XCQL0100", "--to sql needs a store: --store DIR")
     if arguments.strategy == "caq":
-        raise error("XCQL0100", "caq builds the view and evaluates over it: there is no SQL of it")
+        raise error("XCQL0100", "caq evaluates the query over the view: there is no SQL")
     answer = xcql.Session(existing_store(arguments.store)).query(query, strategy=arguments.strategy)
     report_warnings(answer.warnings, arguments)
     if answer.strategy == "caq":
         raise error(
             "XCQL0502",
-            f"the query has no form in SQL: {'; '.join(answer.reasons)}",
-            hints=["a session answers it all the same, by the strategy caq"],
+            f"the query cannot be written in SQL: {'; '.join(answer.reasons)}",
+            hints=["a session still answers it, with the strategy caq"],
         )
     if arguments.explain:
         report_note(answer.explain("plan"), arguments)
@@ -153,7 +153,7 @@ def _standalone(
     for name, file in (_pair(given) for given in arguments.fragments):
         if name is None and len(tags) != 1:
             raise error(
-                "XCQL0100", "say which stream the --fragments are of: --fragments NAME=FILE"
+                "XCQL0100", "say which stream the --fragments belong to: --fragments NAME=FILE"
             )
         files.setdefault(name or next(iter(tags)), []).append(Path(file))
     folder = None if arguments.clean_to is None else Path(arguments.clean_to)

@@ -26,9 +26,9 @@ examples:
   xcqlc watch query.xcql --source inbox --tags tags.xml --now event --sink parquet:changes
   xcqlc watch query.xcql --store DIR --source kafka://localhost:9092/credit
 
-The answer is shown in place on a terminal, else an update a line: what happens (insert, replace or
-delete), at which position, and the item. Ctrl-C ends it. With --checkpoint the same command goes on
-where it ended, also after a crash.
+On a terminal, the answer is updated in place; elsewhere, each line is an update: the operation
+(insert, replace or delete), the position, and the item. Ctrl-C stops the query. With --checkpoint,
+the same command continues where it stopped, also after a crash.
 """
 _NAMED = re.compile(r"([\w.-]+)=(.*)", re.DOTALL)
 
@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=[],
         metavar="[NAME=]ADDRESS",
         help="where a stream comes from: tcp://HOST:PORT, dir:FOLDER or kafka://BROKER:PORT/TOPIC;"
-        " may be repeated, with the streams' names",
+        " can be repeated, with the names of the streams",
     )
     parser.add_argument(
         "--tags",
@@ -67,44 +67,44 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="the value of an external variable",
     )
     parser.add_argument(
-        "--checkpoint", metavar="DIR", help="where the query's state is kept, to go on from it"
+        "--checkpoint", metavar="DIR", help="where to keep the query's state, to continue from it"
     )
     parser.add_argument(
         "--sink",
         action="append",
         default=[],
         metavar="SINK",
-        help="where else updates go: parquet:FOLDER or kafka://BROKER:PORT/TOPIC",
+        help="where else to send updates: parquet:FOLDER or kafka://BROKER:PORT/TOPIC",
     )
     parser.add_argument(
         "--format",
         choices=["display", "lines", "jsonl", "none"],
-        help="how updates are shown (default: display on a terminal, else lines)",
+        help="how to show updates (default: display on a terminal, otherwise lines)",
     )
     parser.add_argument(
         "--trigger",
         metavar="TIME",
-        help="how often to look for what came, such as '1 second'; 'once' for all that is there",
+        help="how often to check the sources, such as '1 second'; 'once' for what is there now",
     )
     parser.add_argument(
         "--max-fragments",
         type=int,
         default=10_000,
         metavar="N",
-        help="how many fragments are taken in at once (default: %(default)s)",
+        help="the maximum number of fragments per batch (default: %(default)s)",
     )
     parser.add_argument(
         "--until-idle",
         type=float,
         metavar="SECONDS",
-        help="end when nothing has come for so long",
+        help="stop when nothing has arrived for this long",
     )
     parser.add_argument(
         "--explain",
         action="store_true",
-        help="do not start; tell what is kept as state, its bounds, and what needs the whole",
+        help="do not start; show the state, its bounds, and what needs recomputing as a whole",
     )
-    parser.add_argument("--stop-after", type=int, metavar="N", help="end after so many batches")
+    parser.add_argument("--stop-after", type=int, metavar="N", help="stop after this many batches")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -113,8 +113,8 @@ def run(arguments: argparse.Namespace) -> int:
     if not sources and not arguments.explain:
         raise error(
             "XCQL0100",
-            "there is nothing to watch",
-            hints=["name a source: --source tcp://HOST:PORT, or a folder"],
+            "no source",
+            hints=["give a source: --source tcp://HOST:PORT, or a folder"],
         )
     with _opened(arguments) as session:
         tags = _tags(arguments)

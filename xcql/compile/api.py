@@ -61,9 +61,7 @@ def compile_query(
     sizes = {name: stream.sizes for name, stream in catalog.streams.items()}
     made = lowered(answer, graphs, compilation.demands, picked, standings, sizes)
     if len(made.text) > MOST_TEXT:
-        raise NotNative(
-            "there are too many ways to what it asks for: its SQL is too long", module.span
-        )
+        raise NotNative("there are too many paths to the data: the SQL is too long", module.span)
     return Compiled(
         made.text,
         picked,
@@ -98,7 +96,7 @@ def _steps(
         return rewritten(answer.plan, facts)
     except PlanTooLarge:
         span = compilation.module.span
-        raise NotNative("parts of the query depend on each other too much", span) from None
+        raise NotNative("the query's parts depend on each other too much", span) from None
 
 
 def _prolog(query: Checked, compilation: Compilation) -> Scope:

@@ -14,14 +14,14 @@ def chosen(strategy: str, streams: Sequence[StreamShape]) -> tuple[str, tuple[st
     if strategy == "auto":
         if without:
             return "qac", (
-                f"the stream '{without[0]}' has so many copies of fillers that their places"
+                f"the stream '{without[0]}' has too many copies of fillers, so their places"
                 " are not kept: the query goes from hole to filler",
             )
         rows = sum(sum(stream.rows.values()) for stream in streams)
         return "qac+", (
-            f"all {rows:,} fillers know their places in the view, so the tables that"
-            " the query needs are read, and nothing above them",
+            f"the places of all {rows:,} fillers in the view are known, so only the tables that"
+            " the query needs are read, nothing above them",
         )
     if strategy == "qac+" and without:
         raise NotNative(f"the places of the fillers of '{without[0]}' are not kept")
-    return strategy, ("as was asked for",)
+    return strategy, ("as requested",)

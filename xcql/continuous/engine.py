@@ -64,7 +64,7 @@ def open_continuous(
     largest validTime seen, else what each trigger is told, or the wall clock.
     """
     if now not in ("wall", "event"):
-        raise error("XCQL0603", f"now is 'wall' or 'event', not {now!r}")
+        raise error("XCQL0603", f"now must be 'wall' or 'event', not {now!r}")
     given = dict(variables or {})
     checked = check(query, tags)
     compiled = prepare(checked, functions)

@@ -37,7 +37,7 @@ class ContinuousExplanation:
         return self.unit is not None and not self.whole
 
     def __str__(self) -> str:
-        lines = [f"kept by: {self.unit or 'the whole answer, computed anew when anything changes'}"]
+        lines = [f"kept by: {self.unit or 'the whole answer, recomputed when anything changes'}"]
         lines += [f"state: {line}" for line in self.state]
         lines.append(f"time: {self.time}")
         lines += [f"whole: {_told(note)}" for note in self.whole]
@@ -59,7 +59,7 @@ def explained(plan: UnitPlan | Whole, query: Checked) -> ContinuousExplanation:
         unbounded = _unbounded(query.types.looked_at, {}, query)
         whole = (plan.reason.diagnostic(),)
         return ContinuousExplanation(None, state, _time(plan.time), whole, unbounded)
-    state_lines = [f"what the query gives for each {_paths(plan.main, graphs)}, with its place"]
+    state_lines = [f"the result for each {_paths(plan.main, graphs)}, with its position"]
     for (stream, tag), windows in sorted(plan.windowed.items()):
         oldest = min(windows, key=lambda window: window.begin.at(0))
         path = graphs[stream].structure.path_of(graphs[stream].tag(tag))
@@ -70,23 +70,23 @@ def explained(plan: UnitPlan | Whole, query: Checked) -> ContinuousExplanation:
         events = frozenset().union(*(tally.events for tally in plan.tallied.tallies))
         graph = graphs[stream]
         told = " or ".join(sorted(graph.structure.path_of(graph.tag(tag)) for tag in events))
-        state_lines.append(f"what events {told} add to counts and sums: they are not read again")
-    for side in plan.sides:
-        state_lines.append(f"the keys that {_paths(side.access, graphs)} are joined by")
-    if plan.group is not None:
         state_lines.append(
-            "the groups that each is in; a group is computed from all that are in it"
+            f"the share of events {told} in counts and sums: they are not read again"
         )
+    for side in plan.sides:
+        state_lines.append(f"the join keys of {_paths(side.access, graphs)}")
+    if plan.group is not None:
+        state_lines.append("the groups of each; a group is computed from all its members")
     if plan.aggregate is not None:
         name = plan.aggregate.name.local
         if name in ("min", "max"):
-            state_lines.append(f"all values that {name}() is over, all compared when one changes")
+            state_lines.append(f"all values of {name}(), which are all compared when one changes")
         elif name in ("sum", "avg"):
             state_lines.append(
-                f"all values that {name}() is over, added anew unless they are whole numbers"
+                f"all values of {name}(), which are added up again unless they are integers"
             )
         else:
-            state_lines.append("how many items there are")
+            state_lines.append("the number of items")
     return ContinuousExplanation(
         _paths(plan.main, graphs),
         tuple(state_lines),
@@ -117,9 +117,9 @@ def _unbounded(
                 found.append(
                     warning(
                         "XCQL0611",
-                        f"unbounded state: events {path} of '{stream}' count however old they are",
+                        f"unbounded state: events {path} of '{stream}' count forever",
                         query.module.body.span,
-                        hints=["look at them through a window such as ?[now-P1D, now]"],
+                        hints=["restrict them to a window such as ?[now-P1D, now]"],
                     )
                 )
     return tuple(found)
@@ -128,12 +128,12 @@ def _unbounded(
 def _time(use: TimeUse) -> str:
     if use.always is not None:
         place = f"line {use.always.line}, column {use.always.column}"
-        return f"the answer changes with each instant ({place}), and is computed at each trigger"
+        return f"the answer changes at every instant ({place}), and is recomputed at each trigger"
     if use.windows:
         told = ", ".join(f"[{_bound(w.begin)}, {_bound(w.end)}]" for w in use.windows)
         return f"parts of the answer change when a lifespan meets an edge of {told}"
     if use.open_ends:
-        return "what is asked of lifespans that end at `now` changes with each instant"
+        return "results that depend on lifespans that end at `now` change at every instant"
     return "the answer changes when fillers arrive, or become valid"
 
 

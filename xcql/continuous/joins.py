@@ -77,7 +77,7 @@ class SideFinder:
         elif isinstance(node, Path) and is_stream_call(node.steps[0]):
             self._add(self._by_predicate(node, bindings), node)
         elif next(stream_calls_here(node), None) is not None:
-            raise NeedsWhole("a stream is read again, and not by a key", node.span)
+            raise NeedsWhole("a stream is read again without a key", node.span)
         else:
             for child in children(node):
                 self.visit(child, bindings)
@@ -113,7 +113,7 @@ class SideFinder:
 
     def _add(self, side: Side | None, node: Node) -> None:
         if side is None:
-            raise NeedsWhole("a stream is read again, and not by a key", node.span)
+            raise NeedsWhole("a stream is read again without a key", node.span)
         self.sides.append(side)
 
     # ------------------------------------------------------------------ for $b in … where …

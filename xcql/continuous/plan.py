@@ -123,7 +123,7 @@ class _Planner:
         self._check_prolog()
         for part in walk(self.module):
             if isinstance(part, FunctionCall) and part.name.local in _BY_ID:
-                raise NeedsWhole(f"{part.name.local}() looks for elements everywhere", part.span)
+                raise NeedsWhole(f"{part.name.local}() searches the whole document", part.span)
         body, aggregate = self._aggregate(self.module.body)
         flwor = body if isinstance(body, Flwor) else self._as_loop(body)
         leading, first, rest, order = self._clauses(flwor)
@@ -140,7 +140,7 @@ class _Planner:
         kept = Flwor(clauses, result, span=flwor.span)
         sides = self._sides(kept, main)
         if sides and group is not None:
-            raise NeedsWhole("what is grouped is joined with other streams", group.span)
+            raise NeedsWhole("the query groups a join with other streams", group.span)
         return UnitPlan(
             main,
             kept,
@@ -172,12 +172,12 @@ class _Planner:
         lets = []
         for key in last.keys:
             if key.collation is not None or key.type is not None:
-                raise NeedsWhole("a collation or a type decides what is a group", key.span)
+                raise NeedsWhole("grouping depends on a collation or a type", key.span)
             if key.source is not None:
                 lets.append(Let(key.variable, key.source, span=key.span))
         for part in self.module.declarations:
             if isinstance(part, Setter) and part.keyword == "default collation":
-                raise NeedsWhole("a collation decides what is a group", part.span)
+                raise NeedsWhole("grouping depends on a collation", part.span)
         names = group_names(clauses)
         tuples = Flwor(
             (*clauses[:-1], *lets), SquareArray(tuple(names), span=last.span), span=last.span
@@ -220,11 +220,11 @@ class _Planner:
             isinstance(part, VariableRef) and part.name in [let.variable for let in leading]
             for part in walk(first.source)
         ):
-            raise NeedsWhole("what the loop goes over depends on a variable", first.span)
+            raise NeedsWhole("the input of the loop depends on a variable", first.span)
         if first.position is not None:
-            raise NeedsWhole("positions are counted over all that the loop goes over", first.span)
+            raise NeedsWhole("positions are counted over all items of the loop", first.span)
         if first.allowing_empty:
-            raise NeedsWhole("`allowing empty` asks whether there is anything at all", first.span)
+            raise NeedsWhole("`allowing empty` depends on whether there are any items", first.span)
         order: tuple[OrderKey, ...] = ()
         if rest and isinstance(rest[-1], OrderBy):
             last = rest.pop()
@@ -232,7 +232,7 @@ class _Planner:
             order = last.keys
             for key in order:
                 if key.collation is not None:
-                    raise NeedsWhole("a collation decides the order", key.span)
+                    raise NeedsWhole("the order depends on a collation", key.span)
         for clause in rest[:-1] if rest and isinstance(rest[-1], GroupBy) else rest:
             if not isinstance(clause, (For, Let, Where)):
                 name = type(clause).__name__
@@ -251,7 +251,7 @@ class _Planner:
         graph = self.graphs[stream]
         if _goes_on(each) and graph.nest(steps[-1][0] - {DOCUMENT}):
             # what is found from each of them may not be in the order of the document
-            raise NeedsWhole("a path goes on from elements that may be in each other", source.span)
+            raise NeedsWhole("a path continues from elements that may be nested", source.span)
         above: set[str] = set()
         for tag in graph.above(tags):
             if tag != DOCUMENT and (graph.is_fragmented(tag) or tag == graph.structure.root.id):
@@ -269,7 +269,7 @@ class _Planner:
                 return head, replace(source, base=each)
             case Filter(base=base, predicate=predicate):
                 if not is_boolean(predicate, self.types[predicate]):
-                    raise NeedsWhole("a position among all is asked for", predicate.span)
+                    raise NeedsWhole("the query uses a position among all items", predicate.span)
                 head, each = self._split(base)
                 return head, replace(source, base=each)
             case SimpleMap(left=left, right=right) if not _asks_position(right):
@@ -284,14 +284,14 @@ class _Planner:
                     taken += 1
                 # `//x[1]` is not the first of all, but that of each parent
                 if taken < len(steps) and taken and _is_anywhere(steps[taken - 1]):
-                    raise NeedsWhole("a place at any depth is asked for", steps[taken].span)
+                    raise NeedsWhole("the path has a step to any depth", steps[taken].span)
                 before = head.steps if isinstance(head, Path) else (head,)
                 if taken:
                     head = Path(False, (*before, *steps[:taken]), span=span)
                 if taken < len(steps):
                     return head, Path(False, (each, *steps[taken:]), span=span)
                 return head, each
-        raise NeedsWhole("this is not a way down from the root of a stream", span)
+        raise NeedsWhole("this is not a downward path from the root of a stream", span)
 
     def _is_of_head(self, step: Expr) -> bool:
         """Whether a step can be made over all units at once, in a view that has no others.
@@ -335,7 +335,7 @@ class _Planner:
                 return name
             case FunctionCall(arguments=()) if len(self.graphs) == 1:
                 return next(iter(self.graphs))
-        raise NeedsWhole("which stream is meant is known only when the query runs", call.span)
+        raise NeedsWhole("the name of the stream is only known when the query runs", call.span)
 
     def _units(
         self, stream: str, steps: list[tuple[frozenset[str], bool]], span: Span
@@ -343,9 +343,9 @@ class _Planner:
         """The tags of the fillers that hold all that a path leads to, and looks at."""
         graph = self.graphs[stream]
         if not steps or not steps[-1][0]:
-            raise NeedsWhole("the loop goes over nothing that stands in fillers", span)
+            raise NeedsWhole("the items of the loop are not in fillers", span)
         if DOCUMENT in steps[-1][0]:
-            raise NeedsWhole("the loop goes over the document", span)
+            raise NeedsWhole("the loop iterates over the document", span)
         tags = self._holders(stream, steps[-1][0], span)
         for looked, has_predicates in steps:
             if has_predicates:
@@ -357,7 +357,7 @@ class _Planner:
                 stream, frozenset().union(*(graph.parents(tag) for tag in tags)), span
             )
         if graph.nest(tags):
-            raise NeedsWhole("elements of the loop may stand inside each other", span)
+            raise NeedsWhole("elements of the loop may contain each other", span)
         return tags
 
     def _holders(self, stream: str, tags: frozenset[str], span: Span) -> frozenset[str]:
@@ -372,7 +372,7 @@ class _Planner:
                 continue
             seen.add(tag)
             if tag in (DOCUMENT, graph.structure.root.id):
-                raise NeedsWhole("the root's own content is looked at", span)
+                raise NeedsWhole("the query reads the root's own content", span)
             if graph.is_fragmented(tag):
                 holders.add(tag)
             else:
@@ -395,14 +395,16 @@ class _Planner:
         streams = [side.access.stream for side in sides]
         for stream in streams:
             if streams.count(stream) > 1:
-                raise NeedsWhole(f"the stream '{stream}' is joined with twice", kept.span)
+                raise NeedsWhole(f"the stream '{stream}' is joined twice", kept.span)
         if self.looks_up:
-            raise NeedsWhole("a query that joins looks at what stands above", kept.span)
+            raise NeedsWhole("a query with a join reads elements above its units", kept.span)
         for part in walk(self.module):
             if isinstance(part, Setter) and part.keyword == "default collation":
-                raise NeedsWhole("a collation decides what joins", part.span)
+                raise NeedsWhole("the join depends on a collation", part.span)
             if main.stream in streams and _compares_identity(part):
-                raise NeedsWhole("nodes of a stream are compared with others of it", part.span)
+                raise NeedsWhole(
+                    "nodes of a stream are compared with others of the same one", part.span
+                )
         return sides
 
 

@@ -149,7 +149,7 @@ def open_state(folder: Path, identity: Mapping[str, str]) -> sqlite3.Connection:
             raise error(
                 "XCQL0601",
                 f"another continuous query is using the state in '{folder}'",
-                hints=["stop it first, or give this query a folder of its own"],
+                hints=["stop it first, or give this query its own folder"],
             ) from None
         raise error("XCQL0600", f"the state in '{folder}' cannot be used: {problem}") from None
     except sqlite3.DatabaseError as problem:
@@ -178,7 +178,7 @@ def _check(state: sqlite3.Connection, identity: Mapping[str, str], folder: Path)
     if known.get("format") != FORMAT:
         raise error(
             "XCQL0602",
-            f"the state in '{folder}' has format {known.get('format')}, and this version of xcql"
+            f"the state in '{folder}' has format {known.get('format')}, but this version of xcql"
             f" has format {FORMAT}",
             hints=["start the query in a new folder, and send it the history again"],
         )
@@ -187,7 +187,7 @@ def _check(state: sqlite3.Connection, identity: Mapping[str, str], folder: Path)
             raise error(
                 "XCQL0602",
                 f"the state in '{folder}' was made for another {what}",
-                hints=["give this query a folder of its own"],
+                hints=["give this query its own folder"],
             )
 
 

@@ -72,7 +72,7 @@ def explained(
     """The explanation of a query; `views` are the streams that `caq` has to build whole."""
     module, tags, query = checked.module, checked.tags, checked.source
     if compiled is None:
-        reads = tuple(f"all of {name}, put together as one document" for name in views)
+        reads = tuple(f"all of {name}, assembled into one document" for name in views)
         return Explanation(
             query, "caq", asked, reasons, tuple(_streams(module)), Words(tags), reads
         )
@@ -135,7 +135,7 @@ def _parts(module: MainModule, compiled: Compiled, words: Words) -> list[Part]:
     for node in walk(module):
         match node:
             case IntervalProjection():
-                add(node.span, "what is valid in the interval, clipped to it")
+                add(node.span, "the part that is valid in the interval, clipped to it")
             case VersionProjection():
                 add(node.span, "some of the versions")
     for evaluation in compiled.evaluations:
@@ -144,7 +144,7 @@ def _parts(module: MainModule, compiled: Compiled, words: Words) -> list[Part]:
 
 
 def _through(way: list[str]) -> str:
-    return f", by way of {' and '.join(way)}" if way else ""
+    return f", via {' and '.join(way)}" if way else ""
 
 
 def _steps(compiled: Compiled, words: Words) -> tuple[Step, ...]:

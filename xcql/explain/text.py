@@ -90,7 +90,7 @@ def _says(part: Part) -> str:
 
 def _strategy(explanation: Explanation) -> list[str]:
     asked = (
-        "" if explanation.asked == explanation.strategy else f" (asked for: {explanation.asked})"
+        "" if explanation.asked == explanation.strategy else f" (requested: {explanation.asked})"
     )
     return [
         f"{explanation.strategy}{asked}: {_STRATEGIES[explanation.strategy]}",
@@ -116,6 +116,6 @@ def _native(explanation: Explanation) -> list[str]:
         return [*reads, "all of it runs as SQL"]
     return [
         *reads,
-        "runs as SQL, but for "
+        "runs as SQL, except "
         + "; ".join(f"line {one.span.line}, {one.span.text!r} ({one.says})" for one in others),
     ]

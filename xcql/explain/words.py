@@ -122,13 +122,13 @@ class Words:
                 return "divide by time"
             case Tally(comparison=comparison, values=(value, other)):
                 compared = f"{self.scalar(value)} {comparison} {self.scalar(other)}"
-                return f"count where {compared}, without making pairs"
+                return f"count where {compared}, without building pairs"
             case Nest(keys=keys, fields=fields):
                 made = ", ".join(dict.fromkeys(one.reduction for _, one in fields))
                 group = " and ".join(self._group(scalar) for _, scalar in keys)
                 return f"gather {f'for each {group}' if group else 'all'}: {made}"
             case Merge(inputs=several):
-                return f"put {len(several)} parts together"
+                return f"combine {len(several)} parts"
         raise AssertionError(plan)
 
     def join(self, join: Join) -> str:
@@ -143,7 +143,7 @@ class Words:
             case "anti":
                 return f"{what}; keep those that have none"
             case "left":
-                return f"{what}; keep those without, too"
+                return f"{what}; keep those without one too"
         return what
 
     def _pair(self, left: Scalar, right: Scalar) -> str:

@@ -59,9 +59,9 @@ def fragment_changes(
     if valid_time <= state.latest:
         raise error(
             "XCQL0254",
-            f"the changes are of {format_time(valid_time)}, and the previous state has fragments"
-            f" of {format_time(state.latest)}",
-            hints=["give a later --valid-time, and a state without the output of this very run"],
+            f"the changes are at {format_time(valid_time)}, but the previous state has fragments"
+            f" at {format_time(state.latest)}",
+            hints=["give a later --valid-time, and a state without the output of this run"],
         )
     with tempfile.TemporaryFile() as cut:
         whole = fragment(document, structure, format_time(valid_time), cut)
@@ -86,7 +86,7 @@ def read_keys(texts: Iterable[str], structure: TagStructure) -> dict[str, str]:
         if not sign or not attribute:
             raise error(
                 "XCQL0260",
-                f"'{text}' does not tell a key",
+                f"'{text}' is not a valid key",
                 hints=["write a path and the attribute: //person=@ssn"],
             )
         keys |= {tag.id: attribute for tag in find_at(path, places)}
@@ -155,16 +155,16 @@ class _Changes:
                     "XCQL0255",
                     f"a change in {path} outside its temporal elements has no history: earlier"
                     " times show it as it is now",
-                    hints=["make what changes temporal in the tag structure, and begin anew"],
+                    hints=["declare what changes as temporal in the tag structure, and start over"],
                 )
             )
         for path in sorted(self._lasting_events):
             found.append(
                 warning(
                     "XCQL0255",
-                    f"events at {path} are gone from the document, or are others now, but not from"
-                    " its history: what happened does not end",
-                    hints=["an element whose content changes is temporal, not an event"],
+                    f"events at {path} have disappeared or changed in the document, but stay in"
+                    " its history: an event that happened does not end",
+                    hints=["declare an element whose content changes as temporal, not as an event"],
                 )
             )
         return found
@@ -261,11 +261,11 @@ class _Changes:
         if any(shape.says_the_same_as(event) for _, event in known.events):
             return
         if len(known.events) > 1 or not self._state.has_times:
-            reason = "its id has several" if len(known.events) > 1 else "its time is not known"
+            reason = "its id has several" if len(known.events) > 1 else "its time is unknown"
             raise error(
                 "XCQL0254",
-                f"an event {known.tag.name} has to be sent again, for a child of it came, and that"
-                f" cannot be: {reason}",
+                f"an event {known.tag.name} has a new child and must be sent again, which"
+                f" is impossible: {reason}",
                 hints=["give the fragments so far to --previous, not a plain document"],
             )
         self._send("replace", id, known.tag, known.events[0][0], content)

@@ -184,7 +184,7 @@ def have_same_content(fragment: Fragment, other: Fragment) -> bool:
 def tag_conflict(fragment: Fragment, tag: Tag, known: Tag) -> Rejected:
     """Why a fragment has no place: its id belongs to another tag."""
     reason = (
-        f"the id '{fragment.id}' belongs to {known.name} (tag {known.id}), and this"
+        f"the id '{fragment.id}' belongs to {known.name} (tag {known.id}), but this"
         f" {fragment.op} is {tag.name} (tag {tag.id})"
     )
     return Rejected(fragment.file, fragment.offset, "tag conflict", reason, fragment.content)

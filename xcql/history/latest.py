@@ -132,8 +132,8 @@ def add_to_state(
         if not state.is_empty:
             raise error(
                 "XCQL0254",
-                f"'{document.name}' is a plain document, and there are fragments before it",
-                hints=["a plain document can only stand for the first fragments, made from it"],
+                f"'{document.name}' is a plain document, but there are fragments before it",
+                hints=["a plain document can only replace the fragments that were made from it"],
             )
         state.has_times = False
         state.warnings.append(
@@ -141,7 +141,7 @@ def add_to_state(
                 "XCQL0259",
                 f"'{document.name}' is a plain document: the ids in the changes are those that"
                 " `xcqlc fragment` gives its elements when it is the first of its stream",
-                hints=["give the fragments so far instead, when it is not"],
+                hints=["if it is not, give the fragments so far instead"],
             )
         )
         with tempfile.TemporaryFile() as cut:
@@ -180,7 +180,7 @@ def fragments_in(document: Document, structure: TagStructure) -> Iterator[Fragme
             if found.end > end:
                 break
             if not MEANINGLESS.fullmatch(window, position, found.start):
-                raise _no_good(document.name, base + position, "something else stands there")
+                raise _no_good(document.name, base + position, "there is something else")
             position = found.end
             record = check(window, found, head.namespaces, document.name, base)
             if isinstance(record, EndOfStream):
@@ -196,9 +196,9 @@ def fragments_in(document: Document, structure: TagStructure) -> Iterator[Fragme
 def _no_good(file: str, offset: int, reason: str) -> XcqlError:
     return error(
         "XCQL0254",
-        f"'{file}' is not all good fragments, at byte {offset}: {reason}",
+        f"'{file}' has an invalid fragment at byte {offset}: {reason}",
         Span(Source("", file), 0, 0),
-        hints=["changes can only be found against a state that is all good"],
+        hints=["the previous state must not have invalid fragments"],
     )
 
 

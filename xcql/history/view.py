@@ -218,7 +218,7 @@ def _view(
             parser.go_on(item)
         elif isinstance(item, Hole):
             parent = tags.by_id(item.parent)
-            assert parent is not None, "a hole stands in a declared element"
+            assert parent is not None, "holes are in declared elements"
             fill_hole(item.id, parent, item)
         elif not isinstance(item, ElementNode):
             copy_into(builder, item)
@@ -253,8 +253,8 @@ def is_declared(tag: Tag, parent: Tag, tags: TagStructure) -> bool:
 def _inside_itself(hole: str, holder: str) -> Diagnostic:
     return warning(
         "XCQL0302",
-        f"a hole in the filler '{holder}' names the filler '{hole}', which it stands inside:"
+        f"a hole in the filler '{holder}' refers to the filler '{hole}', which contains it:"
         " it is left empty",
         Span(Source("", "<stream>"), 0, 0),
-        hints=["no filler can hold itself: give the inner one an id of its own"],
+        hints=["a filler cannot contain itself: give the inner one its own id"],
     )

@@ -47,7 +47,7 @@ def fragment_checker(tags: TagStructure) -> Checker:
         raw = data[where.start : where.end]
         offset = skipped + where.start
         if not where.closed:
-            return Rejected(file, offset, "malformed", "the fragment has no end", raw)
+            return Rejected(file, offset, "malformed", "the fragment is not closed", raw)
         try:
             return reader.read(raw, namespaces, file, offset)
         except _Fault as fault:
@@ -146,7 +146,7 @@ class _Reader:
         if id == ROOT_ID and self._tag is not None and self._tag.id != self._tags.root.id:
             raise _Fault(
                 "tag",
-                f"filler 0 is the root, {self._tags.root.name}, and this one is {self._tag.name}",
+                f"filler 0 must be the root, {self._tags.root.name}; this one is {self._tag.name}",
             )
         return id
 
@@ -167,17 +167,17 @@ class _Reader:
         """The bytes of the fragment's element, with nothing of meaning around it."""
         if self._op == "remove":
             if self._content_start >= 0:
-                raise _Fault("element", "a remove holds no element")
+                raise _Fault("element", "a remove cannot contain an element")
             return b""
         if self._content_start < 0:
-            raise _Fault("element", f"the {self._op} holds no element")
+            raise _Fault("element", f"the {self._op} contains no element")
         raw, start, end = self._raw, self._content_start, self._content_end
         tag = START_TAG.match(raw)
         assert tag is not None
         if raw[tag.end() : start].strip() or raw[end : raw.rindex(b"</")].strip():
             around = raw[tag.end() : start] + raw[end : raw.rindex(b"</")]
             if not MEANINGLESS.fullmatch(around):
-                raise _Fault("element", f"the {self._op} holds text beside its element")
+                raise _Fault("element", f"the {self._op} contains text beside its element")
         return raw[start:end]
 
     def _declare(self, prefix: str | None, uri: str | None) -> None:
@@ -198,7 +198,7 @@ class _Reader:
             return self._refuse(
                 _Fault(
                     "not a fragment",
-                    f"<{full}> is in the namespace '{full.uri}' here, and so is no fragment;"
+                    f"<{full}> is in the namespace '{full.uri}', so it is not a fragment;"
                     f" write <stream:{full.local}>",
                 )
             )
@@ -206,7 +206,7 @@ class _Reader:
         tsid = attributes.get("tsid", "").strip()
         self._tag = self._tags.by_id(tsid)
         if self._tag is None and full.local != "eos" and (tsid or full.local != "remove"):
-            unknown = f"its tsid '{tsid}' is that of no tag"
+            unknown = f"unknown tsid '{tsid}'"
             self._refuse(_Fault("tag", unknown if tsid else f"the {full.local} has no tsid"))
 
     def _start_content(self, name: str) -> None:
@@ -218,7 +218,7 @@ class _Reader:
             return self._refuse(
                 _Fault(
                     "element",
-                    f"its element is {_shown(full)}, and that of tag {self._tag.id} is"
+                    f"its element is {_shown(full)}, but the element of tag {self._tag.id} is"
                     f" {_shown(self._tag.name)}",
                 )
             )
@@ -244,10 +244,10 @@ class _Reader:
         if tag is None:
             reason = f"{_shown(full)} is not declared in {parent.tag.name}"
             if full.local == "hole":
-                reason += "; a hole in a default namespace is written <stream:hole>"
+                reason += "; in a default namespace, write a hole as <stream:hole>"
             return self._refuse(_Fault("undeclared element", reason))
         if tag.is_fragmented:
-            reason = f"the {tag.kind} element {tag.name} stands in {parent.tag.name} itself"
+            reason = f"the {tag.kind} element {tag.name} is inline in {parent.tag.name}"
             return self._refuse(_Fault("inline element", f"{reason}, not in a filler of its own"))
         place = self._place(tag)
         if self._known < _MAX_KNOWN:
@@ -288,7 +288,7 @@ class _Reader:
         self._refuse(_Fault("hole", f"the hole '{self._hole_id}' is not empty"))
 
     def _start_another(self, name: str, attributes: list[str]) -> None:
-        self._refuse(_Fault("element", f"the {self._op} holds more than one element"))
+        self._refuse(_Fault("element", f"the {self._op} contains more than one element"))
 
     def _end(self, start: int) -> int:
         """Where the element ends that began at `start` and whose end is being handled."""

@@ -60,7 +60,7 @@ def read_document(file: BinaryIO, name: str) -> Document:
         document.warnings.append(
             warning(
                 "XCQL0253",
-                f"'{name}' names the DTD '{doctype.system_id}', which is not read",
+                f"'{name}' refers to the DTD '{doctype.system_id}', which is not read",
                 hints=["default attributes that it may declare are not in the result"],
             )
         )
@@ -254,7 +254,7 @@ def _without_doctype(
     def external(context: str | None, *identifiers: str | None) -> NoReturn:
         raise error(
             "XCQL0253",
-            f"'{name}' refers to an external entity, and nothing is fetched",
+            f"'{name}' refers to an external entity, which XCQL does not fetch",
             Span(Source("", name, parser.CurrentLineNumber, parser.CurrentColumnNumber + 1), 0, 0),
             hints=["put its text into the document"],
         )

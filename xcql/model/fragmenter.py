@@ -183,8 +183,8 @@ class _Cutter:
                 warning(
                     "XCQL0256",
                     f"{self._outside} comments or processing instructions outside the root"
-                    f" element of '{self._name}' are not kept",
-                    hints=["a stream holds elements: move them into the root element"],
+                    f" element of '{self._name}' are dropped",
+                    hints=["a stream only holds elements: move them into the root element"],
                 )
             )
         if self._has_lifespans is not None:
@@ -192,7 +192,7 @@ class _Cutter:
                 warning(
                     "XCQL0257",
                     f"{self._has_lifespans.name} elements of '{self._name}' have attributes vtFrom"
-                    " or vtTo, which the system's own will overwrite",
+                    " or vtTo, which XCQL overwrites with its own",
                     hints=["rename them before fragmenting, if they are data"],
                 )
             )
@@ -321,7 +321,7 @@ class _Cutter:
                 "XCQL0252",
                 f"'{self._name}' has elements stream:hole, which would be read as holes",
                 self._here(),
-                hints=["use another prefix than 'stream'"],
+                hints=["use a prefix other than 'stream'"],
             )
         at = self._parser.CurrentByteIndex
         self._scope.setdefault(prefix or "", []).append((at, uri or ""))

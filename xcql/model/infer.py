@@ -96,7 +96,7 @@ def infer_from_document(document: Document) -> NameTree:
             at = parser.CurrentByteIndex - base
             raise error(
                 "XCQL0261",
-                f"'{document.name}' has more than {MAX_DEPTH} different elements in each other",
+                f"'{document.name}' nests more than {MAX_DEPTH} different elements",
                 place_in(document.name, window, at, line, column),
             ) from None
 
@@ -208,7 +208,7 @@ def tag_structure(
             if earlier != kind:
                 raise error(
                     "XCQL0260",
-                    f"{element.name} is to be {earlier} ('{earlier_path}') and {kind} ('{path}')",
+                    f"{element.name} is both {earlier} ('{earlier_path}') and {kind} ('{path}')",
                     hints=["a tag has one type: make one of the paths more precise"],
                 )
 
@@ -240,7 +240,7 @@ def _attribute_path(path: str) -> tuple[str, QName]:
         raise error(
             "XCQL0260",
             f"'{path}' is not a path to an attribute",
-            hints=["write //person/@id; one in a namespace is //person/@Q{urn:example}id"],
+            hints=["write //person/@id, or with a namespace //person/@Q{urn:example}id"],
         )
     return elements, QName(match[1] or "", match[2])
 

@@ -145,7 +145,7 @@ def _read_dtd(
             line, column = inner.CurrentLineNumber, inner.CurrentColumnNumber + 1
             raise error(
                 "XCQL0262",
-                f"the DTD '{source_name}' includes another file, and nothing is fetched",
+                f"the DTD '{source_name}' includes another file, which XCQL does not fetch",
                 place_in(source_name, text, at, line, column),
                 hints=["put all declarations into one file"],
             )
@@ -180,8 +180,8 @@ def _dtd_name(name: str, namespaces: Mapping[str, str], source_name: str) -> QNa
     if colon and prefix not in namespaces:
         raise error(
             "XCQL0262",
-            f"the DTD '{source_name}' does not tell the namespace of {name}",
-            hints=[f'it takes <!ATTLIST {name} xmlns:{prefix} CDATA #FIXED "…">'],
+            f"the DTD '{source_name}' does not declare the namespace of {name}",
+            hints=[f'add <!ATTLIST {name} xmlns:{prefix} CDATA #FIXED "…">'],
         )
     return QName(namespaces.get(prefix, ""), local, prefix)
 

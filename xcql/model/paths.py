@@ -37,7 +37,7 @@ def find_at(path: str, places: Sequence[tuple[Found, tuple[QName, ...]]]) -> lis
     if not found:
         known = [names for _, names in places]
         hints = _near_paths(steps[-1][1], known)
-        raise error("XCQL0260", f"no element is at the path '{path}'", hints=hints)
+        raise error("XCQL0260", f"no element matches the path '{path}'", hints=hints)
     return found
 
 

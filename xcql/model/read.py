@@ -109,7 +109,7 @@ def read_bytes(path: Path) -> bytes:
         data = path.read_bytes()
         return gzip.decompress(data) if path.suffix == ".gz" else data
     except (EOFError, zlib.error, gzip.BadGzipFile) as problem:
-        raise error("XCQL0300", f"'{path}' is not a whole gzip file: {problem}") from None
+        raise error("XCQL0300", f"'{path}' is not a complete gzip file: {problem}") from None
     except OSError as problem:
         raise error("XCQL0300", f"'{path}' cannot be read: {problem.strerror}") from None
 
@@ -173,7 +173,7 @@ def fragments_in(
             yield _stray(rest, file, skipped + position)
     elif not is_file_end(rest, head):
         if MEANINGLESS.fullmatch(rest):
-            yield Rejected(file, skipped + len(data), "malformed", "the root has no end", b"")
+            yield Rejected(file, skipped + len(data), "malformed", "the root is not closed", b"")
         else:
             yield _stray(rest, file, skipped + position)
 
@@ -186,7 +186,7 @@ def is_xml_text(text: str) -> bool:
 def _stray(gap: bytes, file: str, offset: int) -> Rejected:
     meaningless = MEANINGLESS.match(gap)
     lead = meaningless.end() if meaningless else 0
-    reason = "what stands here is no fragment: filler, repeat, replace, remove or eos"
+    reason = "this is not a fragment: expected filler, repeat, replace, remove or eos"
     return Rejected(file, offset + lead, "not a fragment", reason, gap[lead:])
 
 
@@ -194,8 +194,8 @@ def _after_the_end(eos: EndOfStream, rest: bytes) -> Diagnostic:
     count = sum(1 for _ in scan(rest))
     return warning(
         "XCQL0301",
-        f"what follows <eos/> at byte {eos.offset} of '{eos.file}' is ignored"
+        f"content after <eos/> at byte {eos.offset} of '{eos.file}' is ignored"
         f" ({count} {'fragment' if count == 1 else 'fragments'})",
         Span(Source("", eos.file), 0, 0),
-        hints=["put what comes after the end of a stream into another file"],
+        hints=["put anything after the end of a stream into another file"],
     )

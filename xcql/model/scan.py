@@ -76,7 +76,7 @@ def file_head(data: bytes, file: str, skipped: int = 0) -> FileHead:
         doctype = _DOCTYPE.match(data, position)
         following = FRAGMENT_START.search(data, position)
         end = doctype.end() if doctype else following.start() if following else len(data)
-        reason = "a DTD is not read: what it declares, such as entities, has no effect"
+        reason = "a DTD is not read: its declarations, such as entities, have no effect"
         rejected.append(
             Rejected(file, skipped + position, "not a fragment", reason, data[position:end])
         )

@@ -99,9 +99,9 @@ class TagStructure:
             if tag.id in declared and not (tag.ref is not None and tag.id == tag.ref):
                 raise error(
                     "XCQL0201",
-                    f"the id '{tag.id}' is given twice: to {declared[tag.id].name} and {tag.name}",
+                    f"duplicate id '{tag.id}': {declared[tag.id].name} and {tag.name}",
                     tag.span,
-                    hints=["every tag needs an id of its own"],
+                    hints=["every tag needs a unique id"],
                 )
             if tag.id != tag.ref:
                 declared[tag.id] = tag
@@ -278,9 +278,9 @@ def _resolve(tag: Tag, declared: dict[str, Tag]) -> Tag:
         if target.ref not in declared or target.ref in passed:
             raise error(
                 "XCQL0204",
-                f"the tag {tag.name} refers to the id '{target.ref}', which no tag has",
+                f"the tag {tag.name} refers to the unknown id '{target.ref}'",
                 tag.span,
-                hints=["`ref` names the id of the tag that occurs here again"],
+                hints=["`ref` must be the id of the tag that recurs here"],
             )
         passed.add(target.ref)
         target = declared[target.ref]
@@ -294,7 +294,7 @@ def _check_reference(tag: Tag, target: Tag) -> None:
             f"the tag {tag.name} ({tag.kind}) refers to '{target.id}', which is"
             f" {target.name} ({target.kind})",
             tag.span,
-            hints=["a reference is the same tag again: give it the same name and type, or none"],
+            hints=["a reference must have the same name and type as its tag, or none"],
         )
     if tag.children or tag.attributes:
         content = "child tags" if tag.children else "attributes"
@@ -353,14 +353,14 @@ class _Reader:
                 "XCQL0203",
                 "the tag structure has no root tag",
                 structure.span,
-                hints=["it holds one <tag>, that of the root element"],
+                hints=["it must contain one <tag>, for the root element"],
             )
         if len(structure.children) > 1:
             raise error(
                 "XCQL0203",
                 f"the tag structure has {len(structure.children)} root tags",
                 structure.children[1].span,
-                hints=["it holds one <tag>, that of the root element; nest the others in it"],
+                hints=["it must contain one <tag>, for the root element; nest the others in it"],
             )
         opened: dict[str, _OpenTag] = {}
         pending = list(structure.children)
@@ -379,9 +379,9 @@ class _Reader:
         if tag.ref is not None and tag.ref not in opened and (tag.name is None or kind is None):
             raise error(
                 "XCQL0204",
-                f"a tag refers to the id '{tag.ref}', which no tag has",
+                f"a tag refers to the unknown id '{tag.ref}'",
                 tag.span,
-                hints=["`ref` names the id of the tag that occurs here again"],
+                hints=["`ref` must be the id of the tag that recurs here"],
             )
         if id is None:
             raise _missing("id", tag)
@@ -392,7 +392,7 @@ class _Reader:
         if kind not in TAG_KINDS:
             raise error(
                 "XCQL0202",
-                f"'{kind}' is not a type of tag",
+                f"'{kind}' is not a tag type",
                 tag.span,
                 hints=["the types are snapshot, temporal and event"],
             )
@@ -409,7 +409,7 @@ class _Reader:
     def _start(self, name: str, attributes: dict[str, str]) -> None:
         span = self._span(self._parser.CurrentByteIndex)
         if self._in_attribute:
-            raise error("XCQL0200", f"<{name}> stands inside an <attribute>", span)
+            raise error("XCQL0200", f"<{name}> is not allowed inside an <attribute>", span)
         if len(self._open) > 1 and name.removeprefix("stream:") == "attribute":
             self._in_attribute = True
             self._declare(attributes, span)
@@ -418,7 +418,7 @@ class _Reader:
         if name.removeprefix("stream:") != expected:
             raise error(
                 "XCQL0200",
-                f"<{name}> stands where a tag structure has <{expected}>",
+                f"expected <{expected}>, found <{name}>",
                 span,
                 hints=["the form is <stream:structure><tag type= id= name=>…</tag>…"],
             )
@@ -454,7 +454,7 @@ class _Reader:
         if type_ not in ATTRIBUTE_TYPES:
             raise error(
                 "XCQL0202",
-                f"'{type_ or ''}' is not a type of attribute",
+                f"'{type_ or ''}' is not an attribute type",
                 span,
                 hints=["the types are ID, IDREF and IDREFS; other attributes are not declared"],
             )
@@ -474,7 +474,7 @@ class _Reader:
     def _entity(self, *declaration: object) -> None:
         raise error(
             "XCQL0200",
-            "a tag structure may not declare entities",
+            "a tag structure cannot declare entities",
             self._span(self._parser.CurrentByteIndex),
         )
 
@@ -503,7 +503,7 @@ def _name(tag: _OpenTag) -> QName:
 def _expanded(name: str, what: str, scope: dict[str, str], span: Span) -> QName:
     match = _NAME.fullmatch(name)
     if match is None:
-        raise error("XCQL0206", f"'{name}' is not the name of {what}", span)
+        raise error("XCQL0206", f"'{name}' is not a valid name of {what}", span)
     prefix, local = match[1] or "", match[2]
     if prefix and prefix not in scope:
         raise error(

@@ -60,9 +60,9 @@ def parse_time(text: str, now: datetime | None = None, span: Span | None = None)
     shown = stripped if len(stripped) <= 60 else f"{stripped[:60]}…"
     raise error(
         "XCQL0002",
-        f"'{shown}' is not a time",
+        f"'{shown}' is not a valid time",
         span,
-        hints=["a time is written like 2003-10-23T12:23:34, a date like 2003-10-23, both in UTC"],
+        hints=["write a time as 2003-10-23T12:23:34 or a date as 2003-10-23, in UTC"],
     )
 
 

@@ -87,7 +87,7 @@ def check_opening(path: Path, size: int, checksums: Checksums | None) -> None:
     try:
         found = path.stat()
         if found.st_size != size:
-            raise damaged_file(path, f"it has {found.st_size} bytes, and {size} were written")
+            raise damaged_file(path, f"it has {found.st_size} bytes, but {size} were written")
         if checksums is not None:
             _check_outside(path, found.st_ino, found.st_mtime_ns, size, checksums)
     except PermissionError:

@@ -101,7 +101,7 @@ def write_state(store: Path, state: StoreState) -> None:
     except FileExistsError:
         raise error(
             "XCQL0312",
-            f"another writer has made commit {state.number} of the store '{store}'",
+            f"another writer has already written commit {state.number} of the store '{store}'",
             hints=["nothing was changed; try again"],
         ) from None
     _add(commit_path(store, state.number, COPIES), data)
@@ -127,8 +127,8 @@ def writing(store: Path) -> Iterator[None]:
     if store.is_dir() and any(store.iterdir()) and not is_store(store):
         raise error(
             "XCQL0313",
-            f"the folder '{store}' is not empty, and not a store",
-            hints=["name a new folder: it is made when the first fragments are ingested"],
+            f"the folder '{store}' is not empty and is not a store",
+            hints=["give a new folder: it is created when the first fragments are ingested"],
         )
     store.mkdir(parents=True, exist_ok=True)
     with (store / "lock").open("a") as lock:
@@ -199,7 +199,7 @@ def _state(data: bytes, store: Path) -> StoreState:
         raise BrokenCommit("it is empty")
     checksum = _CHECKSUM.search(data)
     if checksum and short_digest(data[: checksum.start()]) != checksum[1].decode("ascii"):
-        raise BrokenCommit("it does not fit its checksum")
+        raise BrokenCommit("it does not match its checksum")
     try:
         content = json.loads(data)
         format = content["format"]
@@ -223,8 +223,8 @@ def _state(data: bytes, store: Path) -> StoreState:
 def _too_new(store: Path, format: int) -> XcqlError:
     return error(
         "XCQL0314",
-        f"the store '{store}' has format {format}; this XCQL knows formats up to {FORMAT}",
-        hints=["use a newer XCQL: pip install --upgrade xcql"],
+        f"the store '{store}' has format {format}; this XCQL supports formats up to {FORMAT}",
+        hints=["upgrade XCQL: pip install --upgrade xcql"],
     )
 
 
@@ -235,16 +235,16 @@ def _damaged(store: Path, number: int, reason: str) -> XcqlError:
     if whole is None:
         left = "no other commit can be read either"
         hints = [
-            "the data files are as they were; ingest the fragments into a new store, or put a"
-            f" backup of '{store / COMMITS}' in place"
+            "the data files are unchanged; ingest the fragments into a new store, or restore a"
+            f" backup of '{store / COMMITS}'"
         ]
     else:
         left = (
-            f"the copy of commit {number} is whole: nothing is lost"
+            f"the copy of commit {number} is intact: nothing is lost"
             if whole[0].number == number
             else f"the last commit that can be read is {whole[0].number}"
         )
-        hints = [f"xcqlc store repair {store} goes on from there, and deletes nothing"]
+        hints = [f"xcqlc store repair {store} continues from there, and deletes nothing"]
     return error(
         "XCQL0319",
         f"the store '{store}' is damaged: {path}: {reason}",

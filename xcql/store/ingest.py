@@ -113,15 +113,15 @@ def _stream_for(state: StoreState, name: str, tags: TagStructure | None) -> Stre
         if tags is None:
             raise error(
                 "XCQL0315",
-                f"the stream '{name}' is new, and has no tag structure",
+                f"the stream '{name}' is new and has no tag structure",
                 hints=["give its tag structure: --tags TAGS.xml"],
             )
         return Stream(name, tags)
     if tags is not None and tags != stream.tags:
         raise error(
             "XCQL0315",
-            f"the stream '{name}' has another tag structure than the one given",
-            hints=["use the one it began with, or another name for the stream"],
+            f"the stream '{name}' has a different tag structure",
+            hints=["use its original tag structure, or another stream name"],
         )
     return stream
 
@@ -343,8 +343,8 @@ def _first_pass(job: Job, stream: Stream, inputs: Sequence[Input]) -> _Batch:
     warnings = [
         warning(
             "XCQL0301",
-            f"what follows <eos/> at byte {ends[file]} of '{file}' is ignored ({count} fragments)",
-            hints=["put what comes after the end of a stream into another file"],
+            f"content after <eos/> at byte {ends[file]} of '{file}' is ignored ({count} fragments)",
+            hints=["put anything after the end of a stream into another file"],
         )
         for file, count in ignored.items()
         if count
@@ -377,7 +377,7 @@ def _clashes(batch: _Batch, rows: StreamRows, derived: Derived) -> list[dict[str
             raw = bodies[int(rows.numbers[row])].as_py()
         reason = (
             f"tag conflict: the id '{arrivals.ids[arrivals.fillers[row]]}' belongs to tag"
-            f" {tags[tag].id}, and this {OPERATIONS[arrivals.operations[row]]} is of tag"
+            f" {tags[tag].id}, but this {OPERATIONS[arrivals.operations[row]]} has tag"
             f" {tags[arrivals.tags[row]].id}"
         )
         result.append(_rejection(*batch.place_of(seq), reason, raw))
@@ -398,8 +398,8 @@ def _cycles(
             if pair in derived.placement.cycles:
                 outer, inner = (arrivals.ids[number] for number in pair)
                 reason = (
-                    f"cycle: the hole {inner} in filler {outer} names a filler that"
-                    " it stands inside; the filler is kept, and the hole is empty"
+                    f"cycle: the hole {inner} in filler {outer} refers to a filler that"
+                    " contains it; the filler is kept, and the hole is empty"
                 )
                 place = batch.place_of(int(arrivals.seqs[row]))
                 result.append(_rejection(*place, reason, b""))
@@ -415,18 +415,18 @@ def _strict_error(rejected: Sequence[dict[str, Any]]) -> XcqlError:
     kinds = Counter(one["reason"].partition(":")[0] for one in rejected)
     return error(
         "XCQL0317",
-        f"{len(rejected)} fragments are not accepted, and the store is left as it was",
+        f"{len(rejected)} fragments were rejected; the store is unchanged",
         notes=[
             f"the first, at byte {first['offset']} of '{first['file']}': {first['reason']}",
             "in all: " + ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items())),
         ],
-        hints=["without --strict they are put aside in quarantine, and the rest is ingested"],
+        hints=["without --strict, they go into quarantine and the rest is ingested"],
     )
 
 
 def _too_many_places(stream: Stream) -> Diagnostic:
     return warning(
         "XCQL0318",
-        f"the view of '{stream.name}' has so many copies of fillers that they are not counted out",
-        hints=["look for holes that many versions share; queries go from hole to hole instead"],
+        f"the view of '{stream.name}' has too many copies of fillers to store their places",
+        hints=["check for holes that many versions share; queries go from hole to filler instead"],
     )

@@ -37,7 +37,7 @@ def find_files(paths: str | Path | Iterable[str | Path]) -> list[Path]:
     files = [file for path in paths for file in fragment_files(path)]
     for file in files:
         if not file.is_file():
-            raise error("XCQL0300", f"there is no file '{file}'")
+            raise error("XCQL0300", f"the file '{file}' does not exist")
     return files
 
 
@@ -63,7 +63,7 @@ def make_ready(path: Path, digest: str, folder: Path) -> Input:
             path.write_bytes(text)
             mark = b""
     except (EOFError, zlib.error, gzip.BadGzipFile) as problem:
-        raise error("XCQL0300", f"'{name}' is not a whole gzip file: {problem}") from None
+        raise error("XCQL0300", f"'{name}' is not a complete gzip file: {problem}") from None
     except OSError as problem:
         raise error("XCQL0300", f"'{name}' cannot be read: {problem.strerror}") from None
     return Input(name, digest, str(path), len(mark), path.stat().st_size)

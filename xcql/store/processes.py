@@ -132,8 +132,8 @@ class _Process:
             code = self._process.wait()
             raise error(
                 "XCQL0504",
-                f"a process that was to do a part of the work has ended with code {code}",
-                hints=["look whether there is enough memory: each core takes some hundred MB"],
+                f"a worker process ended with exit code {code}",
+                hints=["check that there is enough memory: each core takes a few hundred MB"],
             ) from None
 
     def end(self) -> None:

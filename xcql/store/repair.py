@@ -69,9 +69,9 @@ def repair(store: Path, run: Run = run_here, cores: int = 1) -> list[str]:
             return []
         done = list(broken_commits(store))
         if not is_current:
-            done.append(f"back to commit {state.number}: ingest again what came after it")
+            done.append(f"went back to commit {state.number}: ingest what came after it again")
         elif folder == COPIES:
-            done.append(f"commit {newest} is restored from its copy; nothing is lost")
+            done.append(f"restored commit {newest} from its copy; nothing is lost")
         repaired = {}
         for name, stream in state.streams.items():
             with working(store, run, cores) as job:
@@ -86,9 +86,9 @@ def repair(store: Path, run: Run = run_here, cores: int = 1) -> list[str]:
         aside = store / "damaged" / f"{after.number:012}"
         lossy = [state.streams[name].folder for name, one in repaired.items() if one.is_loss]
         _put_aside(store, after, ["data"] if not is_current else lossy, aside)
-        done.append(f"commit {after.number} is sound")
+        done.append(f"commit {after.number} is intact")
         if aside.exists():
-            done.append(f"what is damaged, or no longer needed, is kept in {aside}")
+            done.append(f"damaged or unneeded files are kept in {aside}")
         return done
 
 
@@ -105,21 +105,21 @@ def _repaired(job: Job, state: StoreState, stream: Stream) -> _Repaired:
         problems += wrong
     legible = _legible(job.store, kept)
     if legible == kept:
-        done = f"stream '{stream.name}': rebuilt from its fragments; none is lost"
+        done = f"stream '{stream.name}': rebuilt from its fragments; nothing is lost"
         return _Repaired(_rebuilt(job, kept), (*problems, done, *_without_quarantine(stream, kept)))
     if back := _last_whole(job.store, state, stream.name):
         number, earlier = back
         batches = stream.batches - earlier.batches
-        done = f"stream '{stream.name}': back to commit {number}" + (
+        done = f"stream '{stream.name}': went back to commit {number}" + (
             f": ingest the files of its last {batches} batches again" if batches else ""
         )
         return _Repaired(earlier, (*problems, done), is_loss=True)
     done = (
         f"stream '{stream.name}': rebuilt from the fragments that can be read, and some are lost:"
-        " ingest its files again, what is there already is not taken twice"
+        " ingest its files again; fragments that are still there are not added twice"
     )
     if not legible.tables:
-        done = f"stream '{stream.name}': nothing of it can be read: ingest its files again"
+        done = f"stream '{stream.name}': it cannot be read: ingest its files again"
         return _Repaired(None, (*problems, done), is_loss=True)
     # no file counts as ingested, for each may have what is lost
     stream = replace(_rebuilt(job, legible), contents=frozenset())

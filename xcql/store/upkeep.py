@@ -68,7 +68,7 @@ class StoreInfo:
             ]
         if self.without_checksums:
             files = _counted(self.without_checksums, "file")
-            lines.append(f"{files} without checksums, of an earlier version")
+            lines.append(f"{files} without checksums, written by an earlier version")
         return "\n".join(lines)
 
 

@@ -42,7 +42,7 @@ def verify(store: Path) -> list[str]:
         with suppress(BrokenCommit, FileNotFoundError):
             earlier = set(read_commit(store, number).files()) - known
             problems += [
-                f"{problem} (only commit {number} needs it, which is not the newest)"
+                f"{problem} (only needed by commit {number}, which is not the newest)"
                 for file in sorted(earlier, key=lambda file: file.path)
                 for problem in broken_file(store, file)
             ]
@@ -66,13 +66,13 @@ def broken_file(store: Path, file: DataFile) -> Iterator[str]:
     if not path.is_file():
         yield f"{path}: the file is missing"
     elif path.stat().st_size != file.bytes:
-        yield f"{path}: it has {path.stat().st_size} bytes, and {file.bytes} were written"
+        yield f"{path}: it has {path.stat().st_size} bytes, but {file.bytes} were written"
     elif file.checksums is None:
         yield from _unreadable(path, file.rows)
     else:
         try:
             if not is_whole(path, file.checksums):
-                yield f"{path}: it is not as it was written"
+                yield f"{path}: it has changed since it was written"
         except OSError as problem:
             yield f"{path}: it cannot be read: {problem.strerror}"
 
@@ -90,7 +90,7 @@ def broken_derivation(store: Path, stream: Stream) -> list[str]:
         rows = all_rows(store, stream)
         derived_rows = DerivedRows(rows, derive_rows(rows))
         return [
-            f"{part.source.rows}: its versions and places are not what the fragments say"
+            f"{part.source.rows}: its versions and places do not match the fragments"
             for number, part in enumerate(rows.parts)
             if not derived_rows.is_unchanged(number)
         ]
@@ -107,4 +107,4 @@ def _unreadable(path: Path, rows: int) -> Iterator[str]:
         yield f"{path}: {problem.message.rpartition(f'{path}: ')[2]}"
     else:
         if found != rows:
-            yield f"{path}: it has {found} rows, and {rows} were written"
+            yield f"{path}: it has {found} rows, but {rows} were written"

@@ -85,9 +85,7 @@ def translate(
     xcql:get_fillers($s, xcql:raw_fillers($s, 0) ! list/hole/@id)/item
     """
     if strategy not in STRATEGIES:
-        raise error(
-            "XCQL0403", f"there is no strategy '{strategy}'", hints=["caq, qac, qac+ or auto"]
-        )
+        raise error("XCQL0403", f"unknown strategy '{strategy}'", hints=["caq, qac, qac+ or auto"])
     checked = check(query)
     if tags is not None:
         given = tags if isinstance(tags, Mapping) else {only_stream(checked): tags}
@@ -107,8 +105,8 @@ def only_stream(query: Checked) -> str:
     if len(names) > 1:
         raise error(
             "XCQL0405",
-            f"the query asks for several streams: {', '.join(sorted(names))}",
-            hints=["say which stream each tag structure is of: --tags NAME=TAGS.xml"],
+            f"the query uses several streams: {', '.join(sorted(names))}",
+            hints=["say which stream each tag structure belongs to: --tags NAME=TAGS.xml"],
         )
     return next(iter(names), "stream")
 
@@ -262,9 +260,7 @@ class _Translator:
                     f" (line {span.line}, column {span.column})"
                 )
         for _, span, how in dict.fromkeys(rules.folded):
-            notes.append(
-                f"{' '.join(span.text.split())}: {how}; the levels above are not looked at"
-            )
+            notes.append(f"{' '.join(span.text.split())}: {how}; the levels above are skipped")
         return notes
 
 

@@ -56,7 +56,7 @@ def clean_copy(
         raise error(
             "XCQL0406",
             f'the fragments of stream "{name}" cannot be read as they are: {reason}',
-            hints=[f"name a folder for a clean copy, {name}.clean.xml: --clean-to FOLDER"],
+            hints=[f"give a folder for a clean copy, {name}.clean.xml: --clean-to FOLDER"],
         )
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{name}.clean.xml"
@@ -70,9 +70,9 @@ def _why(files: Sequence[Path], batch: FragmentBatch, conflicts: bool) -> str | 
     if len(files) != 1 or files[0].is_dir():
         return "there are several files"
     if files[0].suffix == ".gz":
-        return "the file is packed"
+        return "the file is compressed"
     if batch.rejected or conflicts:
-        return "some fragments have no place in the stream"
+        return "some fragments do not belong in the stream"
     return _why_not_xml(files[0].read_bytes())
 
 
@@ -136,11 +136,11 @@ class _Cleaner:
                 if history is None and self._can_be_filled(hole.parent):
                     continue
                 if history is None:
-                    return "a hole stands where no filler can come"
+                    return "there is a hole where no filler can be"
                 if not self._is_declared(history, hole.parent):
-                    return "a hole stands where its filler's tag is not declared"
+                    return "there is a hole where its filler's tag is not declared"
                 if history.tag.kind == "snapshot":
-                    return "a snapshot element stands in a filler of its own"
+                    return "a snapshot element is in a filler of its own"
         return None
 
     def _tag(self, id: str) -> Tag:

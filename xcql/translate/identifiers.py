@@ -45,7 +45,7 @@ def _chains(tag: Tag, attribute: DeclaredAttribute, graph: TagGraph, span: Span)
             return sorted(own, key=str)
     raise error(
         "XCQL0407",
-        f"elements <{tag.name}> with the identifier {attribute.name} cannot be told from others",
+        f"elements <{tag.name}> with the identifier {attribute.name} are ambiguous",
         span,
         hints=["declare the attribute for all tags of that name"],
     )

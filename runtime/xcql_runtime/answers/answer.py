@@ -211,7 +211,7 @@ class Answer:
 
     def _plan(self) -> list[str]:
         request = self._request
-        lines = [f"strategy: {self.strategy} (asked for: {request.strategy})"]
+        lines = [f"strategy: {self.strategy} (requested: {request.strategy})"]
         lines += [f"because: {reason}" for reason in self._reasons]
         if self._compiled is None:
             looked_at = streams_of(request.query, request.state)
@@ -347,7 +347,7 @@ def _compiled(request: Request) -> tuple[Compiled | None, tuple[str, ...]]:
     """The query as SQL text, or None if the evaluator has to answer it; and why."""
     around = request.around
     if request.strategy == "caq":
-        return None, ("it was asked for",)
+        return None, ("it was requested",)
     settled = request.catalog.settled(around.now)
     if around.values or request.frames or around.functions:
         return _compiled_anew(request, settled)
@@ -380,4 +380,4 @@ def _compiled_anew(
 
 def unknown_choice(what: str, given: Any, choices: tuple[Any, ...]) -> Exception:
     known = ", ".join(map(str, choices))
-    return error("XCQL0501", f"there is no {what} '{given}'", hints=[f"use one of {known}"])
+    return error("XCQL0501", f"unknown {what} '{given}'", hints=[f"use one of {known}"])

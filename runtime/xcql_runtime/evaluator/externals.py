@@ -59,7 +59,7 @@ def external_function(
     if registry.arities(FN, name):
         raise error(
             "XCQL0502",
-            f"there is a function {name}() already, which queries would call instead",
+            f"a function {name}() already exists, and queries would call that one",
             hints=["register it under another name"],
         )
     if returns is not None:
@@ -129,7 +129,7 @@ def check_frames(frames: Mapping[str, DataFrame]) -> None:
             raise error(
                 "XCQL0505",
                 f"the DataFrame of the variable ${name} was lost when its Spark ended",
-                hints=["make the DataFrame again, with session.spark, and ask the query again"],
+                hints=["create the DataFrame again with session.spark, and run the query again"],
             )
 
 

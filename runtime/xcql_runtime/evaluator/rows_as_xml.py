@@ -116,8 +116,8 @@ def _text(value: Any, name: str) -> str:
     except XcqlError:
         raise error(
             "XCQL0503",
-            f"the column '{name}' has values of type {type(value).__name__}, which XML has not",
-            hints=["leave the column out, or make it a string"],
+            f"the column '{name}' has values of type {type(value).__name__}, which XML lacks",
+            hints=["drop the column, or convert it to a string"],
         ) from None
     text = string_of(item)
     if found := _NOT_IN_XML.search(text):

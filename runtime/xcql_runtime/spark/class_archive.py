@@ -71,7 +71,7 @@ def make_archive() -> Path:
         if not made.exists():
             raise error(
                 "XCQL0512",
-                "Java made no archive of its classes",
+                "Java did not create an archive of its classes",
                 hints=[_last_line(told), "everything else works without it"],
             )
         known = _archives(java)
@@ -136,4 +136,4 @@ def _folder() -> Path:
 
 def _last_line(text: str) -> str:
     lines = text.strip().splitlines()
-    return f"it said: {lines[-1]}" if lines else "it said nothing"
+    return f"it printed: {lines[-1]}" if lines else "it printed nothing"

@@ -122,7 +122,7 @@ def translated(problem: Exception, query: Source | None, sites: Sequence[Site] =
             "the server of Spark Connect has ended, or cannot be reached",
             place,
             hints=[
-                "look whether it runs, and start it again if not; then make a new SparkSession and"
+                "check that it is running, or restart it; then create a new SparkSession and"
                 " a new xcql.Session: what was committed to a store is safe",
                 "if it ran out of memory: spark.driver.memory is a setting of the server",
             ],
@@ -132,7 +132,7 @@ def translated(problem: Exception, query: Source | None, sites: Sequence[Site] =
     if _OVERFLOW.search(text):
         return error(
             "FOAR0002",
-            "a number is too large, or has more digits than SQL has room for",
+            "a number is too large, or has more digits than SQL allows",
             place,
             hints=["strategy='caq' computes with numbers of any size"],
         )
@@ -141,8 +141,8 @@ def translated(problem: Exception, query: Source | None, sites: Sequence[Site] =
         f"Spark could not {'run the query' if query else 'do this'}: {_cause(text)}",
         place,
         hints=[
-            f"{'the query is all right; ' if query else ''}look at the store (xcqlc store verify)"
-            " and at Spark's log"
+            f"{'the query is valid; ' if query else ''}check the store (xcqlc store verify)"
+            " and Spark's log"
         ],
     )
 
@@ -163,7 +163,7 @@ def _damage(text: str) -> XcqlError | None:
     if found[1] == "FILE_NOT_EXIST":
         return damaged_file(path, "the file is missing")
     if "CRC checksum verification failed" in text:
-        return damaged_file(path, "a page of it does not fit its checksum")
+        return damaged_file(path, "a page does not match its checksum")
     return damaged_file(path, "Spark cannot read it")
 
 

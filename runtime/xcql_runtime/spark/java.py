@@ -32,7 +32,7 @@ _VERSION = re.compile(r'version "(?:1\.)?(\d+)')
 _WAYS_OUT = (
     "install one: 'apt install default-jre-headless' (Debian, Ubuntu), 'brew install openjdk@17'"
     " (macOS)",
-    "if there is one already, let JAVA_HOME name its folder",
+    "if Java is installed, set JAVA_HOME to its folder",
     "'xcqlc eval' answers queries without Spark, and needs no Java",
 )
 
@@ -44,7 +44,7 @@ def check_java() -> str:
     java = os.path.join(home, "bin", "java") if home else shutil.which("java")
     needed = f"Spark needs Java {OLDEST} or newer"
     if java is None or not os.access(java, os.X_OK):
-        where = f"JAVA_HOME is '{home}', which has no bin/java" if home else "there is no Java here"
+        where = f"JAVA_HOME is '{home}', which has no bin/java" if home else "Java is not installed"
         raise error("XCQL0510", f"{needed}, and {where}", hints=_WAYS_OUT)
     told = _told_by(java)
     version = java_version(told)
@@ -85,8 +85,8 @@ def memory() -> str:
     if not found or int(found[1]) << (10 if found[2] in "gG" else 0) < _LEAST_MEMORY:
         raise error(
             "XCQL0506",
-            f"XCQL_MEMORY is '{size}', which is no size, or too small for Spark",
-            hints=[f"write 4g, or 4096m; {_LEAST_MEMORY}m is the least"],
+            f"XCQL_MEMORY is '{size}', which is not a valid size, or too small for Spark",
+            hints=[f"write 4g or 4096m; the minimum is {_LEAST_MEMORY}m"],
         )
     return size
 

@@ -64,7 +64,7 @@ def iterate_rows(frame: DataFrame, *, ahead: bool = False) -> Iterator[Row]:
             # a server of Spark Connect hands out parts as they are made
             yield from frame.toLocalIterator(prefetchPartitions=ahead)
     except EOFError:
-        raise ConnectionError("Java has ended in the midst of an answer") from None
+        raise ConnectionError("Java ended in the middle of an answer") from None
 
 
 def on_workers(spark: SparkSession) -> Run:

@@ -88,7 +88,7 @@ def ended(place: Span | None = None) -> XcqlError:
     if not _Own.is_current():
         return error(
             "XCQL0505",
-            f"Java, in which your SparkSession runs, {reason}",
+            f"the Java process of your SparkSession {reason}",
             place,
             hints=[
                 "restart this Python process (in a notebook, the kernel): PySpark cannot replace"
@@ -99,12 +99,12 @@ def ended(place: Span | None = None) -> XcqlError:
         )
     return error(
         "XCQL0505",
-        f"Java, in which Spark runs, {reason}",
+        f"Spark's Java process {reason}",
         place,
-        notes=["the next query of the session starts Spark again; the store is as it was"],
+        notes=["the next query of the session restarts Spark; the store is unchanged"],
         hints=[
             f"give Java more memory: XCQL_MEMORY={_twice(memory())} (it has {memory()})",
-            "ask for less at a time: items() instead of to_xml(), a projection such as ?[now],"
+            "request less at a time: items() instead of to_xml(), a projection such as ?[now],"
             " or one element instead of all of them",
         ],
     )

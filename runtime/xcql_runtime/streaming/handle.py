@@ -117,7 +117,7 @@ class StreamHandle:
             raise error(
                 "XCQL0729",
                 "the continuous query has ended",
-                hints=["start it again with its checkpoint; what it told is with its sinks"],
+                hints=["restart it with its checkpoint; its sinks have all updates so far"],
             )
         return self._query
 
@@ -236,7 +236,7 @@ class StreamHandle:
         """What the end of Spark's query means to the user."""
         explained = translated(problem, self._source)
         if has_ended(self._spark):
-            again = "the continuous query has ended; with its checkpoint, it can be started again"
+            again = "the continuous query has ended; restart it with its checkpoint"
             notes = (*explained.diagnostic.notes, again)
             return XcqlError(replace(explained.diagnostic, notes=notes))
         return explained

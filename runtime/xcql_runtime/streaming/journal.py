@@ -49,7 +49,7 @@ def read_journal(folder: Path, bound: int, commit: int) -> Entry:
         raise error(
             "XCQL0723",
             f"'{folder / _NAME}' cannot be read: the checkpoint is damaged",
-            hints=["begin anew, with another folder"],
+            hints=["start again with another folder"],
         ) from None
 
 

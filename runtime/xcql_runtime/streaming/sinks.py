@@ -134,7 +134,7 @@ class ParquetLog:
             raise error(
                 "XCQL0728",
                 f"the folder '{self.folder}' is not the change log of this checkpoint",
-                hints=["name a new folder, or the checkpoint that the log was begun with"],
+                hints=["give a new folder, or the checkpoint of the log"],
             )
         write_whole(mark, f"{beginning.id}\n".encode())
         found = [self._NAME.fullmatch(path.name) for path in self.folder.iterdir()]

@@ -52,7 +52,7 @@ _ALL_THERE_IS = ("once", "available-now")
 
 @dataclass(frozen=True, slots=True)
 class StreamRequest:
-    """A continuous query as it was asked for; see `Session.stream`."""
+    """A continuous query as it was requested; see `Session.stream`."""
 
     query: Checked
     source: SourceLike | Mapping[str, SourceLike]
@@ -73,13 +73,13 @@ def start(
 ) -> StreamHandle:
     """Begin, or go on after what the checkpoint says was done."""
     if request.now not in _NOW:
-        raise error("XCQL0501", f"there is no now '{request.now}'", hints=["use wall or event"])
+        raise error("XCQL0501", f"'{request.now}' is not a valid now", hints=["use wall or event"])
     trigger = _trigger(request.trigger)
     if is_remote():
         raise error(
             "XCQL0722",
             "a continuous query needs a Spark session of this process",
-            hints=["a session by Spark Connect cannot call back; leave XCQL_SPARK out"],
+            hints=["a Spark Connect session cannot call back; unset XCQL_SPARK"],
         )
     named = request.query.streams
     given = request.tags
@@ -203,7 +203,7 @@ def _sink(spark: SparkSession, given: SinkLike) -> Sink:
             return KafkaTopic(spark, parse_address(given, (KafkaAddress,)))
         raise error(
             "XCQL0731",
-            f"'{given}' is no sink",
+            f"'{given}' is not a valid sink",
             hints=["write parquet:FOLDER, kafka://BROKER:PORT/TOPIC, display, lines or jsonl"],
         )
     if callable(given):
@@ -219,8 +219,8 @@ def _trigger(given: str | None) -> dict[str, Any]:
     if not re.fullmatch(r"\d+\s*(millisecond|second|minute|hour)s?", text):
         raise error(
             "XCQL0732",
-            f"'{given}' is no trigger",
-            hints=["write a time, such as '1 second', or 'once' for all that is there now"],
+            f"'{given}' is not a valid trigger",
+            hints=["write an interval such as '1 second', or 'once' for what is there now"],
         )
     return {"processingTime": text}
 

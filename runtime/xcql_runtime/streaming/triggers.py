@@ -58,9 +58,9 @@ class Triggers:
         entry = self._entry
         is_history = entry.spark_batch == HISTORY and not entry.is_done
         if self._query.last_batch is None and not is_history:
-            raise _damaged(self._folder, "it has lost the state of the query")
+            raise _damaged(self._folder, "the state of the query is missing")
         if is_history and self._query.last_batch is not None and entry.commit != self._commit:
-            raise _damaged(self._folder, "the store has changed before all of it was read")
+            raise _damaged(self._folder, "the store changed before it was read completely")
         write_journal(self._folder, entry)  # sinks may take its id from now on
         beginning = Beginning(self._query, entry.id, entry.delivered)
         self._have = [sink.begin(beginning) for sink in self._sinks]
@@ -78,7 +78,7 @@ class Triggers:
         if not arrivals and spark_batch > entry.spark_batch:
             return
         if spark_batch < entry.spark_batch:
-            raise _damaged(self._folder, "Spark has forgotten its last batches")
+            raise _damaged(self._folder, "Spark's record of its last batches is missing")
         if spark_batch > entry.spark_batch:
             self._entry = replace(
                 entry,
@@ -150,6 +150,6 @@ class Triggers:
 def _damaged(folder: Path, reason: str) -> XcqlError:
     return error(
         "XCQL0723",
-        f"the checkpoint '{folder}' is of no use: {reason}",
-        hints=["begin anew, with another folder"],
+        f"the checkpoint '{folder}' cannot be used: {reason}",
+        hints=["start again with another folder"],
     )

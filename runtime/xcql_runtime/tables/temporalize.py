@@ -213,7 +213,7 @@ def places_for(
         raise error(
             "XCQL0318",
             f"the view of '{stream.name}' has more than {_MAX_COPIES:,} copies of fillers",
-            hints=["ask for the document at an instant, or query the stream"],
+            hints=["request the document at an instant, or query the stream"],
         )
     borders = np.searchsorted(versions.fillers, np.arange(len(arrivals.ids) + 1))
     fillers = placement.places.fillers

@@ -362,7 +362,7 @@ def test_what_is_derived_is_rebuilt(sound: Path, store: Path, spark: SparkSessio
             begin = column.dictionary_page_offset or column.data_page_offset
             flip(path, (begin + column.total_compressed_size - 1) * 8)
     assert is_seen(store)
-    assert any("rebuilt from its fragments; none is lost" in one for one in repair(store))
+    assert any("rebuilt from its fragments; nothing is lost" in one for one in repair(store))
     assert verify(store) == []
     assert answers(store, spark) == evaluated(sound)
 

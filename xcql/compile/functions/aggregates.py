@@ -47,7 +47,7 @@ def common_type(site: CallSite, value: Value) -> str:
     if types <= NUMBERS:
         type_ = common_number(list(types))
         if len(types) > 1 and type_ == "xs:double" and not _may_be_doubles(site, value):
-            raise NotNative("numbers of which it is not known if one is a double", site.span)
+            raise NotNative("numbers that may or may not include a double", site.span)
         return type_
     if types <= STRINGS:
         return "xs:string"

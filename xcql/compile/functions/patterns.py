@@ -41,7 +41,7 @@ def _replace(site: CallSite) -> Value:
     try:
         parts = [written] if regex.is_literal else replacement_parts(written, regex.pattern.groups)
     except XcqlError:
-        raise NotNative("a replacement that is not one", site.span) from None
+        raise NotNative("an invalid replacement", site.span) from None
     # a digit after the number of a group would belong to the number, were it not escaped
     replacement = "".join(
         f"\\{text_}" if text_[:1].isdigit() and isinstance(before, int) else text_
@@ -94,19 +94,19 @@ def _pattern(site: CallSite, flags_at: int) -> tuple[Regex, str]:
     try:
         regex = compile_regex(_constant(site, 1), flags)
     except XcqlError:
-        raise NotNative("a pattern that is not one", site.span) from None
+        raise NotNative("an invalid pattern", site.span) from None
     return regex, _in_java(regex, flags, site)
 
 
 def _in_java(regex: Regex, flags: str, site: CallSite) -> str:
     effort = search_growth(regex.part, from_runs=True)
     if regex.part.takes_stack or effort.rate or effort.degree > 1 or effort.bits > _MOST_BITS:
-        raise NotNative("a pattern that may take Java very long, or all of its stack", site.span)
+        raise NotNative("a pattern that may take Java very long, or overflow its stack", site.span)
     written = regex.pattern.pattern
     if "m" in flags or "(?(" in written:
-        raise NotNative("a pattern that Java reads in another way", site.span)
+        raise NotNative("a pattern with another meaning in Java", site.span)
     if "i" in flags and not written.isascii():
-        raise NotNative("a pattern that Java reads in another way", site.span)
+        raise NotNative("a pattern with another meaning in Java", site.span)
     for python, java in _JAVA.items():
         written = written.replace(python, java)
     if (run := leading_run(regex.part)) and effort != regex.growth:

@@ -178,7 +178,7 @@ def _subsequence(site: CallSite) -> Value:
     for argument in site.arguments[1:]:
         item = one_atomic(argument, site.scope, site.span)
         if item is None or item.type not in NUMBERS or not isinstance(argument, Single):
-            raise NotNative("a subsequence by something else than numbers", site.span)
+            raise NotNative("a subsequence with bounds that are not numbers", site.span)
         if item.type != "xs:integer":
             # positions are compared as doubles: NaN is more than any, but never a bound
             double = cast(item, "xs:double", site.scope, site.span).scalar
@@ -337,11 +337,11 @@ def _insert_before(site: CallSite) -> Value:
 def _integer(site: CallSite, number: int) -> Scalar:
     item = one_atomic(site.arguments[number], site.scope, site.span)
     if item is None or not isinstance(site.arguments[number], Single):
-        raise NotNative("a position that may not be there", site.span)
+        raise NotNative("a position that may be missing", site.span)
     if item.type == "xs:untypedAtomic":
         item = cast(item, "xs:integer", site.scope, site.span)
     if item.type != "xs:integer":
-        raise NotNative("a position that is no integer", site.span)
+        raise NotNative("a position that is not an integer", site.span)
     return item.scalar
 
 

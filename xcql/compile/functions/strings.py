@@ -31,7 +31,7 @@ def text(site: CallSite, number: int) -> Scalar:
     if item is None:
         return Constant("")
     if item.type not in STRINGS:
-        raise NotNative("a value that is no string", site.span)
+        raise NotNative("a value that is not a string", site.span)
     return text_or_empty(item)
 
 
@@ -140,10 +140,10 @@ def _position(site: CallSite, argument: Value) -> Atomic:
     """An argument of type xs:double, which has to be there; integers stay what they are."""
     item = one_atomic(argument, site.scope, site.span)
     if item is None or not isinstance(argument, Single):
-        raise NotNative("a position that may not be there", site.span)
+        raise NotNative("a position that may be missing", site.span)
     item = number(item, site.scope, site.span)
     if item.type not in NUMBERS:
-        raise NotNative("a position that is no number", site.span)
+        raise NotNative("a position that is not a number", site.span)
     return item
 
 
@@ -180,7 +180,7 @@ def _of_two(site: CallSite, operation: str, type_: str) -> Value:
         if item is None:
             return EMPTY
         if item.type not in STRINGS:
-            raise NotNative("a value that is no string", site.span)
+            raise NotNative("a value that is not a string", site.span)
         scalars.append(item.scalar)
     return nullable(Atomic(call(operation, *scalars), type_), *site.arguments)
 
@@ -189,7 +189,7 @@ def _of_two(site: CallSite, operation: str, type_: str) -> Value:
 def _contains_token(site: CallSite) -> Value:
     token = call("trimmed", text(site, 1))
     if not isinstance(site.arguments[1], Single):
-        raise NotNative("a token that may not be there", site.span)
+        raise NotNative("a token that may be missing", site.span)
     if not at_most_one(site.arguments[0]):
         raise NotNative("a token of several strings", site.span)
     return boolean(call("has_word", call("collapsed", text(site, 0)), token))
@@ -214,10 +214,10 @@ def _of_codepoints(site: CallSite) -> Value:
         if found.type == "xs:untypedAtomic":
             found = cast(found, "xs:integer", site.scope, site.span)
         if found.type != "xs:integer":
-            raise NotNative("code points that are no integers", site.span)
+            raise NotNative("code points that are not integers", site.span)
         return found.scalar
 
-    bad = site.compilation.error("FOCH0001", "no character of XML has such a code", site.span)
+    bad = site.compilation.error("FOCH0001", "not the code point of an XML character", site.span)
     return string(call("text_of_codepoints", gather(value, read), bad))
 
 

@@ -179,7 +179,7 @@ def _wanted_zone(site: CallSite) -> Constant:
     assert isinstance(length, int)
     minutes, rest = divmod(abs(length), 60_000_000)
     if rest or minutes > 14 * 60:
-        raise NotNative("no time zone", site.span)
+        raise NotNative("not a valid time zone", site.span)
     if minutes == 0:
         return Constant("Z")
     return Constant(f"{'-' if length < 0 else '+'}{minutes // 60:02}:{minutes % 60:02}")

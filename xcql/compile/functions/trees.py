@@ -94,5 +94,5 @@ def _nesting(site: CallSite) -> Value:
             raise NotNative("nodes of such kinds inside each other", site.span)
         tags.setdefault(leaf.item.stream, set()).update(leaf.item.tags)
     if any(site.compilation.graphs[stream].nest(several) for stream, several in tags.items()):
-        raise NotNative("nodes that stand inside each other", site.span)
+        raise NotNative("nodes that contain each other", site.span)
     return value if is_sorted(value) else in_document_order(value, site.scope, site.span)

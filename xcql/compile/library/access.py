@@ -136,7 +136,7 @@ def inner_xml(node: StreamElement | Inner, scope: Scope) -> Scalar:
     """The bytes of an element as text, with nothing added."""
     if isinstance(node, Inner):
         if not is_written_whole(node, scope):
-            raise NotNative("the text of elements with holes inside of mixed content")
+            raise NotNative("the text of elements with holes inside mixed content")
         return node.text
     if node.is_filler:
         return call("text_of_bytes", node.column("raw"))
@@ -180,7 +180,7 @@ def clipped(lifespan: Lifespan, window: Window) -> Lifespan:
 def check_lifespans(stream: str, scope: Scope, span: Span | None = None) -> None:
     """Refuse to tell of time in a stream in which not only fillers have lifespans."""
     if scope.compilation.catalog.streams[stream].has_lifespans_inside:
-        raise NotNative("lifespans that elements inside of fillers came with", span)
+        raise NotNative("lifespans in the data, on elements inside fillers", span)
 
 
 def constructed_lifespan(element: Element) -> Lifespan | None:

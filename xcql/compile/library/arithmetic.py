@@ -65,7 +65,7 @@ def arithmetic(op: str, a: Atomic, b: Atomic, scope: Scope, span: Span) -> Atomi
                     case((call("=", y, Constant(0)), by_zero), otherwise=call("%", x, y)), type_
                 )
     too_long = scope.compilation.error(
-        "FOAR0002", "a decimal with more digits than SQL has room for", span
+        "FOAR0002", "a decimal with more digits than SQL allows", span
     )
     match op:
         case "+":
@@ -153,7 +153,7 @@ def _scaled(duration: Atomic, factor: Atomic, scope: Scope, span: Span) -> Atomi
             return Atomic(call(operation, x, y), duration.type)
         case "xs:double" if not is_months:
             no_number = scope.compilation.error(
-                "FOCA0005", "a duration times or divided by NaN is no duration", span
+                "FOCA0005", "a duration multiplied or divided by NaN is not a duration", span
             )
             too_long = scope.compilation.error(
                 "FODT0002", "the result is too long for a duration", span

@@ -102,7 +102,7 @@ def cast(item: Atomic, target: str, scope: Scope, span: Span) -> Atomic:
             return Atomic(call("to_integer", value), target)
         case "xs:double", "xs:integer":
             bad = scope.compilation.error(
-                "FOCA0002", "'{}' is no number that fits here", span, call("double_text", value)
+                "FOCA0002", "'{}' is not a valid number here", span, call("double_text", value)
             )
             fits = call("is_finite", value)
             return Atomic(
@@ -184,7 +184,7 @@ def _parsed(item: Atomic, target: str, scope: Scope, span: Span) -> Atomic:
         return known
 
     def checked(text: Scalar) -> Scalar:
-        bad = scope.compilation.error("FORG0001", f"'{{}}' is no {target}", span, text)
+        bad = scope.compilation.error("FORG0001", f"'{{}}' is not a valid {target}", span, text)
         return case(
             (call(f"is_{name}_text", text), _read(text, target, scope, span)),
             (call("is_not_null", text), bad),
@@ -202,12 +202,12 @@ def _read(text: Scalar, target: str, scope: Scope, span: Span) -> Scalar:
     match target:
         case "xs:integer":
             large = scope.compilation.error(
-                "FOCA0003", "'{}' is too large for the integers of SQL", span, text
+                "FOCA0003", "'{}' is too large for SQL's integers", span, text
             )
             return call(name, text, large)
         case "xs:decimal":
             long = scope.compilation.error(
-                "FOCA0006", "'{}' has more digits than the decimals of SQL", span, text
+                "FOCA0006", "'{}' has more digits than SQL's decimals", span, text
             )
             return call(name, text, long)
     return call(name, text)

@@ -82,14 +82,14 @@ def merged_in_document_order(
 def in_document_order(value: Value, scope: Scope, span: Span, orderly: bool = False) -> Value:
     """The nodes sorted, and none of them twice.
 
-    Trees that a projection made are in the order of what was projected; `orderly` says that this
+    Trees that a projection made are in the order of projected nodes; `orderly` says that this
     is the order of the stream, too.
     """
     if value == EMPTY or at_most_one(value):
         return value
     found = leaves(value)
     if not orderly and any(_is_of_several_trees(leaf.item) for leaf in found):
-        raise NotNative("the order of what was projected", span)
+        raise NotNative("the order of projected nodes", span)
     of_one_tree(found, span)
     kinds: dict[object, list[Leaf]] = {}
     for leaf in found:
@@ -193,7 +193,7 @@ def one_kind(
             ):
                 nodes.append(owner)
             case _:
-                raise NotNative("the same nodes may come by several ways", span)
+                raise NotNative("the same nodes may be reached in several ways", span)
     base = base or Unit()
     kept = columns(base)
     made: list[tuple[str, tuple[Scalar, ...]]] = [
@@ -215,7 +215,7 @@ def one_kind(
     if window is not None:
         bounds = used(window.begin) | used(window.end)
         if any(bounds & (columns(leaf.plan) - kept) for leaf in found):
-            raise NotNative("the same nodes may come by several ways", span)
+            raise NotNative("the same nodes may be reached in several ways", span)
     key = scope.compilation.fresh("order")
     made.append((key, tuple(key_of(one, scope, span) for one in items)))
     plans = tuple(leaf.plan for leaf in found)
@@ -256,7 +256,7 @@ def _one_element(
         != (first.is_top, first.is_copy, first.window, first.lifespan, first.is_filler)
         for one in nodes
     ) or (first.lifespan is not None):
-        raise NotNative("the same nodes may come by several ways", span)
+        raise NotNative("the same nodes may be reached in several ways", span)
     if first.is_filler:
         row = _one_row(nodes, made, compilation)
         # what is above a filler can be found from it; of a projection it cannot
@@ -271,7 +271,7 @@ def _one_element(
         return replace(first, row=row, struct=Column(column))
     aboves = [one.above for one in nodes]
     if not all(isinstance(one, StreamElement) for one in aboves):
-        raise NotNative("the same nodes may come by several ways", span)
+        raise NotNative("the same nodes may be reached in several ways", span)
     over = _one_element(aboves, made, compilation, span)  # type: ignore[arg-type]
     made.append((column, tuple(one.struct for one in nodes)))
     return replace(first, row=over.row, struct=Column(column), above=over)

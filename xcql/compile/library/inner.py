@@ -135,7 +135,7 @@ def attributes_inside(
     node = leaf.item
     assert isinstance(node, Inner)
     if names is None or not all(map(is_plain, names)):
-        raise NotNative("such attributes inside of mixed content", span)
+        raise NotNative("such attributes inside mixed content", span)
     found: list[Leaf] = []
     for name in sorted(names):
         # a name alone would be that of attributes in any namespace
@@ -165,9 +165,9 @@ def local_names(
     for id in among:
         name = graph.tag(id).name
         if name.local in local and (name.uri, name.local) not in expanded:
-            raise NotNative("names in mixed content that differ in their namespaces only", span)
+            raise NotNative("names in mixed content that differ only in their namespaces", span)
     if "hole" in local:
-        raise NotNative("elements in mixed content that are called as holes are", span)
+        raise NotNative("elements in mixed content with the name of holes", span)
     return tuple(Constant(name) for name in sorted(local))
 
 

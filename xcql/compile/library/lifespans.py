@@ -49,7 +49,7 @@ def lifespan(item: Item, scope: Scope) -> Lifespan:
             return cover(child_elements(item, scope), scope)
         case Inner():
             if has_holes(item, scope):
-                raise NotNative("the lifespan of elements with holes inside of mixed content")
+                raise NotNative("the lifespan of elements with holes inside mixed content")
             check_lifespans(item.stream, scope)
             return ALWAYS
         case Attribute(owner=owner, within=within) | Text(owner=owner, within=within):
@@ -129,7 +129,7 @@ def lifespan_bound(value: Value, which: int, scope: Scope, span: Span) -> Scalar
 
     def read(item: Item) -> Scalar:
         if not is_node(item):
-            raise NotNative("the lifespan of what is no node", span)
+            raise NotNative("the lifespan of something that is not a node", span)
         return call("coalesce", lifespan(item, scope)[which], scope.now if which else START)
 
     return single(value, read, scope, span, "one node at most")

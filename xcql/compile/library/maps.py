@@ -59,7 +59,7 @@ def entry_of(item: Item, wanted: Value, scope: Scope, span: Span) -> Value:
                 missing = scope.compilation.error("XPTY0004", "a key that is empty", span)
                 key = Atomic(call("coalesce", key.scalar, missing), key.type)
             return _chosen(key, keys, values, scope, span)
-    raise NotNative("a look-up in what is no map or array that is known", span)
+    raise NotNative("a lookup in an unknown map or array", span)
 
 
 def _chosen(

@@ -22,7 +22,7 @@ def node_set(op: str, left: Value, right: Value, scope: Scope, span: Span) -> Va
     """`left op right` for union, intersect and except."""
     for leaf in (*leaves(left), *leaves(right)):
         if not is_node(leaf.item):
-            raise NotNative("a set of something else than nodes", span)
+            raise NotNative("a set of items that are not nodes", span)
     if op in ("union", "|"):
         return _union(left, right, scope, span)
     if left == EMPTY:

@@ -143,7 +143,7 @@ def _matches(item: Item, test: Node, scope: Scope, span: Span) -> bool:
             return name is None or attribute_name(name, scope) == item.name
     if isinstance(item, Atomic | Element | StreamElement | Inner | Attribute | Text | Markup):
         raise NotNative("such a type", span)
-    raise NotNative("the type of what has no native form", span)
+    raise NotNative("the type of an expression without a native form", span)
 
 
 def type_name(name: Name, scope: Scope) -> str:
@@ -171,7 +171,7 @@ def converted(
     if is_instance(value, type_, scope, span) != Constant(True):
         fits = is_instance(value, type_, scope, span)
         bad = scope.compilation.error(
-            "XPTY0004", "a value that does not fit the type that is declared", span
+            "XPTY0004", "a value that does not have the declared type", span
         )
         # `is_true`, as what fails has no type
         return guarded(call("is_true", case((fits, Constant(True)), otherwise=bad)), value)
@@ -202,6 +202,6 @@ def cast_value(operand: Value, target: str, optional: bool, scope: Scope, span: 
     if isinstance(operand, Single):
         return Single(result)
     if not optional:
-        bad = scope.compilation.error("XPTY0004", f"an empty sequence is no {target}", span)
+        bad = scope.compilation.error("XPTY0004", f"an empty sequence is not a {target}", span)
         return Single(replace(result, scalar=call("coalesce", result.scalar, bad)))
     return guarded(call("is_not_null", result.scalar), Single(result))

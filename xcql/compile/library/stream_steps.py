@@ -361,7 +361,7 @@ class StreamSteps:
         stream = self.compilation.catalog.streams[node.stream]
         graph = self.graph(node)
         if not stream.placed:
-            raise NotNative("fillers inside of each other, whose depth is not known", self.span)
+            raise NotNative("nested fillers of unknown depth", self.span)
         whole = Extract(node.stream, node.table, node.row)
         if leaf.plan == whole and node.window is None and graph.structure.root.id in node.tags:
             # all there are
@@ -564,7 +564,7 @@ class StreamSteps:
             raise NotNative("upwards from several tags", self.span)
         stream = self.compilation.catalog.streams[node.stream]
         if not stream.placed and graph.nest(graph.above(node.tags) & graph.fragmented):
-            raise NotNative("fillers inside of each other, whose depth is not known", self.span)
+            raise NotNative("nested fillers of unknown depth", self.span)
         for parent in sorted(graph.parents(node.tags[0])):
             if parent == DOCUMENT:
                 found.append(Leaf(leaf.plan, StreamDocument(node.stream)))
@@ -573,7 +573,7 @@ class StreamSteps:
             while not graph.is_fragmented(way[0]) and way[0] != graph.structure.root.id:
                 above = sorted(graph.parents(way[0]))
                 if len(above) != 1:
-                    raise NotNative("upwards along several ways", self.span)
+                    raise NotNative("upwards along several paths", self.span)
                 way.insert(0, above[0])
             shape = self.compilation.shape(node.stream, (way[0],))
             if shape is None:

@@ -208,7 +208,7 @@ def _is_deepest(node: StreamElement, id: str, scope: Scope) -> bool:
         return False
     stream = scope.compilation.catalog.streams[node.stream]
     if not stream.placed:
-        raise NotNative("fillers inside of each other, whose depth is not known")
+        raise NotNative("nested fillers of unknown depth")
     depths = stream.depths.get(id, ())
     levels = max(depths) - min(depths) + 1 if depths else 0
     return sum(id in tags for tags in scope.compilation.serialising) >= levels

@@ -60,7 +60,7 @@ def _stream(expr: FunctionCall, scope: Scope) -> Value:
     match expr.arguments:
         case ():
             if len(streams) != 1:
-                raise NotNative("which stream is meant", expr.span)
+                raise NotNative("a call of stream() without a name", expr.span)
             return stream_document(expr, next(iter(streams)), scope)
         case (StringLiteral(value=name),):
             return stream_document(expr, name, scope)

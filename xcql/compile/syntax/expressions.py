@@ -175,7 +175,7 @@ def _treat(expr: TreatAs, scope: Scope) -> Value:
     operand = value_of(expr.operand, scope)
     fits = is_instance(operand, expr.type, scope, expr.span)
     wrong = scope.compilation.error(
-        "XPDY0050", f"the value is not {emit(expr.type)}, as it is treated", expr.span
+        "XPDY0050", f"the value is not an instance of {emit(expr.type)}", expr.span
     )
     return guarded(fits if fits == TRUE else case((fits, TRUE), otherwise=wrong), operand)
 
@@ -237,7 +237,7 @@ def _unary(expr: Unary, scope: Scope) -> Value:
     assert item is not None
     item = number(item, scope, expr.span)
     if item.type not in NUMBERS:
-        raise NotNative("a sign before something else than a number", expr.span)
+        raise NotNative("a sign before a value that is not a number", expr.span)
     if expr.op == "-":
         if isinstance(item.scalar, Constant):
             item = replace(item, scalar=Constant(-item.scalar.value))  # type: ignore[operator]
@@ -264,7 +264,7 @@ def _range(expr: Binary, scope: Scope) -> Value:
         if item.type == "xs:untypedAtomic":
             item = cast(item, "xs:integer", scope, part.span)
         if item.type != "xs:integer":
-            raise NotNative("a range of something else than integers", expr.span)
+            raise NotNative("a range of values that are not integers", expr.span)
         bounds.append(item.scalar)
     item_name, position = scope.compilation.fresh("number"), scope.compilation.fresh("number_at")
     plan = Unnest(Unit(), call("range", *bounds), item_name, position)

@@ -23,7 +23,7 @@ def _map(expr: MapConstructor, scope: Scope) -> Value:
     for entry in expr.entries:
         key = known_key(value_of(entry.key, scope), scope, entry.key.span)
         if any(is_same_key(key, other) for other in keys):
-            raise NotNative("a key that comes twice", entry.key.span)
+            raise NotNative("a duplicate key", entry.key.span)
         keys.append(key)
     values = tuple(value_of(entry.value, scope) for entry in expr.entries)
     return Single(MapItem(tuple(keys), values))
@@ -66,7 +66,7 @@ def _collection(item: Item, span: Span) -> tuple[Item, tuple[Value, ...]]:
             return item, values
         case ArrayItem(members=members):
             return item, members
-    raise NotNative("a look-up in what is no map or array that is known", span)
+    raise NotNative("a lookup in an unknown map or array", span)
 
 
 EXPRESSIONS: Mapping[type, CompileExpression] = {

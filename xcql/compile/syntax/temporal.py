@@ -115,7 +115,7 @@ def instant(expr: Expr, scope: Scope) -> Scalar:
                 return Constant(parse_time(text))
             except (ValueError, XcqlError):
                 pass
-        bad = scope.compilation.error("XCQL0002", "'{}' is no time", expr.span, item.scalar)
+        bad = scope.compilation.error("XCQL0002", "'{}' is not a time", expr.span, item.scalar)
         return call("parse_validity", item.scalar, bad)
     raise NotNative(f"{item.type} as a time", expr.span)
 
@@ -182,9 +182,9 @@ def _projected(item: Item, window: Window, number: int, scope: Scope, span: Span
             meets = call("overlaps", begin, end, window.begin, window.end)
             return guarded(meets, Single(_alone(item)))
         case Inner():
-            raise NotNative("a projection of elements inside of mixed content", span)
+            raise NotNative("a projection of elements inside mixed content", span)
         case Dynamic() | Function():
-            raise NotNative("a projection of what has no native form", span)
+            raise NotNative("a projection of an expression without a native form", span)
     return Single(item)
 
 
@@ -273,7 +273,7 @@ def _version(expr: Expr, scope: Scope) -> Scalar:
     if item.type in NUMBERS:
         raise NotNative(f"{item.type} as the number of a version", expr.span)
     return scope.compilation.error(
-        "XPTY0004", f"a version has a whole number, not {item.type}", expr.span
+        "XPTY0004", f"a version number must be an integer, not {item.type}", expr.span
     )
 
 

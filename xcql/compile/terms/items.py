@@ -118,7 +118,7 @@ class Window:
 class Tree:
     """A tree that a projection made; without one, nodes are those of the stream itself.
 
-    Of several `tops` each is a tree by itself, and they are in the order of what was projected.
+    Of several `tops` each is a tree by itself, and they are in the order of projected nodes.
     """
 
     number: int

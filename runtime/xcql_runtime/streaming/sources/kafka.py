@@ -84,12 +84,12 @@ def _explained(problem: AnalysisException, address: KafkaAddress) -> XcqlError:
         raise problem
     return error(
         "XCQL0724",
-        f"'{address}' cannot be reached: Spark has no connector for Kafka here",
+        f"'{address}' cannot be reached: Spark's Kafka connector is not installed",
         hints=[
             f"it is in the package {connector()}",
             "let Spark fetch it: PYSPARK_SUBMIT_ARGS='--packages"
             f" {connector()} pyspark-shell' before the command",
-            "or make the Spark session yourself, with spark.jars.packages, and hand it over:"
+            "or create the Spark session yourself with spark.jars.packages, and pass it:"
             " xcql.Session(store, spark=…)",
         ],
     )

@@ -50,7 +50,7 @@ def _frame_rows(frame: DataFrame, name: str) -> DataFrame:
         raise error(
             "XCQL0726",
             f"the DataFrame for the stream '{name}' is not a streaming one",
-            hints=["make it with spark.readStream", "what is complete is asked with session.query"],
+            hints=["create it with spark.readStream", "use session.query for complete data"],
         )
     texts = [field.name for field in frame.schema if isinstance(field.dataType, StringType)]
     if "value" in texts:
@@ -71,14 +71,14 @@ def resolved(
     """The sources by the names of their streams; one alone is that of the query's only stream."""
     if isinstance(source, Mapping):
         if not source:
-            raise _no_source("there is no source")
+            raise _no_source("no source")
         return dict(source)
     names = known if named is None else sorted(named)
     if len(names) == 1:
         return {names[0]: source}
     if not names:
         raise _no_source("it is not clear which stream the source is for")
-    raise _no_source(f"the query looks at {len(names)} streams: {', '.join(names)}")
+    raise _no_source(f"the query reads {len(names)} streams: {', '.join(names)}")
 
 
 def _no_source(reason: str) -> XcqlError:
