@@ -97,6 +97,8 @@ def test_shell(tmp_path: Path) -> None:
             kill_java(process, at_work=True)
         else:
             assert process.stdout.readline() == "4\n"
+    # the last query is answered, but not yet quite done
+    time.sleep(2)
     kill_java(process)
     time.sleep(2)
     out, err = process.communicate(f"{ACCOUNTS}\n", timeout=900)

@@ -188,7 +188,8 @@ class World:
 def world(seed: int) -> World:
     draw = Random(f"world {seed}")
     stream = draw.choice([one for one in TEXTS if one.strip() == one and one])
-    root, tag, leaf = draw.sample(NAMES, 3)
+    # an element called `hole` is a hole, whoever wrote it
+    root, tag, leaf = draw.sample([one for one in NAMES if one != "hole"], 3)
     attribute = draw.choice(NAMES)
     ids = draw.sample([one for one in TEXTS if one.strip() == one and one], 4)
     tsids = draw.sample([one for one in TEXTS if one.strip() == one and one], 3)
