@@ -62,7 +62,7 @@ def test_one_stage_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     query = ["samples/credit/queries/large-purchases.xcql", *STREAMS["credit"], "--format", "json"]
     assert main(["explain", *query, "--stage", "joins"]) == 0
     assert json.loads(capsys.readouterr().out) == {
-        "joins": ["holes of transaction -> fillers of status; keep those without, too"]
+        "joins": ["holes of transaction -> fillers of status; keep those without one too"]
     }
     assert main(["explain", *query]) == 0
     data = json.loads(capsys.readouterr().out)

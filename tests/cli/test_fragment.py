@@ -79,12 +79,12 @@ def test_a_failed_run_leaves_no_file(folder: Path, capsys: pytest.CaptureFixture
         (["fragment", "none.xml", "--tags", "tags.xml"], "'none.xml' cannot be read"),
         (["fragment", "mon.xml", "--tags", "none.xml"], "'none.xml' cannot be read"),
         (["fragment", "mon.xml", "--tags", "tags.xml", "-o", "no/x.xml"], "cannot be written"),
-        (["fragment", "mon.xml", "--tags", "tags.xml", "--valid-time", "soon"], "not a time"),
-        (["fragment", "mon.xml", "--tags", "tags.xml", "--key", "//itm=@id"], "no element is at"),
+        (["fragment", "mon.xml", "--tags", "tags.xml", "--valid-time", "soon"], "not a valid time"),
+        (["fragment", "mon.xml", "--tags", "tags.xml", "--key", "//itm=@id"], "no element matches"),
         (["fragment", "mon.xml", "--tags", "tags.xml", "--previous", "no"], "'no' cannot be read"),
         (["infer-tags", "none.dtd"], "'none.dtd' cannot be read"),
         (["infer-tags", "mon.xml", "--event", "//itm"], "did you mean item?"),
-        (["infer-tags", "mon.xml", "--root", "list"], "--root is for schemas"),
+        (["infer-tags", "mon.xml", "--root", "list"], "--root is only for schemas"),
     ],
 )
 def test_errors(

@@ -138,7 +138,7 @@ def test_pace() -> None:
         (["--to", "tcp://localhost:99999"], 1, "error[XCQL0720]"),
         (["--to", "tcp://192.0.2.77:9000"], 1, "error[XCQL0721]"),
         (["--to", "kafka://localhost:9092"], 1, "missing topic"),
-        (["--to", "dir:x", "--rate", "0"], 2, "--rate is a number greater than 0"),
+        (["--to", "dir:x", "--rate", "0"], 2, "--rate must be a number greater than 0"),
         (["--to", "dir:x", "--rate", "1", "--speed", "1"], 2, "not both"),
     ],
 )

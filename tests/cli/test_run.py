@@ -84,7 +84,7 @@ def test_formats(books: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*asked, "parquet", "--out", "answer"]) == 0
     assert pq.read_table("answer").column("title").to_pylist() == ["Ulysses", "a,b"]
     assert main([*asked, "parquet", "--out", "answer"]) == 1
-    assert "'answer' is there already" in capsys.readouterr().err
+    assert "'answer' already exists" in capsys.readouterr().err
     assert main([*asked, "parquet"]) == 2
     assert main([*asked, "xml", "--out", "answer.xml"]) == 0
     assert capsys.readouterr().out == ""
@@ -120,7 +120,7 @@ def test_a_store(books: Path, capsys: pytest.CaptureFixture[str]) -> None:
     [
         ([], "no input"),
         (["--store", "s", "--doc", "books.xml"], "give either a store or files"),
-        (["--store", "s", "--tags", "t.xml"], "leave out --tags"),
+        (["--store", "s", "--tags", "t.xml"], "omit --tags"),
         (["--stream", "s=books.xml"], "the stream 's' has no tag structure"),
     ],
 )

@@ -87,8 +87,13 @@ def test_commands(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
     assert out.count('<tag type="event" id="5" name="transaction">') == 2
     assert "strategy qac\n" in out
     assert "holes of creditAccounts -> fillers of account" in out
-    assert "now is the time of the clock" in out
-    for told in ("no strategy fast", "'soon' is not a time", "no command \\nwo", "no query yet"):
+    assert "now is the current time" in out
+    for told in (
+        "unknown strategy fast",
+        "'soon' is not a valid time",
+        "unknown command \\nwo",
+        "no query yet",
+    ):
         assert told in err
 
 

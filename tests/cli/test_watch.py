@@ -50,7 +50,7 @@ def test_updates_and_figures(capsys: pytest.CaptureFixture[str]) -> None:
         ([], 2, "no source"),
         (["--source", "inbox", "--source", "inbox"], 2, "is given twice for every stream"),
         (["--source", "inbox", "--source", "s=inbox"], 2, "say which stream each --source is for"),
-        (["--source", "inbox", "--tags", "inbox/a.xml"], 1, "and a tag structure was expected"),
+        (["--source", "inbox", "--tags", "inbox/a.xml"], 1, "a tag structure was expected"),
         (["--source", "inbox", "--store", "none"], 1, "there is no store 'none'"),
     ],
 )

@@ -51,20 +51,20 @@ def test_units(query: str, units: set[str] | None) -> None:
     ("query", "reason", "place"),
     [
         (f"{S}//transaction[3]", "the path has a step to any depth", "transaction[3]"),
-        (f"{S}//account//*/vendor[1]", "a path goes on", ""),
+        (f"{S}//account//*/vendor[1]", "a path continues", ""),
         (f"({S}//transaction)[3]", "the query uses a position among all items", "3"),
-        (f"{S}//account#[1]", "this is not a way down", f"{S}//account#[1]"),
+        (f"{S}//account#[1]", "this is not a downward path", f"{S}//account#[1]"),
         (f"for $a at $n in {S}//account return $n", "positions are counted", ""),
         (f"for $a in {S}//account count $n return $n", "the clause count", "count $n"),
-        (f'for $a in {S}//account return count(stream("other")//account)', "not by a key",
+        (f'for $a in {S}//account return count(stream("other")//account)', "without a key",
          'stream("other")//account'),
-        (f"<all>{{{S}//account}}</all>", "this is not a way down", ""),
+        (f"<all>{{{S}//account}}</all>", "this is not a downward path", ""),
         (f"declare function local:f() {{ {S} }}; for $a in {S}//account return local:f()",
          "a declaration reads a stream", S),
         (f"{S}/creditAccounts", "the root's own content", ""),
-        ("1 + 1", "this is not a way down", ""),
+        ("1 + 1", "this is not a downward path", ""),
         (f"for $a in {S}//account where every $b in {S}//account satisfies $b/@id = $a/@id "
-         "return 1", "not by a key", ""),
+         "return 1", "without a key", ""),
     ],
 )  # fmt: skip
 def test_the_whole_with_its_reason(query: str, reason: str, place: str) -> None:
@@ -95,7 +95,7 @@ def test_bounded_and_unbounded_state() -> None:
 
 def test_what_is_told_of_time() -> None:
     assert "edge of [now - 3600 s, now]" in told(f"{S}//transaction?[now-PT1H, now]/amount")
-    assert "with each instant (line 1" in told(f"for $a in {S}//account return now()")
+    assert "at every instant (line 1" in told(f"for $a in {S}//account return now()")
     assert "ends" not in told(f"for $t in {S}//transaction return vtTo($t)")
     assert "lifespans that end at `now`" in told(f"for $a in {S}//account return vtTo($a)")
 

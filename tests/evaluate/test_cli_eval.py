@@ -73,7 +73,7 @@ def test_a_variable_is_cast_to_its_type(capsys: pytest.CaptureFixture[str]) -> N
     [
         (["-e", "1 div 0"], "error[FOAR0001]: division by zero"),
         (["-e", "stream('x')"], "error[XCQL0004]"),
-        (["-e", "1", "--var", "n"], "--var is written NAME=VALUE"),
+        (["-e", "1", "--var", "n"], "--var must have the form NAME=VALUE"),
         (["-e", "1", "--tags", "a=b"], "no --stream a="),
         (["-e", "1", "--doc", "/no/such/file"], "cannot be read"),
         (["-e", "1", "--now", "soon"], "error[XCQL0002]"),

@@ -361,7 +361,7 @@ def test_a_hole_that_names_a_filler_it_stands_inside_is_empty_with_a_warning(las
     )
     assert short(serialize(view.document)) == ("<list><item[2-now]><item[2-now]/></item></list>")
     assert [warning.code for warning in view.warnings] == ["XCQL0302"]
-    assert f"names the filler '{last}'" in view.warnings[0].message
+    assert f"refers to the filler '{last}'" in view.warnings[0].message
 
 
 def test_a_stream_without_a_root_is_an_empty_document() -> None:

@@ -112,9 +112,13 @@ def test_a_path_to_where_an_element_recurs() -> None:
 @pytest.mark.parametrize(
     ("paths", "text", "hint"),
     [
-        (["//itm"], "no element is at the path '//itm'", "did you mean item?"),
-        (["/item"], "no element is at the path '/item'", "there is /site/x/item and /site/y/item"),
-        (["//zzz"], "no element is at the path '//zzz'", ""),
+        (["//itm"], "no element matches the path '//itm'", "did you mean item?"),
+        (
+            ["/item"],
+            "no element matches the path '/item'",
+            "/site/x/item and /site/y/item",
+        ),
+        (["//zzz"], "no element matches the path '//zzz'", ""),
         ([""], "is not a path", "write paths like"),
         (["a///b"], "is not a path", "write paths like"),
         (["/"], "is not a path", "write paths like"),
@@ -132,7 +136,7 @@ def test_paths_to_nothing(paths: list[str], text: str, hint: str) -> None:
 def test_one_type_for_each_tag() -> None:
     with pytest.raises(XcqlError) as problem:
         tag_structure(tree_of("<a><b/></a>"), temporal=["//b"], event=["/a/*"])
-    assert problem.value.message == "b is to be temporal ('//b') and event ('/a/*')"
+    assert problem.value.message == "b is both temporal ('//b') and event ('/a/*')"
 
 
 def test_a_document_that_is_too_deep() -> None:
@@ -179,8 +183,8 @@ def test_the_root_of_a_dtd(tmp_path: Path) -> None:
     [
         ("", "declares no elements"),
         ("<!ELEMENT a (b>", "not well-formed"),
-        ("<!ELEMENT p:a (b)>", "does not tell the namespace of p:a"),
-        ("<!ENTITY % x SYSTEM 'file:///etc/passwd'> %x; <!ELEMENT a (b)>", "nothing is fetched"),
+        ("<!ELEMENT p:a (b)>", "does not declare the namespace of p:a"),
+        ("<!ENTITY % x SYSTEM 'file:///etc/passwd'> %x; <!ELEMENT a (b)>", "XCQL does not fetch"),
         (
             "".join(
                 f"<!ELEMENT e{i} ({'|'.join(f'e{j}' for j in range(12))})*>" for i in range(12)

@@ -64,7 +64,7 @@ def test_declared_prefix(tmp_path: Path) -> None:
 
 def test_rejected_fragments(tmp_path: Path) -> None:
     bad = '<filler id="9" tsid="99"><x/></filler><filler id="7" tsid="5"><item/></filler>'
-    assert "no place" in _copies(f"<fragments>{ROOT}{ITEM}{bad}</fragments>", tmp_path)[0]
+    assert "do not belong" in _copies(f"<fragments>{ROOT}{ITEM}{bad}</fragments>", tmp_path)[0]
 
 
 def test_a_hole_in_the_wrong_place(tmp_path: Path) -> None:
@@ -74,7 +74,7 @@ def test_a_hole_in_the_wrong_place(tmp_path: Path) -> None:
 
 def test_a_hole_where_nothing_can_come(tmp_path: Path) -> None:
     item = ITEM.replace(">a<", '>a<hole id="none"/>b<')
-    assert "no filler can come" in _copies(f"<fragments>{ROOT}{item}</fragments>", tmp_path)[0]
+    assert "no filler can be" in _copies(f"<fragments>{ROOT}{item}</fragments>", tmp_path)[0]
 
 
 def test_a_snapshot_in_a_filler_of_its_own(tmp_path: Path) -> None:

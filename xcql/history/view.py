@@ -205,6 +205,7 @@ def _view(
                 if fragment.holes:
                     frames.append(_Frame(content, frame.tag))
             else:
+                parser.flush()
                 elements += 1
                 declared = copied_declarations(tree, builder.in_scope(), inherit=False)
                 element = builder.start_element(tree.name, declared)

@@ -45,7 +45,7 @@ class TcpAddress:
     def parse(cls, text: str) -> Self:
         parts = urlsplit(f"//{text}")
         if not parts.hostname or parts.port is None:
-            raise ValueError("it names no port" if parts.hostname else "it names no host")
+            raise ValueError("missing port" if parts.hostname else "missing host")
         return cls(parts.hostname, parts.port)
 
     def __str__(self) -> str:
@@ -63,7 +63,7 @@ class FolderAddress:
     @classmethod
     def parse(cls, text: str) -> Self:
         if not text:
-            raise ValueError("it names no folder")
+            raise ValueError("missing folder")
         return cls(Path(text))
 
     def __str__(self) -> str:
@@ -83,7 +83,7 @@ class KafkaAddress:
     def parse(cls, text: str) -> Self:
         servers, slash, topic = text.partition("/")
         if not servers or not slash or not re.fullmatch(r"[A-Za-z0-9._-]{1,249}", topic):
-            raise ValueError("it names no topic" if servers else "it names no broker")
+            raise ValueError("missing topic" if servers else "missing broker")
         return cls(servers, topic)
 
     def __str__(self) -> str:
@@ -102,10 +102,10 @@ def parse_address(text: str, kinds: Sequence[type[A]]) -> A:
     if scheme not in known:
         if "://" in text:
             names = _listed([*known], "and")
-            raise _unknown(text, f"'{text.partition('://')[0]}' is none of {names}", kinds)
+            raise _unknown(text, f"'{text.partition('://')[0]}' is not one of {names}", kinds)
         scheme, rest = FolderAddress.scheme, text
     elif "://" in known[scheme].form and not rest.startswith("//"):
-        raise _unknown(text, f"after {scheme} comes ://", kinds)
+        raise _unknown(text, f"'{scheme}' must be followed by '://'", kinds)
     else:
         rest = rest.removeprefix("//")
     try:

@@ -35,6 +35,7 @@ class PlainParser:
         self._builder = builder
         # the number of elements so far, including nested ones
         self.elements = 0
+        self._holds_text = False
         parser = self._expat = expat.ParserCreate("utf-8", NAME_SEPARATOR, {})
         parser.namespace_prefixes = True
         parser.ordered_attributes = True
@@ -73,6 +74,17 @@ class PlainParser:
                 f"this is not well-formed XML: {expat.ErrorString(problem.code)}",
             ) from None
         self._fed += len(data)
+        self._holds_text = not data.endswith(b">")
+
+    def flush(self) -> None:
+        """Give the builder all text so far, so that others can add nodes after it.
+
+        Expat holds back a carriage return, and `]]`, until it knows what follows.
+        """
+        if self._holds_text:
+            self._expat.ProcessingInstructionHandler = None
+            self.go_on(b"<?x?>")
+            self._expat.ProcessingInstructionHandler = self._builder.processing_instruction
 
     def _start_top(self, raw_name: str, raw: list[str]) -> None:
         self._expat.StartElementHandler = self._start

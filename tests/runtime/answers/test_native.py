@@ -143,7 +143,7 @@ def test_what_is_not_native_is_answered_by_caq(
     monkeypatch.setattr("xcql_runtime.answers.answer.compile_query", refuse)
     answer = session.query("1 + 1", strategy="qac")
     assert answer.explain().splitlines()[:2] == [
-        "strategy: caq (asked for: qac)",
+        "strategy: caq (requested: qac)",
         "because: it is recursive (line 2)",
     ]
     assert answer.to_xml() == ["2"]

@@ -60,7 +60,7 @@ def test_returning_the_wrong_thing() -> None:
 @pytest.mark.parametrize(
     ("name", "returns", "message"),
     [
-        ("count", None, "there is a function count() already"),
+        ("count", None, "a function count() already exists"),
         ("a b", None, "'a b' cannot be the name of a function"),
         ("f", "xs:float64", "'xs:float64' is not a type that a function can return"),
         ("f", "double", "'double' is not a type that a function can return"),

@@ -53,20 +53,20 @@ def test_the_command_line_knows_it(
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("odd://x", "'odd' is none of tcp, dir and kafka"),
-        ("tcp:localhost", "after tcp comes ://"),
-        ("tcp://localhost", "it names no port"),
-        ("tcp://:1", "it names no host"),
+        ("odd://x", "'odd' is not one of tcp, dir and kafka"),
+        ("tcp:localhost", "'tcp' must be followed by '://'"),
+        ("tcp://localhost", "missing port"),
+        ("tcp://:1", "missing host"),
         ("tcp://localhost:x", "port could not be cast to integer value as 'x'"),
-        ("kafka://broker", "it names no topic"),
-        ("kafka:///topic", "it names no broker"),
-        ("dir:", "it names no folder"),
+        ("kafka://broker", "missing topic"),
+        ("kafka:///topic", "missing broker"),
+        ("dir:", "missing folder"),
     ],
 )
 def test_what_is_no_address(text: str, reason: str) -> None:
     with pytest.raises(XcqlError) as caught:
         parse_address(text, SOURCES)
-    assert caught.value.message == f"'{text}' is no address: {reason}"
+    assert caught.value.message == f"invalid address '{text}': {reason}"
 
 
 @pytest.mark.parametrize(
