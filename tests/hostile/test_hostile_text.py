@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 # a thousand queries, or a few of every shape
-WORLDS, QUERIES = (20, 50) if FULL else (2, 32)
+WORLDS, QUERIES = (20, 50) if FULL else (2, 16)
 NOW = "2004-01-01"
 FOLDERS = [one for one in TEXTS if one.strip() and "/" not in one]
 

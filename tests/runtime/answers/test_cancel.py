@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 PROGRAM = """
 import sys, xcql
 from xcql_runtime.spark.start import local_session
@@ -27,6 +29,7 @@ spark.stop()
 """
 
 
+@pytest.mark.slow
 def test_an_interrupted_query_leaves_the_session_usable(tmp_path: Path) -> None:
     process = subprocess.Popen(
         [sys.executable, "-c", PROGRAM, str(tmp_path / "store")],

@@ -166,7 +166,7 @@ def check_flips(sound: Path, folder: Path, spark: SparkSession, flips: int, aske
 
 
 def test_no_flipped_bit_goes_unseen(sound: Path, tmp_path: Path, spark: SparkSession) -> None:
-    check_flips(sound, tmp_path, spark, flips=12, asked=1)
+    check_flips(sound, tmp_path, spark, flips=8, asked=1)
 
 
 @pytest.mark.slow
