@@ -86,6 +86,6 @@ def test_a_java_that_makes_none(
 ) -> None:
     (tmp_path / "spark-defaults.conf").write_text("spark.ui.enabled false\n")
     monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))  # Java keeps no classes beside a folder
-    with pytest.raises(XcqlError, match="made no archive"):
+    with pytest.raises(XcqlError, match="did not create an archive"):
         make_archive()
     assert list(cache.iterdir()) == []
