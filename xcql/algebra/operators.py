@@ -177,7 +177,7 @@ class Distinct(Plan):
 
 @dataclass(frozen=True, slots=True)
 class Join(Plan):
-    """Pairs of tuples; `left` keeps tuples without a partner, `semi` and `anti` only left tuples."""
+    """Pairs of tuples; `left` keeps tuples without a partner, `semi` and `anti` only the left."""
 
     left: Plan
     right: Plan

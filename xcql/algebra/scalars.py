@@ -72,8 +72,8 @@ class Lambda(Scalar):
 class Nested(Scalar):
     """A plan for this tuple, reduced to one value (reduce, in paper 2).
 
-    `reduction` is `count`, `exists`, `collect` (an array, in the plan's order), `join`
-    (concatenated strings), `single`, `first`, `sum`, `min`, `max` or `avg`, of `value` for each tuple.
+    `reduction` is `count`, `exists`, `collect` (an array, in the plan's order), `join` (a string
+    concatenation), `single`, `first`, `sum`, `min`, `max` or `avg`, of `value` for each tuple.
     """
 
     plan: Plan
