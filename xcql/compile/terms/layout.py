@@ -16,8 +16,8 @@ Path = tuple[str, ...]
 def read_schema(shape: Slot | None, columns: Sequence[Path]) -> pa.Schema:
     """The needed fields of one tag's table, with the types in its files.
 
-    A field that is in no file is text, inside structs, or the texts on a path. Without a shape,
-    there are no files at all.
+    A field that is in no file is a string, within structs, or the texts on a path. Without a
+    shape, there are no files at all.
     """
     whole = COMMON if shape is None else table_schema(shape)
     asked = [path for path in columns if path != ("tag",)]
