@@ -80,7 +80,7 @@ def emitted_functions(w: Walker, functions: list[FunctionDecl]) -> dict[int, lis
         if known.is_copy:
             copy = replace(known.declared, name=known.name, body=known.body)
             found.setdefault(id(known.declared), []).append(copy)
-    # a body tells more when the types of the arguments are known
+    # the types from a body are more precise when the types of the arguments are known
     w.types.update(types)
     return found
 

@@ -118,7 +118,7 @@ class Window:
 class Tree:
     """A tree that a projection made; without one, nodes are those of the stream itself.
 
-    If there are several `tops`, each is a separate tree, in the order of the projected nodes.
+    With `tops`, each projected node is a separate tree, in the order of the projected nodes.
     """
 
     number: int
