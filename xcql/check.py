@@ -1,7 +1,7 @@
-"""The front end: a query's text, and the streams that it is asked of, become one `Checked` value.
+"""The front end: turns a query's text and the streams it runs on into one `Checked` value.
 
-Every verb takes it: the evaluator, the compiler, the translator, continuous queries and `explain`.
-So a query is parsed once, and its tag types are found once.
+Every command takes it: the evaluator, the compiler, the translator, continuous queries and
+`explain`. So a query is parsed once, and its tag types are computed once.
 
     checked = check('stream("s")//item/price', {"s": tags})
     checked.module, checked.names, checked.types, checked.warnings
@@ -30,11 +30,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Checked:
-    """A query that has been parsed, and what is known of it before it runs; `check` makes it.
+    """A parsed query, and what is known about it before it runs; made by `check`.
 
-    `names` are those that its prolog declares. `tags` are the Tag Structures of the streams by
-    name, `context` is the stream whose document is the context item. What depends on the streams is
-    computed when it is first read, and kept.
+    `names` are those that its prolog declares. `tags` are the streams' tag structures by name,
+    `context` is the stream whose document is the context item. Whatever depends on the streams is
+    computed on first access and cached.
     """
 
     module: MainModule
@@ -43,7 +43,7 @@ class Checked:
     context: str | None = None
 
     def over(self, tags: Mapping[str, TagStructure], context: str | None = None) -> Checked:
-        """The same query, asked of these streams."""
+        """The same query over these streams."""
         if tags == self.tags and context == self.context:
             return self
         return replace(self, tags=tags, context=context)
@@ -54,7 +54,7 @@ class Checked:
 
     @cached_property
     def streams(self) -> frozenset[str] | None:
-        """The names of all streams that the query can ask for; None if they could be any."""
+        """The names of all streams that the query can use; None if it could be any stream."""
         return streams_named(self.module)
 
     @cached_property
@@ -63,16 +63,15 @@ class Checked:
 
     @cached_property
     def types(self) -> TagTypes:
-        """The tag type of every expression; an error where the streams do not allow one."""
-        # slow: the modules of the walk, which a small evaluation does not need
+        """The tag type of every expression; raises an error if the streams do not allow one."""
+        # the modules of the walk are slow to import, and small evaluations do not need them
         from xcql.analysis.typing import tag_types
 
         return tag_types(self.module, self.names, self.graphs, self.context)
 
     @cached_property
     def tag_warnings(self) -> tuple[Diagnostic, ...]:
-        """Warnings of steps that can find nothing; an error if the query asks for a stream that is
-        not there.
+        """Warnings about steps that can find nothing; raises an error if a stream is missing.
 
         Other problems are left to whoever answers the query.
         """
@@ -86,7 +85,7 @@ class Checked:
 
     @property
     def warnings(self) -> tuple[Diagnostic, ...]:
-        """Spellings that have a standard form, and steps that can find nothing."""
+        """Warnings about non-standard spellings, and about steps that can find nothing."""
         return (*self.module.warnings, *self.tag_warnings)
 
 
@@ -95,7 +94,7 @@ def check(
     tags: Mapping[str, TagStructure] | None = None,
     context: str | None = None,
 ) -> Checked:
-    """A query over streams, given as text, as a syntax tree, or checked before.
+    """Check a query over streams, given as text, as a syntax tree, or already checked.
 
     >>> from xcql.model.tags import parse_tags
     >>> tags = parse_tags('''<structure><tag type="snapshot" id="1" name="list">

@@ -6,10 +6,10 @@
 | `Follow`, `Rise` | | from a filler along its holes to the fillers in them, and back |
 | `Select`, `Project` | select, project | fewer tuples, more columns |
 | `Unnest` | unnest | a tuple for each element of an array |
-| `Join`, `Merge` | join, merge | tuples put together, sequences put together |
+| `Join`, `Merge` | join, merge | combined tuples, concatenated sequences |
 | `Nest`, `Reduce` | nest, reduce | a tuple for each group, a value for a whole plan |
 | `Number`, `Order`, `Distinct` | | positions, order, node identity |
 
-A plan begins at the tuple it is evaluated for, the `Unit`. Inside a scalar a whole plan may stand,
-as `Nested`: that is how a query nests. The rules in `xcql.algebra.rules` take such plans out.
+A plan starts from the tuple that it is evaluated for, the `Unit`. A scalar may contain a whole
+plan, as `Nested`: that is how queries nest. The rules in `xcql.algebra.rules` remove such plans.
 """

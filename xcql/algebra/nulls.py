@@ -1,6 +1,6 @@
-"""What is NULL for certain where something inside of it is.
+"""Which scalars are certainly NULL when something inside them is NULL.
 
-$c.price.text = "3"            is NULL where $c.price is: asked for beside it, that says no more
+$c.price.text = "3"            is NULL where $c.price is, so testing both is redundant
 coalesce($c.price.text, "")    is not
 """
 
@@ -34,7 +34,7 @@ _STRICT = frozenset(
 
 
 def is_null_with(scalar: Scalar, value: Scalar) -> bool:
-    """Whether a scalar is NULL wherever the value is; False if that is not known."""
+    """Whether the scalar is NULL wherever the value is; False if that is not known."""
     if scalar in (value, NULL):
         return True
     match scalar:

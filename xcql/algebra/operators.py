@@ -22,23 +22,23 @@ from xcql.algebra.scalars import (
 )
 from xcql.source import Span
 
-# what order keys hold, so that those of several plans can be laid side by side
+# the kind of value in an order key, so that keys of several plans can be merged
 KeyKind = Literal["key", "number", "text", "time", "truth", "other"]
 
 # the columns of a filler's row, each as `<row>.<column>`
 ROW_COLUMNS = (
-    "key",  # orders and identifies the copy in the view
-    "parent",  # the key of the row whose hole it fills
-    "offset",  # where in that row's bytes the hole stands
+    "key",  # orders and identifies this copy of the filler in the view
+    "parent",  # the key of the row whose hole this filler fills
+    "offset",  # the byte offset of the hole in that row
     "filler",
     "tag",
     "number",
     "vtFrom",
     "vtTo",
-    "pathFrom",  # the part of time in which all fillers above it are valid
+    "pathFrom",  # from here on: the interval in which all ancestor fillers are valid
     "pathTo",
     "holes",
-    "around",  # the ids of the fillers that it stands inside, and its own (QaC)
+    "around",  # the ids of the ancestor fillers, and its own id (QaC)
     "namespaces",
     "raw",
     "element",
@@ -57,7 +57,7 @@ def row_column(row: str, column: str) -> Column:
 
 @dataclass(frozen=True, slots=True)
 class SortKey:
-    """What tuples are ordered by; NULL is the least unless `empty_greatest`."""
+    """A value that tuples are ordered by; NULL comes first unless `empty_greatest`."""
 
     scalar: Scalar
     kind: KeyKind
@@ -67,7 +67,7 @@ class SortKey:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Tuples with named columns; equal plans make equal tuples, wherever in the query they are."""
+    """Tuples with named columns; equal plans make equal tuples wherever they occur in the query."""
 
     span: Span | None = field(default=None, kw_only=True, compare=False, repr=False)
 
@@ -79,7 +79,7 @@ class Unit(Plan):
 
 @dataclass(frozen=True, slots=True)
 class Extract(Plan):
-    """All fillers of some tags of a stream that are in the view, one tuple a copy."""
+    """All fillers of some tags of a stream that are in the view, one tuple per copy."""
 
     stream: str
     tags: tuple[str, ...]
@@ -89,9 +89,9 @@ class Extract(Plan):
 
 @dataclass(frozen=True, slots=True)
 class Follow(Plan):
-    """For each tuple the fillers of some tags in the holes of the filler `parent`.
+    """For each tuple, the fillers of some tags in the holes of the filler `parent`.
 
-    `within` is a span of the parent's bytes that the holes must stand in: start and length.
+    `within` is a range of the parent's bytes, start and length; the holes must be inside it.
     """
 
     input: Plan
@@ -104,7 +104,7 @@ class Follow(Plan):
 
 @dataclass(frozen=True, slots=True)
 class Rise(Plan):
-    """For each tuple the filler that has the hole of the filler `child`."""
+    """For each tuple, the filler that contains the hole of the filler `child`."""
 
     input: Plan
     stream: str
@@ -115,9 +115,9 @@ class Rise(Plan):
 
 @dataclass(frozen=True, slots=True)
 class Unnest(Plan):
-    """For each tuple one for every element of an array, with its position from 0.
+    """For each tuple, one tuple per element of an array, with its position, counted from 0.
 
-    With `outer` a tuple stays, with NULL, where the array is empty.
+    With `outer`, a tuple with an empty array is kept, with NULL as the element.
     """
 
     input: Plan
@@ -144,10 +144,10 @@ class Project(Plan):
 
 @dataclass(frozen=True, slots=True)
 class Number(Plan):
-    """The tuples with their position from 1, among those with equal values of the partition.
+    """The tuples with their position, counted from 1 within each partition of equal values.
 
-    With `backwards` positions are counted from the end. `total` is the size of the partition, if
-    it is asked for.
+    With `backwards`, positions are counted from the end. `total` names a column for the size of the
+    partition, if that is needed.
     """
 
     input: Plan
@@ -167,7 +167,7 @@ class Order(Plan):
 
 @dataclass(frozen=True, slots=True)
 class Distinct(Plan):
-    """One tuple for each value of the key, in the order of the key; `within` what it is for."""
+    """One tuple per value of the key, in key order, separately for each value of `within`."""
 
     input: Plan
     key: Scalar
@@ -177,7 +177,7 @@ class Distinct(Plan):
 
 @dataclass(frozen=True, slots=True)
 class Join(Plan):
-    """Pairs of tuples; `left` keeps those without a partner, `semi` and `anti` only the left."""
+    """Pairs of tuples; `left` keeps tuples without a partner, `semi` and `anti` only the left."""
 
     left: Plan
     right: Plan
@@ -188,10 +188,10 @@ class Join(Plan):
 
 @dataclass(frozen=True, slots=True)
 class Spread(Plan):
-    """The tuples, each once for every bucket of time that its interval is in.
+    """The tuples, each repeated for every time bucket that its interval overlaps.
 
-    There are buckets of many sizes. Of a left and a right interval that meet, exactly one pair of
-    copies has the same number of a bucket in `name`, with `{name}.first` true of one of the two.
+    Buckets have many sizes. If a left and a right interval overlap, exactly one pair of copies has
+    the same bucket number in `name` and `{name}.first` true in at least one of the two.
     """
 
     input: Plan
@@ -203,11 +203,11 @@ class Spread(Plan):
 
 @dataclass(frozen=True, slots=True)
 class Tally(Plan):
-    """The left tuples, each with the number of right ones that stand in a relation to it.
+    """The left tuples, each with the number of right tuples that compare with it.
 
-    `keys` have to be equal, and the first of `values` less than the second, or whatever
-    `comparison` says; NULL stands in no relation, so its number is 0. There is no pair of tuples
-    anywhere.
+    A right tuple counts if the `keys` are equal and the first of `values` is less than the second,
+    or whatever `comparison` says. NULL never compares, so its count is 0. No pair of tuples is ever
+    built.
     """
 
     left: Plan
@@ -228,7 +228,7 @@ class Aggregate:
 
 @dataclass(frozen=True, slots=True)
 class Nest(Plan):
-    """A tuple for each group: its keys, and what its tuples are reduced to."""
+    """One tuple per group: its keys, and the reductions of its tuples."""
 
     input: Plan
     keys: tuple[tuple[str, Scalar], ...]
@@ -237,9 +237,9 @@ class Nest(Plan):
 
 @dataclass(frozen=True, slots=True)
 class Merge(Plan):
-    """The tuples of several plans; `columns` says how each makes the columns that they share.
+    """The tuples of several plans; `columns` says how each plan computes the shared columns.
 
-    `by` orders the tuples by some of these columns, `within` tells apart what they are for.
+    `by` orders the tuples by some of these columns; the order starts again for each `within`.
     """
 
     inputs: tuple[Plan, ...]
@@ -273,7 +273,7 @@ def with_inputs(plan: Plan, *new: Plan) -> Plan:
 
 
 def scalars(plan: Plan) -> tuple[Scalar, ...]:
-    """The scalars that stand in the operator itself."""
+    """The scalars of the operator itself."""
     match plan:
         case Follow(within=within):
             return within or ()
@@ -345,7 +345,7 @@ def with_scalars(plan: Plan, change: Callable[[Scalar], Scalar]) -> Plan:
 
 
 def walk_plan(plan: Plan) -> Iterator[Plan]:
-    """The plan and the plans below it, and those nested in scalars."""
+    """The plan, the plans below it, and the plans nested in scalars."""
     pending = [plan]
     while pending:
         here = pending.pop()
@@ -378,9 +378,9 @@ def own_columns(plan: Plan) -> frozenset[str]:
 def _remembered(
     function: Callable[[Plan], frozenset[str]],
 ) -> Callable[[Plan], frozenset[str]]:
-    """The function, which looks at a plan once: rules ask the same of every part of a long chain.
+    """Cache the function per plan: rules query the same parts of a long chain again and again.
 
-    Plans are told apart by identity: to compare them would take as long as to look.
+    Plans are looked up by identity: comparing them would take as long as computing the result.
     """
     known: dict[int, tuple[Plan, frozenset[str]]] = {}
 
@@ -403,7 +403,7 @@ _REMEMBERED = 20_000
 
 @_remembered
 def columns(plan: Plan) -> frozenset[str]:
-    """All columns of the plan's tuples, apart from those of the tuple it is evaluated for."""
+    """All columns of the plan's tuples, except those of the tuple that it is evaluated for."""
     match plan:
         case Nest() | Merge():
             return own_columns(plan)
@@ -415,7 +415,7 @@ def columns(plan: Plan) -> frozenset[str]:
 
 
 def used(scalar: Scalar) -> frozenset[str]:
-    """The columns that a scalar looks at, those of nested plans' outer tuples included."""
+    """The columns that a scalar uses, including those that nested plans use of outer tuples."""
     match scalar:
         case Column(name=name):
             return frozenset({name})
@@ -430,7 +430,7 @@ def used(scalar: Scalar) -> frozenset[str]:
 
 @_remembered
 def free(plan: Plan) -> frozenset[str]:
-    """The columns of the tuple it is evaluated for that a plan looks at."""
+    """The columns that a plan uses of the tuple that it is evaluated for."""
     below = inputs(plan)
     found: set[str] = set()
     for one in below:
@@ -447,7 +447,7 @@ def free(plan: Plan) -> frozenset[str]:
 
 
 def order(plan: Plan) -> tuple[SortKey, ...]:
-    """What the tuples are ordered by; without sorting it also tells them apart."""
+    """What the tuples are ordered by; if the plan does not sort, it also identifies them."""
     match plan:
         case Unit():
             return ()
@@ -455,7 +455,7 @@ def order(plan: Plan) -> tuple[SortKey, ...]:
             return (*order(below), _key_of(row))
         case Follow(input=below, row=row, parent=parent):
             before = order(below)
-            # a filler's key begins with that of the filler it stands in
+            # a filler's key starts with the key of its parent filler
             if before and before[-1] == _key_of(parent):
                 before = before[:-1]
             return (*before, _key_of(row))
@@ -477,7 +477,7 @@ def order(plan: Plan) -> tuple[SortKey, ...]:
 
 
 def identity(plan: Plan) -> tuple[Scalar, ...]:
-    """What tells the plan's tuples apart."""
+    """The scalars that identify the plan's tuples."""
     match plan:
         case Order(input=below):
             return identity(below)
@@ -511,7 +511,7 @@ def _key_of(row: str) -> SortKey:
 
 
 def graft(plan: Plan, base: Plan) -> Plan:
-    """The plan, evaluated for every tuple of another instead of one: a dependent product."""
+    """The plan, evaluated for every tuple of `base` instead of for one: a dependent product."""
     if isinstance(base, Unit):
         return plan
     if _scans(plan) and not free(plan) & columns(base):
@@ -539,7 +539,7 @@ def graft(plan: Plan, base: Plan) -> Plan:
         case Order(by=by):
             return replace(plan, input=graft(plan.input, base), by=(*order(base), *by))
         case Nest(keys=keys, fields=fields):
-            # the columns of the base stay: they are the same for all tuples of a group
+            # keep the columns of the base: they are the same for all tuples of a group
             apart = tuple(
                 (one.name if isinstance(one, Column) else f".identity{index}", one)
                 for index, one in enumerate(identity(base))
@@ -563,12 +563,12 @@ def graft(plan: Plan, base: Plan) -> Plan:
 
 
 def _scans(plan: Plan) -> bool:
-    """Whether the plan reads a table of its own."""
+    """Whether the plan reads a table itself."""
     return isinstance(plan, Extract) or any(map(_scans, inputs(plan)))
 
 
 def renamed_plan(plan: Plan, names: Mapping[str, str]) -> Plan:
-    """The plan with columns renamed, wherever they are made or used; rows by their name."""
+    """The plan with columns renamed where they are made or used; a row's name ends with a dot."""
     below = tuple(renamed_plan(one, names) for one in inputs(plan))
     plan = with_scalars(with_inputs(plan, *below), lambda one: renamed_scalar(one, names))
     match plan:
@@ -613,5 +613,5 @@ def renamed_scalar(scalar: Scalar, names: Mapping[str, str]) -> Scalar:
 
 
 def present(value: Scalar) -> Call:
-    """The condition that an element is there."""
+    """The condition that an element is present."""
     return call("present", value)

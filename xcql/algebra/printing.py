@@ -28,7 +28,7 @@ _INFIX = frozenset({"=", "<>", "<", "<=", ">", ">=", "+", "-", "*", "and", "or",
 
 
 def plan_text(plan: Plan, indent: int = 0) -> str:
-    """The plan, an operator a line, what it reads from indented below it.
+    """The plan, one operator per line, with its inputs indented below it.
 
     >>> print(plan_text(Select(Unit(), Column("a"))))
     select $a

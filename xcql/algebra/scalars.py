@@ -1,4 +1,4 @@
-"""Scalars: what is computed from the columns of one tuple."""
+"""Scalars: values computed from the columns of one tuple."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ class Scalar:
 class Column(Scalar):
     """A column of the tuple.
 
-    Names that come from the query have no dots; all that are made here, such as those of a row's
-    columns and the parameters of functions, have one.
+    Names that come from the query have no dots; all names that the compiler makes, such as those of
+    a row's columns and of function parameters, have one.
     """
 
     name: str
@@ -31,7 +31,7 @@ class Column(Scalar):
 
 @dataclass(frozen=True, slots=True)
 class Constant(Scalar):
-    """A value known now: None, a truth value, number, string, bytes or instant."""
+    """A value known at compile time: None, a truth value, number, string, bytes or instant."""
 
     value: object
 
@@ -72,8 +72,8 @@ class Lambda(Scalar):
 class Nested(Scalar):
     """A plan for this tuple, reduced to one value (reduce, in paper 2).
 
-    `reduction` is `count`, `exists`, `collect` (an array, in the plan's order), `join` (strings put
-    together), `single`, `first`, `sum`, `min`, `max` or `avg`, of `value` for each tuple.
+    `reduction` is `count`, `exists`, `collect` (an array, in the plan's order), `join` (a string
+    concatenation), `single`, `first`, `sum`, `min`, `max` or `avg`, of `value` for each tuple.
     """
 
     plan: Plan
@@ -81,7 +81,7 @@ class Nested(Scalar):
     value: Scalar
 
 
-# a comparison, and the one that says the same with its sides exchanged
+# a comparison, and its equivalent with the sides exchanged
 TURNED: Mapping[str, Comparison] = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 TRUE, FALSE, NULL = Constant(True), Constant(False), Constant(None)
 NOW = Argument("now")
@@ -92,7 +92,7 @@ def call(function: str, *arguments: Scalar) -> Call:
 
 
 def conjunction(*conditions: Scalar) -> Scalar:
-    """All of the conditions.
+    """The conjunction of the conditions, simplified.
 
     >>> conjunction(TRUE, Column("a"), TRUE)
     Column(name='a')
@@ -128,7 +128,7 @@ def disjunction(*conditions: Scalar) -> Scalar:
 
 
 def negation(condition: Scalar) -> Scalar:
-    """Not, of a condition that is never NULL."""
+    """The negation of a condition that is never NULL."""
     if condition in (TRUE, FALSE):
         return FALSE if condition == TRUE else TRUE
     if isinstance(condition, Call) and condition.function == "not":
@@ -155,7 +155,7 @@ def case(*branches: tuple[Scalar, Scalar], otherwise: Scalar = NULL) -> Scalar:
 
 
 def let(value: Scalar, name: str, body: Callable[[Scalar], Scalar]) -> Scalar:
-    """The body of a value that stands in it more than once; a long one gets a name for that.
+    """Build a body that uses a value more than once; a long value gets a name.
 
     >>> let(Column("a"), "x", lambda x: call("+", x, x))
     Call(function='+', arguments=(Column(name='a'), Column(name='a')))
@@ -166,12 +166,12 @@ def let(value: Scalar, name: str, body: Callable[[Scalar], Scalar]) -> Scalar:
     return call("with_name", value, Lambda((name,), body(Column(name))))
 
 
-# scalars of up to so many parts are written twice instead of given a name
+# scalars of up to this many parts are repeated instead of named
 _SHORT = 8
 
 
 def parts(scalar: Scalar) -> tuple[Scalar, ...]:
-    """The scalars right inside of one; plans are not looked into."""
+    """The scalars directly inside a scalar; this does not look into plans."""
     match scalar:
         case Call(arguments=arguments):
             return arguments
@@ -183,7 +183,7 @@ def parts(scalar: Scalar) -> tuple[Scalar, ...]:
 
 
 def rebuilt(scalar: Scalar, change: Callable[[Scalar], Scalar]) -> Scalar:
-    """The scalar with `change` applied to the scalars right inside of it."""
+    """The scalar with `change` applied to the scalars directly inside it."""
     match scalar:
         case Call(arguments=arguments):
             changed = tuple(change(one) for one in arguments)
@@ -199,7 +199,7 @@ def rebuilt(scalar: Scalar, change: Callable[[Scalar], Scalar]) -> Scalar:
 
 
 def walk_scalar(scalar: Scalar) -> Iterator[Scalar]:
-    """The scalar and all inside of it, except inside nested plans."""
+    """The scalar and all scalars inside it, except inside nested plans."""
     pending = [scalar]
     while pending:
         here = pending.pop()

@@ -1,4 +1,4 @@
-"""Columns replaced by the scalars that they are."""
+"""Columns replaced by the scalars that define them."""
 
 from __future__ import annotations
 

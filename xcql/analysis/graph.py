@@ -1,4 +1,4 @@
-"""A Tag Structure as a graph: what can stand below and above an element of a tag."""
+"""A tag structure as a graph: the tags that can be below and above a tag."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from xcql.model.tags import Tag, TagStructure
 
 
 class TagGraph:
-    """Questions about the tags of a stream, by their ids; the document counts as a tag.
+    """Queries on the tags of a stream, by tag id; the document counts as a tag.
 
     >>> from xcql.model.tags import parse_tags
     >>> graph = TagGraph(parse_tags('''<structure><tag type="snapshot" id="1" name="list">
@@ -46,7 +46,7 @@ class TagGraph:
         return self._parents.get(id, frozenset())
 
     def above(self, ids: Iterable[str]) -> frozenset[str]:
-        """All tags that can stand above elements of these tags."""
+        """All tags that elements of these tags can have as ancestors."""
         found: set[str] = set()
         pending = list(ids)
         while pending:
@@ -57,7 +57,7 @@ class TagGraph:
         return frozenset(found)
 
     def below(self, id: str) -> frozenset[str]:
-        """All tags that can stand below an element of this tag; its own too if it is recursive."""
+        """All tags that can be below an element of this tag; also its own if it is recursive."""
         if id not in self._below:
             if id == DOCUMENT:
                 root = self.structure.root.id
@@ -69,23 +69,23 @@ class TagGraph:
         return self._below[id]
 
     def is_fragmented(self, id: str) -> bool:
-        """Whether elements of this tag stand in fillers of their own, and have a lifespan."""
+        """Whether elements of this tag have their own fillers, and a lifespan."""
         return id != DOCUMENT and self.tag(id).is_fragmented
 
     @cached_property
     def fragmented(self) -> frozenset[str]:
-        """All tags whose elements stand in fillers of their own."""
+        """All tags whose elements have their own fillers."""
         return frozenset(tag.id for tag in self.structure if tag.is_fragmented)
 
     def fragmented_below(self, *ids: str) -> frozenset[str]:
-        """The tags of fillers that can stand anywhere below elements of these tags."""
+        """The tags of fillers that can be anywhere below elements of these tags."""
         return frozenset().union(*(self.below(id) for id in ids)) & self.fragmented
 
     def fragmented_children(self, *ids: str) -> frozenset[str]:
         return frozenset(tag.id for id in ids for tag in self.children(id)) & self.fragmented
 
     def filler_parents(self, id: str) -> tuple[str, ...]:
-        """The tags of the fillers that holes for this tag can stand in, the root's among them."""
+        """The tags of fillers that can contain holes for this tag, possibly the root's."""
         found: dict[str, None] = {}
         seen: set[str] = set()
         pending = sorted(self.parents(id))
@@ -101,7 +101,7 @@ class TagGraph:
         return tuple(found)
 
     def has_one_place(self, id: str) -> bool:
-        """Whether elements of this tag stand at one path only: neither it nor one above recurs."""
+        """Whether elements of this tag have only one path: no tag on it is recursive."""
         while id != DOCUMENT:
             parents = self.parents(id)
             if len(parents) != 1:
@@ -110,14 +110,14 @@ class TagGraph:
         return True
 
     def nest(self, ids: Iterable[str]) -> bool:
-        """Whether an element of one of these tags can stand inside another."""
+        """Whether an element of one of these tags can be inside another."""
         known = frozenset(ids)
         return any(self.below(id) & known for id in known)
 
     def paths(self, top: str, targets: frozenset[str], limit: int = 2) -> list[tuple[Tag, ...]]:
-        """The ways from below `top` down to one of the targets, each as the tags passed.
+        """The paths from below `top` down to one of the targets, each as its tags.
 
-        No more than `limit` of them, since with recursion there is no end.
+        Returns at most `limit` paths, since recursive tags have infinitely many.
         """
         leading = targets | {id for id in self.below(top) if self.below(id) & targets}
         found: list[tuple[Tag, ...]] = []
@@ -127,7 +127,7 @@ class TagGraph:
             if passed and id in targets:
                 found.append(passed)
             if len(passed) > len(self.below(top)) + 1:
-                # longer than any way without recursion: there are more than anyone can count
+                # longer than any path without recursion: there are infinitely many
                 return [passed] * limit
             pending += [
                 (child.id, (*passed, child))

@@ -1,4 +1,4 @@
-"""The names of a query: what they mean, which streams it names, how it can name a tag."""
+"""The names of a query: their meaning, the streams it names, and how it can name a tag."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _PREDECLARED = {
 
 @dataclass(frozen=True, slots=True)
 class Namespaces:
-    """The statically known namespaces at a place in a query."""
+    """The statically known namespaces at one place of a query."""
 
     prefixes: Mapping[str, str]
     element: str = ""
@@ -46,7 +46,7 @@ class Namespaces:
 
     @staticmethod
     def of(declarations: Iterable[Declaration]) -> Namespaces:
-        """Those that a prolog declares."""
+        """The namespaces that a prolog declares."""
         prefixes = dict(_PREDECLARED)
         element, function = "", FUNCTIONS
         for declaration in declarations:
@@ -60,7 +60,7 @@ class Namespaces:
         return Namespaces(prefixes, element, function)
 
     def within(self, declarations: Iterable[NamespaceDeclaration]) -> Namespaces:
-        """Those inside an element constructor that declares some of its own."""
+        """The namespaces inside an element constructor that declares its own."""
         known = {declaration.prefix: declaration.uri for declaration in declarations}
         if not known:
             return self
@@ -68,7 +68,7 @@ class Namespaces:
         return replace(self, prefixes={**self.prefixes, **known}, element=element)
 
     def element_name(self, name: Name) -> tuple[str | None, str]:
-        """Namespace and local part of an element's name; None for a prefix nobody declared."""
+        """Namespace and local part of an element's name; None for an undeclared prefix."""
         if name.uri is not None:
             return name.uri, name.local
         if name.prefix is not None:
@@ -83,7 +83,7 @@ class Namespaces:
         return self.function, name.local
 
     def element_test(self, test: Node) -> Callable[[Tag], bool] | None:
-        """What tells whether elements of a tag pass a node test; None if no element passes it."""
+        """A function that tests whether elements of a tag pass; None if no element can pass."""
         match test:
             case NameTest(name=name) | ElementTest(name=Name() as name):
                 uri, local = self.element_name(name)
@@ -114,7 +114,7 @@ class Namespaces:
 class PrologNames:
     """What a prolog declares: namespaces, and functions by namespace, local name and arity.
 
-    The namespace of a function is "" if nothing declares its prefix.
+    The namespace of a function is "" if its prefix is not declared.
     """
 
     namespaces: Namespaces
@@ -133,7 +133,7 @@ class PrologNames:
 
 
 def streams_named(module: MainModule) -> frozenset[str] | None:
-    """The names of all streams that a query can ask for; None if they could be any.
+    """The names of all streams that a query can use; None if it could be any stream.
 
     >>> import xcql
     >>> sorted(streams_named(xcql.parse('stream("a")//x = stream("b")//y')))

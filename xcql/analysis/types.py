@@ -1,11 +1,11 @@
-"""The tag type of an expression: what is known of its value before the query runs."""
+"""The tag type of an expression: what is known about its value before the query runs."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-# stands for the document node of a stream among the ids of its tags
+# stands for the document node of a stream among its tag ids
 DOCUMENT = ""
 
 
@@ -13,9 +13,9 @@ DOCUMENT = ""
 class Nodes:
     """Elements of a stream, or its document, by the ids of the tags that they can have.
 
-    `filled` are the tags whose fillers stand in the place of their holes in these trees; None
-    stands for all tags. `tops` are the tags at which one of these trees may begin, although the
-    temporal view goes on above. `origin` tells apart trees that hold only what the query looks at.
+    `filled` are the tags whose fillers replace their holes in these trees; None means all tags.
+    `tops` are the tags at which one of these trees may start although the temporal view continues
+    above. `origin` distinguishes trees that hold only what the query looks at.
     """
 
     stream: str
@@ -30,7 +30,7 @@ class Nodes:
 
 @dataclass(frozen=True, slots=True)
 class KnownTree:
-    """One tree, made by one evaluation of one expression, inside so many loops."""
+    """One tree, built by one evaluation of one expression, inside `depth` loops."""
 
     id: int
     depth: int
@@ -41,9 +41,9 @@ class TagType:
     """What the items of a value can be.
 
     `nodes` are elements and documents of streams; `leaves` the streams that attributes and text can
-    be of; `plain` is anything that no stream has to do with, such as atomic values and what a
-    constructor makes; `unknown` may be anything. `one` says that there is at most one item, `tree`
-    that all nodes of streams stand in one tree, so that their order and identity can be relied on.
+    be from; `plain` is anything unrelated to streams, such as atomic values and constructed nodes;
+    `unknown` may be anything. `one` says that there is at most one item, `tree` that all nodes of
+    streams are in one tree, so that their order and identity are reliable.
     """
 
     nodes: tuple[Nodes, ...] = ()
@@ -55,12 +55,12 @@ class TagType:
 
     @property
     def streams(self) -> frozenset[str]:
-        """The streams that nodes of the value can be of."""
+        """The streams that nodes of the value can be from."""
         return frozenset(nodes.stream for nodes in self.nodes) | self.leaves
 
     @property
     def of_streams(self) -> bool:
-        """Whether nodes of streams can be among the items, as far as is known."""
+        """Whether the items can include nodes of streams, as far as is known."""
         return bool(self.nodes or self.leaves)
 
 
@@ -71,7 +71,7 @@ UNKNOWN = TagType(plain=True, unknown=True)
 
 
 def join(types: Iterable[TagType]) -> TagType:
-    """The type of a value that is of any of these types; it is of one tree if they all are."""
+    """The type of a value that has any of these types; it is of one tree if they all are."""
     known = list(types)
     groups: dict[tuple[object, ...], Nodes] = {}
     for type_ in known:

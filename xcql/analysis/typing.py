@@ -1,4 +1,4 @@
-"""The tag type of every expression of a query, with nothing rewritten."""
+"""The tag type of every expression of a query, without rewriting the query."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from xcql.syntax.prolog import MainModule
 class TagTypes:
     """The types of a module's expressions.
 
-    `warnings` tell of steps that can match nothing. `looked_at` has, for each stream, the tags of
-    the fillers that the query looks at.
+    `warnings` are about steps that can match nothing. `looked_at` has, by stream, the tags of the
+    fillers that the query looks at.
     """
 
     module: MainModule
@@ -29,7 +29,7 @@ class TagTypes:
     _by_identity: Mapping[int, TagType]
 
     def __getitem__(self, expr: Expr) -> TagType:
-        """The type of an expression; it must be one of this very module."""
+        """The type of an expression; it must be an object of this very module."""
         return self._by_identity.get(id(expr), PLAIN)
 
 
@@ -42,7 +42,7 @@ def tag_types(
     """The tag type of every expression of a query over these streams.
 
     `names` are those of the module's prolog; `context` is the stream whose document is the context
-    item. `Checked.types` of `xcql.check` has the result, found once.
+    item. `Checked.types` of `xcql.check` caches the result.
     """
     walker = Walker(module, names, graphs)
     if context is not None:

@@ -1,4 +1,4 @@
-"""The walk over calls of functions, and over expressions that make functions."""
+"""The walk over function calls, and over expressions that return functions."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def _named(w: Walker, typed: Typed) -> Typed:
 
 
 def _about_context(w: Walker, node: FunctionCall, local: str, env: Env) -> Typed:
-    """`string()` and the like: written with an argument where the context item has holes."""
+    """Walk `string()` and the like; they get an argument if the context item has holes."""
     item = Typed(ContextItem(span=node.span), env.context)
     if local in known.PLACE:
         w.place(env.context, f"{local}() depends on the place of a node in the tree", node.span)

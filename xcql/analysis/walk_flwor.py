@@ -1,4 +1,4 @@
-"""The walk over FLWOR and quantified expressions: what their variables can be."""
+"""The walk over FLWOR and quantified expressions: the types of their variables."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def _clause(
 def _group_by(
     w: Walker, clause: GroupBy, env: Env, outer: Env, bound: list[str]
 ) -> tuple[Clause, Env]:
-    """The keys are atomic; every other variable gathers its values of all tuples of a group."""
+    """Keys are atomic; every other variable collects its values from all tuples of a group."""
     keys = []
     for key in clause.keys:
         if key.source is not None:

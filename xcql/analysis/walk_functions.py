@@ -1,10 +1,10 @@
-"""The walk over functions that the query declares: a copy for each kind of nodes with holes.
+"""The walk over functions that the query declares: one copy per kind of nodes with holes.
 
     declare function local:f($x) { $x/A };  local:f(e)
     ->  declare function local:f-B($x) { get_fillers($x/hole/@id)/A };  local:f-B(e')
 
-A call whose arguments are free of holes is left as it is. One with elements that have holes calls a
-copy of the function, in which the tags of the parameters are known, so that paths inside are
+A call whose arguments have no holes is left unchanged. A call with elements that have holes calls a
+copy of the function, in which the tags of the parameters are known, so that paths inside it are
 rewritten like any others. Calls with arguments of the same types share a copy.
 """
 
@@ -19,15 +19,15 @@ from xcql.syntax.node import Name
 from xcql.syntax.prolog import FunctionDecl
 from xcql.syntax.types import AnyItem, AnyKindTest, AtomicType, ElementTest, SequenceType
 
-# calls within calls, and copies of one function, before it is given up
+# the most nested calls, and copies of one function, before giving up
 _MAX_OPEN = 30
 _MAX_COPIES = 50
-# the trees that parameters stand in are made before a call, all others in its body
+# the trees of parameters are built before a call, all others in its body
 _PARAMETER, _BODY_DEPTH = -100, 1
 
 
 def user_call(w: Walker, node: FunctionCall, declared: FunctionDecl, env: Env) -> Typed:
-    """A call of a function that the query declares."""
+    """Walk a call of a function that the query declares."""
     arguments = [
         _as_declared(w, w.walk(argument, env), parameter.type)
         for argument, parameter in zip(node.arguments, declared.parameters, strict=True)
@@ -53,13 +53,13 @@ def user_call(w: Walker, node: FunctionCall, declared: FunctionDecl, env: Env) -
 
 
 def called_with_anything(w: Walker, declared: FunctionDecl) -> None:
-    """A function is passed on, and may be called with whatever there is, free of holes."""
+    """Record that a function is passed on, and may be called with any nodes without holes."""
     if declared.body is not None:
         _known_call(w, declared, [UNKNOWN if w.graphs else PLAIN] * len(declared.parameters))
 
 
 def emitted_functions(w: Walker, functions: list[FunctionDecl]) -> dict[int, list[FunctionDecl]]:
-    """What becomes of each function, by its identity, once the body of the query has been walked:
+    """The declarations to emit for each function, by its identity, once the query's body is walked:
     the function itself, unless only copies of it are called, and its copies."""
     types = dict(w.types)
     found: dict[int, list[FunctionDecl]] = {}
@@ -80,7 +80,7 @@ def emitted_functions(w: Walker, functions: list[FunctionDecl]) -> dict[int, lis
         if known.is_copy:
             copy = replace(known.declared, name=known.name, body=known.body)
             found.setdefault(id(known.declared), []).append(copy)
-    # a body tells more when the types of the arguments are known
+    # the types from a body are more precise when the types of the arguments are known
     w.types.update(types)
     return found
 
@@ -89,8 +89,8 @@ def emitted_functions(w: Walker, functions: list[FunctionDecl]) -> dict[int, lis
 
 
 def _known_call(w: Walker, declared: FunctionDecl, types: list[TagType]) -> KnownCall | None:
-    """What a function does with arguments of these types; None if there is no end of types."""
-    # which tree it is makes no difference inside, only whether it is one
+    """What a function does with arguments of these types; None if the types never end."""
+    # inside, it matters only whether nodes are in one tree, not which tree it is
     inside = _inside_names(types)
     types = [t if t.tree is None else replace(t, tree=inside[t.tree]) for t in types]
     key = (id(declared), *types)
@@ -126,12 +126,12 @@ def _body(w: Walker, declared: FunctionDecl, types: list[TagType]) -> Typed:
 
 
 def _inside_names(types: list[TagType]) -> dict[KnownTree, KnownTree]:
-    """The trees that arguments stand in, as they are called inside a function."""
+    """The trees of the arguments, with their names inside a function."""
     return {t.tree: KnownTree(_PARAMETER - n, 0) for n, t in enumerate(types) if t.tree is not None}
 
 
 def _result(w: Walker, known: KnownCall | None, types: list[TagType], env: Env) -> TagType:
-    """The type of a call: a tree of an argument, or one that each call makes anew."""
+    """The type of a call: a tree of an argument, or a tree that each call builds."""
     if known is None:
         return UNKNOWN
     if known.result is None:
@@ -147,7 +147,7 @@ def _result(w: Walker, known: KnownCall | None, types: list[TagType], env: Env) 
 
 
 def _name_of_copy(w: Walker, declared: FunctionDecl, types: list[TagType]) -> Name:
-    """The function's name, and the tag of its first argument with holes, if it is of one tag."""
+    """The function's name, plus the tag of its first argument with holes, if it is only one."""
     holey = next(nodes for type_ in types for nodes in type_.nodes if _has_holes(w, nodes))
     base = declared.name.local
     if len(holey.tags) == 1:
@@ -168,7 +168,7 @@ def _has_holes(w: Walker, nodes: Nodes) -> bool:
 
 
 def _as_declared(w: Walker, typed: Typed, type_: SequenceType | None) -> Typed:
-    """A value that is passed or returned under a declared type: whole, if it is to be atomic, or
+    """A value that is passed or returned under a declared type; made whole if it must be atomic or
     may be a document."""
     item = None if type_ is None else type_.item
     if item is None or isinstance(item, AnyItem):
@@ -180,5 +180,5 @@ def _as_declared(w: Walker, typed: Typed, type_: SequenceType | None) -> Typed:
 
 
 def is_atomic(type_: SequenceType | None) -> bool:
-    """Whether what is passed or returned under a declared type is made atomic."""
+    """Whether a declared type atomizes what is passed or returned."""
     return type_ is not None and isinstance(type_.item, AtomicType)

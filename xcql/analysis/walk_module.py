@@ -1,7 +1,7 @@
 """The walk over a whole query: its prolog, its body, and the functions that the body calls.
 
-This module imports the modules that register how each kind of expression is walked. They reach each
-other through `Walker.walk`, not by imports.
+This module imports the modules that register how each kind of expression is walked. They call
+each other through `Walker.walk`, not by imports.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from xcql.syntax.prolog import ContextItemDecl, Declaration, FunctionDecl, MainM
 
 
 def walk_module(w: Walker) -> MainModule:
-    """The query rebuilt; its answer, and all that is kept, is free of holes."""
+    """The rebuilt query; its answer, and everything that is kept, has no holes."""
     with deep_recursion():
         return _walk_module(w)
 
 
 def _walk_module(w: Walker) -> MainModule:
-    """Declarations in their order, then the query's body."""
+    """Walk the declarations in order, then the query's body."""
     module = w.module
     env = w.globals
     declarations: list[Declaration] = []

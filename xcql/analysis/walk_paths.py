@@ -9,9 +9,9 @@
 | `e[pred]` | `predicates` |
 | the other axes | `self_step`, `upward_step`, `sideways_step` |
 
-An element that has holes is given as it stands in its filler. A step that stays inside the filler
-is left as it is; one that crosses holes becomes a call; where both can happen, holes are filled
-first.
+An element with holes is represented as it is in its filler. A step that stays inside the filler is
+left unchanged; a step that crosses holes becomes a call; if both are possible, the holes are
+filled first.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def _may_have_items(type_: TagType) -> bool:
 
 
 def _root(w: Walker, node: Path, env: Env) -> Typed:
-    """`/`: the root of the tree that the context item stands in"""
+    """`/`: the root of the context item's tree"""
     lone = Path(True, (), span=node.span)
     w.place(env.context, "the query uses the root of a tree", node.span)
     if not env.context.of_streams:
@@ -80,7 +80,7 @@ def _root(w: Walker, node: Path, env: Env) -> Typed:
 
 
 def is_anywhere(step: Expr) -> bool:
-    """Whether a step is the one that `//` stands for."""
+    """Whether a step is the one that `//` abbreviates."""
     return (
         isinstance(step, AxisStep)
         and step.axis == "descendant-or-self"
@@ -139,7 +139,7 @@ def child_step(w: Walker, base: Typed, step: AxisStep, env: Env) -> Typed:
         targets = {
             child.id for tag in nodes.tags for child in graph.children(tag) if test and test(child)
         }
-        # the root's versions are at hand: no hole leads to them
+        # the versions of the root are at hand: no hole leads to them
         below = graph.fragmented_children(*(nodes.tags - {DOCUMENT}))
         looked_at = below if _is_content_test(step) else below & targets
         inside = inside or _is_content_test(step)
@@ -177,7 +177,7 @@ def child_step(w: Walker, base: Typed, step: AxisStep, env: Env) -> Typed:
 def _crossing_predicates(
     w: Walker, base: Typed, step: AxisStep, type_: TagType, env: Env
 ) -> tuple[AxisStep, bool]:
-    """The step with its predicates, and whether they count for each element by itself."""
+    """The step with its predicates, and whether they apply to each element separately."""
     walked = predicates(w, step, type_, env)
     if base.type.one:
         return walked, False
@@ -186,7 +186,7 @@ def _crossing_predicates(
 
 
 def _is_content_test(step: AxisStep) -> bool:
-    """Whether the step sees text, which goes on across a hole that is empty."""
+    """Whether the step sees text, which continues across an empty hole."""
     return isinstance(step.test, TextTest | AnyKindTest)
 
 
@@ -197,10 +197,10 @@ def _places(type_: TagType) -> list[tuple[str, str]]:
 def _filled(
     w: Walker, base: Typed, nodes: Nodes, tags: frozenset[str], env: Env, span: Span
 ) -> tuple[Typed, Nodes]:
-    """The base with these fillers in the place of their holes.
+    """The base with these fillers in place of their holes.
 
-    Each element is filled by itself: two that stand inside each other become two trees, and what
-    is found in them is no longer in document order.
+    Each element is filled separately: two nested elements become two trees, and the nodes found in
+    them are no longer in document order.
     """
     assert nodes.filled is not None
     if not base.type.one and w.graphs[nodes.stream].nest(nodes.tags):
@@ -215,7 +215,7 @@ def _filled(
 def _in_place(
     w: Walker, base: Typed, step: AxisStep, type_: TagType, env: Env, filled: Nodes | None = None
 ) -> Typed:
-    """A step that is left as it is; after filling, what it finds is of the filled trees."""
+    """A step that is left unchanged; after filling, its results are in the filled trees."""
     if filled is not None:
         nodes = tuple(replace(filled, tags=n.tags) for n in type_.nodes)
         type_ = replace(type_, nodes=nodes)
@@ -228,7 +228,7 @@ def _in_place(
 
 
 def anywhere_step(w: Walker, base: Typed, anywhere: AxisStep, step: AxisStep, env: Env) -> Typed:
-    """`e//A` -> one step after the other on the only way to A, else by filling what leads to A"""
+    """`e//A` -> step by step on the only path to A, else by filling what leads to A"""
     if not base.type.of_streams:
         kind = replace(base.type, one=False)
         return Typed(then(base.expr, anywhere, predicates(w, step, kind, env)), kind)
@@ -248,7 +248,7 @@ def anywhere_step(w: Walker, base: Typed, anywhere: AxisStep, step: AxisStep, en
 def _only_way(
     w: Walker, base: Typed, step: AxisStep, test: TagTest | None
 ) -> tuple[Tag, ...] | None:
-    """The tags on the way from the base to A, if there is only one way and it crosses holes."""
+    """The tags on the path from the base to A, if it is the only path and crosses holes."""
     if test is None or not isinstance(step.test, NameTest):
         return None
     if len(base.type.nodes) != 1 or base.type.plain or base.type.leaves:
@@ -266,7 +266,7 @@ def _only_way(
 
 
 def _leading(w: Walker, nodes: Nodes, targets: frozenset[str]) -> frozenset[str]:
-    """The fillers not yet in place that stand on a way from these nodes to the targets."""
+    """The fillers not yet in place on a path from these nodes to the targets."""
     graph = w.graphs[nodes.stream]
     leading = {
         id
@@ -284,7 +284,7 @@ def descendant_step(w: Walker, base: Typed, step: AxisStep, env: Env) -> Typed:
 def _below(
     w: Walker, base: Typed, steps: tuple[AxisStep, ...], test: TagTest | None, env: Env
 ) -> Typed:
-    """Steps to anything below: in place, with all that leads there filled in."""
+    """Steps to anything below: in place, with all fillers on the path filled in."""
     step = steps[-1]
     or_self = step.axis == "descendant-or-self" and len(steps) == 1
     everything = step.axis == "attribute" or _is_content_test(step)
@@ -359,7 +359,7 @@ def self_step(w: Walker, base: Typed, step: AxisStep, env: Env) -> Typed:
 
 
 def upward_step(w: Walker, base: Typed, step: AxisStep, env: Env) -> Typed:
-    """Parents and ancestors, as long as the tree goes on above as the view does"""
+    """Parents and ancestors, as long as the tree continues above as the view does"""
     _no_leaves(w, base, step.span)
     test = env.names.element_test(step.test)
     found = []
@@ -398,7 +398,7 @@ def upward_step(w: Walker, base: Typed, step: AxisStep, env: Env) -> Typed:
 
 
 def sideways_step(w: Walker, base: Typed, step: AxisStep, env: Env) -> Typed:
-    """Siblings, and what precedes and follows"""
+    """Siblings, and preceding and following nodes"""
     _no_leaves(w, base, step.span)
     test = env.names.element_test(step.test)
     siblings = step.axis.endswith("-sibling")
@@ -435,7 +435,7 @@ def sideways_step(w: Walker, base: Typed, step: AxisStep, env: Env) -> Typed:
 
 
 def _no_leaves(w: Walker, base: Typed, span: Span) -> None:
-    """From attributes and text nobody knows where a step leads to."""
+    """Require the view for steps from attributes and text: their targets are not known."""
     if base.type.leaves:
         w.rules.needs_view(base.type.leaves, "a step starts from text or an attribute", span)
         w.look_everywhere(base.type.leaves)
@@ -461,7 +461,7 @@ _AXES: dict[str, Callable[[Walker, Typed, AxisStep, Env], Typed]] = {
 
 
 def predicates(w: Walker, step: AxisStep, type_: TagType, env: Env) -> AxisStep:
-    """`e[pred]` -> `e'[pred']`, with what e gives as the context of pred"""
+    """`e[pred]` -> `e'[pred']`, with the items of e as the context of pred"""
     if not step.predicates:
         return step
     inner = env.focus(w.item_of(type_, env))

@@ -1,4 +1,4 @@
-"""The walk over what XCQL adds to XQuery: projections, Allen's relations, literals of time."""
+"""The walk over what XCQL adds to XQuery: projections, Allen's relations, time literals."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def literal(w: Walker, node: Expr, env: Env) -> Typed:
 
 @walks(IntervalProjection)
 def interval_projection(w: Walker, node: IntervalProjection, env: Env) -> Typed:
-    """`e?[tb,te]` -> `interval_projection(e', tb, te)`, which fills holes on the way"""
+    """`e?[tb,te]` -> `interval_projection(e', tb, te)`, which fills holes as it goes"""
     walked = w.walk(node.base, env)
     _place_of_leaves(w, walked)
     base = _to_be_copied(w, walked)
@@ -50,7 +50,7 @@ def version_projection(w: Walker, node: VersionProjection, env: Env) -> Typed:
 
 
 def _to_be_copied(w: Walker, typed: Typed) -> Typed:
-    """The base of a projection, with the holes filled that the query will look at afterwards."""
+    """The base of a projection, with the holes filled that the query looks at afterwards."""
     if not w.has_holes_unseen(typed.type):
         return typed
     type_ = typed.type
@@ -60,7 +60,7 @@ def _to_be_copied(w: Walker, typed: Typed) -> Typed:
 
 
 def _projected(w: Walker, type_: TagType, env: Env) -> TagType:
-    """New trees, with nothing above them; each is what the view's would be."""
+    """New trees, with nothing above them; each is the same as in the view."""
     nodes = tuple(Nodes(n.stream, n.tags, None, origin=n.origin) for n in type_.nodes)
     return replace(type_, nodes=nodes, tree=w.new_tree(env))
 
@@ -85,19 +85,19 @@ def bound(w: Walker, expr: Expr, env: Env) -> Expr:
 
 
 def spanned(w: Walker, typed: Typed) -> Typed:
-    """A node whose lifespan is asked for: its own, or that of all that is in it."""
+    """A node whose lifespan is used: its own, or that of everything in it."""
     _place_of_leaves(w, typed)
     return typed if has_lifespan(w, typed.type) else w.whole(typed)
 
 
 def _place_of_leaves(w: Walker, typed: Typed) -> None:
-    """Text and attributes are valid as long as an element above them."""
+    """Text and attributes have the lifespan of an element above them, so need the view."""
     if typed.type.leaves:
         w.place(typed.type, "the query uses the lifespan of text or an attribute", typed.expr.span)
 
 
 def has_lifespan(w: Walker, type_: TagType) -> bool:
-    """Whether all elements have lifespans of their own."""
+    """Whether all elements have their own lifespans."""
     return all(
         tag != DOCUMENT and w.graphs[nodes.stream].is_fragmented(tag)
         for nodes in type_.nodes

@@ -121,7 +121,7 @@ def comparison(w: Walker, node: operators.Comparison, env: Env) -> Typed:
 
 
 def _same_place(w: Walker, node: Expr, left: Typed, right: Typed) -> None:
-    """Identity and order are asked for: the operands must stand in one tree, made once."""
+    """Identity or order is compared: the operands must be in one tree, built once."""
     if left.type.unknown or right.type.unknown:
         w.anything(node.span, "the nodes that are compared by identity are unknown")
     both = left.type.of_streams and right.type.of_streams
@@ -153,7 +153,7 @@ def treat_as(w: Walker, node: operators.TreatAs, env: Env) -> Typed:
 
 
 def _not_wrapped(w: Walker, typed: Typed) -> Typed:
-    """A document must be one where its kind is asked for."""
+    """A value whose node kinds are tested; a document must be a real document node."""
     return w.whole(typed) if any("" in nodes.tags for nodes in typed.type.nodes) else typed
 
 
@@ -244,12 +244,12 @@ def constructor(w: Walker, node: Expr, env: Env) -> Typed:
 
 @walks(construct.MapConstructor, construct.SquareArray, construct.CurlyArray)
 def collection(w: Walker, node: Expr, env: Env) -> Typed:
-    """What is put into maps and arrays comes out of them as nobody knows what."""
+    """Walk a map or array; the types of its contents are not tracked."""
     return Typed(w.rebuilt(node, env), UNKNOWN if w.graphs else PLAIN)
 
 
 def is_boolean(expr: Expr, type_: TagType) -> bool:
-    """Whether a predicate asks a yes-or-no question that does not depend on position."""
+    """Whether a predicate is a condition that does not depend on position."""
     if any(
         isinstance(part, FunctionCall)
         and part.name.local in ("position", "last")

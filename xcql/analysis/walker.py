@@ -1,8 +1,8 @@
 """The walk over a query that finds the tag type of every expression, and rebuilds the query.
 
-What streams, steps across holes, and time become is decided by `Rules`; the plain ones leave all as
-it is, so that a walk with them is an analysis and nothing else. How each kind of expression is
-walked is registered with `@walks`, in the modules `walk_*`, by topic.
+`Rules` decide what streams, steps across holes, and time become. The default rules change nothing,
+so a walk with them is only an analysis. The modules `walk_*`, by topic, register with `@walks` how
+each kind of expression is walked.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from xcql.syntax.temporal import IntervalProjection, VersionProjection
 
 
 class Typed(NamedTuple):
-    """An expression, rebuilt, and its type."""
+    """A rebuilt expression, and its type."""
 
     expr: Expr
     type: TagType
 
 
 class NeedsView(Exception):
-    """Fragments will not do: the query has to be asked of the temporal view of these streams."""
+    """Fragments are not enough: the query needs the temporal view of these streams."""
 
     def __init__(self, streams: frozenset[str], reason: str, span: Span) -> None:
         super().__init__(reason)
@@ -45,7 +45,7 @@ class NeedsView(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Env:
-    """What is known at a place in the query: variables, the context item, loops, namespaces."""
+    """What is known at one place of the query: variables, context item, loops, namespaces."""
 
     names: Namespaces
     variables: Mapping[str, TagType] = field(default_factory=dict)
@@ -65,9 +65,9 @@ class Env:
 
 
 class Rules:
-    """What the constructs that have to do with streams become: here, what they were.
+    """What stream-related constructs become; by default, they are unchanged.
 
-    The temporal view of each stream is one tree, and nothing in it is a hole.
+    The temporal view of each stream is one tree, and contains no holes.
     """
 
     def stream(self, walker: Walker, name: str, call: FunctionCall, env: Env) -> Typed:
@@ -77,15 +77,15 @@ class Rules:
         return Typed(call, TagType((nodes,), one=True, tree=tree))
 
     def fold(self, walker: Walker, steps: Sequence[Expr], env: Env) -> tuple[Typed, int] | None:
-        """The value of the first steps of a path from a stream by a shorter way, and how many."""
+        """A shorter form of the first steps of a path from a stream, and how many steps."""
         return None
 
     def share(self, walker: Walker, path: Path, env: Env) -> tuple[Typed, int] | None:
-        """The value of the first steps of a path in a loop, made once outside, and how many."""
+        """The first steps of a path in a loop, computed once outside it, and how many steps."""
         return None
 
     def cross(self, base: Expr, nodes: Nodes, step: AxisStep, each: bool) -> Expr:
-        """A child step into fillers; `each` element that it begins at for itself."""
+        """A child step into fillers; `each`: separately for each element that it starts from."""
         raise AssertionError("there are no holes in the temporal view")
 
     def fill(self, base: Expr, nodes: Nodes, tags: frozenset[str]) -> Expr:
@@ -93,14 +93,14 @@ class Rules:
         raise AssertionError("there are no holes in the temporal view")
 
     def whole(self, base: Expr, nodes: Nodes, origin: int | None = None) -> Expr:
-        """Items with all holes filled, or those with fillers that are looked at in the origin."""
+        """Items with all holes filled, or only those that the query looks at in the origin."""
         raise AssertionError("there are no holes in the temporal view")
 
     def needs_view(self, streams: frozenset[str], reason: str, span: Span) -> None:
         """Called where only the temporal view gives the right answer."""
 
     def by_id(self, node: FunctionCall, arguments: tuple[Expr, ...]) -> Expr:
-        """A call of fn:id or fn:idref in a stream; the context item is among the arguments."""
+        """A call of fn:id or fn:idref on a stream; the arguments include the context item."""
         return replace(node, arguments=arguments)
 
     def interval_projection(
@@ -114,7 +114,7 @@ class Rules:
         return replace(node, base=base, first=first, last=last)
 
     def temporal(self, node: Expr) -> Expr:
-        """Literals of time, Allen's relations, functions and sums of time, their parts rebuilt."""
+        """Time literals, Allen's relations, time functions and sums, with rebuilt parts."""
         return node
 
 
@@ -135,10 +135,10 @@ def walks(*kinds: type) -> Callable[[WalkFunction], WalkFunction]:
 
 @dataclass(slots=True)
 class KnownCall:
-    """What is known of calls of a function with arguments of certain types.
+    """What is known about calls of a function with arguments of certain types.
 
-    `result` is None while its body is being walked; `calls_itself` tells that it was called again
-    meanwhile. `body` is that of a copy, under a `name` of its own.
+    `result` is None while the body is being walked; `calls_itself` says that it was called again
+    meanwhile. `body` is that of a copy, under its own `name`.
     """
 
     declared: FunctionDecl
@@ -150,7 +150,7 @@ class KnownCall:
 
 
 class Walker:
-    """One walk over one query; holds what is found on the way."""
+    """One walk over one query; holds what it finds."""
 
     def __init__(
         self,
@@ -164,12 +164,12 @@ class Walker:
         self.rules = rules or Rules()
         self.types: dict[int, TagType] = {}
         self.warnings: dict[tuple[int, str], Diagnostic] = {}
-        # what the query looks at in trees that need hold nothing else: tags by origin
+        # what the query looks at in trees that need not hold anything else: tags by origin
         self.origins: dict[int, set[str]] = {}
         self.origin_streams: dict[int, str] = {}
         self.origins_of_views: dict[str, int] = {}
         self.functions = names.functions
-        # calls of functions of the query, by the function and the types of the arguments
+        # calls of the query's functions, by the function and the types of the arguments
         self.calls: dict[tuple[object, ...], KnownCall] = {}
         self.called_as_declared: set[int] = set()
         self.prolog_is_known = False
@@ -184,7 +184,7 @@ class Walker:
         return typed
 
     def looked_into(self, expr: Expr, env: Env) -> Typed:
-        """An expression that looks inside the values of its parts, and makes something new."""
+        """An expression that looks inside the values of its parts and returns something new."""
         return Typed(self.rebuilt(expr, env), PLAIN)
 
     def rebuilt(self, node: Any, env: Env) -> Any:
@@ -209,25 +209,25 @@ class Walker:
         return self.value(node, env) if isinstance(node, Expr) else self.rebuilt(node, env)
 
     def value(self, expr: Expr, env: Env) -> Expr:
-        """An expression whose value somebody looks into, keeps or shows."""
+        """An expression whose value is inspected, kept or shown."""
         return self.whole(self.walk(expr, env)).expr
 
     # ------------------------------------------------------------------ holes
 
     def missing(self, nodes: Nodes, tags: frozenset[str]) -> frozenset[str]:
-        """Those tags of fillers that are not in the place of their holes; looking is noted."""
+        """The tags of fillers that have not replaced their holes; records the look."""
         if nodes.filled is None:
             self.look(nodes, tags)
             return frozenset()
         return tags - nodes.filled
 
     def look(self, nodes: Nodes, tags: Iterable[str]) -> None:
-        """Note that the query looks at fillers of these tags."""
+        """Record that the query looks at fillers of these tags."""
         if nodes.origin is not None:
             self.origins[nodes.origin] |= frozenset(tags)
 
     def look_everywhere(self, streams: Iterable[str]) -> None:
-        """Note that the query may look at anything in what there is of these streams."""
+        """Record that the query may look at anything in these streams."""
         known = set(streams)
         for origin, stream in self.origin_streams.items():
             if stream in known:
@@ -238,20 +238,20 @@ class Walker:
         return self.missing(nodes, graph.fragmented_below(*nodes.tags))
 
     def has_holes(self, type_: TagType) -> bool:
-        """Whether there can be holes somewhere inside the items, or a wrapper for the document."""
+        """Whether items can contain holes, at any depth, or a wrapper for the document."""
         return any(
             self.missing_below(nodes) or (DOCUMENT in nodes.tags and nodes.filled is not None)
             for nodes in type_.nodes
         )
 
     def has_holes_unseen(self, type_: TagType) -> bool:
-        """The same, where to ask is not yet to look."""
+        """Like `has_holes`, but without recording that the query looks at the fillers."""
         return self.has_holes(
             replace(type_, nodes=tuple(n for n in type_.nodes if n.filled is not None))
         )
 
     def whole(self, typed: Typed, origin: int | None = None) -> Typed:
-        """The same items with their holes filled: copies, where there can be holes in them."""
+        """The same items with their holes filled: copies, if they can contain holes."""
         type_ = typed.type
         if not self.has_holes(type_):
             return typed
@@ -270,8 +270,8 @@ class Walker:
         return Typed(expr, replace(type_, nodes=copied, tree=None))
 
     def not_inside_itself(self, nodes: Nodes, tags: frozenset[str], span: Span) -> None:
-        """Fillers of these tags are fetched for holes in the nodes: one that the nodes stand inside
-        is left out, and only the view knows what they stand inside."""
+        """Check that the fillers fetched for holes in the nodes cannot also contain the nodes: such
+        a filler is left out, and only the view knows which fillers contain the nodes."""
         graph = self.graphs[nodes.stream]
         if tags & (nodes.tags | graph.above(nodes.tags)):
             self.rules.needs_view(
@@ -279,7 +279,7 @@ class Walker:
             )
 
     def joined(self, parts: Sequence[Typed]) -> tuple[list[Expr], TagType]:
-        """Values that come together in one: whole, if not all their nodes are of one kind."""
+        """Values combined into one; made whole if their nodes are not all of one kind."""
         type_ = join(part.type for part in parts)
         if (
             len(parts) > 1
@@ -296,30 +296,30 @@ class Walker:
         return KnownTree(next(self._numbers), env.depth)
 
     def new_origin(self, stream: str) -> int:
-        """A name for trees of a stream that need hold only what the query looks at."""
+        """A new origin, for trees of a stream that need only hold what the query looks at."""
         origin = next(self._numbers)
         self.origins[origin] = set()
         self.origin_streams[origin] = stream
         return origin
 
     def view_origin(self, stream: str) -> int:
-        """The origin that is the temporal view of a stream."""
+        """The origin for the temporal view of a stream."""
         if stream not in self.origins_of_views:
             self.origins_of_views[stream] = self.new_origin(stream)
         return self.origins_of_views[stream]
 
     def item_of(self, type_: TagType, env: Env) -> TagType:
-        """The type of one item of a value, inside the loop that goes over them."""
+        """The type of one item of a value, inside the loop over the items."""
         return replace(type_, one=True, tree=type_.tree or self.new_tree(env.inside()))
 
     @staticmethod
     def left(type_: TagType, env: Env) -> TagType:
-        """The type of what a loop gives: a tree that its body made is not the only one."""
+        """The type of a loop's result: a tree built in its body is not the only one."""
         tree = type_.tree if type_.tree is not None and type_.tree.depth <= env.depth else None
         return replace(type_, one=False, tree=tree)
 
     def ordered(self, typed: Typed, span: Span) -> None:
-        """A path begins here: the order of its nodes must be that of the view."""
+        """Check the start of a path: the order of its nodes must be that of the view."""
         type_ = typed.type
         if type_.unknown:
             self.anything(span, "the first nodes of the path are unknown")
@@ -329,18 +329,18 @@ class Walker:
             )
 
     def anything(self, span: Span, reason: str) -> None:
-        """Nodes of any stream may be meant."""
+        """Require the view of all streams: nodes of any stream may be meant."""
         self.rules.needs_view(frozenset(self.graphs), reason, span)
         self.look_everywhere(self.graphs)
 
     def place(self, type_: TagType, reason: str, span: Span) -> None:
-        """Somebody asks for the place of nodes in their tree."""
+        """Require the view where the position of nodes in their tree matters."""
         if type_.unknown:
             self.anything(span, reason)
         elif type_.of_streams:
             self.rules.needs_view(type_.streams, reason, span)
 
-    # ------------------------------------------------------------------ telling
+    # ------------------------------------------------------------------ diagnostics
 
     def warn(self, code: str, message: str, span: Span, hint: str = "") -> None:
         self.warnings.setdefault(
@@ -348,7 +348,7 @@ class Walker:
         )
 
     def no_match(self, step: AxisStep, tags: Iterable[tuple[str, str]], below: bool) -> None:
-        """Say that a step can match nothing, and what it could have been."""
+        """Warn that a step can match nothing, and suggest what it could have been."""
         places = sorted(tags)
         known: set[str] = set()
         for stream, tag in places:
@@ -378,7 +378,7 @@ class Walker:
 
 
 def then(base: Expr, *steps: Expr) -> Expr:
-    """A path that goes on from a base; from the context item it is a relative path."""
+    """A path that continues from a base; from the context item, it is a relative path."""
     span = base.span.to(steps[-1].span) if base.span.source is steps[-1].span.source else base.span
     if isinstance(base, Path):
         return Path(base.absolute, base.steps + steps, span=span)

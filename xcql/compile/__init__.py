@@ -1,15 +1,15 @@
-"""From a query to Spark SQL text: `compile_query`, and the values that it takes and gives.
+"""From a query to Spark SQL text: `compile_query`, and the values that it takes and returns.
 
-Each of these imports only from those above it. Sub-expressions are compiled through the scope.
+Each module imports only from those above it. Sub-expressions are compiled through the scope.
 
 | module | holds |
 | --- | --- |
-| `catalog` | what is known of a store: `Catalog`, `StreamShape`, `Externals` |
+| `catalog` | what is known about a store: `Catalog`, `StreamShape`, `Externals` |
 | `result` | the SQL text and what it needs to run: `Compiled`, `TableUse`, `Evaluation`, `Site` |
-| `terms` | items, sequences, the scope: what the compiler's values are |
+| `terms` | the compiler's values: items, sequences, the scope |
 | `library` | operations on them: steps, text, casts, comparisons, document order |
 | `functions`, `syntax` | the native functions by topic; the constructs of the language |
-| `language` | all of these in one table |
+| `language` | all constructs and functions in one table |
 | `api` | `compile_query` |
 """
 

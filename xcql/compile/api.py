@@ -31,7 +31,7 @@ from xcql.syntax.prolog import ContextItemDecl, Setter, VariableDecl
 
 Native = Literal["qac", "qac+", "auto"]
 
-# a text of more characters takes Spark minutes, and all its memory, before anything is computed
+# Spark needs minutes and all its memory to plan a longer text, before it computes anything
 MOST_TEXT = 400_000
 
 
@@ -43,7 +43,7 @@ def compile_query(
     externals: Externals,
     settled: frozenset[str] = frozenset(),
 ) -> Compiled:
-    """The query as SQL text by a strategy; `NotNative` where it has no such form as a whole.
+    """Compile the query to SQL text by a strategy; `NotNative` if the query has no such form.
 
     The text is right for every `now` at which the `settled` streams are (see `Catalog.settled`).
     """
@@ -81,7 +81,7 @@ def compile_query(
 def _steps(
     answer: Answer, strategy: str, settled: frozenset[str], compilation: Compilation
 ) -> tuple[tuple[str, Plan], ...]:
-    """The plan of an answer before the rules, and after each of them."""
+    """The plan of an answer before the rules and after each rule."""
     streams = compilation.catalog.streams
     facts = Facts(
         strategy=strategy,
@@ -137,7 +137,7 @@ def _global(declaration: VariableDecl, scope: Scope) -> Value:
 
 
 def answer_of(value: Value, scope: Scope) -> Answer:
-    """The items of a value as rows: text, lifespan, and what orders them."""
+    """The items of a value as rows: text, lifespan, and order keys."""
     compilation = scope.compilation
     item, begin, end = (compilation.fresh(name) for name in ("item", "vtFrom", "vtTo"))
     plans: list[Plan] = []

@@ -1,4 +1,4 @@
-"""What the compiler needs to know of a store and of what the user brings along."""
+"""What the compiler needs to know about a store and about the user's external values."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from xcql.shred.shape import Slot, has_lifespan, walk
 
 @dataclass(frozen=True, slots=True)
 class StreamShape:
-    """A stream of a store: its tags, and what is known of their tables.
+    """A stream of a store: its tags, and what is known about their tables.
 
     The mappings are by tsid; a tag without fillers is in none of them. `slots` are the shapes of
-    the elements, `rows` the numbers of rows, `sizes` those of bytes in files, `depths` the numbers
-    of fillers that a tag's fillers stand inside, `standings` how their rows stand to `now`.
-    `placed` is false where rows have no places, and only hole ids lead to fillers.
-    `has_lifespans_inside` says that elements which are no fillers' own came with lifespans.
+    the elements, `rows` the numbers of rows, `sizes` the bytes in files, `depths` the numbers of
+    ancestor fillers that a tag's fillers have, `standings` how their rows relate to `now`.
+    `placed` is false if rows have no places, so that fillers can only be reached by hole ids.
+    `has_lifespans_inside` says that elements other than the fillers' own came with lifespans.
     `declared` are the namespaces in scope at all fillers and holes, as text, or None if they
-    differ. `graph` is the tags' graph, made once for all queries.
+    differ. `graph` is the graph of the tags, built once for all queries.
     """
 
     name: str
@@ -40,9 +40,9 @@ class StreamShape:
 
 
 def has_lifespans_inside(tags: TagStructure, slots: Mapping[str, Slot]) -> bool:
-    """Whether elements have lifespans that the stream has not given them.
+    """Whether elements have lifespans that the stream did not give them.
 
-    Those of fillers are the stream's own, whatever they came with; but the root has none.
+    The stream sets the lifespans of fillers, whatever they came with; but the root has none.
     """
     for tsid, slot in slots.items():
         tag = tags.by_id(tsid)
@@ -70,7 +70,7 @@ class Catalog:
     streams: Mapping[str, StreamShape]
 
     def settled(self, now: datetime) -> frozenset[str]:
-        """The streams whose last change is before `now`: for them, all later values are alike."""
+        """The streams whose last change is before `now`: any later `now` behaves the same."""
         return frozenset(
             name
             for name, stream in self.streams.items()
@@ -80,12 +80,12 @@ class Catalog:
 
 @dataclass(frozen=True, slots=True)
 class Externals:
-    """What comes from outside the query: values and functions of Python's, and DataFrames.
+    """Values from outside the query: Python values and functions, and DataFrames.
 
     `values` are external variables with Python scalars and lists; `frames` are those that are
-    sequences of `<row>` elements, with the columns' names; `functions` map the names of registered
-    functions to the types that they return. `context` is the stream whose document is the context
-    item of the query.
+    sequences of `<row>` elements, with the columns' names; `functions` maps the names of registered
+    functions to their return types. `context` is the stream whose document is the context item of
+    the query.
     """
 
     values: Mapping[str, object] = field(default_factory=dict)

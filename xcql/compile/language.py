@@ -1,4 +1,4 @@
-"""The language as a whole: all constructs and native functions, from the modules that know them."""
+"""The language as a whole: all constructs and native functions, from their modules."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ V = TypeVar("V")
 
 
 def _joined(*tables: Mapping[K, V]) -> Mapping[K, V]:
-    """Several tables as one; nothing may be in two of them."""
+    """Several tables as one; no key may be in two of them."""
     joined: dict[K, V] = {}
     for table in tables:
         assert not joined.keys() & table.keys()

@@ -1,6 +1,6 @@
-"""What compiling a query gives: SQL text, and all that has to be there for it to run.
+"""The result of compiling a query: SQL text, and everything that it needs to run.
 
-These values are what the compiler and the runtime have in common; they know nothing of Spark.
+The compiler and the runtime share these values; they know nothing about Spark.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ class TableUse:
     """A table of the SQL text: the fillers with some tags of a stream.
 
     In the text it is the slot `name`. `columns` are the paths of the fields that are read, such as
-    `("raw",)` or `("element", "name", "_text")`; nothing else is. A path that is the beginning of
-    another stands for all below it. `("tag",)` is the tsid that a row's table is of. `present` says
-    that rows which have ended, those with a `vtTo`, are not asked for and may be left out.
+    `("raw",)` or `("element", "name", "_text")`; nothing else is read. A path that is a prefix of
+    another includes everything below it. `("tag",)` is the tsid of the row's table. `present` says
+    that rows which have ended, those with a `vtTo`, are not needed and may be left out.
     """
 
     name: str
@@ -37,12 +37,12 @@ class Evaluation:
 
     In the SQL text it is a function, the slot `name`. Its arguments are `:now`, then one
     sequence for each of `parameters`, the external variables of `expression`. A sequence is an
-    `ARRAY<STRUCT<kind STRING, value STRING>>`: `kind` is `xs:double` and the like for an atomic
-    value, else the kind of the node, and `value` is the item serialised by itself. The result is
-    a sequence, too.
+    `ARRAY<STRUCT<kind STRING, value STRING>>`: `kind` is a type such as `xs:double` for an atomic
+    value, else the kind of the node, and `value` is the serialised item. The result is also a
+    sequence.
 
-    `expression` is a whole main module, as text or as a tree, whose spans then tell the user where
-    in the query an error is; of an error in a text, `span` tells.
+    `expression` is a whole main module, as text or as a tree. The spans of a tree tell the user
+    where in the query an error is; for a text, `span` does.
     """
 
     name: str
@@ -56,7 +56,7 @@ class Evaluation:
 class Site:
     """A place where the SQL text may fail: `raise_error('XCQL|<number of the site>|<value>')`.
 
-    `{}` in the message is where the offending value goes.
+    `{}` in the message is replaced by the offending value.
     """
 
     code: str
@@ -66,13 +66,13 @@ class Site:
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
-    """A query as SQL text, which gives `item`, `vtFrom` and `vtTo` in the order of the answer.
+    """A query as SQL text, which returns `item`, `vtFrom` and `vtTo` in the order of the answer.
 
-    The slots of the text are its tables, its evaluations, and `:now`, the one argument it may have.
+    The slots of the text are its tables, its evaluations, and `:now`, its only possible argument.
     `reasons` say why the strategy was chosen. `steps` are the plan before the rules, under no name,
-    and after each of them.
-    `leaf_types` are the types of the texts in the answer, see `terms.leaf_types`. `items` is a
-    text that gives `item` alone, not sorted, with keys `key_0`, … to sort by; None if they are not
+    and after each rule.
+    `leaf_types` are the types of the texts in the answer, see `terms.leaf_types`. `items` is a text
+    that returns only `item`, unsorted, with keys `key_0`, … to sort by; None if the keys are not
     bytes.
     """
 
@@ -94,7 +94,7 @@ class Compiled:
 
 
 class NotNative(Exception):
-    """A query as a whole has no native form; the reference evaluator has to answer it."""
+    """The query as a whole has no native form; the reference evaluator has to answer it."""
 
     def __init__(self, reason: str, span: Span | None = None) -> None:
         super().__init__(reason)

@@ -1,4 +1,4 @@
-"""Which way to go: along the holes, or straight to the fillers whose tags the query needs."""
+"""The choice of strategy: along the holes, or straight to the fillers that the query needs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from xcql.compile.result import NotNative
 
 
 def chosen(strategy: str, streams: Sequence[StreamShape]) -> tuple[str, tuple[str, ...]]:
-    """The strategy, and why."""
+    """The strategy, and the reasons for it."""
     without = [stream.name for stream in streams if not stream.placed]
     if strategy == "auto":
         if without:

@@ -1,6 +1,6 @@
-"""How a query is answered, told so that one learns from it.
+"""Explanations of how a query is answered, written to be instructive.
 
-`explained` gathers it from what the compiler made; `text`, `mermaid` and `as_data` show it.
+`explained` collects them from the compiler's result; `text`, `mermaid` and `as_data` show them.
 """
 
 from xcql.explain.explanation import Explanation, explained

@@ -1,4 +1,4 @@
-"""What there is to say of how a query is answered, as one immutable value."""
+"""The explanation of how a query is answered, as one immutable value."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What a rule did: the lines of the plan that went, and those that came."""
+    """What a rule did: the lines of the plan that it removed and added."""
 
     rule: str
     says: str
@@ -43,8 +43,8 @@ class Step:
 class Explanation:
     """How a query is answered.
 
-    `before` and `after` are the algebra before and after the rules, `plan` the latter as a value;
-    they are empty where the reference evaluator answers (`caq`).
+    `before` and `after` are the algebra before and after the rules as text, `plan` the latter as a
+    value. They are empty if the reference evaluator answers the query (`caq`).
     """
 
     query: Source
@@ -69,7 +69,7 @@ def explained(
     reasons: tuple[str, ...],
     views: tuple[str, ...],
 ) -> Explanation:
-    """The explanation of a query; `views` are the streams that `caq` has to build whole."""
+    """The explanation of a query; `views` are the streams that `caq` has to build as a whole."""
     module, tags, query = checked.module, checked.tags, checked.source
     if compiled is None:
         reads = tuple(f"all of {name}, assembled into one document" for name in views)
@@ -158,7 +158,7 @@ def _steps(compiled: Compiled, words: Words) -> tuple[Step, ...]:
                 gone.append(line[1:].strip())
             elif line.startswith("+") and not line.startswith("+++"):
                 new.append(line[1:].strip())
-        for line in list(gone):  # what is only further in, or further out, has not changed
+        for line in list(gone):  # a line that only changed its indentation has not changed
             if line in new:
                 gone.remove(line)
                 new.remove(line)

@@ -7,7 +7,7 @@ from xcql.explain.explanation import Explanation
 
 
 def mermaid(explanation: Explanation) -> str:
-    """The plan after the rules: what is read at the top, the answer at the bottom."""
+    """The plan after the rules: the tables at the top, the answer at the bottom."""
     lines = ["flowchart TD"]
     if explanation.plan is None:
         for index, read in enumerate(explanation.reads):
@@ -17,7 +17,7 @@ def mermaid(explanation: Explanation) -> str:
     names: list[str] = []
 
     def draw(plan: Plan) -> str:
-        while isinstance(plan, Project):  # columns of the answer, of no interest to the eye
+        while isinstance(plan, Project):  # columns of the answer would only clutter the chart
             plan = plan.input
         name = f"n{len(names)}"
         names.append(name)

@@ -15,7 +15,7 @@ STAGES = ("query", "strategy", "algebra", "rules", "plan", "joins", "native")
 
 
 def text(explanation: Explanation, stages: tuple[str, ...] = STAGES) -> str:
-    """The explanation, one section a stage."""
+    """The explanation, one section per stage."""
     sections = {
         "query": ("The query", _marked(explanation)),
         "strategy": ("The strategy", _strategy(explanation)),
@@ -34,7 +34,7 @@ def text(explanation: Explanation, stages: tuple[str, ...] = STAGES) -> str:
 
 
 def as_data(explanation: Explanation) -> dict[str, Any]:
-    """Plain data for JSON, a key a stage."""
+    """Plain data for JSON, one key per stage."""
     return {
         "strategy": {
             "chosen": explanation.strategy,
@@ -68,7 +68,7 @@ def as_data(explanation: Explanation) -> dict[str, Any]:
 
 
 def _marked(explanation: Explanation) -> list[str]:
-    """The query with a line of marks below each line where a part begins."""
+    """The query, with a line of marks below each line where a part starts."""
     source = explanation.query
     count = source.text.rstrip().count("\n") + 1
     gutter = len(str(count))

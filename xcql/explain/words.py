@@ -1,4 +1,4 @@
-"""Plans in the words of the query: names of tags and variables in place of ids and columns."""
+"""Plans in the words of the query: names of tags and variables instead of ids and columns."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from xcql.model.tags import TagStructure
 
 _LONGEST = 72
 
-# what only makes values fit for SQL, and says nothing to one who reads the query
+# functions that only adapt values to SQL, and mean nothing to a reader of the query
 _SILENT = frozenset(
     {
         "is_true",
@@ -50,7 +50,7 @@ _SILENT = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """The names of a query's plans: what each row is a filler of, and what columns stand for."""
+    """The names in a query's plans: the tags of each row, and what columns stand for."""
 
     tags: Mapping[str, TagStructure]
     rows: dict[str, tuple[str, tuple[str, ...]]] = field(default_factory=dict)
@@ -82,7 +82,7 @@ class Words:
         return " or ".join(names if len(names) < 5 else [*names[:3], f"{len(names) - 3} others"])
 
     def column(self, name: str, ending: str) -> str | None:
-        """The row that a column like `t.key` is of, behind the keys of groups."""
+        """The row that a column like `t.key` belongs to, looking through group keys."""
         seen = set()
         while name not in seen:
             seen.add(name)
@@ -167,13 +167,13 @@ class Words:
         return self.scalar(key)
 
     def _quoted(self, plan: Plan, scalar: Scalar) -> str:
-        """The query's own text for it, where the operator knows it."""
+        """The query's own text for a scalar, if the operator knows it."""
         if plan.span is None or isinstance(plan, Project):
             return self.scalar(scalar)
         return _short(" ".join(plan.span.text.split()).removeprefix("where "))
 
     def scalar(self, scalar: Scalar) -> str:
-        """A scalar as a path, where it is one; else its text, cut short."""
+        """A scalar as a path if it is one; else its text, shortened."""
         found = self._path(scalar)
         return _short(found if found is not None else scalar_text(scalar))
 
@@ -250,9 +250,9 @@ def _short(text: str) -> str:
 
 
 def short_plan(plan: Plan, words: Words, indent: int = 0) -> list[str]:
-    """The plan, an operator a line in the words of the query.
+    """The plan, one operator per line, in the words of the query.
 
-    What an operator asks for each of its tuples, a query inside of the query, stands below it.
+    Nested queries that an operator evaluates for each of its tuples are shown below it.
     """
     made: list[str] = []
     inner: dict[tuple[str, ...], None] = {}

@@ -1,1 +1,1 @@
-"""What rules are made of: what they may know, and operations on plans that several of them use."""
+"""The parts that rules are built from: facts about the store, and shared operations on plans."""

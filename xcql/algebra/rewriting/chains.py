@@ -1,11 +1,11 @@
-"""Fillers found from the root along the holes: QaC has no other way to them.
+"""Fillers reached from the root along the holes: the only access path in QaC.
 
     extract t: fillers with tag 5      =>      follow t: holes of a to fillers with tag 5
                                                  follow a: holes of r to fillers with tag 2
                                                    extract r: fillers with tag 1
 
-Where several ways lead to a tag, or fillers stand inside others of their tag, the ways are merged,
-level by level as deep as the store says that they stand.
+If several paths lead to a tag, or fillers are nested in fillers of the same tag, the paths are
+merged, one level at a time, down to the depth that the store records.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from xcql.algebra.scalars import FALSE
 from xcql.analysis.graph import TagGraph
 
 Fresh = Callable[[str], str]
-# by tsid the numbers of fillers that a tag's fillers stand inside
+# by tsid: how many ancestor fillers the fillers of a tag have
 Depths = Mapping[str, tuple[int, ...]]
 
 
 def from_root(extract: Extract, graph: TagGraph, depths: Depths, fresh: Fresh) -> Plan:
-    """All fillers of some tags, by the ways that lead to them."""
+    """All fillers of some tags, reached by every path that leads to them."""
     levels = sorted({level for tag in extract.tags for level in _levels(tag, graph, depths)})
 
     def way(level: int, row: str) -> Plan:
@@ -42,7 +42,7 @@ def from_root(extract: Extract, graph: TagGraph, depths: Depths, fresh: Fresh) -
 
 
 def _levels(tag: str, graph: TagGraph, depths: Depths) -> frozenset[int]:
-    """How many fillers stand around those of a tag: known without looking, unless they recur."""
+    """How many ancestors a tag's fillers have: known without the data unless tags recur."""
     if tag == graph.structure.root.id:
         return frozenset({0})
     above = graph.above((tag,))
@@ -58,7 +58,7 @@ def _levels(tag: str, graph: TagGraph, depths: Depths) -> frozenset[int]:
 def _on_level(
     extract: Extract, level: int, row: str, graph: TagGraph, depths: Depths, fresh: Fresh
 ) -> Plan:
-    """The fillers on one level: `level` others stand around them."""
+    """The fillers on one level: those with `level` ancestors."""
     if level == 0:
         return Extract(extract.stream, (graph.structure.root.id,), row)
     parents = dict.fromkeys(one for tag in extract.tags for one in graph.filler_parents(tag))
@@ -78,7 +78,7 @@ def _on_level(
 def _merged(
     ways: Sequence[Callable[[str], Plan]], extract: Extract, row: str, fresh: Fresh
 ) -> Plan:
-    """The rows of several plans, each made for a name of its rows, as those of one."""
+    """Merge the rows of several plans into one plan; each function takes the row name to use."""
     if not ways:
         return Select(extract, FALSE)
     if len(ways) == 1:

@@ -1,7 +1,7 @@
 """How a nested plan depends on the tuple that it is evaluated for.
 
-A plan that looks at its tuple only in conditions can be evaluated once for all tuples: what the
-conditions compare become the keys of a join.
+A plan that uses the outer tuple only in conditions can be evaluated once for all tuples: the
+values that the conditions compare become the keys of a join.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ Split = tuple[Plan, tuple[tuple[Scalar, Scalar], ...], tuple[Scalar, ...], tuple
 
 
 def split(plan: Plan, outer: frozenset[str], mixed: bool) -> Split | None:
-    """A plan that looks at the outer tuple only in conditions, and these conditions apart.
+    """Separate a plan from its conditions on the outer tuple, if only conditions use that tuple.
 
-    Gives the plan without them, the pairs of equal values (outer, inner), the conditions on the
-    outer tuple alone, and, if `mixed` is allowed, those on both.
+    Returns the plan without them, the pairs of equal values (outer, inner), the conditions on the
+    outer tuple alone, and, if `mixed` is allowed, the conditions on both tuples.
     """
     keys: list[tuple[Scalar, Scalar]] = []
     outside: list[Scalar] = []
@@ -84,7 +84,7 @@ def split(plan: Plan, outer: frozenset[str], mixed: bool) -> Split | None:
                     if new_left is None or free(right) & outer:
                         return None
                     return replace(here, left=new_left, right=new_right)
-                # a look-up for the outer tuple itself
+                # a lookup for the outer tuple itself
                 found = without(right, top)
                 if found is None or not isinstance(without(left, top), Unit):
                     return None
@@ -135,7 +135,7 @@ def split(plan: Plan, outer: frozenset[str], mixed: bool) -> Split | None:
 
 
 def certain_parts(condition: Scalar) -> list[Scalar]:
-    """The conjuncts without `is_true`, which matters only where they are NULL: not true anyway."""
+    """The conjuncts without `is_true`: it only changes NULL to false, and neither is true."""
     found: list[Scalar] = []
     for part in conjuncts(condition):
         if isinstance(part, Call) and part.function == "is_true":

@@ -1,4 +1,4 @@
-"""A change made everywhere in a plan, in the plans nested in its scalars too."""
+"""Apply a change everywhere in a plan, including in plans nested in its scalars."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from xcql.algebra.scalars import Nested, Scalar, rebuilt
 
 
 def everywhere(plan: Plan, change: Callable[[Plan], Plan]) -> Plan:
-    """The plan with `change` applied to every operator, those below first."""
+    """The plan with `change` applied to every operator, bottom up."""
     below = tuple(everywhere(one, change) for one in inputs(plan))
     plan = with_scalars(with_inputs(plan, *below), lambda scalar: _in_scalar(scalar, change))
     return change(plan)

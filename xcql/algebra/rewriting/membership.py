@@ -1,9 +1,9 @@
-"""A value that is to be among those of an array is a key of a join, too.
+"""Testing whether an array contains a value also gives a join key.
 
 select exists($p.interest, i -> i.category = $c)   =>   $c = $member, of  unnest member: …
   p                                                       p
 
-Each value is taken once, so that no tuple finds the same partner twice.
+Each value is unnested once, so that no tuple finds the same partner twice.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from xcql.algebra.scalars import Call, Column, Lambda, Scalar, call, conjunction
 
 
 class Membership(NamedTuple):
-    """The value of the outer tuple, and the array of the inner tuple that is to have it."""
+    """A value of the outer tuple, and the array of the inner tuple that must contain it."""
 
     value: Scalar
     array: Scalar
     name: str
 
     def unnested(self, plan: Plan) -> Plan:
-        """The inner tuples, one for each value in the array."""
+        """The inner tuples, one per value in the array."""
         return Unnest(plan, self.array, self.name, f"{self.name}.at")
 
     @property
@@ -31,7 +31,7 @@ class Membership(NamedTuple):
 
 
 def membership(part: Scalar, outer: frozenset[str], inner: frozenset[str]) -> Membership | None:
-    """A condition as a membership, if it is one: it looks at both tuples."""
+    """The condition as a membership test on both tuples, or None if it is not one."""
     while isinstance(part, Call) and part.function == "is_true":
         part = part.arguments[0]
     match part:
@@ -60,7 +60,7 @@ def membership(part: Scalar, outer: frozenset[str], inner: frozenset[str]) -> Me
 def equal_sides(
     part: Scalar, left: frozenset[str], right: frozenset[str]
 ) -> tuple[Scalar, Scalar] | None:
-    """The two values that a condition says are equal: that of the left tuple, that of the right."""
+    """The two values that a condition requires to be equal: the left tuple's, the right tuple's."""
     match part:
         case Call(function="=", arguments=(a, b)):
             for one, other in ((a, b), (b, a)):

@@ -1,4 +1,4 @@
-"""What a rule is, and what rules may know besides the plan."""
+"""What a rule is, and which facts rules may use besides the plan."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from xcql.analysis.graph import TagGraph
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
-    """What rules may know besides the plan.
+    """What rules may use besides the plan.
 
     `wanted` are the columns of the answer; `fresh` makes a column name that no other column has.
-    `graphs`, `depths` and `rows` are by stream: the graph of its tags and, by tag, on which levels
-    fillers stand and how many there are. `settled` are the streams that do not change after `now`.
+    `graphs`, `depths` and `rows` are by stream: the graph of its tags and, by tag, the levels and
+    the number of its fillers. `settled` are the streams that do not change after `now`.
     """
 
     strategy: str
@@ -31,9 +31,9 @@ class Facts:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A function from a plan to one that gives the same tuples, and a sentence about what it does.
+    """A function from a plan to a plan with the same tuples, and a sentence that describes it.
 
-    The parameters of the function after the plan are names of facts: it gets those.
+    The function's parameters after the plan are names of facts; it gets those facts.
     """
 
     rewrite: Callable[..., Plan]

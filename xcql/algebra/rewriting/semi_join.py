@@ -1,4 +1,4 @@
-"""Conditions that ask whether there is anything become semi-joins; their negations, anti-joins.
+"""Existence tests become semi-joins; their negations become anti-joins.
 
 select exists(for t with t.ref = $p.id)        semi join on $p.id = t.ref
   p                                      =>      p
@@ -15,9 +15,9 @@ from xcql.algebra.scalars import Call, Nested, Scalar, conjunction
 
 
 def semi_join(base: Plan, part: Scalar, unnest: Callable[[Plan], Plan]) -> Plan | None:
-    """The tuples that meet the condition, if it is one that a semi-join can check.
+    """The tuples that meet the condition, or None if a semi-join cannot check it.
 
-    `unnest` takes nested plans out of the plan that is joined.
+    `unnest` removes nested plans from the plan that is joined.
     """
     kind = "semi"
     while isinstance(part, Call) and part.function in ("not", "is_true"):

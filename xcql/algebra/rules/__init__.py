@@ -1,7 +1,7 @@
-"""The rules that make a plan ready to run, each in a module of its own.
+"""The rules that prepare a plan for execution, one module per rule.
 
 A module's docstring shows a plan before and after its rule; `tests/algebra/rules/<rule>.spec` has
-more of them. What several rules use is in `xcql.algebra.rewriting`.
+more examples. Code that several rules share is in `xcql.algebra.rewriting`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ RULES: tuple[Rule, ...] = (
     windowed_counts.RULE,
     join_keys.RULE,
     outer_join.RULE,
-    # joins that were nested plans have conditions to sink, too
+    # joins that replaced nested plans have conditions to push down, too
     join_keys.RULE,
     valid_now.RULE,
     nests_together.RULE,
@@ -45,9 +45,9 @@ RULES: tuple[Rule, ...] = (
 
 
 def rewritten(plan: Plan, facts: Facts) -> tuple[tuple[str, Plan], ...]:
-    """The plan, under no name, and what each rule in turn makes of it, under the rule's name.
+    """The plan, under no name, then the result of each rule in turn, under the rule's name.
 
-    The last one has no nested plans.
+    The last plan has no nested plans.
     """
     steps = [("", plan)]
     for rule in RULES:

@@ -1,10 +1,10 @@
-"""What the evaluator computes in a worker gets a column of its own.
+"""Each value that the evaluator computes in a worker gets its own column.
 
     project item := text(evaluate(f, $a) + 1)      project item := text($evaluated + 1)
       a                                       =>     project evaluated := evaluate(f, $a)
                                                        a
 
-Spark does not call Python functions inside of lambdas, and so each value is computed only once.
+Spark does not call Python functions inside lambdas. Also, each value is computed only once.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from xcql.algebra.scalars import Call, Column, Lambda, Scalar, rebuilt
 
 
 def evaluations_apart(plan: Plan, fresh: Callable[[str], str]) -> Plan:
-    """The plan with evaluations as columns; those in conditions of joins stay where they are."""
+    """The plan with evaluations as columns; those in join conditions stay where they are."""
     plan = with_inputs(plan, *(evaluations_apart(one, fresh) for one in inputs(plan)))
     if not isinstance(plan, Project | Select) or is_evaluation(scalars(plan)[0]):
         return plan
@@ -27,7 +27,7 @@ def evaluations_apart(plan: Plan, fresh: Callable[[str], str]) -> Plan:
     def apart(scalar: Scalar) -> Scalar:
         nonlocal below
         if isinstance(scalar, Lambda):
-            # it may look at what the function in place is given
+            # it may use the lambda's parameters
             return scalar
         if not is_evaluation(scalar):
             return rebuilt(scalar, apart)

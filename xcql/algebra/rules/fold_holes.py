@@ -3,8 +3,8 @@
     follow t: holes of a to fillers with tag 5          extract t: fillers with tag 5
       extract a: fillers with tag 2              =>
 
-The store knows where in the view each filler stands, and the part of time in which all fillers
-above it are valid, so an interval projection on the way is a condition on that.
+The store knows the position of each filler in the view, and the interval in which all its
+ancestor fillers are valid, so an interval projection on the path is a condition on that interval.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from xcql.analysis.graph import TagGraph
 def fold_holes(
     plan: Plan, strategy: str, graphs: Mapping[str, TagGraph], wanted: frozenset[str]
 ) -> Plan:
-    """The plan with the chains folded; by QaC nothing but holes leads to fillers."""
+    """The plan with the chains folded; in QaC, fillers can only be reached through holes."""
     return _folded_below(plan, graphs, wanted) if strategy == "qac+" else plan
 
 
@@ -110,7 +110,7 @@ def _folded(follow: Follow, graphs: Mapping[str, TagGraph], wanted: frozenset[st
 
 
 def _window(condition: Scalar, row: str) -> tuple[Scalar, Scalar] | None:
-    """The interval that a condition on a row's lifespan is about, or on those above it."""
+    """The interval that a condition tests the lifespan of the row or its ancestors against."""
     match condition:
         case Call(function="overlaps", arguments=(begin, end, first, last)):
             if (begin, end) in (

@@ -4,9 +4,9 @@
       extract a: fillers with tag 2              =>     extract a: fillers with tag 2
                                                         extract t: fillers with tag 5
 
-So it is by places (QaC+): a filler knows the key of the filler that it stands in. By ids (QaC) the
-holes of the parent are unnested, and each names its filler; the way up is a join with the chain
-from the root down to the tag above.
+That is the form for places (QaC+): a filler knows the key of its parent filler. With ids (QaC), the
+parent's holes are unnested, and each names its filler; going up is a join with the chain from the
+root down to the parent's tag.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def hole_joins(
     """The plan with `Follow` (by places) and `Rise` as joins."""
 
     def reached(extract: Extract) -> Plan:
-        """The fillers that a scan would find, by the holes that lead to them."""
+        """The fillers that a scan would find, reached through holes."""
         graph = graphs[extract.stream]
         if extract.tags == (graph.structure.root.id,):
             return extract

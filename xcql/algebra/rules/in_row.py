@@ -1,4 +1,4 @@
-"""Nested plans over arrays of the tuple itself become functions of arrays: no join is needed.
+"""Nested plans over arrays of the tuple itself become array functions: no join is needed.
 
 count(1 for {select $b.price > 3; unnest b: $a.bid})  =>  size(filter($a.bid, b -> b.price > 3))
 """
@@ -43,7 +43,7 @@ from xcql.algebra.substitution import substituted
 
 
 def in_row(plan: Plan) -> Plan:
-    """The plan with every nested plan replaced that reads nothing but its tuple."""
+    """The plan with every nested plan replaced that reads only its own tuple."""
     return everywhere(plan, lambda one: with_scalars(one, in_row_scalar))
 
 
@@ -92,7 +92,7 @@ def _is_in_row(plan: Plan) -> bool:
 
 
 def _is_plain(scalar: Scalar) -> bool:
-    """Whether the scalar can stand in a lambda."""
+    """Whether the scalar can be used in a lambda."""
     return not any(
         isinstance(one, Nested) or (isinstance(one, Call) and one.function == "evaluate")
         for one in walk_scalar(scalar)
@@ -100,7 +100,7 @@ def _is_plain(scalar: Scalar) -> bool:
 
 
 def _partition_base(number: Number) -> Plan | None:
-    """The part of the plan for each of whose tuples positions start again from 1."""
+    """The part of the plan for whose tuples positions restart from 1."""
     inside = columns(number.input)
     own = tuple(one for one in number.partition if used(one) & inside)
     here: Plan = number.input
@@ -130,7 +130,7 @@ def _exists(plan: Plan) -> Scalar:
 
 
 def _single_array(plan: Plan) -> tuple[Scalar, str, str, Scalar] | None:
-    """The array that a plan goes through, with the condition on its elements, if that is all."""
+    """The array that a plan iterates over and the condition on its elements, if that is all."""
     condition: Scalar = TRUE
     while True:
         match plan:
@@ -154,7 +154,7 @@ def _single_array(plan: Plan) -> tuple[Scalar, str, str, Scalar] | None:
 
 
 def _guard(plan: Plan) -> Scalar | None:
-    """The condition of a plan that is its tuple or nothing; None if it is another plan."""
+    """The condition of a plan that yields its tuple or nothing; None for other plans."""
     match plan:
         case Unit():
             return TRUE
@@ -191,7 +191,7 @@ def _array(plan: Plan, condition: Scalar, value: Scalar) -> Scalar:
 
 
 def _for_each(plan: Plan, array: Scalar) -> Scalar:
-    """An array for every tuple of a plan, put together."""
+    """One array per tuple of a plan, concatenated."""
     if isinstance(plan, Unit):
         return array
     return call("flatten", _array(plan, TRUE, array))
@@ -200,13 +200,13 @@ def _for_each(plan: Plan, array: Scalar) -> Scalar:
 def _mapped(array: Scalar, item: str, position: str, condition: Scalar, value: Scalar) -> Scalar:
     """`value` for each element that meets the condition."""
     if condition != TRUE and position in used(value):
-        # positions are those before anything is left out
+        # positions are counted before filtering
         pair = Lambda(
             (item, position),
             call("named_struct", Constant("e"), Column(item), Constant("p"), Column(position)),
         )
         array = call("transform", array, pair)
-        # named after the item: a lambda may stand in another's body
+        # named after the item, because lambdas may be nested
         pair_name = f"{item}.pair"
         known = {item: field(Column(pair_name), "e"), position: field(Column(pair_name), "p")}
         return _mapped(
@@ -224,7 +224,7 @@ def _mapped(array: Scalar, item: str, position: str, condition: Scalar, value: S
     if value == Column(item):
         return array
     if value == TRUE:
-        # only the size counts
+        # only the size matters
         return array
     parameters = (item, position) if position in used(value) else (item,)
     return call("transform", array, Lambda(parameters, value))
@@ -258,7 +258,7 @@ def _numbered(plan: Number, condition: Scalar, value: Scalar) -> Scalar:
 
 
 def _first_element(plan: Number, rest: Plan, condition: Scalar, value: Scalar) -> Scalar | None:
-    """`array[n]` of a constant n, without going through the array."""
+    """`array[n]` with a constant n, without iterating over the array."""
     single = _single_array(rest)
     if single is None or plan.total is not None:
         return None
@@ -284,7 +284,7 @@ def _first_element(plan: Number, rest: Plan, condition: Scalar, value: Scalar) -
 
 
 def _through_projects(plan: Plan, value: Scalar) -> Scalar:
-    """The value in terms of what a plan of one array goes through."""
+    """The value with the plan's projected columns replaced by what they are computed from."""
     while not isinstance(plan, Unnest):
         if isinstance(plan, Project):
             value = substituted(value, {plan.name: plan.scalar})

@@ -1,4 +1,4 @@
-"""Intervals that overlap are found by buckets of time, not by comparing all pairs.
+"""Overlapping intervals are joined by time buckets instead of comparing all pairs.
 
 inner join on overlaps($b.vtFrom, $b.vtTo, $x, $y)     inner join on $near = $near_2 and (…)
   a                                               =>     spread near over $x to $y
@@ -6,8 +6,8 @@ inner join on overlaps($b.vtFrom, $b.vtTo, $x, $y)     inner join on $near = $ne
                                                          spread near_2 over $b.vtFrom to $b.vtTo
                                                            b
 
-`…` is the old condition, and that this is the first bucket that both are in. It applies wherever
-two intervals have to meet: `$a.x < $b.y and $b.z < $a.w` says so too, whatever else it says.
+`…` is the old condition, and the test that this is the first bucket that both share. The rule
+applies wherever two intervals must overlap: `$a.x < $b.y and $b.z < $a.w` implies that too.
 Comparing few pairs is faster than making buckets, and pairs with equal keys are few.
 """
 
@@ -49,14 +49,14 @@ Rows = Mapping[str, Mapping[str, int]]
 # an interval of a left tuple, and one of a right tuple
 Spans = tuple[tuple[Scalar, Scalar], tuple[Scalar, Scalar]]
 
-# comparing more pairs than this takes longer than making buckets
+# comparing more pairs than this is slower than making buckets
 MANY = 5_000_000
 
 _TIMES = ("vtFrom", "vtTo", "pathFrom", "pathTo")
 
 
 def interval_joins(plan: Plan, fresh: Callable[[str], str], rows: Rows) -> Plan:
-    """The plan with joins of many intervals that meet by their buckets."""
+    """The plan with large joins on overlapping intervals done by buckets."""
     return everywhere(plan, partial(_changed, fresh=fresh, rows=rows))
 
 
@@ -80,7 +80,7 @@ def _changed(plan: Plan, fresh: Callable[[str], str], rows: Rows) -> Plan:
 
 
 def _size(plan: Plan, rows: Rows) -> int:
-    """About how many tuples there may be: as many as the largest table has rows."""
+    """An estimate of the number of tuples: the number of rows of the largest table."""
     return max(
         (
             sum(rows.get(one.stream, {}).get(tag, 0) for tag in one.tags)
@@ -92,7 +92,7 @@ def _size(plan: Plan, rows: Rows) -> int:
 
 
 def _spans(join: Join) -> Iterator[Spans]:
-    """The intervals that have to meet, as the condition says."""
+    """The intervals that the condition requires to overlap."""
     left, right = columns(join.left), columns(join.right)
     times = {
         row_column(one.row, name)

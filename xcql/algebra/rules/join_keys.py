@@ -1,4 +1,4 @@
-"""Conditions go down to the plans whose columns they are of, and equalities become keys of joins.
+"""Conditions move down to the plans that make their columns, and equalities become join keys.
 
 select $a.id = $b.ref and $b.price > 3        inner join on $a.id = $b.ref
   inner join on all                    =>       a
@@ -31,14 +31,14 @@ from xcql.algebra.substitution import substituted
 
 
 def join_keys(plan: Plan) -> Plan:
-    """The plan with conditions where they cost least."""
+    """The plan with each condition where it costs least."""
     return everywhere(plan, _changed)
 
 
 def _changed(plan: Plan) -> Plan:
     match plan:
         case Extract(input=base) if not isinstance(base, Unit):
-            # what is scanned does not depend on the tuples it is scanned for
+            # a scan does not depend on the tuples that it is done for
             return Join(base, replace(plan, input=Unit()), (), TRUE, span=plan.span)
         case Select(input=below, condition=condition):
             return _selected(below, tuple(certain_parts(condition)), plan)
@@ -51,7 +51,7 @@ def _changed(plan: Plan) -> Plan:
 
 
 def _selected(below: Plan, parts: tuple[Scalar, ...], plan: Select) -> Plan:
-    """The plan with the conditions sunk into it as far as they go."""
+    """The plan with the conditions pushed down as far as possible."""
     if not parts:
         return below
     match below:

@@ -1,4 +1,4 @@
-"""Several counts for the same tuples are counted together.
+"""Several counts for the same tuples are computed together.
 
 left join on $s.key = $key_2                     left join on $s.key = $key
   left join on $s.key = $key                       s
@@ -9,8 +9,8 @@ left join on $s.key = $key_2                     left join on $s.key = $key
     select $a.x > 3
       a
 
-Counts over the same table are made in one pass over it; those over others are merged before. So
-there is one group and one join, however many counts a query asks for.
+Counts over one table are computed in one pass over it; tuples of different tables are merged first.
+So there is one grouping and one join, however many counts a query has.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from xcql.algebra.scalars import FALSE, TRUE, Column, Scalar, conjunction, disju
 
 
 class _Counts(NamedTuple):
-    """Counts by a key, the value that they are joined to by it, and the tuples they are for."""
+    """Counts by a key, the value that they are joined to, and the tuples that they are for."""
 
     outer: Scalar | None
     nest: Nest
@@ -46,7 +46,7 @@ class _Counts(NamedTuple):
 
 
 class _Part(NamedTuple):
-    """Tuples to be counted where a condition holds: each condition with the names of its counts."""
+    """Tuples to be counted by condition: each condition, and the names of its counts."""
 
     plan: Plan
     key: Scalar | None
@@ -54,7 +54,7 @@ class _Part(NamedTuple):
 
 
 def nests_together(plan: Plan, fresh: Callable[[str], str]) -> Plan:
-    """The plan with counts that are joined to the same value as one."""
+    """The plan with counts that are joined to the same value combined into one."""
     chain = _chain(plan)
     if len(chain) < 2:
         return with_inputs(plan, *(nests_together(one, fresh) for one in inputs(plan)))
@@ -69,7 +69,7 @@ def nests_together(plan: Plan, fresh: Callable[[str], str]) -> Plan:
 
 
 def _chain(plan: Plan) -> list[_Counts]:
-    """Joins with counts, one on top of the other, all to the same value."""
+    """A chain of joins with counts, all joined to the same value."""
     chain: list[_Counts] = []
     here: Plan | None = plan
     while here is not None and (found := _counts(here, bool(chain))) is not None:
@@ -120,7 +120,7 @@ def _together(nests: list[Nest], fresh: Callable[[str], str]) -> Nest:
             flag = fresh("holds")
             shared.append((flag, tuple(condition if one is part else FALSE for one in parts)))
             fields += [(name, Aggregate("count_if", Column(flag))) for name in names]
-    # what counts nowhere need not be merged
+    # tuples that no count includes need not be merged
     plans = (_selected(one) for one in parts)
     merge = Merge(tuple(plans), tuple(shared), ())
     return Nest(merge, tuple((name, Column(name)) for name, _ in keys), tuple(fields))
@@ -150,7 +150,7 @@ def _stripped(plan: Plan) -> tuple[Plan, Scalar]:
 
 
 def _same_rows(plan: Plan, other: Plan) -> dict[str, str] | None:
-    """How the columns of a plan are called in another one of the same tuples."""
+    """The names that a plan's columns have in another plan with the same tuples, or None."""
     match plan, other:
         case Extract(row=row), Extract(row=new) if replace(plan, row=new) == other:
             return {f"{row}.{one}": f"{new}.{one}" for one in ROW_COLUMNS}

@@ -1,12 +1,12 @@
-"""Nested plans become joins: a query in a query does not run as a job in a job.
+"""Nested plans become joins: a nested query does not run as a job inside a job.
 
     project n := count(for t with t.ref = $p.id)      left join on $p.id = ref
       p                                          =>     p
                                                         nest by (ref): n := count
 
-A condition that only asks whether there is anything becomes a semi-join or an anti-join. Where the
-nested plan depends on its tuple by more than equal values, it is evaluated for all tuples at once,
-and nested by what tells these apart.
+A condition that only tests for existence becomes a semi-join or an anti-join. If the nested plan
+depends on its tuple by more than equal values, it is evaluated for all tuples at once, and its
+results are grouped by the tuples' identity.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ from xcql.algebra.scalars import (
 
 Fresh = Callable[[str], str]
 
-# operators of a plan that is evaluated for all tuples at once; more than that nobody could run
+# operators of a plan that is evaluated for all tuples at once; Spark could not run a larger one
 MOST = 1_500
 
 
@@ -87,7 +87,7 @@ def outer_join(plan: Plan, fresh: Fresh) -> Plan:
 
 
 def _projected_together(plan: Project, fresh: Fresh) -> Plan:
-    """Columns one after the other: what their nested plans have in common is joined once."""
+    """A chain of columns: what their nested plans have in common is joined once."""
     chain: list[Project] = []
     base: Plan = plan
     while isinstance(base, Project):
@@ -132,7 +132,7 @@ def _with_columns(scalar: Scalar, known: dict[Nested, Scalar]) -> Scalar:
 
 
 def _merged(plan: Merge, fresh: Fresh) -> Plan:
-    """Each input with the columns that need nested plans."""
+    """Compute the columns that need nested plans in each input."""
     below = list(plan.inputs)
     shared: list[tuple[str, tuple[Scalar, ...]]] = []
     for name, each in plan.columns:
@@ -149,7 +149,7 @@ def _merged(plan: Merge, fresh: Fresh) -> Plan:
 
 
 def _projected_first(plan: Plan, fresh: Fresh) -> Plan:
-    """The scalars with nested plans computed before the operator."""
+    """Compute the scalars with nested plans before the operator."""
     if isinstance(plan, Join):
         if any(_nested(one) for one in conjuncts(plan.condition)) and plan.kind == "inner":
             condition = plan.condition
@@ -203,7 +203,7 @@ def _selected(plan: Select, fresh: Fresh) -> Plan:
 
 
 def _joined(base: Plan, nested: list[Nested], fresh: Fresh) -> tuple[Plan, dict[Nested, Scalar]]:
-    """The tuples with what the nested plans give for each, and in which columns."""
+    """The tuples with the results of the nested plans, and the columns that hold them."""
     groups: dict[Plan, list[Nested]] = {}
     for one in nested:
         if one not in groups.setdefault(one.plan, []):
@@ -223,7 +223,7 @@ def _with_nest(
     known: dict[Nested, Scalar],
     fresh: Fresh,
 ) -> Plan:
-    """The tuples with what one nested plan gives; it looks only at those of `base`."""
+    """The tuples with the results of one nested plan; it uses only columns of `base`."""
     fields = tuple((fresh(one.reduction), Aggregate(one.reduction, one.value)) for one in several)
     for (name, _), one in zip(fields, several, strict=True):
         known[one] = _or_nothing(Column(name), one)
@@ -257,10 +257,10 @@ def _with_nest(
 
 
 def _unsure(plan: Plan) -> set[Scalar]:
-    """The columns that tell tuples apart and may be NULL, which is equal to itself even so.
+    """The identifying columns that may be NULL: comparing them must treat NULL as equal to NULL.
 
-    That is what groups are nested by, and what orders merged tuples: not all kinds of them have
-    all keys.
+    These are the keys of groups, and the order columns of merged tuples: not every input of a merge
+    has all keys.
     """
     sure: set[Scalar] = set()
     unsure: set[Scalar] = set()
@@ -286,7 +286,7 @@ def _unsure(plan: Plan) -> set[Scalar]:
 
 
 def _or_nothing(column: Scalar, nested: Nested) -> Scalar:
-    """What a reduction gives where there is no tuple."""
+    """The column, with the reduction's value for no tuples where it is NULL."""
     match nested.reduction:
         case "count":
             return call("coalesce", column, Constant(0))

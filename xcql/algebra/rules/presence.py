@@ -2,8 +2,8 @@
 
 select is_not_null(decimal_multiply(2, parse_decimal($a.text)))   =>   select is_not_null($a.text)
 
-Otherwise the number would be computed twice: to see that it is there, and for its value. Only the
-error of a number with too many digits is not raised before the number itself is needed.
+Otherwise the number would be computed twice: to test it for NULL, and for its value. The only
+difference: the error for a number with too many digits is raised when the number is needed.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from xcql.algebra.scalars import (
     rebuilt,
 )
 
-# how many of the arguments decide: NULL if one of them is, and else a value, or a failure
+# how many leading arguments decide: if one is NULL, so is the result; else it is a value or fails
 _DECIDING = {"decimal_multiply": 2, "parse_decimal": 1}
 
 

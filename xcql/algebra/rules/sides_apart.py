@@ -1,4 +1,4 @@
-"""What a join compares is computed once per tuple, not once per pair.
+"""Values that a join compares are computed once per tuple, not once per pair.
 
 inner join on number($a.x) > number($b.y)        inner join on $side > $side_2
   a                                        =>      project side := number($a.x)
@@ -6,8 +6,8 @@ inner join on number($a.x) > number($b.y)        inner join on $side > $side_2
                                                    project side_2 := number($b.y)
                                                      b
 
-Tuples without a partner must not fail: what may fail is NULL on its side, and computed again, to
-fail, for a pair.
+Tuples without a partner must not fail: a value that may fail is NULL on its side, and is computed
+again for a pair, where it fails.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from xcql.algebra.scalars import (
 
 
 def sides_apart(plan: Plan, fresh: Callable[[str], str]) -> Plan:
-    """The plan with joins that compare nothing but columns."""
+    """The plan with joins that compare only columns."""
     return everywhere(plan, partial(_changed, fresh=fresh))
 
 
@@ -70,7 +70,7 @@ def _without_failures(scalar: Scalar) -> Scalar:
 
 
 def _is_work(scalar: Scalar) -> bool:
-    """Whether there is something to compute, in one tuple, other than looking at a field."""
+    """Whether the scalar computes something, without nested plans, beyond reading a field."""
     match scalar:
         case Call(function="field", arguments=(base, Constant())):
             return _is_work(base)

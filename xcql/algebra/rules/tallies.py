@@ -1,4 +1,4 @@
-"""Pairs of tuples by "less than" that are only counted are never built.
+"""Pairs joined by "less than" that are only counted are never built.
 
 nest by (key := $a.id): count := count(True)        nest by (key := $a.id): count := sum($tally)
   inner join on $a.income > $b.price           =>     select $tally > 0
@@ -6,8 +6,8 @@ nest by (key := $a.id): count := count(True)        nest by (key := $a.id): coun
     b                                                     a
                                                           b
 
-There may be very many pairs; to count them, it is enough to sort both sides together. Where the
-counts are joined to the very tuples that they are of, these are counted for at once:
+There may be very many pairs; to count them, it is enough to sort both sides together. If the
+counts are joined back to the very tuples that they are for, that join is removed too:
 
 left join on $a.key = $key                          project count := $tally
   a                                                   tally tally of case($a.x, $a.y) > $b.price
@@ -80,7 +80,7 @@ def _changed(plan: Plan, fresh: Callable[[str], str]) -> Plan:
     if used(values[0]) & columns(join.right) or used(values[1]) & left:
         return plan
     if join.keys and any(map(_may_fail, values)):
-        # what has no partner by the keys is compared with nothing, so it must not fail
+        # a tuple without a partner by the keys is compared with nothing, so it must not fail
         return plan
     name = fresh("tally")
     tally = Tally(join.left, join.right, join.keys, comparison, values, name, span=plan.span)

@@ -3,8 +3,8 @@
 select overlaps($a.vtFrom, $a.vtTo, :now, :now)        select is_null($a.vtTo)
   extract a                                       =>     extract a
 
-Everything that begins or ends there does so before `now`. A store keeps what has not ended apart,
-so this is found without reading the past.
+All starts and ends are before `now`. A store keeps rows that have not ended separately, so this
+finds them without reading the past.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""A sum over what meets an interval of another tuple becomes a count, which can be joined.
+"""A sum over what overlaps an interval of another tuple becomes a count, which can be joined.
 
 sum(case(overlaps($b.vtFrom, $b.vtTo, $x, $y), 1, 0) for {b})
   => count(True for {select overlaps($b.vtFrom, $b.vtTo, $x, $y); b})
 
-where $x or $y belong to the tuple that it is counted for. Otherwise the sum is the better form:
-other sums over the same tuples can be made with it.
+if $x or $y belong to the tuple that the count is for. Otherwise the sum is the better form:
+it can be computed together with other sums over the same tuples.
 """
 
 from __future__ import annotations

@@ -57,14 +57,14 @@ def common_type(site: CallSite, value: Value) -> str:
 
 
 def _may_be_doubles(site: CallSite, value: Value) -> bool:
-    """Whether nobody can tell numbers from doubles, also where no double is among them."""
+    """Whether treating all numbers as doubles goes unnoticed, even if no double is among them."""
     return _has_double(site, value) or (
         site.only_compared and all(_fits_double(leaf.item, site) for leaf in leaves(value))
     )
 
 
 def _fits_double(item: Item, site: CallSite) -> bool:
-    """Whether it is a double, or an integer that a double has all digits of."""
+    """Whether it is a double, or an integer that a double represents exactly."""
     number = atomized(item, site.scope)
     if number.type in ("xs:double", "xs:untypedAtomic"):
         return True
@@ -75,7 +75,7 @@ def _fits_double(item: Item, site: CallSite) -> bool:
 
 
 def _has_double(site: CallSite, value: Value) -> bool:
-    """Whether one of the items is a double for certain: then all of them are made doubles."""
+    """Whether one of the items is certainly a double: then all of them are converted to doubles."""
     if isinstance(value, Single):
         type_ = atomized(value.item, site.scope).type
         return type_ in ("xs:double", "xs:untypedAtomic")
@@ -86,7 +86,7 @@ def _has_double(site: CallSite, value: Value) -> bool:
 
 
 def values_of(site: CallSite, value: Value, type_: str, reduction: str) -> Scalar:
-    """A reduction of the items in one type: of a plan where it can be, else of an array."""
+    """A reduction of the items in one type: of a plan if possible, else of an array."""
 
     def read(item: Item) -> Scalar:
         return cast(atomized(item, site.scope), type_, site.scope, site.span).scalar
@@ -103,7 +103,7 @@ def values_of(site: CallSite, value: Value, type_: str, reduction: str) -> Scala
 
 
 def _reduction(reduction: str, type_: str) -> str:
-    """Sums of doubles depend on the order, and have to be made in that of the items."""
+    """The reduction for a type; sums of doubles depend on the order, so they add items in order."""
     if reduction == "sum" and type_ in ("xs:double", "xs:decimal"):
         return "sum_doubles" if type_ == "xs:double" else "sum_decimals"
     return reduction
@@ -116,7 +116,7 @@ def _sum(site: CallSite) -> Value:
         return Single(Atomic(Constant(0), "xs:integer"))
     type_ = common_type(site, value)
     if type_ in DURATIONS:
-        # of no durations at all the sum is a number
+        # the sum of no durations at all is a number
         total = values_of(site, value, type_, "sum")
         duration = Single(Atomic(total, type_))
         return conditional(exists(value), duration, Single(Atomic(Constant(0), "xs:integer")))
@@ -176,7 +176,7 @@ def _max(site: CallSite) -> Value:
 
 
 def _all_arguments(site: CallSite) -> Value:
-    """The paper has `max(a, b)`; a second argument that is a string is a collation."""
+    """The arguments as one sequence: the paper has `max(a, b)`; a second string is a collation."""
     for second in site.arguments[1:]:
         kinds = [leaf.item.type if isinstance(leaf.item, Atomic) else "" for leaf in leaves(second)]
         if not kinds or not NUMBERS.issuperset(kinds):
@@ -207,7 +207,7 @@ def _extreme(site: CallSite, value: Value, which: str) -> Value:
 
 
 def _min_or_nan(site: CallSite, value: Value) -> Scalar:
-    """The least number, but NaN where there is one: SQL takes NaN for the greatest."""
+    """The least number, or NaN if there is one: SQL treats NaN as the greatest."""
 
     def read(item: Item) -> Scalar:
         return cast(atomized(item, site.scope), "xs:double", site.scope, site.span).scalar

@@ -1,4 +1,4 @@
-"""fn:error: a query that gives up by itself."""
+"""fn:error: a query that raises an error itself."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _error_with_message(site: CallSite) -> Value:
 
 
 def _code(site: CallSite) -> str:
-    """The code as it is shown, of a name that is written in place: `xs:QName("my:code")`."""
+    """The code as it is shown, if the name is a literal: `xs:QName("my:code")`."""
     match site.expressions[0]:
         case FunctionCall(name=name, arguments=(StringLiteral(value=written),)):
             if site.scope.names.function_name(name) == (XS, "QName"):

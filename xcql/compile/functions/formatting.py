@@ -1,4 +1,4 @@
-"""format-number and format-dateTime with simple pictures that are known."""
+"""format-number and format-dateTime with simple, constant pictures."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from xcql.syntax.prolog import DecimalFormatDecl
 native = NativeFunctions()
 
 _NUMBER = re.compile(r"(?P<group>#,##|#*)0(?:\.(?P<least>0*)(?P<more>#*))?")
-# components of a picture: what part of the time, and to how many digits it is filled up
+# components of a picture: the part of the time, and the number of digits to pad it to
 _COMPONENTS = {
     "Y0001": ("year", 4),
     "Y": ("year", 1),

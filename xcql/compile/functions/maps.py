@@ -1,4 +1,4 @@
-"""Functions of maps and arrays whose keys are known."""
+"""Functions on maps and arrays whose keys are known."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def _put(site: CallSite) -> Value:
 
 @native("merge", 1, uri=MAP)
 def _merge(site: CallSite) -> Value:
-    """The first of several values for a key counts."""
+    """Merge maps; the first of several values for a key wins."""
     keys: list[Atomic] = []
     values: list[Value] = []
     for one in known_items(site.arguments[0], site.span):

@@ -16,8 +16,8 @@ from xcql.compile.terms.values import EMPTY, Single, Value, nullable
 native = NativeFunctions()
 MATH = f"{FUNCTIONS}/math"
 
-# Spark's are Java's StrictMath, which may differ in the last digit from what C has: so none of
-# sin, cos, tan, exp, log10 and pow of odd numbers; a square root is exact everywhere
+# Spark uses Java's StrictMath, whose last digit may differ from C's: so sin, cos, tan, exp, log10
+# and pow of unusual numbers are left out; a square root is exact everywhere
 
 
 @native("pi", 0, uri=MATH)

@@ -39,7 +39,7 @@ def _number(site: CallSite) -> Value:
 def _of_number(
     site: CallSite, integer: str | None, double: str, decimal: str, digits: int | None = None
 ) -> Value:
-    """A function of one number, in the type of that; `digits` is what it is rounded to."""
+    """A function of one number that keeps its type; `digits` is the precision to round to."""
     value = site.arguments[0]
     if value == EMPTY:
         return EMPTY
@@ -98,7 +98,7 @@ def _round_half_to_even(site: CallSite) -> Value:
 
 
 def _digits(site: CallSite) -> int:
-    """To how many digits after the point a number is rounded; it has to be known now."""
+    """The number of digits after the point to round to; it must be known at compile time."""
     if len(site.arguments) == 1:
         return 0
     item = one_atomic(site.arguments[1], site.scope, site.span)
@@ -113,7 +113,7 @@ def _digits(site: CallSite) -> int:
 
 @native("format-integer", 2)
 def _format_integer(site: CallSite) -> Value:
-    """With a picture of digits alone: as many of them at least."""
+    """Format an integer with a picture of digits alone: its length is the minimum."""
     number_, picture = (one_atomic(one, site.scope, site.span) for one in site.arguments)
     if number_ is None:
         return Single(Atomic(Constant(""), "xs:string"))

@@ -1,4 +1,4 @@
-"""matches, replace, tokenize: with patterns that are known, and mean the same to Java."""
+"""matches, replace, tokenize: with constant patterns that mean the same in Java."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from xcql.evaluate.regular_expressions import Regex, class_text, compile_regex
 
 native = NativeFunctions()
 
-# a pattern with more ways than this through its options goes to the evaluator, a power of two
+# the most paths through a pattern's options, as a power of two; above it, the evaluator matches
 _MOST_BITS = 12
 _SURROGATES = ((0xD800, 0xDFFF),)
 _CODE = re.compile(r"\\U([0-9a-f]{8})")
-# what the evaluator's expressions say in another way than Java's do, outside of classes
+# regex syntax that differs between the evaluator and Java, outside of classes
 _JAVA = {r"(?:\A)": r"\A", r"(?:\Z)": r"\z", "(?s:.)": r"[\x{0}-\x{10ffff}]"}
 
 
@@ -42,7 +42,7 @@ def _replace(site: CallSite) -> Value:
         parts = [written] if regex.is_literal else replacement_parts(written, regex.pattern.groups)
     except XcqlError:
         raise NotNative("an invalid replacement", site.span) from None
-    # a digit after the number of a group would belong to the number, were it not escaped
+    # a digit after a group number would be read as part of the number if it were not escaped
     replacement = "".join(
         f"\\{text_}" if text_[:1].isdigit() and isinstance(before, int) else text_
         for before, text_ in zip([None, *parts], map(_quoted, parts), strict=False)
@@ -51,7 +51,7 @@ def _replace(site: CallSite) -> Value:
 
 
 def _quoted(part: str | int) -> str:
-    """Text as it stands in a replacement of Java's, or the number of a group."""
+    """Text as written in a Java replacement, or a group number."""
     if isinstance(part, int):
         return f"${part}"
     return part.replace("\\", "\\\\").replace("$", "\\$")
@@ -89,7 +89,7 @@ def _constant(site: CallSite, number: int) -> str:
 
 
 def _pattern(site: CallSite, flags_at: int) -> tuple[Regex, str]:
-    """The pattern as the evaluator has it, and as Java writes it."""
+    """The pattern as the evaluator compiles it, and in Java's syntax."""
     flags = _constant(site, flags_at) if len(site.arguments) > flags_at else ""
     try:
         regex = compile_regex(_constant(site, 1), flags)
@@ -110,16 +110,16 @@ def _in_java(regex: Regex, flags: str, site: CallSite) -> str:
     for python, java in _JAVA.items():
         written = written.replace(python, java)
     if (run := leading_run(regex.part)) and effort != regex.growth:
-        # Java tries every place of a run unless it is told that the first one will do
+        # Java tries every position of a run unless told that the first one is enough
         written = rf"(?:(?<!{_behind(run, flags)})|\G){written}"
     written = _CODE.sub(lambda code: f"\\x{{{int(code[1], 16):x}}}", written)
     return f"(?iu){written}" if "i" in flags else written
 
 
 def _behind(characters: Ranges, flags: str) -> str:
-    """A class of characters as it stands in Java's look-behind.
+    """A character class as written in a Java look-behind.
 
-    Java looks at halves of characters beyond 65535 there, unless the pattern has one as it is.
+    There, Java sees surrogates for characters beyond 65535, unless the pattern has one literally.
     """
     written = class_text(minus(characters, _SURROGATES), ignore_case="i" in flags)
     return _CODE.sub(

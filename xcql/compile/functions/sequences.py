@@ -130,13 +130,13 @@ def _checked(site: CallSite, code: str, message: str, sign: str) -> Value:
     fits = exists(value) if at_most_one(value) else call(sign, number, Constant(1))
     checked = call("is_true", case((fits, TRUE), otherwise=bad))
     if at_most_one(value):
-        # what is there always fits
+        # if there is an item, it always fits
         return first_of(value, site, checked)
     return first_of(value, site, checked) if sign != ">=" else guarded(checked, value)
 
 
 def first_of(value: Value, site: CallSite, condition: Scalar) -> Value:
-    """The only item of a value that a check lets through."""
+    """The only item of a value that passes a check."""
     if at_most_one(value):
         return guarded(condition, value)
     found = leaves(value)
@@ -180,7 +180,7 @@ def _subsequence(site: CallSite) -> Value:
         if item is None or item.type not in NUMBERS or not isinstance(argument, Single):
             raise NotNative("a subsequence with bounds that are not numbers", site.span)
         if item.type != "xs:integer":
-            # positions are compared as doubles: NaN is more than any, but never a bound
+            # positions are compared as doubles: NaN is greater than any, but never a bound
             double = cast(item, "xs:double", site.scope, site.span).scalar
             numbers.append(call("round_half_up", double))
             continue
@@ -193,7 +193,7 @@ def _subsequence(site: CallSite) -> Value:
         end = call("+", *numbers)
         condition = Call("and", (condition, call("<", at, end)))
         if any(isinstance(one, Call) and one.function == "round_half_up" for one in numbers):
-            # SQL has NaN after all numbers, but nothing is before NaN
+            # SQL sorts NaN after all numbers, but nothing is less than NaN
             condition = Call("and", (condition, call("not", call("is_nan", end))))
     return each(Select(numbered, condition), Single(leaf.item))
 
@@ -234,7 +234,7 @@ def _distinct_values(site: CallSite) -> Value:
     assert isinstance(item, Atomic)
     if item.zone not in (None, Constant(""), Constant("Z")):
         raise NotNative("distinct times with zones", site.span)
-    # each value stands where it came first
+    # each value is at the position of its first occurrence
     fresh = site.compilation.fresh
     name = fresh("value")
     keys = order(leaf.plan)
@@ -380,7 +380,7 @@ def _known_items(value: Value, site: CallSite) -> list[Value]:
 
 @native("deep-equal", 2)
 def _deep_equal(site: CallSite) -> Value:
-    """Sequences of atomic values of one kind, as arrays."""
+    """Compare sequences of atomic values of one kind, as arrays."""
     types = {
         leaf.item.type if isinstance(leaf.item, Atomic) else "node"
         for value in site.arguments

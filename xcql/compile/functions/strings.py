@@ -26,7 +26,7 @@ native = NativeFunctions()
 
 
 def text(site: CallSite, number: int) -> Scalar:
-    """An argument of type xs:string?, the empty string for nothing."""
+    """An argument of type xs:string?; the empty string if it is empty."""
     item = one_atomic(site.arguments[number], site.scope, site.span)
     if item is None:
         return Constant("")
@@ -137,7 +137,7 @@ def _substring(site: CallSite) -> Value:
 
 
 def _position(site: CallSite, argument: Value) -> Atomic:
-    """An argument of type xs:double, which has to be there; integers stay what they are."""
+    """A required argument of type xs:double; integers stay integers."""
     item = one_atomic(argument, site.scope, site.span)
     if item is None or not isinstance(argument, Single):
         raise NotNative("a position that may be missing", site.span)

@@ -56,7 +56,7 @@ def _today(site: CallSite) -> Value:
 
 
 def _argument(site: CallSite, *types: str) -> Atomic | None:
-    """The first argument; None where it is always empty. Untyped data are read as the type."""
+    """The first argument; None if it is always empty. Untyped data is read as the type."""
     item = one_atomic(site.arguments[0], site.scope, site.span)
     if item is None:
         return None
@@ -71,7 +71,7 @@ def _part(site: CallSite, part: str, type_: str) -> Value:
     item = _argument(site, type_)
     if item is None:
         return EMPTY
-    # a date is kept as it reads, a time as an instant
+    # a date is stored as it reads, a time as an instant
     moment = local_time(item) if type_ == "xs:dateTime" else item.scalar
     kind = "xs:decimal" if part == "second_of" else "xs:integer"
     return nullable(Atomic(call(part, moment), kind), site.arguments[0])
@@ -93,7 +93,7 @@ for _name in ("hours", "minutes", "seconds"):
         return _part(site, name, "xs:dateTime")
 
 
-# name, what it is of, in units, at most so many
+# name, the duration's type, the unit, and the number at which the part wraps around
 _DURATION_PARTS = (
     ("years", "xs:yearMonthDuration", 12, None),
     ("months", "xs:yearMonthDuration", 1, 12),
@@ -154,7 +154,7 @@ for _type in ("dateTime", "date"):
             return EMPTY
         zone = _wanted_zone(site)
         local = local_time(item) if type_ == "dateTime" else call("to_instant", item.scalar)
-        # a time without a zone reads as before, and so does one that loses its zone
+        # a time without a zone reads the same afterwards, and so does one that loses its zone
         kept, moved = in_utc(local, zone), on_time_line(item)
         has_zone = negation(call("=", item.zone or Constant(""), Constant("")))
         if isinstance(item.zone, Constant) or item.zone is None:
@@ -167,7 +167,7 @@ for _type in ("dateTime", "date"):
 
 
 def _wanted_zone(site: CallSite) -> Constant:
-    """The zone that is asked for, as it is written; nothing if a time is to have none."""
+    """The requested zone, as written; the empty string if the time should have none."""
     if len(site.arguments) == 1:
         return Constant("Z")
     if site.arguments[1] == EMPTY:
@@ -185,7 +185,7 @@ def _wanted_zone(site: CallSite) -> Constant:
     return Constant(f"{'-' if length < 0 else '+'}{minutes // 60:02}:{minutes % 60:02}")
 
 
-# what part of an hour, minute or second: the unit, and how many there are
+# the parts of a time: the unit, and the number at which the part wraps around
 for _name, _unit, _most in (("hours", 3_600_000_000, 24), ("minutes", 60_000_000, 60)):
 
     @native(f"{_name}-from-time", 1)

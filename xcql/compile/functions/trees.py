@@ -1,4 +1,4 @@
-"""Where nodes stand in their trees."""
+"""The position of nodes in their trees."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def _has_children(site: CallSite) -> Value:
 
 
 def _has_content(node: StreamElement, site: CallSite) -> Scalar:
-    """Whether an element with text has any; one with mixed content may have only elements."""
+    """Whether an element with text has any content; mixed content may be elements only."""
     if not node.shape.is_leaf:
         graph = site.compilation.graphs[node.stream]
         if graph.fragmented_children(*node.tags) or node.shape.strays:
@@ -84,7 +84,7 @@ def _has_content(node: StreamElement, site: CallSite) -> Scalar:
 @native("innermost", 1)
 @native("outermost", 1)
 def _nesting(site: CallSite) -> Value:
-    """Where none of the nodes can stand in another, that is all of them."""
+    """If none of the nodes can contain another, all of them."""
     (value,) = site.arguments
     if value == EMPTY:
         return EMPTY

@@ -1,4 +1,4 @@
-"""What a node's own row or attributes tell: its key, its bytes, its attributes, its lifespan."""
+"""Reading from a node's own row or attributes: its key, bytes, attributes, lifespan."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ALWAYS: Lifespan = (NULL, NULL)
 
 
 def has_holes(node: StreamElement | StreamDocument | Inner, scope: Scope) -> bool:
-    """Whether fillers can stand below the node."""
+    """Whether there can be fillers below the node."""
     graph = scope.compilation.graphs[node.stream]
     if isinstance(node, StreamDocument):
         return True
@@ -34,7 +34,7 @@ def has_holes(node: StreamElement | StreamDocument | Inner, scope: Scope) -> boo
 
 
 def is_written_whole(node: StreamElement | Inner, scope: Scope) -> bool:
-    """Whether the bytes of an element are those of its view: there is no hole in them."""
+    """Whether the bytes of an element are the same as in its view: they contain no hole."""
     element = node.owner if isinstance(node, Inner) else node
     return not has_holes(node, scope) and not element.shape.strays
 
@@ -45,7 +45,7 @@ def is_fragmented(node: StreamElement, scope: Scope) -> bool:
 
 
 def span_of(node: StreamElement | Inner, scope: Scope) -> tuple[Scalar, Scalar]:
-    """Where in the filler's bytes the element stands: start and length."""
+    """The position of the element in the filler's bytes: start and length."""
     if isinstance(node, Inner):
         start, _ = span_of(node.owner, scope)
         return call("+", start, node.start), call("octet_length", node.text)
@@ -57,7 +57,7 @@ def span_of(node: StreamElement | Inner, scope: Scope) -> tuple[Scalar, Scalar]:
 
 
 def node_key(item: Item, scope: Scope) -> Scalar | None:
-    """What identifies a node, and orders it as its document does; None where nothing does."""
+    """A key that identifies a node and sorts in document order; None if there is none."""
     match item:
         case StreamDocument():
             return Constant(b"")
@@ -81,7 +81,7 @@ def node_key(item: Item, scope: Scope) -> Scalar | None:
             assert above is not None
 
             number = attribute_names(owner, scope).index(name)
-            # after the element, but before all that stands at a place in it
+            # after the element, but before everything at a byte offset inside it
             return call("key_below", above, Constant(f"\0\0\0\0{number:04}"))
         case Text(owner=StreamElement() as owner):
             above = node_key(owner, scope)
@@ -91,9 +91,9 @@ def node_key(item: Item, scope: Scope) -> Scalar | None:
 
 
 def end_key(node: StreamElement | Inner, scope: Scope) -> Scalar:
-    """What is greater than the keys of all nodes in an element, but not than any that follow."""
+    """A key greater than those of all nodes in an element, but not than those that follow."""
     if isinstance(node, StreamElement) and node.is_filler:
-        # no place in a filler begins with this byte
+        # no offset in a filler starts with this byte
         return call("key_after", node.column("key"))
     start, length = span_of(node, scope)
     row = node.owner if isinstance(node, Inner) else node
@@ -110,7 +110,7 @@ def element_text(node: StreamElement, scope: Scope) -> Scalar:
 
 
 def attribute_of(node: StreamElement, name: str, scope: Scope) -> Scalar | None:
-    """The value of an attribute, NULL where an element has none; None where none has."""
+    """The value of an attribute, NULL for elements without it; None if no element has it."""
     if name in ("vtFrom", "vtTo") and is_fragmented(node, scope):
         begin, end = own_lifespan(node, scope)
         if name == "vtFrom":
@@ -124,7 +124,7 @@ def attribute_of(node: StreamElement, name: str, scope: Scope) -> Scalar | None:
 
 
 def attribute_names(node: StreamElement, scope: Scope) -> list[str]:
-    """The attributes that elements here may have."""
+    """The attributes that elements at this place may have."""
     names = [name for name in node.shape.attributes if name not in ("vtFrom", "vtTo")]
     graph = scope.compilation.graphs[node.stream]
     if node.is_filler and any(graph.is_fragmented(tag) for tag in node.tags):
@@ -133,7 +133,7 @@ def attribute_names(node: StreamElement, scope: Scope) -> list[str]:
 
 
 def inner_xml(node: StreamElement | Inner, scope: Scope) -> Scalar:
-    """The bytes of an element as text, with nothing added."""
+    """The bytes of an element as text, unchanged."""
     if isinstance(node, Inner):
         if not is_written_whole(node, scope):
             raise NotNative("the text of elements with holes inside mixed content")
@@ -157,11 +157,11 @@ def uses_namespaces(node: StreamElement | Inner, scope: Scope) -> bool:
     )
 
 
-# lifespans: begin and end, NULL for `start` and `now`
+# lifespans: start and end, NULL for `start` and `now`
 
 
 def own_lifespan(node: StreamElement, scope: Scope) -> Lifespan:
-    """The lifespan of a filler's element, clipped to what it was projected to."""
+    """The lifespan of a filler's element, clipped to its projection."""
     if node.lifespan is not None:
         return node.lifespan
     begin, end = node.column("vtFrom"), node.column("vtTo")
@@ -178,13 +178,13 @@ def clipped(lifespan: Lifespan, window: Window) -> Lifespan:
 
 
 def check_lifespans(stream: str, scope: Scope, span: Span | None = None) -> None:
-    """Refuse to tell of time in a stream in which not only fillers have lifespans."""
+    """Refuse temporal operations on a stream in which not only fillers have lifespans."""
     if scope.compilation.catalog.streams[stream].has_lifespans_inside:
         raise NotNative("lifespans in the data, on elements inside fillers", span)
 
 
 def constructed_lifespan(element: Element) -> Lifespan | None:
-    """The lifespan that the attributes of a constructed element give it."""
+    """The lifespan that a constructed element's attributes give it."""
     own = {attribute.name: attribute.scalar for attribute in element.attributes}
     if "vtFrom" not in own or "vtTo" not in own:
         return None
@@ -195,6 +195,6 @@ def constructed_lifespan(element: Element) -> Lifespan | None:
 
 
 def meets_window(node: StreamElement, window: Window, scope: Scope) -> Scalar:
-    """Whether the lifespan of a filler's element meets an interval."""
+    """Whether the lifespan of a filler's element overlaps an interval."""
     begin, end = own_lifespan(node, scope)
     return call("overlaps", begin, end, window.begin, window.end)

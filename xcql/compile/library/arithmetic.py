@@ -23,7 +23,7 @@ from xcql.source import Span
 
 
 def arithmetic(op: str, a: Atomic, b: Atomic, scope: Scope, span: Span) -> Atomic:
-    """The value of an operation on two atomic values; NULL where one of them is."""
+    """The result of an operation on two atomic values; NULL if one of them is."""
     a, b = number(a, scope, span), number(b, scope, span)
     if not (a.type in NUMBERS and b.type in NUMBERS):
         return time_arithmetic(op, a, b, scope, span)
@@ -74,7 +74,7 @@ def arithmetic(op: str, a: Atomic, b: Atomic, scope: Scope, span: Span) -> Atomi
             return Atomic(call("decimal_subtract", x, y), type_)
         case "*":
             return Atomic(call("decimal_multiply", x, y, too_long), type_)
-    # with both as millionths the quotient is one of integers
+    # with both operands in millionths, the quotient is one of integers
     m, n = (call("millionths", one, too_long) for one in (x, y))
     whole = {"div": "integer_divide", "idiv": "idiv", "mod": "%"}[op]
     scalar: Scalar = call(whole, m, n)
@@ -87,7 +87,7 @@ def arithmetic(op: str, a: Atomic, b: Atomic, scope: Scope, span: Span) -> Atomi
 
 
 def _computed(op: str, x: Scalar, y: Scalar, span: Span) -> Scalar:
-    """Sums and products of integers; of constants now."""
+    """Sums and products of integers; constants are computed at compile time."""
     match x, y:
         case Constant(value=int() as a), Constant(value=int() as b):
             result = a + b if op == "+" else a - b if op == "-" else a * b
@@ -142,7 +142,7 @@ def _signed(op: str, number: Scalar) -> Scalar:
 
 
 def _scaled(duration: Atomic, factor: Atomic, scope: Scope, span: Span) -> Atomic:
-    """A duration times a number: microseconds are rounded to the even one, months up."""
+    """A duration times a number: microseconds are rounded half to even, months half up."""
     x, y = duration.scalar, factor.scalar
     is_months = duration.type == "xs:yearMonthDuration"
     match factor.type:

@@ -1,4 +1,4 @@
-"""Values atomized, and read as one atomic item."""
+"""Atomizing values, and reading them as one atomic item."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ def atomized(item: Item, scope: Scope) -> Atomic:
 
 
 def data(value: Value, scope: Scope) -> Value:
-    """The value atomized."""
+    """The atomized value."""
     return mapped_items(value, lambda item: atomized(item, scope))
 
 
 def one_atomic(
     value: Value, scope: Scope, span: Span, what: str = "one value at most"
 ) -> Atomic | None:
-    """The value as one atomic item; NULL where it is empty, None where it always is.
+    """The value as one atomic item; NULL if it is empty, None if it always is.
 
     More than one item is XPTY0004.
     """
@@ -47,7 +47,7 @@ def one_atomic(
     if len(types) == 1:
         type_ = types[0]
     elif set(types) <= {"xs:integer", "xs:decimal"}:
-        # an integer is a decimal; as a double it would be computed with and written otherwise
+        # an integer is a decimal; as a double it would be computed and printed differently
         type_ = "xs:decimal"
     elif all(one in STRINGS for one in types):
         type_ = "xs:string"
@@ -75,7 +75,7 @@ def one_atomic(
 
 
 def single(value: Value, read, scope: Scope, span: Span, what: str) -> Scalar:  # type: ignore[no-untyped-def]
-    """A scalar of the only item; XPTY0004 where there are several."""
+    """A scalar of the only item; XPTY0004 if there are several."""
     if at_most_one(value):
         return single_scalar(value, read)
     too_many = scope.compilation.error(

@@ -1,4 +1,4 @@
-"""What a step leads to from an item: in a stream, in a constructed element, from a text."""
+"""The results of a step from an item: in a stream, in a constructed element, from a text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Atomic types: how values are written, read, and promoted."""
+"""Atomic types: how values are written, read and promoted."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ SUPPORTED = STRINGS | {
 
 
 def to_string(item: Atomic) -> Scalar:
-    """An atomic value as xs:string writes it."""
+    """An atomic value as `xs:string` writes it."""
     value = item.scalar
     match item.type:
         case type_ if type_ in STRINGS:
@@ -83,7 +83,7 @@ def to_string(item: Atomic) -> Scalar:
 
 
 def cast(item: Atomic, target: str, scope: Scope, span: Span) -> Atomic:
-    """The value in another type; where it cannot be, the query fails with FORG0001."""
+    """The value in another type; if it cannot be cast, the query fails with FORG0001."""
     if item.type == target:
         return item
     if target in ("xs:string", "xs:untypedAtomic"):
@@ -142,7 +142,7 @@ def cast(item: Atomic, target: str, scope: Scope, span: Span) -> Atomic:
 
 
 def is_plain_zone(zone: Scalar | None) -> bool:
-    """Whether a time reads as it is on the time line: it has no zone, or UTC."""
+    """Whether local time equals UTC: the time has no zone, or UTC."""
     return zone in (None, Constant(""), Constant("Z"))
 
 
@@ -155,21 +155,21 @@ def local_time(item: Atomic) -> Scalar:
 
 
 def in_utc(local: Scalar, zone: Scalar | None) -> Scalar:
-    """The instant of a time that reads so in a zone."""
+    """The instant of a local time in a zone."""
     if zone is None or is_plain_zone(zone):
         return local
     return call("out_of_zone", local, zone)
 
 
 def on_time_line(item: Atomic) -> Scalar:
-    """A time or the midnight of a date as an instant, by which they are compared."""
+    """A time, or the midnight of a date, as an instant to compare by."""
     if item.type == "xs:dateTime":
         return item.scalar
     return in_utc(call("to_instant", item.scalar), item.zone)
 
 
 def _zero_of(value: Scalar) -> Scalar:
-    """One kind of duration has nothing of the other."""
+    """Zero: one kind of duration has no part of the other."""
     return case((call("is_not_null", value), Constant(0)))
 
 
@@ -197,7 +197,7 @@ def _parsed(item: Atomic, target: str, scope: Scope, span: Span) -> Atomic:
 
 
 def _read(text: Scalar, target: str, scope: Scope, span: Span) -> Scalar:
-    """The value of a text that has the form of a type; more digits than SQL has are an error."""
+    """The value of a text in the form of a type; too many digits for SQL are an error."""
     name = f"parse_{target.removeprefix('xs:')}"
     match target:
         case "xs:integer":
@@ -214,7 +214,7 @@ def _read(text: Scalar, target: str, scope: Scope, span: Span) -> Scalar:
 
 
 def _known(text: Scalar, target: str) -> Atomic | None:
-    """A constant, read now."""
+    """A constant, parsed at compile time."""
     if not isinstance(text, Constant) or not isinstance(text.value, str):
         return None
     try:
@@ -244,7 +244,7 @@ def _known(text: Scalar, target: str) -> Atomic | None:
 
 
 def is_writable(value: object) -> bool:
-    """Whether SQL has room for all digits of a number."""
+    """Whether SQL can hold all digits of a number."""
     if isinstance(value, Decimal):
         _, digits, exponent = value.as_tuple()
         assert isinstance(exponent, int)
@@ -257,7 +257,7 @@ def _zone(zone: str) -> str:
 
 
 def castable(item: Atomic, target: str, span: Span) -> Scalar:
-    """Whether a value that is there can be cast."""
+    """Whether a value that is not empty can be cast."""
     if item.type == target or target in ("xs:string", "xs:untypedAtomic"):
         return Constant(True)
     if item.type in STRINGS and target in SUPPORTED:
@@ -281,14 +281,14 @@ def number_truth(item: Atomic) -> Scalar:
 
 
 def number(item: Atomic, scope: Scope, span: Span) -> Atomic:
-    """An operand of arithmetic: untyped data counts as xs:double."""
+    """An operand of arithmetic: untyped data is treated as xs:double."""
     if item.type == "xs:untypedAtomic":
         return cast(item, "xs:double", scope, span)
     return item
 
 
 def as_string(item: Atomic) -> Atomic:
-    """The item; untyped data counts as xs:string."""
+    """The item; untyped data is treated as xs:string."""
     return replace(item, type="xs:string") if item.type == "xs:untypedAtomic" else item
 
 

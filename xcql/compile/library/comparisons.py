@@ -1,4 +1,4 @@
-"""Comparisons, and what counts as true."""
+"""Comparisons, and effective boolean values."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ from xcql.compile.terms.values import (
 )
 from xcql.source import Span
 
-# types whose values are never compared with those of another class
+# values of types in different classes are never compared
 _CLASSES = (
     dict.fromkeys(NUMBERS, "number")
     | dict.fromkeys(STRINGS, "text")
@@ -63,7 +63,7 @@ _CLASSES = (
 
 
 def general(sign: str, left: Value, right: Value, scope: Scope, span: Span) -> Scalar:
-    """Whether some items of the two values compare so; never NULL."""
+    """Whether some pair of items of the two values compares so; never NULL."""
     found = []
     for a in leaves(left):
         for b in leaves(right):
@@ -88,7 +88,7 @@ def _some(sign: str, a: Leaf, b: Leaf, scope: Scope, span: Span) -> Scalar:
     if known_other is not None:
         inner = Nested(Select(a.plan, condition), "exists", Constant(True))
         return conjunction(other, inner)
-    # a pair of one tuple of each
+    # compare pairs of one tuple from each side
     value = apart(Each(b.plan, Single(b.item)), columns(a.plan) | scope.taken)
     (second,) = leaves(value)
     y = atomized(second.item, scope)
@@ -98,7 +98,7 @@ def _some(sign: str, a: Leaf, b: Leaf, scope: Scope, span: Span) -> Scalar:
 
 
 def _beside(condition: Scalar, *guards: Scalar) -> tuple[Scalar, ...]:
-    """The condition and its guards, without those that it implies, since NULL is not true."""
+    """The condition and its guards, without guards that it implies, since NULL is not true."""
     kept = [
         guard
         for one in guards
@@ -124,7 +124,7 @@ def _with(item: Atomic, known: dict[str, Scalar]) -> Atomic:
 
 
 def _general_pair(a: Atomic, b: Atomic, scope: Scope, span: Span) -> tuple[Atomic, Atomic]:
-    """Untyped data take the type of what they are compared with."""
+    """Convert untyped data to the type that it is compared with."""
     if a.type == "xs:untypedAtomic" and b.type == "xs:untypedAtomic":
         return Atomic(a.scalar, "xs:string"), Atomic(b.scalar, "xs:string")
     if a.type == "xs:untypedAtomic":
@@ -141,14 +141,14 @@ def _partner(type_: str) -> str:
 
 
 def compared(sign: str, a: Atomic, b: Atomic, scope: Scope, span: Span) -> Scalar:
-    """A comparison of two values; NULL where one of them is."""
+    """A comparison of two values; NULL if one of them is."""
     if a.type in NUMBERS and b.type in NUMBERS:
         type_ = common_number([a.type, b.type])
         x, y = (cast(one, type_, scope, span).scalar for one in (a, b))
         plain = call(sign, x, y)
         if type_ != "xs:double":
             return plain
-        # in SQL NaN equals itself, and is more than any number
+        # in SQL, NaN equals itself and is greater than any number
         if sign in ("=", "<>"):
             if _is_number(x) or _is_number(y):
                 return plain
@@ -158,7 +158,7 @@ def compared(sign: str, a: Atomic, b: Atomic, scope: Scope, span: Span) -> Scala
         if _is_number(large):
             return plain
         if _is_number(small):
-            # written once: it may be long
+            # use it only once: it may be long
             least = call("least_if_nan", large)
             return call(sign, *((small, least) if sign in ("<", "<=") else (least, small)))
         return _and_not(plain, call("is_nan", large))
@@ -186,7 +186,7 @@ def _and_not(condition: Scalar, excluded: Scalar) -> Scalar:
 
 
 def _is_number(scalar: Scalar) -> bool:
-    """Whether it is a number for certain, neither NaN nor infinite."""
+    """Whether it is certainly a number, neither NaN nor infinite."""
     match scalar:
         case Constant(value=None):
             return True
@@ -223,7 +223,7 @@ def truth(value: Value, scope: Scope, span: Span) -> Scalar:
 
 
 def only_one(value: Value, read: Callable[[Item], Scalar], scope: Scope, span: Span) -> Scalar:
-    """What is read of the only item; several are neither true nor false."""
+    """A scalar of the only item; several items are neither true nor false."""
     bad = scope.compilation.error(
         "FORG0006",
         "a sequence of {} items is neither true nor false",

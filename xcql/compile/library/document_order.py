@@ -1,4 +1,4 @@
-"""Nodes in document order, and none of them twice."""
+"""Nodes in document order, without duplicates."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ from xcql.source import Span
 
 
 def is_sorted(value: Value) -> bool:
-    """Whether the items are known to be nodes in document order, none twice."""
+    """Whether the items are known to be distinct nodes in document order."""
     match value:
         case Single():
             return True
@@ -56,7 +56,7 @@ def is_sorted(value: Value) -> bool:
 
 
 def key_of(item: Item, scope: Scope, span: Span | None) -> Scalar:
-    """What identifies a node in its tree, and orders it there."""
+    """A key that identifies a node in its tree and orders it there."""
     key = node_key(item, scope)
     if key is None:
         raise NotNative("the document order of these nodes is not known", span)
@@ -66,7 +66,7 @@ def key_of(item: Item, scope: Scope, span: Span | None) -> Scalar:
 def merged_in_document_order(
     values: Sequence[Value], scope: Scope, span: Span | None = None
 ) -> Value:
-    """Values of nodes, each in document order, as one; no node may be in two of them."""
+    """Merge values of nodes, each in document order; no node may be in two of them."""
     kept = [value for value in values if value != EMPTY]
     if len(kept) < 2:
         return kept[0] if kept else EMPTY
@@ -80,10 +80,10 @@ def merged_in_document_order(
 
 
 def in_document_order(value: Value, scope: Scope, span: Span, orderly: bool = False) -> Value:
-    """The nodes sorted, and none of them twice.
+    """The nodes in document order, without duplicates.
 
-    Trees that a projection made are in the order of projected nodes; `orderly` says that this
-    is the order of the stream, too.
+    Trees made by a projection are in the order of the projected nodes; `orderly` says that this is
+    also the order of the stream.
     """
     if value == EMPTY or at_most_one(value):
         return value
@@ -103,7 +103,7 @@ def in_document_order(value: Value, scope: Scope, span: Span, orderly: bool = Fa
 
 
 def of_one_tree(found: Sequence[Leaf], span: Span | None) -> None:
-    """Whose order can be told by keys: nodes of one tree."""
+    """Check that the nodes are of one tree: only then do keys give their order."""
     if len({tree_of(leaf.item) for leaf in found}) > 1:
         raise NotNative("nodes of several trees in document order", span)
 
@@ -123,7 +123,7 @@ def _is_of_several_trees(item: Item) -> bool:
 
 
 def tree_of(item: Item) -> object:
-    """What nodes of one tree have in common."""
+    """A value that nodes of the same tree share."""
     match item:
         case StreamElement(stream=stream, tree=tree) | StreamDocument(stream=stream, tree=tree):
             return stream, tree
@@ -137,7 +137,7 @@ def tree_of(item: Item) -> object:
 
 
 def root_of(item: Item, span: Span | None) -> StreamDocument | StreamElement:
-    """The root of a node's tree: a document, or, of what a projection made, the element itself."""
+    """The root of a node's tree: a document, or the element itself if a projection made it."""
     match item:
         case StreamDocument():
             return item
@@ -156,14 +156,14 @@ def root_of(item: Item, span: Span | None) -> StreamDocument | StreamElement:
 
 
 def origin(item: Item) -> object:
-    """What nodes have in common that can be the same."""
+    """A value that nodes share if they can be the same node."""
     match item:
         case StreamElement(stream=stream, tree=tree, tags=tags, table=table, path=path):
             return stream, tree, table, tags, path
         case StreamDocument(stream=stream, tree=tree):
             return stream, tree
         case Inner(owner=owner):
-            # whatever their tags: a step may lead to some of those that another leads to
+            # regardless of tags: two steps may lead to some of the same elements
             return Inner, origin(owner)
         case (
             Text(owner=StreamElement() | Inner() as owner)
@@ -176,9 +176,9 @@ def origin(item: Item) -> object:
 def one_kind(
     found: Sequence[Leaf], scope: Scope, span: Span | None, base: Plan | None = None
 ) -> Leaf:
-    """Leaves with nodes of one origin as one: their rows become those of one plan.
+    """Merge leaves with nodes of one origin: their rows become those of one plan.
 
-    If they were all found for the tuples of `base`, the columns of these are kept.
+    If all were found for the tuples of `base`, the columns of those tuples are kept.
     """
     if len(found) == 1:
         return found[0]
@@ -229,7 +229,7 @@ def _one_node(
     compilation: Compilation,
     span: Span | None,
 ) -> StreamElement | Inner:
-    """The element whose columns are, for each plan, those of its own; `made` gets the columns."""
+    """The element that reads each plan's own columns; the shared columns are added to `made`."""
     inner = [one for one in nodes if isinstance(one, Inner)]
     if not inner:
         return _one_element(
@@ -259,7 +259,7 @@ def _one_element(
         raise NotNative("the same nodes may be reached in several ways", span)
     if first.is_filler:
         row = _one_row(nodes, made, compilation)
-        # what is above a filler can be found from it; of a projection it cannot
+        # the parent of a filler can be found from the filler; in a projection it cannot
         above = None if first.window is None else first.above
         if above is not None and any(one.above != above for one in nodes):
             above = None

@@ -1,4 +1,4 @@
-"""What comes from Python: values of external variables, and calls of registered functions."""
+"""Values from Python: external variables, and calls of registered functions."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ def external_value(value: object, span: Span) -> Value:
 
 
 def external_call(expr: FunctionCall, returns: str, scope: Scope) -> Value:
-    """A call of a registered function: its arguments are computed natively, it is called by rows.
+    """Call a registered function: SQL computes its arguments, and it is called once per row.
 
-    Such functions get atomic values. What they give is known by the type that was declared.
+    Such functions get atomic values. The declared type determines what they return.
     """
     given = {
         f"argument{number}": data(value_of(one, scope), scope)

@@ -1,4 +1,4 @@
-"""Expressions without a native form that look at constants only: their value is known now."""
+"""Constant folding of expressions that have no native form."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from xcql.xdm.atomic import string_of, type_of
 from xcql.xdm.functions import XdmFunction
 from xcql.xdm.nodes import Node
 
-# functions whose value depends on more than their arguments, or that do something
+# functions with side effects, or whose value depends on more than their arguments
 _NOT_CONSTANT = frozenset(
     {
         "now",
@@ -53,7 +53,7 @@ _NOT_CONSTANT = frozenset(
         "unparsed-text",
         "unparsed-text-lines",
         "unparsed-text-available",
-        # which finds any of them
+        # it can find any of these
         "function-lookup",
     }
 )
@@ -65,9 +65,9 @@ _BY_TEXT = frozenset({"dateTime", "date", "dayTimeDuration", "yearMonthDuration"
 def folded(
     module: MainModule, variables: dict[str, Value], scope: Scope, span: Span
 ) -> Value | None:
-    """The value of a module whose external variables have these values; None if it is not known.
+    """The value of a module, given its external variables; None if it is not known.
 
-    An expression that fails is not known: it may be that nothing ever asks for it.
+    An expression that fails has no known value: it may never be needed.
     """
     given: dict[str, list[Any]] = {}
     for name, value in variables.items():
@@ -78,7 +78,7 @@ def folded(
     if scope.compilation.externals.functions or not all(_is_constant(one) for one in _code(module)):
         return None
     try:
-        # no instant is asked for
+        # the expression does not use the current time
         result = evaluate(module, variables=given, now="2000-01-01T00:00:00")
         found = list(islice(result.values, _LONGEST + 1))
     except XcqlError:
@@ -106,7 +106,7 @@ def _is_constant(expr: Expr) -> bool:
 
 
 def _named_function(node: AnyNode) -> str | None:
-    """The name of the function that is called, or meant, by its name."""
+    """The name of the function that is called or referenced by name."""
     match node:
         case FunctionCall(name=name) | NamedFunctionRef(name=name) | Arrow(function=Name() as name):
             return name.local
@@ -114,7 +114,7 @@ def _named_function(node: AnyNode) -> str | None:
 
 
 def _constants(value: Value) -> list[Any] | None:
-    """The values of a sequence of constants as the evaluator has them."""
+    """The values of a sequence of constants, as the evaluator represents them."""
     match value:
         case Single(item=Atomic(scalar=Constant(value=known), type=type_)):
             if type_ == "xs:untypedAtomic":
@@ -129,7 +129,7 @@ def _constants(value: Value) -> list[Any] | None:
 
 
 def _item(value: Any, scope: Scope, span: Span) -> Item:
-    """An item of the evaluator as one that the compiler knows all about."""
+    """An item of the evaluator as an item of the compiler."""
     if isinstance(value, Node):
         return _dynamic(value.kind, ResultItem(value).xml)
     kind = type_of(value).name

@@ -1,4 +1,4 @@
-"""Calls of function items: their bodies, with values for their parameters."""
+"""Calls of function items: their bodies, with arguments bound to their parameters."""
 
 from __future__ import annotations
 

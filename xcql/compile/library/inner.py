@@ -1,12 +1,12 @@
-"""Elements, texts and attributes inside of mixed content, which is not shredded.
+"""Elements, texts and attributes inside mixed content, which is not shredded.
 
 text/emph          unnest(inner_children(XML of text, 'emph'))
 text/emph/@id      the same, and an XPath in the XML of each emph
-text/emph/text()   unnest(the column that has the texts on the way `emph` inside of text)
-text//emph/text()  XPath '/*//emph/text()' in the XML of text, as no node is asked for on the way;
-                   no XML is parsed that does not have the tags in it
+text/emph/text()   unnest(the column with the texts on the path `emph` inside text)
+text//emph/text()  XPath '/*//emph/text()' in the XML of text, as the query needs no node on the
+                   path; XML that does not contain the tags is not parsed
 
-Which tags a step can lead to is told by the Tag Structure, as everywhere.
+As everywhere, the tag structure says to which tags a step can lead.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ Holder = StreamElement | Inner
 def elements_inside(
     leaf: Leaf, ids: Iterable[str], is_child: bool, test: Node | None, scope: Scope, span: Span
 ) -> list[Leaf]:
-    """The elements with some tags in mixed content: right in it, or anywhere in the same filler."""
+    """The elements with some tags in mixed content: its children, or all in the same filler."""
     tags = tuple(sorted(set(ids)))
     if not tags:
         return []
@@ -66,7 +66,7 @@ def elements_inside(
 def around(
     leaf: Leaf, ids: Iterable[str], only_parent: bool, scope: Scope, span: Span
 ) -> list[Leaf]:
-    """The elements with some tags that an inner element stands in, inside of its owner."""
+    """The ancestors of an inner element that have some tags, inside its owner."""
     node = leaf.item
     assert isinstance(node, Inner)
     tags = tuple(sorted(set(ids)))
@@ -90,14 +90,14 @@ def around(
 
 
 def parent_start(node: Inner) -> Scalar:
-    """Where in the owner's bytes the parent of an inner element starts; 0 for the owner itself."""
+    """The offset of an inner element's parent in the owner's bytes; 0 for the owner itself."""
     own = field(node.struct, "start")
     parent = field(node.struct, "parent")
     return parent if node.start == own else call("+", call("-", node.start, own), parent)
 
 
 def of_tags(leaf: Leaf, ids: Iterable[str], scope: Scope, span: Span) -> list[Leaf]:
-    """Those of the inner elements that have some of their tags."""
+    """The inner elements that have some of their tags."""
     node = leaf.item
     assert isinstance(node, Inner)
     tags = tuple(tag for tag in node.tags if tag in set(ids))
@@ -110,13 +110,13 @@ def of_tags(leaf: Leaf, ids: Iterable[str], scope: Scope, span: Span) -> list[Le
 
 
 def texts_inside(leaf: Leaf, scope: Scope, span: Span) -> list[Leaf]:
-    """The text nodes right inside of an element with mixed content."""
+    """The text nodes that are children of an element with mixed content."""
     holder = leaf.item
     assert isinstance(holder, Holder)
     graph = scope.compilation.graphs[holder.stream]
     element = holder.owner if isinstance(holder, Inner) else holder
     if graph.fragmented_children(*holder.tags) or element.shape.strays:
-        # the texts around a hole are one if nothing is in it
+        # the texts before and after a hole are one node if the hole is empty
         raise NotNative("text around holes", span)
     way = _known_way(leaf)
     if way is not None:
@@ -131,14 +131,14 @@ def texts_inside(leaf: Leaf, scope: Scope, span: Span) -> list[Leaf]:
 def attributes_inside(
     leaf: Leaf, names: frozenset[str] | None, scope: Scope, span: Span
 ) -> list[Leaf]:
-    """The attributes of elements inside of mixed content."""
+    """The attributes of elements inside mixed content."""
     node = leaf.item
     assert isinstance(node, Inner)
     if names is None or not all(map(is_plain, names)):
         raise NotNative("such attributes inside mixed content", span)
     found: list[Leaf] = []
     for name in sorted(names):
-        # a name alone would be that of attributes in any namespace
+        # a name alone would match attributes in any namespace
         step = f"@*[name()='{name}']"
         way = _known_way(leaf)
         if way is not None:
@@ -155,9 +155,9 @@ def attributes_inside(
 def local_names(
     graph: TagGraph, tags: Iterable[str], among: Iterable[str], span: Span
 ) -> tuple[Constant, ...]:
-    """The names of tags, without prefixes, if these tell them from the others that they are among.
+    """The names of tags, without prefixes, if the names are unique among the tags `among`.
 
-    How prefixes are bound inside of mixed content is not known.
+    How prefixes are bound inside mixed content is not known.
     """
     wanted = {graph.tag(tag).name for tag in tags}
     local = {name.local for name in wanted}
@@ -172,7 +172,7 @@ def local_names(
 
 
 def inline_below(graph: TagGraph, tops: Iterable[str]) -> frozenset[str]:
-    """The tags below some that stand in the same filler."""
+    """The tags below some tags that are in the same filler."""
     found: set[str] = set()
     pending = list(tops)
     while pending:
@@ -210,13 +210,13 @@ def _way(leaf: Leaf, after: Plan, is_child: bool, test: Node | None, scope: Scop
 
 
 def _known_way(leaf: Leaf) -> Way | None:
-    """The way to the elements of a leaf, if its plan has not changed since."""
+    """The path to the elements of a leaf, if its plan has not changed since."""
     way = leaf.item.way if isinstance(leaf.item, Inner) else None
     return way if way is not None and way.after == leaf.plan else None
 
 
 def without_way(item: Item) -> Item:
-    """The item; an inner element without the way to it."""
+    """The item, without its path if it is an inner element."""
     return replace(item, way=None) if isinstance(item, Inner) else item
 
 
@@ -239,7 +239,7 @@ def _by_xpath(
 
 
 def _texts_on_way(leaf: Leaf, way: Way, scope: Scope) -> list[Leaf]:
-    """The texts right in the elements at the end of a way, from a column if they have one."""
+    """The texts that are children of the elements at the end of a path, from a column if any."""
     assert isinstance(leaf.item, Inner)
     owner = leaf.item.owner
     ways = owner.shape.ways
@@ -255,9 +255,9 @@ def _texts_on_way(leaf: Leaf, way: Way, scope: Scope) -> list[Leaf]:
 
 
 def tags_in_order(names: Iterable[str]) -> str:
-    """A pattern of texts in which elements with these names start one after the other.
+    """A pattern for texts in which elements with these names start one after the other.
 
-    It goes on to the next of the tags, and never back: no text is too long for it.
+    It always moves on to the next tag and never backtracks, so no text is too long for it.
     """
     tags = [f"<{re.escape(name)}" for name in names]
     return "^" + "".join(f"(?:[^<]++|(?!{tag})<)*+{tag}" for tag in tags)

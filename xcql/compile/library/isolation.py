@@ -1,7 +1,7 @@
 """Sub-expressions without a native form: the reference evaluator answers them, row by row.
 
-What they look at is handed over as copies. So an expression that asks for what is above a node, or
-whether two are the same, cannot be taken out of the query; then what stands around it has to be.
+Expressions get copies of the nodes that they use. So an expression that uses a node's ancestors, or
+compares node identity, cannot be moved out of the query; then the enclosing expression must be.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ from xcql.syntax.temporal import (
 )
 from xcql.syntax.types import ElementTest
 
-# functions that look further than their arguments
+# functions that depend on more than their arguments
 _UNSAFE = frozenset(
     {
         "stream",
@@ -89,7 +89,7 @@ _CONTEXT = "xcql-context"
 
 
 def evaluated(expr: Expr, scope: Scope, problem: NotNative) -> Value:
-    """The value of an expression as the evaluator gives it; or the problem stays one."""
+    """The value of an expression as the evaluator computes it; raises the problem if it cannot."""
     compilation = scope.compilation
     if not can_be_taken_out(expr, scope):
         raise problem
@@ -118,7 +118,7 @@ def evaluated(expr: Expr, scope: Scope, problem: NotNative) -> Value:
     if known is not None:
         return known
     if _gives_functions(expr, scope):
-        # which cannot travel between the evaluator and SQL
+        # functions cannot be passed between the evaluator and SQL
         raise problem
     array = by_evaluator(module, looked_at, scope, problem)
     item, position = compilation.fresh("evaluated"), compilation.fresh("evaluated_at")
@@ -128,7 +128,7 @@ def evaluated(expr: Expr, scope: Scope, problem: NotNative) -> Value:
 
 
 def module_of(body: Expr, variables: Iterable[str], scope: Scope) -> MainModule:
-    """The query's module with another body, and with these variables in place of its own."""
+    """The query's module with another body, and with these variables instead of its own."""
     module = scope.compilation.module
     declared = tuple(
         VariableDecl((), Name(name, span=body.span), None, None, external=True, span=body.span)
@@ -141,7 +141,7 @@ def module_of(body: Expr, variables: Iterable[str], scope: Scope) -> MainModule:
 def by_evaluator(
     module: MainModule, given: Mapping[str, Value], scope: Scope, problem: NotNative
 ) -> Scalar:
-    """What the evaluator answers a module whose variables are these, as an array of items."""
+    """The evaluator's answer to a module with these variables, as an array of items."""
     arguments = tuple(_encoded(value, scope, problem) for value in given.values())
     if problem.span is None:
         problem = NotNative(problem.reason, module.body.span)
@@ -166,7 +166,7 @@ def _gives_functions(expr: Expr, scope: Scope) -> bool:
 
 
 def can_be_taken_out(expr: Expr, scope: Scope) -> bool:
-    """Whether the expression gives the same for copies of the nodes that it reads."""
+    """Whether the expression has the same value for copies of the nodes that it reads."""
     for node in _all_code(expr, scope):
         match node:
             case AxisStep(axis=axis) if axis in (
@@ -186,7 +186,7 @@ def can_be_taken_out(expr: Expr, scope: Scope) -> bool:
 
 
 def _all_code(expr: Expr, scope: Scope) -> Iterator[Node]:
-    """The parts of an expression, and of the functions that it calls."""
+    """The parts of an expression and of the functions that it calls."""
     pending: list[Expr] = [expr]
     seen: set[int] = set()
     while pending:
@@ -199,13 +199,13 @@ def _all_code(expr: Expr, scope: Scope) -> Iterator[Node]:
 
 
 def _declared(call: FunctionCall, scope: Scope) -> FunctionDecl | None:
-    """The function of the query that is called."""
+    """The function declaration of the query that is called."""
     uri, local = scope.names.function_name(call.name)
     return scope.compilation.functions.get((uri or "", local, len(call.arguments)))
 
 
 def _is_complete(item: Item, scope: Scope) -> bool:
-    """Whether attributes and text in a copy are valid as long as they are in their place."""
+    """Whether attributes and text of a copy have the same lifespan as in their place."""
     match item:
         case StreamElement(is_top=is_top):
             return is_top or is_fragmented(item, scope)
@@ -217,7 +217,7 @@ def _is_complete(item: Item, scope: Scope) -> bool:
 
 
 def _reads_leaves_in_time(expr: Expr, scope: Scope) -> bool:
-    """Whether the lifespan of an attribute or of a text may be asked for."""
+    """Whether the expression may use the lifespan of an attribute or a text."""
     for node in _all_code(expr, scope):
         match node:
             case IntervalProjection(base=base):
@@ -236,7 +236,7 @@ def _reads_leaves_in_time(expr: Expr, scope: Scope) -> bool:
 
 
 def _gives_elements(expr: Node) -> bool:
-    """Whether no item of a value can be an attribute or a text, as far as the expression tells."""
+    """Whether the syntax shows that no item of the value can be an attribute or a text."""
     match expr:
         case TimeInterval():
             return True
@@ -249,7 +249,7 @@ def _gives_elements(expr: Node) -> bool:
     return False
 
 
-# functions without arguments that do not ask for the context item
+# functions without arguments that do not use the context item
 _WITHOUT_FOCUS = frozenset(
     {
         "true",
@@ -267,7 +267,7 @@ _WITHOUT_FOCUS = frozenset(
 
 
 def _uses_context(expr: Expr) -> bool:
-    """Whether the context item of the expression itself may be asked for."""
+    """Whether the expression may use its own context item."""
     pending: list[Node] = [expr]
     while pending:
         node = pending.pop()
@@ -276,7 +276,7 @@ def _uses_context(expr: Expr) -> bool:
                 return True
             case FunctionCall(name=name, arguments=()) if name.local not in _WITHOUT_FOCUS:
                 return True
-            # what comes after the first step, or in a predicate, has a context of its own
+            # later steps and predicates have a context of their own
             case Path(steps=steps):
                 pending.append(steps[0])
             case Filter(base=base) | SimpleMap(left=base):
@@ -321,7 +321,7 @@ def _pair(item: Item, scope: Scope) -> Scalar:
 
 
 def _is_seen_otherwise(node: StreamElement, scope: Scope) -> bool:
-    """Whether fillers inside would see namespaces of those around them, in text that is parsed."""
+    """Whether fillers inside would inherit namespaces from their ancestors once parsed."""
     stream = scope.compilation.catalog.streams[node.stream]
     return stream.declared is None and has_holes(node, scope)
 

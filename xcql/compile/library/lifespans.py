@@ -1,4 +1,4 @@
-"""The lifespans of items: their own, or what covers those of their elements."""
+"""The lifespans of items: their own, or the cover of their elements' lifespans."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ from xcql.compile.terms.scope import Scope
 from xcql.compile.terms.values import Leaf, Value, leaves
 from xcql.source import Span
 
-# stands for `now` where the latest of several ends is looked for
+# stands for `now` when computing the latest of several ends
 FOR_EVER = call("instant", Constant("9999-12-31T23:59:59.999999"))
 
 
 def lifespan(item: Item, scope: Scope) -> Lifespan:
-    """The lifespan of an item: its own, or what covers its elements'."""
+    """The lifespan of an item: its own, or the cover of its elements' lifespans."""
     match item:
         case StreamElement():
             if is_fragmented(item, scope):
@@ -75,7 +75,7 @@ def lifespan(item: Item, scope: Scope) -> Lifespan:
 def _lifespan_of_leaves(
     owner: StreamElement | StreamDocument | Element | Inner | None, scope: Scope
 ) -> Lifespan:
-    """The lifespan of attributes and text of an element: of the nearest that has its own."""
+    """The lifespan of an element's attributes and text: that of the nearest one with its own."""
     match owner:
         case Element(around=around):
             return constructed_lifespan(owner) or around or ALWAYS
@@ -95,7 +95,7 @@ def _lifespan_of_leaves(
 
 
 def cover(found: Sequence[Leaf], scope: Scope) -> Lifespan:
-    """The smallest interval that covers the lifespans of all these; always, if there are none."""
+    """The smallest interval that covers all these lifespans; always, if there are none."""
     begins: list[Scalar] = []
     ends: list[Scalar] = []
     spans = [lifespan(leaf.item, scope) for leaf in found]
@@ -118,14 +118,14 @@ def cover(found: Sequence[Leaf], scope: Scope) -> Lifespan:
 
 
 def _is_one(plan: Plan) -> bool:
-    """Whether the plan is the tuple that it is evaluated for, put in a place."""
+    """Whether the plan is just the tuple that it is evaluated for, with an order."""
     while isinstance(plan, Order):
         plan = plan.input
     return isinstance(plan, Unit)
 
 
 def lifespan_bound(value: Value, which: int, scope: Scope, span: Span) -> Scalar:
-    """The begin (0) or end (1) of the lifespan of the only node of a value."""
+    """The start (0) or end (1) of the lifespan of a value's only node."""
 
     def read(item: Item) -> Scalar:
         if not is_node(item):

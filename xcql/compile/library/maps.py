@@ -14,7 +14,7 @@ from xcql.source import Span
 
 
 def known_items(value: Value, span: Span) -> list[Value]:
-    """The items of a sequence whose length is known now."""
+    """The items of a sequence whose length is known at compile time."""
     match value:
         case Single():
             return [value]

@@ -45,7 +45,7 @@ def _union(left: Value, right: Value, scope: Scope, span: Span) -> Value:
     ]
     origins = [origin(leaf.item) for value in parts for leaf in leaves(value)]
     if len(set(origins)) < len(origins):
-        # what may stand in both operands
+        # some nodes may be in both operands
         return in_document_order(Concat(tuple(parts)), scope, span, orderly=True)
     return merged_in_document_order(parts, scope, span)
 

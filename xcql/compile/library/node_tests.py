@@ -1,4 +1,4 @@
-"""Node tests, as questions about tags and names."""
+"""Node tests, as tests on tags and names."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def is_text_test(test: Node) -> bool:
 
 
 def attribute_test(test: Node, scope: Scope) -> frozenset[str] | None:
-    """The expanded names of attributes that pass; None for all."""
+    """The expanded names of the attributes that pass; None if all pass."""
     match test:
         case NameTest(name=name):
             return frozenset({attribute_name(name, scope)})

@@ -1,4 +1,4 @@
-"""What to sort by: scalars that sort as values do, and groups in order of appearance."""
+"""Sort keys: scalars that sort as values do, and groups in order of appearance."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from xcql.compile.terms.items import Atomic
 def sortable(item: Atomic, span: object, empty_greatest: bool = False) -> tuple[Scalar, KeyKind]:
     """A scalar that sorts as the values do."""
     if item.type == "xs:double":
-        # NaN stands between the numbers and the empty sequence, on whichever side that is
+        # NaN sorts between the numbers and the empty sequence, on whichever side that is
         nan = call("is_nan", item.scalar)
         flag = case(
             (call("is_null", item.scalar), Constant(None)),
@@ -41,7 +41,7 @@ def sortable(item: Atomic, span: object, empty_greatest: bool = False) -> tuple[
     if item.type in STRINGS:
         return item.scalar, "text"
     if item.type in INSTANTS:
-        # a date is kept as it reads, but dates with zones are ordered by their midnights
+        # a date is stored as it reads, but dates with zones are ordered by their midnights
         return item.scalar if is_plain_zone(item.zone) else on_time_line(item), "time"
     if item.type == "xs:boolean":
         return item.scalar, "truth"
@@ -55,7 +55,7 @@ def in_order_of_appearance(
 ) -> Plan:
     """The groups in the order of their first tuples.
 
-    `firsts` are columns to be made, and the scalars whose values in the first tuple they hold.
+    `firsts` are columns to add, with the scalars whose values in the first tuple they hold.
     """
     keys = [key for key in order(nest.input) if not isinstance(key.scalar, Constant)]
     if not keys:

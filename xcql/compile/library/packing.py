@@ -1,4 +1,4 @@
-"""Tuples packed into structs, which groups and windows gather, and unpacked again."""
+"""Tuples packed into structs, which groups and windows collect, and unpacked again."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from xcql.compile.terms.values import Value, row_names, row_of
 
 
 def packed(made: Sequence[str]) -> Scalar:
-    """A struct of columns; of something, if there are none."""
+    """A struct of columns; a placeholder if there are none."""
     pairs = [part for name in made for part in (Constant(name), Column(name))]
     return Call("members", tuple(pairs or (Constant("nothing"), Constant(True))))
 
@@ -22,7 +22,7 @@ def packed(made: Sequence[str]) -> Scalar:
 def unpacked(
     plan: Plan, struct: Scalar, made: Sequence[str], compilation: Compilation
 ) -> tuple[Plan, dict[str, str]]:
-    """The plan with the columns in a struct, and how they are called now."""
+    """The plan with the columns of a struct, and their new names."""
     names = new_names(made, compilation)
     for name in made:
         plan = Project(plan, names[name], field(struct, name))
@@ -30,7 +30,7 @@ def unpacked(
 
 
 def new_names(made: Sequence[str], compilation: Compilation) -> dict[str, str]:
-    """Names that no columns have yet, those of one row still belonging together."""
+    """Names that no column has yet; columns of one row stay together."""
     names: dict[str, str] = {}
     for row in sorted({row for name in made if (row := row_of(name, made)) is not None}):
         names |= row_names(row, compilation.fresh(row))
@@ -41,7 +41,7 @@ def new_names(made: Sequence[str], compilation: Compilation) -> dict[str, str]:
 
 
 def columns_in(value: Value) -> frozenset[str]:
-    """The columns that may be asked for of the items of a value."""
+    """The columns that the items of a value may use."""
     found: set[str] = set()
     pending: list[object] = [value]
     while pending:
@@ -61,7 +61,7 @@ def columns_in(value: Value) -> frozenset[str]:
 
 
 def above_cut(value: Value) -> Value:
-    """The value, with the fillers above forgotten: they can be found again from below."""
+    """The value without links to ancestor fillers: they can be found again from below."""
 
     def change(item: Item) -> Item:
         match item:

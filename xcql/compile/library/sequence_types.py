@@ -1,4 +1,4 @@
-"""Sequence types: whether a value is an instance of one, and how it is converted to one."""
+"""Sequence types: instance tests, and conversions to a type."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def is_instance(value: Value, type_: SequenceType, scope: Scope, span: Span) -> 
             negation(disjunction(*(exists(each(leaf.plan, Single(leaf.item))) for leaf in wrong)))
         )
     if not right:
-        # nothing fits: only the empty sequence can
+        # no item fits: only the empty sequence does
         if type_.occurrence in ("?", "*"):
             return negation(exists(value))
         return FALSE
@@ -159,7 +159,7 @@ def type_name(name: Name, scope: Scope) -> str:
 def converted(
     value: Value, type_: SequenceType, scope: Scope, span: Span, is_call: bool = True
 ) -> Value:
-    """A value as the function conversion rules make it fit a type; they must be sure to."""
+    """The value, converted to a type by the function conversion rules; checked if not certain."""
 
     if isinstance(type_.item, AtomicType):
         target = type_name(type_.item.name, scope)
@@ -173,7 +173,7 @@ def converted(
         bad = scope.compilation.error(
             "XPTY0004", "a value that does not have the declared type", span
         )
-        # `is_true`, as what fails has no type
+        # `is_true`, because a failing scalar has no type
         return guarded(call("is_true", case((fits, Constant(True)), otherwise=bad)), value)
     return value
 

@@ -83,7 +83,7 @@ def serialised(item: Item, scope: Scope) -> Scalar:
     """The item as text, by the xml output method."""
     match item:
         case Atomic(type=type_) if type_ not in STRINGS:
-            # numbers, times and the like have no sign that would have to be escaped
+            # numbers, times and the like have no characters to escape
             return string_value(item, scope)
         case Atomic() | Text():
             text = string_value(item, scope)
@@ -144,7 +144,7 @@ def is_never_blank(text: Scalar) -> bool:
 
 
 def may_be_null(scalar: Scalar) -> bool:
-    """Whether a text may be NULL; true where that is not known."""
+    """Whether a text may be NULL; true if that is not known."""
     match scalar:
         case Constant(value=value):
             return value is None
@@ -223,7 +223,7 @@ def node_xml(value: Value, scope: Scope) -> Scalar:
 
 
 def _mixed_xml(value: Value, scope: Scope) -> Scalar:
-    """Nodes and atomic values: no two atomic ones may come next to each other."""
+    """The text of nodes and atomic values; atomic values need a space between them."""
     match value:
         case Single(item=Dynamic(scalar=scalar)):
             return call("dynamic_text", scalar)
@@ -249,9 +249,9 @@ def _mixed_xml(value: Value, scope: Scope) -> Scalar:
 
 
 def _apart_by_blanks(several: Sequence[Value], scope: Scope) -> list[Scalar]:
-    """The texts of values that follow each other: a blank is where two atomic ones meet."""
+    """The texts of consecutive values, with a space where two atomic values meet."""
     texts: list[Scalar] = []
-    # whether the last item before is atomic
+    # whether the previous item is atomic
     after_atomic: Scalar = FALSE
     for value in several:
         if value == EMPTY:
@@ -272,7 +272,7 @@ def _apart_by_blanks(several: Sequence[Value], scope: Scope) -> list[Scalar]:
 
 
 def _is_atomic(item: Item) -> bool | None:
-    """None where it is known only when the query runs."""
+    """Whether the item is atomic; None if that is known only at run time."""
     return None if isinstance(item, Dynamic) else isinstance(item, Atomic)
 
 
@@ -294,7 +294,7 @@ def constructed_string(element: Element, scope: Scope) -> Scalar:
 
 
 def joined_text(value: Value, scope: Scope) -> Scalar:
-    """The string values of the items, with a space between them; never NULL."""
+    """The string values of the items, separated by spaces; never NULL."""
     if value == EMPTY:
         return Constant("")
     if isinstance(value, Single):

@@ -1,7 +1,7 @@
 """Several kinds of items as one: the tuples of their plans become those of a single plan.
 
 for $a in (a, b)   =>   merge of a and b, with the columns of both, and a column `kind`;
-                        $a is a's item where kind is 0, and b's where it is 1
+                        $a is a's item if kind is 0, and b's if it is 1
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ def merged(
     shared: Collection[str],
     compilation: Compilation,
 ) -> tuple[Plan, list[Value]]:
-    """The tuples of all plans in order, with some values for each: the plan, and the values there.
+    """The tuples of all plans in order, with some values for each: the plan, and the new values.
 
-    Columns that are `shared` mean the same in all plans; of the others a tuple has those of its
-    own plan that its values look at.
+    `shared` columns mean the same in all plans; of the others, a tuple has the columns of its own
+    plan that its values use.
     """
     kind = compilation.fresh("kind")
     made: list[tuple[str, tuple[Scalar, ...]]] = [
@@ -66,7 +66,7 @@ def merged(
 
 
 def _of_its_kind(kind: Column, values: Sequence[Value]) -> Value:
-    """The value that is the one of a tuple's own plan."""
+    """The value that belongs to the tuple's own plan."""
     if all(value == values[0] for value in values):
         return values[0]
     return Concat(
@@ -102,7 +102,7 @@ def as_one_kind(value: Value, scope: Scope, span: Span) -> tuple[Plan, Value]:
 
 
 def as_one_leaf(value: Value, scope: Scope, span: Span) -> Leaf:
-    """The items as those of one plan; they have to be atomic, and of one type."""
+    """The items as tuples of one plan; they must be atomic and of one type."""
     found = leaves(value)
     if len(found) == 1:
         return found[0]

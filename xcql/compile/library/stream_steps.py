@@ -144,12 +144,12 @@ class StreamSteps:
             return found
         below = inline_below(graph, node.tags)
         if isinstance(node, Inner) or graph.fragmented_children(*below) & set(fillers):
-            # whose hole it is, that of the element or of one inside, is not known
+            # it is not known whether the hole is in the element itself or in one inside it
             raise NotNative("a step through holes in mixed content", self.span)
         return found + self.follow(leaf, fillers)
 
     def markup(self, node: StreamElement | StreamDocument | Inner) -> list[Leaf]:
-        """Comments and processing instructions: natively where there are none."""
+        """Comments and processing instructions; native only if there are none."""
         if isinstance(node, Inner) or (
             isinstance(node, StreamElement) and (node.shape.commented or node.shape.opaque)
         ):
@@ -202,9 +202,9 @@ class StreamSteps:
         shape: Shape,
         is_child: bool = True,
     ) -> Leaf:
-        """The element of a filler's row; of a projection, if its lifespan meets it.
+        """The element of a filler's row; in a projection, only if its lifespan overlaps.
 
-        `source` is a node of the same tree; the element's parent, if it is its child.
+        `source` is a node of the same tree; it is the element's parent if `is_child`.
         """
         window = source.window
         node = StreamElement(
@@ -257,7 +257,7 @@ class StreamSteps:
         return Leaf(plan, child)
 
     def follow(self, leaf: Leaf, ids: tuple[str, ...], is_child: bool = True) -> list[Leaf]:
-        """From holes to the fillers with some tags."""
+        """Follow holes to the fillers with some tags."""
         node = leaf.item
         assert isinstance(node, StreamElement)
         found: list[Leaf] = []
@@ -276,7 +276,7 @@ class StreamSteps:
         return found
 
     def tables(self, stream: str, ids: Iterable[str]) -> list[tuple[str, ...]]:
-        """The tags that have fillers, those with tables that are alike together."""
+        """The tags that have fillers, grouped if their tables are alike."""
         slots = self.compilation.catalog.streams[stream].slots
         groups: dict[str, list[str]] = {}
         found: list[tuple[str, ...]] = []
@@ -332,7 +332,7 @@ class StreamSteps:
                 found += self._below(one, wanted, passed)
             return found
         found += self._inline_descendants(leaf, wanted)
-        # then along the holes, from wherever in the element they stand
+        # then follow the holes, wherever in the element they are
         holes = holes_below(graph, node.tags)
         direct = tuple(sorted(id for id in holes if id in wanted))
         below = tuple(sorted(id for id in holes if leads(id)))
@@ -354,9 +354,9 @@ class StreamSteps:
     def recursive_fillers(
         self, leaf: Leaf, node: StreamElement, ids: tuple[str, ...]
     ) -> list[Leaf]:
-        """Fillers in the holes of an element that stand inside each other, on all levels.
+        """Fillers in the holes of an element that are nested in each other, on all levels.
 
-        The store knows how deep they stand, so there is an end to it.
+        The store knows how deeply they are nested, so the recursion ends.
         """
         stream = self.compilation.catalog.streams[node.stream]
         graph = self.graph(node)
@@ -364,7 +364,7 @@ class StreamSteps:
             raise NotNative("nested fillers of unknown depth", self.span)
         whole = Extract(node.stream, node.table, node.row)
         if leaf.plan == whole and node.window is None and graph.structure.root.id in node.tags:
-            # all there are
+            # all fillers of these tags
             several = sorted(
                 {one for id in ids for one in graph.below(id) | {id}} & graph.fragmented
             )
@@ -438,7 +438,7 @@ class StreamSteps:
         return found
 
     def texts(self, leaf: Leaf, node: StreamElement | StreamDocument | Inner) -> list[Leaf]:
-        """The text nodes right below an element."""
+        """The text nodes that are children of an element."""
         if isinstance(node, StreamDocument):
             return []
         if is_any_node(self.test) and (isinstance(node, Inner) or not node.shape.is_leaf):
@@ -475,7 +475,7 @@ class StreamSteps:
     # upwards
 
     def with_parent_key(self, leaf: Leaf) -> tuple[Leaf, Scalar]:
-        """The leaf, and a scalar that is different for different parents of its elements."""
+        """The leaf, and a scalar that identifies the parent of its element."""
         node = leaf.item
         if isinstance(node, Inner):
             return leaf, call("node_key", node.owner.column("key"), self._parent_place(node))
@@ -490,11 +490,11 @@ class StreamSteps:
         return Leaf(above[0].plan, node), key_of(above[0].item, self.scope, self.span)
 
     def _parent_place(self, node: Inner) -> Scalar:
-        """Where in the filler's bytes the parent of an inner element starts."""
+        """The byte offset in the filler of an inner element's parent."""
         return call("+", span_of(node.owner, self.scope)[0], parent_start(node))
 
     def _parent_is_of_row(self, node: StreamElement) -> bool:
-        """Whether the row that has the hole of a filler also tells the element that has it."""
+        """Whether the row with a filler's hole also determines the element with the hole."""
         graph = self.graph(node)
         fillers = graph.fragmented | {graph.structure.root.id}
         for tag in node.tags:
@@ -515,7 +515,7 @@ class StreamSteps:
         if len(above) != 1:
             return False
         repeats = [one.repeats for slot in slots.values() for one in walk(slot) if one.tag == tag]
-        # of what stands in mixed content nothing is known
+        # nothing is known about elements in mixed content
         return bool(repeats) and not any(repeats) and self._is_alone(stream, *above)
 
     def parents(self, leaf: Leaf) -> list[Leaf]:
@@ -535,7 +535,7 @@ class StreamSteps:
         return self.rise(leaf, node)
 
     def _around(self, leaf: Leaf, node: Inner, only_parent: bool) -> list[Leaf]:
-        """What an inner element stands in: its parent, or all up to and with its owner."""
+        """The ancestors of an inner element: its parent, or all up to and including its owner."""
         if node.owner.is_copy:
             raise NotNative("upwards from a copy in a constructed element", self.span)
         if only_parent and node.above is not None:
@@ -555,7 +555,7 @@ class StreamSteps:
         return [*found, Leaf(plan, node.owner)]
 
     def rise(self, leaf: Leaf, node: StreamElement) -> list[Leaf]:
-        """The element that has the hole of a filler."""
+        """The element that contains the hole of a filler."""
         graph = self.graph(node)
         if node.window is not None:
             raise NotNative("upwards in a projection", self.span)
@@ -610,7 +610,7 @@ class StreamSteps:
             return found + self.ancestors(owner, with_self=True)
         assert isinstance(leaf.item, StreamElement | StreamDocument)
         depths = self.compilation.catalog.streams[leaf.item.stream].depths.values()
-        # no node stands inside of more fillers than this
+        # no node has more ancestor fillers than this
         lowest = max((depth for several in depths for depth in several), default=0)
         pending = [(leaf, 0)]
         while pending:
@@ -626,7 +626,7 @@ class StreamSteps:
         return found
 
     def _recurs(self, node: Item) -> bool:
-        """Whether an element can stand in another of its tag."""
+        """Whether an element can be nested in another one of its tag."""
         return isinstance(node, StreamElement) and self.graph(node).nest(node.tags)
 
     def siblings(self, leaf: Leaf, axis: str) -> list[Leaf]:
@@ -648,7 +648,7 @@ class StreamSteps:
         return found
 
     def beyond(self, leaf: Leaf, axis: str) -> list[Leaf]:
-        """What begins after an element has ended, or ends before it begins."""
+        """Elements that start after an element has ended, or end before it starts."""
         node = leaf.item
         if isinstance(node, StreamDocument):
             return []
@@ -669,18 +669,18 @@ class StreamSteps:
 
 
 def holes_below(graph: TagGraph, tops: Iterable[str]) -> frozenset[str]:
-    """The tags of fillers whose holes stand in the same filler as some elements, below them."""
+    """The tags of fillers whose holes are below some elements, in the same filler."""
     return graph.fragmented_children(*inline_below(graph, tops), *tops)
 
 
 def child_elements(node: StreamElement | StreamDocument, scope: Scope) -> list[Leaf]:
-    """The elements right below a node, whatever their names."""
+    """The child elements of a node, whatever their names."""
     span = scope.compilation.module.span
     return StreamSteps(scope, Wildcard(span=span), span).children(Leaf(Unit(), node))
 
 
 def without_presence(plan: Plan, node: StreamElement) -> Plan:
-    """The plan without the conditions that elements on the way to a hole are there: it tells."""
+    """The plan without presence tests on the path to a hole: the hole implies them."""
     wanted: set[Scalar] = set()
     here: StreamElement | StreamDocument | None = node
     while isinstance(here, StreamElement) and not here.is_filler:

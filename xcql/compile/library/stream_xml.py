@@ -1,4 +1,4 @@
-"""The XML text of what a stream holds: bytes as they came, with what fills their holes."""
+"""The XML text of a stream's content: bytes as they arrived, with the holes filled."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from xcql.syntax.path import Wildcard
 
 
 def stream_xml(node: StreamDocument | StreamElement | Inner, scope: Scope) -> Scalar:
-    """The XML of a node of a stream, as it stands by itself."""
+    """The XML of a node of a stream, on its own."""
     match node:
         case StreamDocument():
             tops = child_elements(node, scope)
@@ -53,14 +53,14 @@ def stream_xml(node: StreamDocument | StreamElement | Inner, scope: Scope) -> Sc
 
 
 def element_xml(node: StreamElement, scope: Scope) -> Scalar:
-    """The XML of an element, in which fillers may repeat declarations of those around them."""
+    """The XML of an element; fillers in it may repeat their ancestors' declarations."""
     if is_written_whole(node, scope):
         return _start_completed(node, inner_xml(node, scope), scope)
     return _with_holes_filled(node, scope)
 
 
 def _start_completed(node: StreamElement, text: Scalar, scope: Scope) -> Scalar:
-    """The text of an element with what its start tag lacks: namespaces around, its lifespan."""
+    """The text of an element with its start tag completed: namespaces in scope, lifespan."""
     around = _namespaces_around(node, text, scope)
     if is_fragmented(node, scope):
         begin, end = own_lifespan(node, scope)
@@ -82,14 +82,14 @@ def _namespaces_around(node: StreamElement | Inner, text: Scalar, scope: Scope) 
     is_nested = bool(scope.compilation.serialising)
     declared = _declared_around(node, scope)
     if declared is not None:
-        # there is no default namespace around an answer that it could come into
+        # an answer is not inside a default namespace that would have to be undeclared
         return Constant("" if is_nested else declared.replace(NO_DEFAULT, ""))
     around = _namespaces_inside(node, text, scope)
     return around if is_nested else call("without_no_default", around)
 
 
 def _declared_around(node: StreamElement | Inner, scope: Scope) -> str | None:
-    """The namespaces in scope around every such element, as text; None if they differ."""
+    """The namespaces in scope at every such element, as text; None if they differ."""
     stream = scope.compilation.catalog.streams[node.stream]
     row = node.owner if isinstance(node, Inner) else node
     is_inside = node is not row or not row.is_filler
@@ -101,7 +101,7 @@ def _declared_around(node: StreamElement | Inner, scope: Scope) -> str | None:
 def _declared_once(node: StreamElement | Inner, text: Scalar, scope: Scope) -> Scalar:
     """An answer without the declarations that fillers inside repeat, as the serialiser writes it.
 
-    Where fillers differ in their namespaces, only a parser can tell which are repeated.
+    If the namespaces of fillers differ, only a parser can tell which are repeated.
     """
     compilation = scope.compilation
     if compilation.serialising or _declared_around(node, scope) is not None:
@@ -114,7 +114,7 @@ def _declared_once(node: StreamElement | Inner, text: Scalar, scope: Scope) -> S
 
 
 def _namespaces_inside(node: StreamElement | Inner, text: Scalar, scope: Scope) -> Scalar:
-    """The declarations in scope around an element, those of its filler and inside it, as text."""
+    """The declarations in scope at an element, from its filler and from inside it, as text."""
     row = node.owner if isinstance(node, Inner) else node
     around = row.column("namespaces")
     if not uses_namespaces(node, scope) or (node is row and row.is_filler):
@@ -133,10 +133,10 @@ def _namespaces_inside(node: StreamElement | Inner, text: Scalar, scope: Scope) 
 
 
 def _with_holes_filled(node: StreamElement, scope: Scope) -> Scalar:
-    """The text with what stands in the holes: pieces between holes and children, put together.
+    """The text with the holes filled: pieces between holes and children, concatenated.
 
-    The children are gathered by the filler they stand in, wherever in it that is: so they can be
-    put together once for all fillers, from the leaves up.
+    The children are collected by parent filler, wherever in it they are: so the texts can be built
+    once for all fillers, from the leaves up.
     """
     start, length = span_of(node, scope)
     pieces = call("pieces", node.column("raw"), node.column("holes"), start, length)
@@ -171,13 +171,13 @@ def _with_holes_filled(node: StreamElement, scope: Scope) -> Scalar:
     ordered = call("sort_array", Call("concat_arrays", tuple(parts)))
     texts = call("transform", ordered, Lambda((".part",), field(Column(".part"), "text")))
     joined = call("join_texts", texts, Constant(""))
-    # the fillers inside have been completed already, but they are part of the text
+    # the fillers inside are already completed, but they are part of the text
     slots = scope.compilation.catalog.streams[node.stream].slots.values()
     return call("empty_elements", joined, Constant(any(slot.commented for slot in slots)))
 
 
 def _part(position: Scalar, part: Scalar, number: Scalar, text: Scalar) -> Scalar:
-    """A part of an element's text: what fills a hole comes before what follows it."""
+    """A part of an element's text: the filling of a hole comes before what follows the hole."""
     return call(
         "named_struct",
         Constant("position"),
@@ -192,7 +192,7 @@ def _part(position: Scalar, part: Scalar, number: Scalar, text: Scalar) -> Scala
 
 
 def _filler_children(node: StreamElement, scope: Scope) -> list[Leaf]:
-    """The fillers in the holes of an element, wherever below it the holes stand."""
+    """The fillers in the holes of an element, at any depth."""
     graph = scope.compilation.graphs[node.stream]
     span = scope.compilation.module.span
     steps = StreamSteps(scope, Wildcard(span=span), span)
@@ -202,7 +202,7 @@ def _filler_children(node: StreamElement, scope: Scope) -> list[Leaf]:
 
 
 def _is_deepest(node: StreamElement, id: str, scope: Scope) -> bool:
-    """Whether fillers of a tag cannot stand any deeper inside others of it than this one does."""
+    """Whether fillers of a tag cannot be nested deeper in each other than this one is."""
     graph = scope.compilation.graphs[node.stream]
     if id not in graph.below(id):
         return False

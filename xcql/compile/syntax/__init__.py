@@ -1,1 +1,1 @@
-"""The constructs of the language, one module each: from an expression to the compiler's values."""
+"""The constructs of the language, one module each: from an expression to a value."""

@@ -1,4 +1,4 @@
-"""`//` in paths: all nodes below, and then a step from each, made one step where that is the same.
+"""`//` in paths: its step to all nodes below, combined with the next step if equivalent.
 
 a//b              a/descendant::b
 a//b[1]           the children of all nodes below a, numbered among their siblings
@@ -21,7 +21,7 @@ from xcql.syntax.types import AnyKindTest, TextTest
 
 @node
 class ChildrenBelow(Expr):
-    """`//x[1]`: a step to children, from all nodes below and the one it begins at."""
+    """`//x[1]`: a step to children, from the start node and all nodes below it."""
 
     step: AxisStep
 
@@ -35,7 +35,7 @@ _ONE_STEP = {
 
 
 def joined_steps(steps: Sequence[Expr]) -> list[Expr]:
-    """The steps of a path, those after `//` joined with it where that is possible."""
+    """The steps of a path, with steps after `//` combined with it where possible."""
     joined: list[Expr] = []
     for step in steps:
         if joined and _is_all_below(joined[-1]):
@@ -46,7 +46,7 @@ def joined_steps(steps: Sequence[Expr]) -> list[Expr]:
 
 
 def _is_all_below(step: Expr) -> bool:
-    """Whether the step is the one that `//` stands for."""
+    """Whether the step is the one that `//` abbreviates."""
     match step:
         case AxisStep(axis="descendant-or-self", test=AnyKindTest(), predicates=()):
             return True
@@ -59,7 +59,7 @@ def _from_all_below(all_below: Expr, step: Expr) -> list[Expr]:
         pushed = _pushed(all_below, step)
         return [all_below, step] if pushed is None else [pushed]
     if step.axis == "attribute" or (step.axis == "child" and isinstance(step.test, TextTest)):
-        # only elements have them
+        # only elements have attributes and text
         return [replace(all_below, test=Wildcard(span=all_below.span)), step]
     if step.axis in _ONE_STEP and all(map(is_never_positional, step.predicates)):
         return [replace(step, axis=_ONE_STEP[step.axis])]
@@ -69,7 +69,7 @@ def _from_all_below(all_below: Expr, step: Expr) -> list[Expr]:
 
 
 def _pushed(all_below: AxisStep, step: Expr) -> Expr | None:
-    """`//` taken into a union or sequence of steps, whose nodes a path sorts in any case."""
+    """`//` pushed into a union or sequence of steps, whose nodes a path sorts anyway."""
     match step:
         case AxisStep():
             return Path(False, (all_below, step), span=step.span)

@@ -1,4 +1,4 @@
-"""Calls: of functions that the dialect can express, of the query's own, of functions in place."""
+"""Calls: of native functions, of the query's own functions, of inline functions."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def _reference(expr: NamedFunctionRef, scope: Scope) -> Value:
 
 
 def _partly_applied(expr: FunctionCall | DynamicCall, scope: Scope) -> Value:
-    """`f(?, 1)`: a function of what is left open; the rest is evaluated here."""
+    """`f(?, 1)`: a function of the open arguments; the others are evaluated here."""
     parameters: list[Parameter] = []
     arguments: list[Expr] = []
     for argument in expr.arguments:

@@ -54,7 +54,7 @@ def _nodes_compared(expr: Comparison, left: Value, right: Value, scope: Scope) -
     if len(trees[0] | trees[1]) > 1:
         if expr.op != "is" or trees[0] & trees[1]:
             raise NotNative("a comparison of nodes of several trees", expr.span)
-        # never the same, but nothing where there is nothing
+        # never the same node, but empty if an operand is
         both = conjunction(*(call("is_not_null", one) for one in keys))
         scalar = case((both, FALSE))
     return nullable(Atomic(scalar, "xs:boolean"), left, right)

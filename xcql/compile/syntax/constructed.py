@@ -91,7 +91,7 @@ def _constant_name(name: Name | Expr, scope: Scope) -> str:
 def _element(
     name: str, attributes: list[Attribute], content: list[Value], scope: Scope, span: Span
 ) -> Element:
-    """An element; attributes at the beginning of its content become its own."""
+    """An element; attributes at the start of its content become its own."""
     kept: list[Value] = []
     for value in content:
         value = _without_document(value, span)

@@ -132,7 +132,7 @@ def _switch(expr: Switch, scope: Scope) -> Value:
 
 
 def _same(a: Atomic | None, b: Atomic | None, scope: Scope, span: Span) -> Scalar:
-    """Equal as `switch` compares: two that are empty are equal, and so are two NaN."""
+    """Equality as in `switch`: two empty values are equal, and so are two NaN."""
     if a is None and b is None:
         return Constant(True)
     if a is None or b is None:

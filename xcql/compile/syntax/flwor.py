@@ -90,7 +90,7 @@ def _without_any(clause: For, source: Value, stream: Tuples) -> Tuples:
 def bind_each(
     source: Value, stream: Tuples, name: str, position: object, clause: Clause
 ) -> list[Tuples]:
-    """A tuple for each item of the source."""
+    """One tuple per item of the source."""
     if source == EMPTY:
         return []
     source = apart(source, columns(stream.plan) | stream.scope.taken)
@@ -121,7 +121,7 @@ def _all_atomic(found: Sequence[Leaf]) -> bool:
 
 
 def named_after(leaf: Leaf, name: str, scope: Scope) -> Leaf:
-    """The leaf with what its items come from called as the variable is."""
+    """The leaf, with the row or column of its items named after the variable."""
     item = leaf.item
     made = columns(leaf.plan)
     names: dict[str, str] = {}
@@ -159,7 +159,7 @@ def _order_by(clause: OrderBy, stream: Tuples) -> list[Tuples]:
         item = one_atomic(value_of(key.key, scope), scope, key.key.span)
         greatest = (key.empty or scope.compilation.empty_order) == "greatest"
         if item is None:
-            # tuples of other kinds may have something to be ordered by, before or after these
+            # tuples of other kinds may have a sort key, before or after these
             keys.append(SortKey(NULL, "other", key.descending, greatest))
             continue
         column = scope.compilation.fresh("sort")
@@ -171,7 +171,7 @@ def _order_by(clause: OrderBy, stream: Tuples) -> list[Tuples]:
 
 
 def _quantified(expr: Quantified, scope: Scope) -> Value:
-    """`some`: a FLWOR expression has a tuple; `every`: one with the contrary has none."""
+    """`some`: a FLWOR expression has a tuple; `every`: one with the negated condition has none."""
     clauses = [
         For(binding.variable, binding.source, binding.type, span=binding.span)
         for binding in expr.bindings

@@ -1,4 +1,4 @@
-"""`group by`: tuples with equal keys become one, and variables gather what they were in each."""
+"""`group by`: tuples with equal keys become one, and variables hold their values in all of them."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def grouped(clause: GroupBy, stream: Tuples) -> list[Tuples]:
         keys.append((name, item.scalar))
         column = Column(name)
         if item.type == "xs:double":
-            # 0 and -0 are one group, which has the zero that came first
+            # 0 and -0 are one group, whose key is the zero that came first
             column = Column(compilation.fresh(f"first_{key.variable}"))
             first.append((column.name, item.scalar))
         values[str(key.variable)] = guarded(
@@ -75,7 +75,7 @@ def _in_document_order(value: Value, stream: Tuples) -> bool:
 
 
 def members_of(value: Value, members: str, made: list[str], stream: Tuples) -> Value:
-    """What a variable was in the tuples of a group, one after the other."""
+    """The values of a variable in the tuples of a group, concatenated."""
     compilation = stream.scope.compilation
     item, position = compilation.fresh("member"), compilation.fresh("member_at")
     plan, names = unpacked(

@@ -1,4 +1,4 @@
-"""Maps and arrays whose keys are known: they are taken apart when the query is compiled.
+"""Maps and arrays whose keys are known: they are resolved when the query is compiled.
 
 `map { "EUR" : 1.1 }($t/currency)` becomes a choice among the values, by the key.
 """

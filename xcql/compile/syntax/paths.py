@@ -1,7 +1,7 @@
-"""Paths: each step takes the items that it begins at to those that it leads to.
+"""Paths: each step leads from some items to others.
 
-In a row of the store a step is a field, an array, or the holes of a filler; in a constructed
-element it is found among its parts.
+In a row of the store, a step is a field, an array, or the holes of a filler; in a constructed
+element, it selects among the element's parts.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def _path(path: Path, scope: Scope) -> Value:
 
 
 def _root(path: Path, scope: Scope) -> Value:
-    """The document that the context item is in."""
+    """The document that contains the context item."""
     context = native(ContextItem(span=path.span), scope)
     roots = {root_of(leaf.item, path.span) for leaf in leaves(context)}
     if len(roots) != 1 or not isinstance(root := roots.pop(), StreamDocument):
@@ -86,7 +86,7 @@ def after_step(base: Value, step: Expr, scope: Scope) -> Value:
     orderly = at_most_one(base) or is_sorted(base)
     mixes = not orderly or _may_mix(begin, step, scope)
     if mixes or len(begin) > 1:
-        # nodes have to be told apart
+        # the nodes must be distinguishable
         begin = [replace(leaf, item=without_way(leaf.item)) for leaf in begin]
     found: list[Leaf] = []
     for leaf in begin:
@@ -104,7 +104,7 @@ def after_step(base: Value, step: Expr, scope: Scope) -> Value:
 
 
 def _may_mix(begin: Sequence[Leaf], step: Expr, scope: Scope) -> bool:
-    """Whether a step may lead to nodes twice, or in another order than that of where it begins."""
+    """Whether a step may reach a node twice, or reach nodes in another order than it starts."""
     if len(begin) == 1 and is_optional(begin[0].plan):
         return False
     if isinstance(step, AxisStep) and step.axis in _SIDEWAYS:
@@ -113,12 +113,12 @@ def _may_mix(begin: Sequence[Leaf], step: Expr, scope: Scope) -> bool:
 
 
 def _may_nest(item: Item, scope: Scope) -> bool:
-    """Whether of two such nodes one can be inside of the other."""
+    """Whether one of two such nodes can be inside the other."""
     if not isinstance(item, StreamElement | Inner):
         return False
     if not scope.compilation.graphs[item.stream].nest(item.tags):
         return False
-    # children of nodes that are not inside of each other are not, either
+    # children of nodes that are not nested are not nested either
     return item.above is None or _may_nest(item.above, scope)
 
 
@@ -134,7 +134,7 @@ _SIDEWAYS = (
 
 
 def _mapped(base: Value, step: Expr, scope: Scope) -> Value:
-    """`base/step` for a step that is no axis step."""
+    """`base/step` for a step that is not an axis step."""
     if any(isinstance(leaf.item, Atomic) for leaf in leaves(base)):
         raise NotNative("a path from an atomic value", step.span)
     if isinstance(base, Merged | Concat):
@@ -181,12 +181,12 @@ def _no_last(step: Expr) -> Callable[[], Scalar]:
     return fail
 
 
-# what a step leads to from one leaf
+# the results of a step from one leaf
 
 
 def _step_from(leaf: Leaf, step: AxisStep, scope: Scope) -> list[Leaf]:
     if not all(map(is_never_positional, step.predicates)):
-        # positions are counted from each node, so that it has to be there
+        # positions are counted from each node, so the plan must have a tuple for it
         leaf = replace(leaf, item=without_way(leaf.item))
     found = axis_from(leaf, step.axis, step.test, scope, step.span)
     for predicate in step.predicates:
@@ -208,7 +208,7 @@ def _children_below(leaf: Leaf, step: AxisStep, scope: Scope) -> list[Leaf]:
     if not isinstance(step.test, NameTest) and len(found) > 1:
         raise NotNative("positions among several kinds of nodes", step.span)
     kept: list[Leaf] = []
-    # children of one name and one parent are of one kind
+    # children with one name and one parent are of one kind
     for here in found:
         if not isinstance(here.item, StreamElement | Inner):
             raise NotNative("positions of such nodes", step.span)

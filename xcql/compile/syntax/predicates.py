@@ -71,7 +71,7 @@ _BOOLEAN_FUNCTIONS = frozenset(
 
 
 def is_never_positional(predicate: Expr) -> bool:
-    """Whether the predicate is a condition, whatever the data are, and asks for no position."""
+    """Whether the predicate is a condition for any data, and does not use the position."""
     if mentions_position(predicate):
         return False
     match predicate:
@@ -119,10 +119,10 @@ def filtered(
     backwards: bool = False,
     base: Plan | None = None,
 ) -> list[Leaf]:
-    """The leaves with those items that a predicate lets through.
+    """The leaves with the items that pass a predicate.
 
-    Positions are counted for each value of the partition. The tuples of `base`, if there is one,
-    are what the leaves were found for.
+    Positions are counted for each value of the partition. The leaves were found for the tuples of
+    `base`, if it is given.
     """
     if len(found) > 1 and not is_never_positional(predicate):
         plan, item = in_one_plan(found, base or Unit(), scope, predicate.span)
@@ -174,7 +174,7 @@ def kept_tuples(
 
 
 def _element_at(plan: Plan, predicate: Expr, partition: tuple[Scalar, ...]) -> Plan | None:
-    """`[2]` or `[last()]` of an array in the row: no more than one tuple, and nothing to count."""
+    """`[2]` or `[last()]` of an array in the row: at most one tuple, and no counting."""
     if not isinstance(plan, Unnest) or plan.outer or partition != identity(plan.input):
         return None
     match predicate:
@@ -196,7 +196,7 @@ def asks_last(predicate: Expr) -> bool:
 
 
 def _position_test(value: Value, position: Scalar, scope: Scope, predicate: Expr) -> Scalar | None:
-    """The condition of a predicate that is a number; None if it is something else."""
+    """The condition of a predicate that is a number; None if it is not one."""
     found = leaves(value)
     kinds = {leaf.item.type if isinstance(leaf.item, Atomic) else "node" for leaf in found}
     if not kinds & NUMBERS:

@@ -1,4 +1,4 @@
-"""Time: projections, lifespans, Allen's relations, sums of times and durations."""
+"""Time: projections, lifespans, Allen's relations, time literals."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def _literal(expr: DateTimeLiteral | DateLiteral, scope: Scope) -> Value:
     moment = parse_time(text)
     if type_ == "xs:date":
         if zone not in ("", "Z"):
-            # `parse_time` gives the instant, but a date is known by how it reads
+            # `parse_time` returns the instant, but a date is stored as it reads
             moment = parse_time(text[:10])
         return Single(Atomic(call("to_date", Constant(moment)), type_, Constant(zone)))
     return Single(Atomic(Constant(moment), type_, Constant(zone)))
@@ -94,7 +94,7 @@ def _start(expr: Start, scope: Scope) -> Value:
 
 
 def instant(expr: Expr, scope: Scope) -> Scalar:
-    """A bound of an interval as an instant; NULL where it is an empty sequence."""
+    """A bound of an interval as an instant; NULL if it is an empty sequence."""
     value = value_of(expr, scope)
     item = one_atomic(value, scope, expr.span)
     if item is None:
@@ -136,7 +136,7 @@ def projected(base: Value, begin: Scalar, end: Scalar, scope: Scope, span: Span)
     window = Window(begin, end)
     number = scope.compilation.number()
     result = mapped(base, lambda item: _projected(item, window, number, scope, span), is_path=True)
-    # also true only where both are there
+    # this also requires that both are present
     ordered = (
         TRUE if begin == end and begin == scope.now else call("is_true", call("<=", begin, end))
     )
@@ -189,7 +189,7 @@ def _projected(item: Item, window: Window, number: int, scope: Scope, span: Span
 
 
 def _alone(leaf: Attribute | Text) -> Item:
-    """An attribute or a text as a projection gives it: without an element around it."""
+    """An attribute or a text as a projection returns it: without a parent element."""
     alone: Item = replace(leaf, owner=None, within=None)
     return replace(alone, place=None) if isinstance(alone, Text) else alone
 
@@ -199,7 +199,7 @@ def _both(before: Window | None, window: Window) -> Window:
         return window
     begin = call("greatest", before.begin, window.begin)
     end = call("least", before.end, window.end)
-    # bounds that have crossed are moved so far apart that nothing meets them
+    # if the bounds have crossed, move the end so far back that nothing overlaps
     return Window(begin, case((call("<=", begin, end), end), otherwise=call("before_time")))
 
 
@@ -214,7 +214,7 @@ def _version_projection(expr: VersionProjection, scope: Scope) -> Value:
     name = compilation.fresh("version")
     total = compilation.fresh("versions") if asks_total else None
     if (expr.last is None or expr.first == expr.last) and isinstance(expr.first, LastVersion):
-        # the last one is the first from the end
+        # the last version is the first from the end
         numbered = Number(below, name, (), backwards=True)
         condition: Scalar = call("=", Column(name), Constant(1))
     else:
@@ -235,7 +235,7 @@ def _version_projection(expr: VersionProjection, scope: Scope) -> Value:
 
 
 def _version_of(item: Item, tree: Tree, scope: Scope, span: Span) -> Item:
-    """An item of a version projection: its content is what is valid in its own lifespan."""
+    """An item of a version projection: its content is clipped to its own lifespan."""
     if isinstance(item, Element | StreamDocument | Inner | Dynamic | Function):
         raise NotNative("versions of such items", span)
     if isinstance(item, Attribute | Text):
@@ -254,7 +254,7 @@ def _version_of(item: Item, tree: Tree, scope: Scope, span: Span) -> Item:
     return new
 
 
-# `last` is bound like a variable that no query can name
+# `last` is bound like a variable, under a name that no query can use
 _LAST = "#last"
 
 
@@ -304,7 +304,7 @@ def _allen(expr: AllenComparison, scope: Scope) -> Value:
 
 
 def _is_certain(scalar: Scalar) -> bool:
-    """Whether a bound is there for certain."""
+    """Whether a bound is certainly present."""
     return isinstance(scalar, Constant) or (
         isinstance(scalar, Call)
         and scalar.function == "coalesce"

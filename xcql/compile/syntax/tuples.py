@@ -12,7 +12,7 @@ from xcql.syntax.flwor import Clause, Count, GroupBy
 
 
 def tuples(clauses: Sequence[Clause], scope: Scope) -> list[Tuples]:
-    """The tuples after some clauses; several plans where a variable is of several kinds."""
+    """The tuples after some clauses; several plans if a variable has several kinds."""
     streams = [Tuples(Unit(), scope)]
     shared: frozenset[str] = frozenset()
     for clause in clauses:
@@ -31,7 +31,7 @@ def tuples(clauses: Sequence[Clause], scope: Scope) -> list[Tuples]:
 
 
 def merged_tuples(streams: Sequence[Tuples], shared: frozenset[str]) -> Tuples:
-    """The tuples of several plans as those of one; `shared` columns are the same in all plans."""
+    """The tuples of several plans merged into one; `shared` columns are the same in all plans."""
     first = streams[0]
     held = [[one.scope.variables[name] for name in first.bound] for one in streams]
     plan, values = merged([one.plan for one in streams], held, shared, first.scope.compilation)
@@ -42,5 +42,5 @@ def merged_tuples(streams: Sequence[Tuples], shared: frozenset[str]) -> Tuples:
 
 
 def bound_also(stream: Tuples, *names: str) -> tuple[str, ...]:
-    """The variables bound so far, and some more."""
+    """The variables bound so far, and these."""
     return (*(one for one in stream.bound if one not in names), *names)

@@ -1,13 +1,13 @@
-"""Window clauses: the items of the source are packed into an array, and windows are parts of it.
+"""Window clauses: the items of the source are packed into an array; windows are slices of it.
 
     for tumbling window $w in E start $s when A end $e when B
                     =>
     nest members := all items of E
-    project windows := (first, last, closed) for each start that no window before it reaches
+    project windows := (first, last, closed) for each start that no window before it covers
     unnest windows; $w is a slice of members, and the other variables are elements of it
 
-Whether a window may start, or ends, at an item is asked with the item's columns and its
-neighbours' unpacked again, so conditions can be anything that compiles.
+To test whether a window starts or ends at an item, the columns of the item and its neighbours are
+unpacked again, so conditions can be anything that compiles.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ ONE = Constant(1)
 
 
 def windows(clause: Window, stream: Tuples) -> list[Tuples]:
-    """A tuple for each window."""
+    """One tuple per window."""
     if clause.type is not None:
         raise NotNative("a type for a window", clause.span)
     source = value_of(clause.source, stream.scope)
@@ -83,7 +83,7 @@ def windows(clause: Window, stream: Tuples) -> list[Tuples]:
 
 @dataclass(frozen=True, slots=True)
 class _Items:
-    """The packed items of a source; `value` is an item in terms of the columns that were packed."""
+    """The packed items of a source; `value` is an item in terms of the packed columns."""
 
     members: str
     made: list[str]
@@ -95,7 +95,7 @@ class _Items:
         return call("size", Column(self.members))
 
     def each_one(self) -> tuple[Plan, str]:
-        """A tuple for each item, with its position from 1."""
+        """One tuple per item, with its position, counted from 1."""
         compilation = self.scope.compilation
         item, at = compilation.fresh("item"), compilation.fresh("item_at")
         position = compilation.fresh("position")
@@ -115,7 +115,7 @@ class _Items:
         ):
             if name is None:
                 continue
-            # `get` counts from 0, and gives NULL beyond the ends
+            # `get` counts from 0, and returns NULL beyond the ends
             place = call("+", index, Constant(offset - 1))
             struct = call("get", Column(self.members), place)
             plan, names = unpacked(plan, struct, self.made, self.scope.compilation)
@@ -132,7 +132,7 @@ class _Items:
     def condition(
         self, plan: Plan, condition: WindowCondition, index: Scalar, known: Mapping[str, Value]
     ) -> tuple[Plan, Scalar, dict[str, Value]]:
-        """Whether a condition holds at an item, where some variables are known already."""
+        """Whether a condition holds at an item, given some variables."""
         plan, variables = self.bound(plan, condition, index)
         scope = self.scope.within(columns(plan) | {self.members})
         for name, value in {**known, **variables}.items():
@@ -142,7 +142,7 @@ class _Items:
 
 
 def _windows(clause: Window, items: _Items) -> Scalar:
-    """An array of windows: the positions of their first and last items, and whether they end."""
+    """An array of windows: the positions of the first and last items, and whether it closed."""
     starts, first = items.each_one()
     starts, may_start, variables = items.condition(starts, clause.start, Column(first), {})
     if clause.end is None:
@@ -177,7 +177,7 @@ def _windows(clause: Window, items: _Items) -> Scalar:
 
 
 def _flags(clause: Window, items: _Items) -> Scalar:
-    """For each item whether a window may start, and whether it ends there."""
+    """For each item, whether a window may start there and whether one ends there."""
     assert clause.end is not None
     plan, position = items.each_one()
     plan, may_start, variables = items.condition(plan, clause.start, Column(position), {})
@@ -193,7 +193,7 @@ def _pairs(parts: Mapping[str, Scalar]) -> Iterator[Scalar]:
 
 
 def _fixed_length(condition: Scalar, first: str, last: str) -> int | None:
-    """The number of items in a window, if the condition is that last and first are so far apart."""
+    """The number of items in a window, if the condition fixes the distance of last and first."""
     while isinstance(condition, Call) and condition.function == "is_true":
         (condition,) = condition.arguments
     if not isinstance(condition, Call) or condition.function not in ("=", ">="):
@@ -201,7 +201,7 @@ def _fixed_length(condition: Scalar, first: str, last: str) -> int | None:
     left, right = (_linear(one, first, last) for one in condition.arguments)
     if left is None or right is None:
         return None
-    # a * first + b * last + c, the left side less the right one
+    # a * first + b * last + c, the left side minus the right side
     a, b, c = (x - y for x, y in zip(left, right, strict=True))
     if (a, b) == (-1, 1) or ((a, b) == (1, -1) and condition.function == "="):
         length = 1 - c if b == 1 else 1 + c
@@ -212,7 +212,7 @@ def _fixed_length(condition: Scalar, first: str, last: str) -> int | None:
 
 
 def _linear(scalar: Scalar, first: str, last: str) -> tuple[int, int, int] | None:
-    """A sum of the two positions and numbers, as how often each is in it."""
+    """A sum of the two positions and numbers, as its coefficients."""
     match scalar:
         case Column(name=name) if name in (first, last):
             return (1, 0, 0) if name == first else (0, 1, 0)

@@ -1,1 +1,1 @@
-"""What the compiler's values are: items, sequences of them, and the scope that they are made in."""
+"""The compiler's values: items, sequences of items, and the scope in which they are made."""

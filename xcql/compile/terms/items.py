@@ -1,8 +1,8 @@
-"""Items as the compiler knows them: how each is made of the columns of a tuple.
+"""Items as the compiler sees them: how each is built from the columns of a tuple.
 
 An item is symbolic: it says which scalars give its value, its text, its lifespan. A constructed
-element is no text but a tree of items, so that a path into it is found at compile time, and nothing
-is made that the query does not ask for.
+element is not text but a tree of items, so that a path into it is resolved at compile time, and
+nothing is built that the query does not need.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What is known of elements at one place of a row: `Slot`s of several tags, as one.
+    """What is known about elements at one place of a row: the `Slot`s of several tags, combined.
 
-    `column` is the field that holds them; `strays` says that holes stand in some of them, or below,
-    where no filler can be; attributes map expanded names to fields. `ways` maps the
-    paths of the texts inside to whether they have fields, if all paths are known.
+    `column` is the field that holds them; `strays` says that some of them contain holes, at any
+    depth, where no filler can be; `attributes` maps expanded names to fields. `ways` maps the paths
+    of the texts inside to whether they have fields, if all paths are known.
     """
 
     tags: tuple[str, ...]
@@ -53,7 +53,7 @@ class Shape:
 
 
 def shape_of(slots: Mapping[str, Slot]) -> Shape | None:
-    """The shape of elements of several tags, by their ids; None where they are laid out apart."""
+    """The shape of elements of several tags, by tag id; None if their layouts differ."""
     found = list(slots.values())
     first = found[0]
     if any(
@@ -92,9 +92,9 @@ def shape_of(slots: Mapping[str, Slot]) -> Shape | None:
 
 
 def _ways_of(slots: Iterable[Slot]) -> Mapping[str, bool] | None:
-    """Whether texts inside opaque elements have fields, by their paths; None if not all are known.
+    """By path, whether texts inside opaque elements have fields; None if not all paths are known.
 
-    They have one if they have it in all tables, and SQL can tell it from the others.
+    A text has a field if it has one in all tables and SQL can distinguish its name from the others.
     """
     ways: dict[str, bool] = {}
     for slot in slots:
@@ -118,7 +118,7 @@ class Window:
 class Tree:
     """A tree that a projection made; without one, nodes are those of the stream itself.
 
-    Of several `tops` each is a tree by itself, and they are in the order of projected nodes.
+    With `tops`, each projected node is a separate tree, in the order of the projected nodes.
     """
 
     number: int
@@ -132,10 +132,10 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Atomic(Item):
-    """An atomic value of a type such as `xs:integer`; data without a type is `xs:untypedAtomic`.
+    """An atomic value of a type such as `xs:integer`; untyped data is `xs:untypedAtomic`.
 
     Dates and times are instants in UTC; `zone` is how they were written (`''`, `'Z'`, `'+02:00'`).
-    Times of day are microseconds since midnight, as they read. Durations are numbers of
+    Times of day are microseconds since midnight, in local time. Durations are numbers of
     microseconds or of months.
     """
 
@@ -157,11 +157,11 @@ class StreamDocument(Item):
 class StreamElement(Item):
     """An element of a stream: a struct somewhere in the row of a filler.
 
-    `table` are the tags of the fillers in the row's table, `path` leads to it there. `is_filler`
-    says that it is the filler's own element; `alone` that no other element of the row can be at
-    that path. `above` is the element or document it was reached from, if that is its parent, and
-    None where that is not known. A projected element that nothing is above of has `is_top`; a copy
-    in a constructed element `is_copy`.
+    `table` are the tags of the fillers in the row's table, `path` leads to the element in the row.
+    `is_filler` says that it is the filler's own element; `alone` that no other element of the row
+    can be at that path. `above` is the element or document it was reached from, if that is its
+    parent; None if the parent is not known. `is_top` marks a projected element without a parent,
+    `is_copy` a copy in a constructed element.
     """
 
     stream: str
@@ -175,11 +175,11 @@ class StreamElement(Item):
     alone: bool
     above: StreamElement | StreamDocument | None = None
     window: Window | None = None
-    # what a projection made of the lifespan of the element itself
+    # the lifespan of the element itself after a projection
     lifespan: tuple[Scalar, Scalar] | None = None
     is_top: bool = False
     is_copy: bool = False
-    # the lifespan of the nearest constructed element around a copy that has its own
+    # the lifespan of the copy's nearest constructed ancestor that has its own
     around: tuple[Scalar, Scalar] | None = None
     tree: Tree | None = None
 
@@ -189,10 +189,10 @@ class StreamElement(Item):
 
 @dataclass(frozen=True, slots=True)
 class Attribute(Item):
-    """An attribute: its expanded name, its name as written, and its value (NULL: not there).
+    """An attribute: its expanded name and its value (NULL if it is absent).
 
-    `made_of` is the type of the one value that a constructed attribute was made of. `within` is an
-    element that it stands in, at whatever depth, where the owner is not known.
+    `made_of` is the type of the only value that a constructed attribute was made from. `within` is
+    an ancestor element, at any distance, where the owner is not known.
     """
 
     name: str
@@ -204,7 +204,7 @@ class Attribute(Item):
 
 @dataclass(frozen=True, slots=True)
 class Text(Item):
-    """A text node; `place` is where it begins in the owner's bytes, if there may be others.
+    """A text node; `place` is its offset in the owner's bytes, if there may be others.
 
     `within` is as for attributes.
     """
@@ -217,11 +217,11 @@ class Text(Item):
 
 @dataclass(frozen=True, slots=True)
 class Inner(Item):
-    """An element inside of one that is not shredded, which is the `owner`.
+    """An element inside an element that is not shredded, its `owner`.
 
-    `struct` has its name, its XML text, and where it and its parent start in the text that it was
-    found in; `start` is where it starts in the owner's bytes. `tags` are those it can have. `above`
-    is its parent, None where that is not known. `way` leads to it from the owner.
+    `struct` has its name, its XML text, and the offsets of the element and its parent in the text
+    that it was found in; `start` is its offset in the owner's bytes. `tags` are the tags it can
+    have. `above` is its parent, or None if that is not known. `way` leads to it from the owner.
     """
 
     owner: StreamElement
@@ -242,10 +242,10 @@ class Inner(Item):
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """A way to inner elements by names alone: an XPath from the owner says the same.
+    """A path to inner elements by names alone, so that an XPath from the owner finds the same ones.
 
-    The plan `after` has a tuple for each of them, `before` one for each owner. `names` are those
-    of the elements on the way, in which each stands inside of the one before.
+    The plan `after` has one tuple for each of them, `before` one for each owner. `names` are the
+    names of the elements on the path, each nested in the one before.
     """
 
     before: Plan
@@ -255,7 +255,7 @@ class Way:
 
     @property
     def path(self) -> str | None:
-        """The names with `/` between them, if each element is a child of the one before."""
+        """The names joined by `/`, if each element is a child of the one before."""
         path = "/".join(self.names)
         return path if self.xpath == f"/*/{path}" else None
 
@@ -269,7 +269,7 @@ class Element(Item):
     content: tuple[Value, ...]
     namespaces: tuple[tuple[str, str], ...] = ()
     is_document: bool = False
-    # the lifespan of the nearest constructed element around it that has its own
+    # the lifespan of the nearest constructed ancestor that has its own
     around: tuple[Scalar, Scalar] | None = None
 
 
@@ -284,9 +284,9 @@ class Markup(Item):
 
 @dataclass(frozen=True, slots=True)
 class Dynamic(Item):
-    """An item that the evaluator gave: a struct of `kind` and serialised `value`.
+    """An item that the evaluator returned: a struct of `kind` and serialised `value`.
 
-    `reason` says why it had to.
+    `reason` says why the evaluator was needed.
     """
 
     scalar: Scalar
@@ -295,14 +295,14 @@ class Dynamic(Item):
 
 @dataclass(frozen=True, slots=True)
 class Failure(Item):
-    """What stands where there can be no item: whoever asks for it fails."""
+    """A placeholder where there can be no item: reading it fails."""
 
     scalar: Scalar
 
 
 @dataclass(frozen=True, slots=True)
 class Function(Item):
-    """A function written in place, with the scope it was written in."""
+    """An inline function, with the scope in which it was written."""
 
     code: InlineFunction
     scope: Scope = field(hash=False, compare=False)
@@ -310,7 +310,7 @@ class Function(Item):
 
 @dataclass(frozen=True, slots=True)
 class MapItem(Item):
-    """A map with keys that are known; the values are in the order of the keys."""
+    """A map whose keys are known; the values are in the order of the keys."""
 
     keys: tuple[Atomic, ...]
     values: tuple[Value, ...]

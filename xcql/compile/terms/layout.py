@@ -1,4 +1,4 @@
-"""The columns of tables that are read as one: the fields that are asked for, and their types."""
+"""The columns of several tables read as one: the fields that are needed, and their types."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ Path = tuple[str, ...]
 
 
 def read_schema(shape: Slot | None, columns: Sequence[Path]) -> pa.Schema:
-    """The fields of one tag's table that are asked for, as its files have them.
+    """The needed fields of one tag's table, with the types in its files.
 
-    What no file has is text, inside of structs, or the texts on a way. Without a shape there are no
-    files at all.
+    A field that is in no file is a string, within structs, or the texts on a path. Without a
+    shape, there are no files at all.
     """
     whole = COMMON if shape is None else table_schema(shape)
     asked = [path for path in columns if path != ("tag",)]
@@ -26,10 +26,10 @@ def read_schema(shape: Slot | None, columns: Sequence[Path]) -> pa.Schema:
 
 
 def joint_schema(schemas: Sequence[pa.Schema]) -> pa.Schema:
-    """The columns that several tables have when they are read as one.
+    """The columns of several tables when they are read as one.
 
-    A field that one of them lacks is NULL for its rows; one that is an array in some of them, for
-    elements repeat there, is an array in all.
+    A field that one table lacks is NULL in its rows; a field that is an array in some tables,
+    because elements repeat there, is an array in all.
 
     >>> one = pa.schema([("element", pa.struct([("name", pa.struct([("_text", pa.string())]))]))])
     >>> two = pa.schema([("element", pa.struct([("name", pa.list_(one.field(0).type[0].type))]))])
@@ -43,9 +43,9 @@ def joint_schema(schemas: Sequence[pa.Schema]) -> pa.Schema:
 
 
 def widened(own: pa.DataType, joint: pa.DataType) -> pa.DataType:
-    """The type to read files with that have the one type, to get all fields of the joint one.
+    """The type with which to read files of type `own` to get all fields of the joint type.
 
-    It is the joint type, but for arrays where the files have a single value.
+    It is the joint type, except for arrays where the files have a single value.
     """
     if pa.types.is_struct(own) and pa.types.is_struct(joint):
         return pa.struct(
@@ -67,7 +67,7 @@ def widened(own: pa.DataType, joint: pa.DataType) -> pa.DataType:
 
 
 def _pruned(type: pa.DataType, paths: Iterable[Path], inside: str = "") -> pa.DataType:
-    """The fields of a type that paths lead to; `inside` names the field that has the type."""
+    """The fields of a type that paths lead to; `inside` is the name of the field with that type."""
     paths = list(paths)
     if () in paths:
         return type
@@ -78,7 +78,7 @@ def _pruned(type: pa.DataType, paths: Iterable[Path], inside: str = "") -> pa.Da
         below.setdefault(path[0], []).append(path[1:])
     fields = []
     known = [field.name for field in type] if pa.types.is_struct(type) else []
-    # in the order of the table, so that whoever unnests structs knows it
+    # in the order of the table, so that code that unnests structs can rely on it
     for name in sorted(below, key=lambda name: known.index(name) if name in known else len(known)):
         rest = below[name]
         if pa.types.is_struct(type) and type.get_field_index(name) >= 0:
@@ -89,7 +89,7 @@ def _pruned(type: pa.DataType, paths: Iterable[Path], inside: str = "") -> pa.Da
 
 
 def _unknown(name: str, paths: Sequence[Path], inside: str) -> pa.DataType:
-    """The type of a field that no data has."""
+    """The type of a field that is in no data."""
     if () not in paths:
         return _pruned(pa.struct([]), paths, name)
     if inside == WAYS:

@@ -1,10 +1,10 @@
-"""The types that the texts inside of an answer are known to have, before it is computed.
+"""The types of the texts in an answer, as far as they are known before it is computed.
 
     for $a in stream("credit")//account return <a n="{count($a/transaction)}"><id>{$a/@id}</id></a>
 
-    @n: xs:integer            (`id` holds what is untyped, so it stays a text)
+    @n: xs:integer            (the content of `id` is untyped, so it stays a text)
 
-An answer is XML, in which all is text; the table of an answer has columns of these types.
+An answer is XML, in which everything is text; the table of an answer has columns of these types.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from collections.abc import Iterable
 from xcql.compile.terms.items import Atomic, Attribute, Element, Item, StreamElement, Text
 from xcql.compile.terms.values import EMPTY, Value, at_most_one, leaves
 
-# a child's name, or that of an attribute after an @, at each level; () is the item itself
+# at each level the name of a child, or of an attribute after an @; () is the item itself
 Place = tuple[str, ...]
 _UNKNOWN = "xs:untypedAtomic"
 
 
 def leaf_types(value: Value) -> dict[Place, str]:
-    """The type of the text at each place of the answer's items, where there is but one."""
+    """The type of the text at each place of the answer's items, if there is only one."""
     found: dict[Place, str] = {}
     for leaf in leaves(value):
         _see(leaf.item, (), found)
@@ -28,7 +28,7 @@ def leaf_types(value: Value) -> dict[Place, str]:
 
 
 def type_of_one(values: Iterable[Value]) -> str:
-    """The type of the only atomic value that there may be; that of texts if there may be more."""
+    """The type of the only atomic value that is possible; the untyped one if there may be more."""
     several = [value for value in values if value != EMPTY]
     if len(several) != 1 or not at_most_one(several[0]):
         return _UNKNOWN
@@ -62,7 +62,7 @@ def _see_children(content: Iterable[Value], place: Place, found: dict[Place, str
                     _note((*place, shape.name), _UNKNOWN, below)
                 case Atomic() | Text() | Attribute():
                     pass
-                case _:  # elements of names that only the data knows
+                case _:  # elements whose names are only in the data
                     return
     for where, type_ in below.items():
         _note(where, type_, found)

@@ -1,4 +1,4 @@
-"""A value with each of its items changed."""
+"""Values with each item replaced."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from xcql.compile.terms.values import Concat, Each, Merged, Single, Value
 
 
 def mapped_items(value: Value, change: Callable[[Item], Item]) -> Value:
-    """The value with the same plans and other items."""
+    """The value with the same plans but other items."""
     match value:
         case Single(item=item):
             return Single(change(item))
@@ -24,7 +24,7 @@ def mapped_items(value: Value, change: Callable[[Item], Item]) -> Value:
 def mapped(value: Value, change: Callable[[Item], Value], is_path: bool = False) -> Value:
     """The value with a sequence in place of each item.
 
-    With `is_path` each item becomes one node at most, and these are in the order of the others.
+    With `is_path`, each item becomes at most one node, and the nodes are in the order of the items.
     """
     match value:
         case Single(item=item):

@@ -1,4 +1,4 @@
-"""Native functions: what they get of a call, and the table that a module declares its own in."""
+"""Native functions: what they receive from a call, and the table where a module declares them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from xcql.syntax.node import Expr
 
 @dataclass(frozen=True, slots=True)
 class CallSite:
-    """A call, with the values of its arguments; `only_compared` as in `Scope`."""
+    """A call with the values of its arguments; `only_compared` is as in `Scope`."""
 
     scope: Scope
     span: Span
@@ -31,7 +31,7 @@ NativeFunction = Callable[[CallSite], Value]
 
 
 class NativeFunctions(dict[FunctionKey, NativeFunction]):
-    """The functions of one module: each is declared where it is written.
+    """The functions of one module, each declared where it is defined.
 
     >>> native = NativeFunctions()
     >>> @native("exists", 1)

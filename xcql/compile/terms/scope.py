@@ -1,4 +1,4 @@
-"""What the compiler knows at a place in the query, and what it remembers of the whole query."""
+"""What the compiler knows at one place of the query, and what it records about the whole query."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Language:
-    """How each construct is compiled: so modules reach each other without importing each other.
+    """How each construct is compiled; lets modules use each other without importing each other.
 
     `expressions` and `clauses` are by the type of the node, `functions` by namespace, name and
-    number of arguments. `evaluated` gives the value of an expression that has no native form.
+    number of arguments. `evaluated` returns the value of an expression that has no native form.
     """
 
     expressions: Mapping[type, CompileExpression]
@@ -41,7 +41,7 @@ class Language:
 
 @dataclass(slots=True)
 class Compilation:
-    """What is gathered while one query is compiled."""
+    """What is collected while one query is compiled."""
 
     language: Language
     module: MainModule
@@ -55,12 +55,12 @@ class Compilation:
     functions: Mapping[tuple[str, str, int], FunctionDecl] = field(default_factory=dict)
     globals: dict[str, Value] = field(default_factory=dict)
     active: list[tuple[str, str, int]] = field(default_factory=list)
-    # the tags of the fillers around the one whose text is put together just now
+    # the tags of the ancestors of the filler that is being serialised
     serialising: list[tuple[str, ...]] = field(default_factory=list)
 
     @property
     def empty_order(self) -> str:
-        """Where `order by` puts the empty sequence unless it says so itself."""
+        """Where `order by` puts the empty sequence by default."""
         return next(
             (
                 one.value
@@ -71,9 +71,9 @@ class Compilation:
         )
 
     def fresh(self, hint: str) -> str:
-        """A column or row name that no other has, as near to the hint as can be.
+        """A column or row name that is not used yet, as close to the hint as possible.
 
-        It has no dot: names with a dot are ours alone, see `Column`.
+        It has no dot: names with a dot are reserved for the compiler, see `Column`.
         """
         plain = re.sub(r"\W", "_", hint) or "x"
         # the second `x` is `x_2`, which may also be a hint
@@ -96,19 +96,19 @@ class Compilation:
         arguments: tuple[Scalar, ...],
         problem: NotNative,
     ) -> Scalar:
-        """What the evaluator answers, as an array of items, given arrays of items."""
+        """The evaluator's answer, as an array of items, given arrays of items."""
         name = f"xcql_evaluate_{len(self.evaluations) + 1}"
         span = problem.span or self.module.span
         self.evaluations.append(Evaluation(name, expression, parameters, problem.reason, span))
         return Call("evaluate", (Constant(name), *arguments))
 
     def number(self) -> int:
-        """A number that nothing else in the query has."""
+        """A number that is unique in the query."""
         self.names["#"] = self.names.get("#", 0) + 1
         return self.names["#"]
 
     def error(self, code: str, message: str, span: Span, value: Scalar | None = None) -> Scalar:
-        """A scalar that fails; `{}` in the message is for the value."""
+        """A scalar that fails; `{}` in the message is replaced by the value."""
         site = Site(code, message, span)
         if site not in self.sites:
             self.sites.append(site)
@@ -116,21 +116,21 @@ class Compilation:
         return Call("fail", (Constant(number), value if value is not None else Constant("")))
 
     def shape(self, stream: str, tags: tuple[str, ...]) -> Shape | None:
-        """The shape of fillers with these tags; None where their tables are laid out apart."""
+        """The shape of fillers with these tags; None if the layouts of their tables differ."""
         slots = self.catalog.streams[stream].slots
         found = {tag: slots[tag] for tag in tags if tag in slots}
         return shape_of(found) if found else None
 
     def demand(self, node: StreamElement, *path: str) -> None:
-        """Note that a field of a node's struct is read."""
+        """Record that a field of a node's struct is read."""
         self.demands.setdefault((node.stream, node.table), set()).add((*node.path, *path))
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """The names at a place in the query.
+    """The names in scope at one place of the query.
 
-    `taken` are the columns of the tuples that expressions here are evaluated for. `only_compared`
+    `taken` are the columns of the tuples for which expressions here are evaluated. `only_compared`
     says that the value of a function called here is only compared with others: then it makes no
     difference whether a number is an integer or a double.
     """
@@ -149,7 +149,7 @@ class Scope:
         return replace(self, variables={**self.variables, str(name): value})
 
     def within(self, made: frozenset[str]) -> Scope:
-        """The scope for tuples that have these columns, too."""
+        """The scope for tuples that also have these columns."""
         return replace(self, taken=self.taken | made)
 
     def focus(
@@ -166,7 +166,7 @@ class Scope:
 
 
 def native(expr: Expr, scope: Scope) -> Value:
-    """The value of an expression, or `NotNative`."""
+    """The value of an expression; raises `NotNative` if it has no native form."""
     compiler = scope.compilation.language.expressions.get(type(expr))
     if compiler is None:
         raise NotNative(f"{type(expr).__name__} has no native form", expr.span)
@@ -176,7 +176,7 @@ def native(expr: Expr, scope: Scope) -> Value:
 
 
 def value_of(expr: Expr, scope: Scope) -> Value:
-    """The value of an expression; where it has no native form, one that the evaluator gives."""
+    """The value of an expression; if it has no native form, the evaluator computes it."""
     try:
         return native(expr, scope)
     except NotNative as problem:
@@ -189,7 +189,7 @@ class Tuples:
 
     plan: Plan
     scope: Scope
-    # the variables bound so far, which `group by` gathers
+    # the variables bound so far, which `group by` collects
     bound: tuple[str, ...] = ()
 
 

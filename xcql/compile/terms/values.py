@@ -1,11 +1,11 @@
-"""Sequences as the compiler knows them.
+"""Sequences as the compiler sees them.
 
     Value ::= Single(item) | Concat(values) | Merged(values) | Each(plan, value)
 
-`Each` is the value for every tuple of a plan, one after the other; `Merged` puts values together by
-the order keys of their plans, as a step to several tags does. What a consumer needs of a value (how
-many items, their text, whether there are any) is found by going down this tree: no sequence is made
-where a number will do.
+`Each` is the value for every tuple of a plan, concatenated; `Merged` interleaves values by the
+order keys of their plans, as a step to several tags does. What a consumer needs from a value (how
+many items, their text, whether there are any) is found by descending this tree: no sequence is
+built where a number is enough.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Single(Value):
 
 @dataclass(frozen=True, slots=True)
 class Concat(Value):
-    """Values one after the other; of `exclusive` ones never more than one is there."""
+    """Concatenated values; if `exclusive`, at most one of them is not empty."""
 
     values: tuple[Value, ...]
     exclusive: bool = False
@@ -76,7 +76,7 @@ class Merged(Value):
 
 @dataclass(frozen=True, slots=True)
 class Each(Value):
-    """`is_path`: the items are nodes of one tree, in document order, none twice."""
+    """The value for each tuple; `is_path`: the items are distinct nodes of one tree, in order."""
 
     plan: Plan
     value: Value
@@ -104,7 +104,7 @@ def each(plan: Plan, value: Value, is_path: bool = False) -> Value:
 
 
 def concat(values: Sequence[Value]) -> Value:
-    """Values one after the other."""
+    """The concatenation of values."""
     flat: list[Value] = []
     for value in values:
         flat += value.values if isinstance(value, Concat) and not value.exclusive else (value,)
@@ -124,7 +124,7 @@ def merged(values: Sequence[Value]) -> Value:
 
 
 def guarded(condition: Scalar, value: Value) -> Value:
-    """The value where the condition holds, else nothing."""
+    """The value if the condition holds, else the empty sequence."""
     if condition == TRUE:
         return value
     if condition == FALSE:
@@ -133,14 +133,14 @@ def guarded(condition: Scalar, value: Value) -> Value:
 
 
 def nullable(item: Atomic, *operands: Value) -> Value:
-    """An atomic value that is empty where an operand is."""
+    """An atomic value that is empty if an operand is."""
     if all(isinstance(one, Single) for one in operands):
         return Single(item)
     return guarded(call("is_not_null", item.scalar), Single(item))
 
 
 def conditional(condition: Scalar, then: Value, otherwise: Value) -> Value:
-    """One of two values."""
+    """One of two values, chosen by a condition."""
     if condition in (TRUE, FALSE):
         return then if condition == TRUE else otherwise
     if otherwise == EMPTY:
@@ -148,7 +148,7 @@ def conditional(condition: Scalar, then: Value, otherwise: Value) -> Value:
     negated = call("not", condition)
     for value, other, holds in ((then, otherwise, negated), (otherwise, then, condition)):
         if isinstance(value, Single) and isinstance(value.item, Failure):
-            # `is_true`, as what fails has no type
+            # `is_true`, because a failing scalar has no type
             sound = call("is_true", case((holds, TRUE), otherwise=value.item.scalar))
             return guarded(sound, other)
     if then == EMPTY:
@@ -167,8 +167,8 @@ class Leaf:
 def leaves(value: Value) -> list[Leaf]:
     """The kinds of items in the value, each with its plan.
 
-    Their plans' order keys put them in order: they can be compared one by one as far as they are
-    of the same kinds.
+    The order keys of the plans order the items: keys are compared position by position as long as
+    they are of the same kinds.
     """
     match value:
         case Single(item=item):
@@ -191,7 +191,7 @@ def leaves(value: Value) -> list[Leaf]:
 
 
 def apart(value: Value, taken: frozenset[str]) -> Value:
-    """The value with its plans' columns renamed where they clash with these."""
+    """The value with its plans' columns renamed where they clash with `taken`."""
     made: set[str] = set()
     for plan in _plans(value):
         made |= columns(plan)
@@ -215,7 +215,7 @@ def apart(value: Value, taken: frozenset[str]) -> Value:
 
 
 def row_of(name: str, made: Collection[str]) -> str | None:
-    """The row that a column is of; None for a column by itself."""
+    """The row that a column belongs to; None for a column that is not part of a row."""
     for column in ROW_COLUMNS:
         row = name.removesuffix(f".{column}")
         if row != name and f"{row}.key" in made and f"{row}.element" in made:
@@ -224,7 +224,7 @@ def row_of(name: str, made: Collection[str]) -> str | None:
 
 
 def row_names(row: str, new: str) -> dict[str, str]:
-    """How the columns of a row are called if the row is called otherwise; itself with a dot."""
+    """The new names of a row's columns if the row is renamed, and of the row itself, with a dot."""
     return {f"{row}.": new, **{f"{row}.{one}": f"{new}.{one}" for one in ROW_COLUMNS}}
 
 
@@ -244,7 +244,7 @@ def renamed_item(item: Item, names: dict[str, str]) -> Item:
     changes: dict[str, Any] = {}
     for one in fields(item):
         if one.name == "way":
-            # the plan that led to it is a different one now
+            # the plan that led to the item is a different one now
             changes["way"] = None
             continue
         old = getattr(item, one.name)
@@ -281,12 +281,12 @@ def _plans(value: Value) -> Iterator[Plan]:
 
 
 def _after(index: int, plan: Plan) -> Plan:
-    """The plan with its place among others in front of its order."""
+    """The plan with its position among others as the first order key."""
     return Order(plan, (SortKey(Constant(index), "number"), *order(plan)))
 
 
 def at_most_one(value: Value) -> bool:
-    """Whether there can be no more than one item."""
+    """Whether there can be at most one item."""
     match value:
         case Single():
             return True
@@ -298,7 +298,7 @@ def at_most_one(value: Value) -> bool:
 
 
 def is_optional(plan: Plan) -> bool:
-    """Whether the plan has no more than one tuple for each that it is evaluated for."""
+    """Whether the plan has at most one tuple for each tuple that it is evaluated for."""
     match plan:
         case Unit():
             return True
@@ -308,7 +308,7 @@ def is_optional(plan: Plan) -> bool:
 
 
 def condition_of(plan: Plan) -> tuple[Scalar, dict[str, Scalar]]:
-    """When an optional plan has a tuple, and what its columns are then."""
+    """The condition under which an optional plan has a tuple, and its columns in that case."""
     match plan:
         case Unit():
             return TRUE, {}
@@ -324,19 +324,19 @@ def condition_of(plan: Plan) -> tuple[Scalar, dict[str, Scalar]]:
 
 
 def replaced(scalar: Scalar, known: dict[str, Scalar]) -> Scalar:
-    """The scalar with columns replaced by what they are."""
+    """The scalar with columns replaced by their definitions."""
     return substituted(scalar, known) if known else scalar
 
 
 def single_scalar(value: Value, read: Callable[[Item], Scalar]) -> Scalar:
-    """A scalar of the only item of a value that has at most one; NULL where there is none."""
+    """A scalar of the only item of a value with at most one; NULL if there is none."""
     match value:
         case Single(item=item):
             return read(item)
         case Each(plan=plan, value=inner):
             condition, known = condition_of(plan)
             found = replaced(single_scalar(inner, read), known)
-            # NULL is what is left out anyway
+            # where the condition fails, the scalar is NULL anyway
             if condition == call("is_not_null", found):
                 return found
             return case((condition, found))
@@ -348,7 +348,7 @@ def single_scalar(value: Value, read: Callable[[Item], Scalar]) -> Scalar:
 
 
 def exists(value: Value) -> Scalar:
-    """Whether there is any item."""
+    """Whether there are any items."""
     match value:
         case Single():
             return TRUE
@@ -368,7 +368,7 @@ def exists(value: Value) -> Scalar:
 
 
 def count(value: Value) -> Scalar:
-    """How many items there are."""
+    """The number of items."""
     match value:
         case Single():
             return Constant(1)
@@ -388,7 +388,7 @@ def count(value: Value) -> Scalar:
 
 
 def gather(value: Value, read: Callable[[Item], Scalar]) -> Scalar:
-    """An array of a scalar of each item, in order; items for which it is NULL are kept."""
+    """An array with a scalar of each item, in order; NULLs are kept."""
     match value:
         case Single(item=item):
             return call("array", read(item))
@@ -427,7 +427,7 @@ def gather(value: Value, read: Callable[[Item], Scalar]) -> Scalar:
 
 
 def aligned_keys(orders: Sequence[Sequence[SortKey]]) -> list[list[Scalar]]:
-    """The order keys of several plans as lists of equal length, a column for each way to sort."""
+    """The order keys of several plans as lists of equal length, one column per way to sort."""
     found: list[list[Scalar]] = [[] for _ in orders]
     for index, way in _ways(orders):
         for keys, row in zip(orders, found, strict=True):
@@ -439,7 +439,7 @@ def aligned_keys(orders: Sequence[Sequence[SortKey]]) -> list[list[Scalar]]:
 def merged_order(
     orders: Sequence[Sequence[SortKey]], fresh: Callable[[str], str]
 ) -> tuple[list[tuple[str, tuple[Scalar, ...]]], tuple[SortKey, ...]]:
-    """The columns that a merge of plans needs to be in the order of all, and the keys in them."""
+    """The columns that a merge of plans needs to sort all tuples, and the sort keys on them."""
     shared: list[tuple[str, tuple[Scalar, ...]]] = []
     by: list[SortKey] = []
     for (index, way), scalars in zip(
@@ -453,7 +453,7 @@ def merged_order(
 
 
 def _ways(orders: Sequence[Sequence[SortKey]]) -> list[tuple[int, tuple[object, ...]]]:
-    """The ways to sort that the plans have at each place of their order."""
+    """The ways to sort that occur at each position of the plans' orders."""
     longest = max(map(len, orders), default=0)
     return [
         (index, way)
@@ -469,7 +469,7 @@ def _way(key: SortKey) -> tuple[object, ...]:
 def uniform(
     value: Value, read: Callable[[Item], Scalar], fresh: Callable[[str], str]
 ) -> Leaf | tuple[Plan, Column]:
-    """The items as tuples of one plan, with a scalar of each in a column."""
+    """The items as tuples of one plan, with a scalar of each item in a column."""
     found = leaves(value)
     if len(found) == 1:
         column = fresh("item")
