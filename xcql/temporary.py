@@ -152,7 +152,7 @@ def _locked_folder(parent: Path) -> _LockedFolder:
 
 
 def _remove(folder: Path) -> None:
-    """Remove a folder, its lock file last: a later cleanup recognises what is left by it."""
+    """Remove a folder, its lock file last: a later cleanup recognises the folder by that file."""
     with suppress(OSError):
         for entry in os.scandir(folder):
             if entry.is_dir(follow_symlinks=False):

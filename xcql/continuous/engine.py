@@ -58,7 +58,7 @@ def open_continuous(
     variables: Mapping[str, Any] | None = None,
     functions: Mapping[str, Callable[..., Any]] | None = None,
 ) -> Continuous:
-    """A continuous query whose state is in a folder; the state is created if there is none.
+    """Open a continuous query with its state in a folder; the state is created if missing.
 
     `tags` has the Tag Structure of each stream. With `now="event"` the instant of evaluation is the
     largest validTime seen; otherwise it is the one passed to the trigger, or the wall clock.

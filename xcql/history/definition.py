@@ -72,10 +72,10 @@ class Known(Generic[A, T]):
 
 
 class Timeline(Generic[A]):
-    """The fragments of one filler id that stand at each instant, updated as they arrive.
+    """The fragments of one filler id that are in effect at each instant, updated as they arrive.
 
-    At an instant stands the last arrival, which may be a `remove`; for events, all those since the
-    last `remove`.
+    In effect at an instant is the last arrival for it, which may be a `remove`, or the events since
+    the last `remove`.
     """
 
     __slots__ = ("_is_same", "_kind", "at")
@@ -86,7 +86,7 @@ class Timeline(Generic[A]):
         self.at: dict[datetime, tuple[A, ...]] = {}
 
     def add(self, arrival: A) -> bool:
-        """Add the next arrival; return False if it only repeats what stands at its instant."""
+        """Add an arrival; return False if it only repeats what is in effect at its instant."""
         op, time = arrival.op, arrival.valid_time
         assert time is not None
         if op == "replace":
@@ -105,13 +105,13 @@ class Timeline(Generic[A]):
             Version(arrival, begin, begin if is_event else end)
             for begin, end in zip_longest(times, times[1:])
             for arrival in self.at[begin]
-            # a remove is an empty version: it ends the one before, and nothing stands after it
+            # a remove is an empty version: it ends the one before and is not returned
             if arrival.op != "remove"
         )
 
 
 def repeats(arrival: A, standing: Sequence[A], is_same: IsSame[A]) -> bool:
-    """Whether an arrival only repeats what stands at its instant."""
+    """Whether an arrival only repeats what is in effect at its instant."""
     if arrival.op == "remove":
         return bool(standing) and standing[-1].op == "remove"
     return any(other.op != "remove" and is_same(arrival, other) for other in standing)
