@@ -1,7 +1,7 @@
-"""numpy and Arrow side by side: columns as arrays of numbers, and numbers as columns.
+"""Conversions between numpy arrays and Arrow columns.
 
-numpy computes with positions and numbers; Arrow has the bytes and texts. Nothing is copied here
-that need not be.
+numpy computes with positions and numbers; Arrow holds the bytes and strings. These functions
+avoid copies wherever possible.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Flags: TypeAlias = NDArray[np.bool_]
 
 
 def column_of(values: Ints | Numbers, is_there: Flags | None = None) -> pa.Array:
-    """Numbers as a column, NULL where they are not there.
+    """A numpy array as an Arrow column, with NULL where `is_there` is false.
 
     >>> column_of(np.array([1, 2]), np.array([True, False])).to_pylist()
     [1, None]
@@ -32,14 +32,14 @@ def column_of(values: Ints | Numbers, is_there: Flags | None = None) -> pa.Array
 
 
 def taken(values: pa.Array, places: Ints | Numbers, is_there: Flags | None = None) -> pa.Array:
-    """The values at the given places, NULL where there is none."""
+    """The values at the given positions, with NULL where `is_there` is false."""
     return values.take(column_of(places, is_there))
 
 
 def spread(values: pa.Array, is_there: Flags) -> pa.Array:
-    """The values where they are said to be there, one after the other, and NULL elsewhere.
+    """The values in order at the rows where `is_there` is true, with NULL in all other rows.
 
-    Texts, and what is in lists, are not copied: it is enough to say anew where each begins.
+    Strings and list items are not copied: only the array of their offsets is rebuilt.
 
     >>> spread(pa.array([["x"], None, []]), np.array([True, False, True, True])).to_pylist()
     [['x'], None, None, []]
@@ -64,7 +64,7 @@ def spread(values: pa.Array, is_there: Flags) -> pa.Array:
 
 
 def ranges(begins: Ints, ends: Ints) -> tuple[Ints, Ints]:
-    """All numbers of some ranges, each with the number of its range.
+    """The integers of all ranges, preceded by an array with the index of each one's range.
 
     >>> [array.tolist() for array in ranges(np.array([5, 0]), np.array([7, 1]))]
     [[0, 0, 1], [5, 6, 0]]
@@ -76,14 +76,14 @@ def ranges(begins: Ints, ends: Ints) -> tuple[Ints, Ints]:
 
 
 def borders_of(counts: Ints | Flags) -> Numbers:
-    """Where lists of the given lengths begin and end, if they stand one after the other."""
+    """The offsets of consecutive lists with the given lengths."""
     borders = np.zeros(len(counts) + 1, np.int32)
     np.cumsum(counts, out=borders[1:])
     return borders
 
 
 def slices(data: bytes | pa.Buffer, begins: Ints, ends: Ints) -> pa.BinaryArray:
-    """Stretches of bytes that follow each other, as an array."""
+    """Byte ranges of `data`, in ascending order, as a binary array."""
     size = len(begins)
     borders = np.empty(2 * size + 1, np.int32)
     borders[0:-1:2], borders[1::2] = begins, ends
@@ -94,18 +94,18 @@ def slices(data: bytes | pa.Buffer, begins: Ints, ends: Ints) -> pa.BinaryArray:
 
 
 def offsets_of(array: pa.BinaryArray) -> Ints:
-    """Where the values of an array (that is no slice of another) begin and end in its bytes."""
+    """The byte offsets of the values of an array, which must not be a slice of another."""
     return np.frombuffer(array.buffers()[1], np.int32, len(array) + 1).astype(np.int64)
 
 
 def octets_of(array: pa.BinaryArray) -> Octets:
-    """The bytes of all values of an array, one after the other."""
+    """The concatenated bytes of all values of an array."""
     size = int(offsets_of(array)[-1]) if len(array) else 0
     return np.frombuffer(array.buffers()[2], np.uint8, size) if size else np.empty(0, np.uint8)
 
 
 def having(array: pa.BinaryArray, octets: bytes) -> Ints:
-    """Which values of an array have one of some bytes in them."""
+    """The indexes of the values that contain at least one of the given bytes."""
     values = octets_of(array)
     is_there = values == octets[0]
     for octet in octets[1:]:
@@ -115,12 +115,12 @@ def having(array: pa.BinaryArray, octets: bytes) -> Ints:
 
 
 def flags_of(column: pa.Array) -> Flags:
-    """A column of truth values; NULL is false."""
+    """A boolean column as a numpy array; NULL becomes false."""
     return numbers_of(column, 0).astype(np.bool_)
 
 
 def numbers_of(column: pa.Array | pa.ChunkedArray, null: int = -1) -> Ints:
-    """A column of whole numbers."""
+    """An integer column as a numpy array; NULL becomes `null`."""
     numbers = column.cast(pa.int64())
     if numbers.null_count:
         numbers = numbers.fill_null(null)

@@ -1,4 +1,4 @@
-"""Packages that have the name of a function of `xcql`, and stand in for it."""
+"""Packages that share their name with a function of `xcql` and can be called like it."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Any
 
 
 def stands_for(package: str, function: str) -> None:
-    """Let a package be called like the function of its own name, which its module `api` has.
+    """Make a package callable: a call runs the given function of its module `api`.
 
-    Python puts an imported package in the place of whatever `xcql` has under that name; so
-    `xcql.evaluate(query)` has to work, too, when `xcql.evaluate` was imported as a package before.
+    Importing a package replaces the attribute of `xcql` that has its name. `xcql.evaluate(query)`
+    must still work after the package `xcql.evaluate` was imported.
     """
 
     class CallablePackage(ModuleType):

@@ -1,4 +1,4 @@
-"""Names of columns: which of them SQL may take for one."""
+"""Column names: which of them an SQL engine may treat as equal."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import unicodedata
 
 
 def folded(name: str) -> str:
-    """The same text for names that an engine may take for one.
+    """A normal form that is equal for names an SQL engine may treat as equal.
 
-    Engines ignore case, but not all by the same rules: to some, `ſ` is an `s` and `İ` is an `i`.
+    Engines ignore case, but by different rules: in some, `ſ` equals `s` and `İ` equals `i`.
 
     >>> folded("Straße"), folded("ſ") == folded("S"), folded("İ") == folded("ı")
     ('strasse', True, True)

@@ -1,6 +1,6 @@
-"""What the user is told: errors and warnings, as data and as text.
+"""Errors and warnings for the user, as data and as text.
 
-A `Diagnostic` is built where the fault is found and rendered once, at the edge.
+A `Diagnostic` is built where the error is detected and rendered once, at the edge.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ Severity = Literal["error", "warning"]
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """One message: a code, what is wrong, where, and the way out.
+    """One message: a code, what is wrong, where, and how to fix it.
 
-    `code` is a W3C error code such as `XPST0003` where there is one, else `XCQLnnnn`.
+    `code` is a W3C error code such as `XPST0003` if one exists, else `XCQLnnnn`.
     """
 
     severity: Severity
@@ -29,7 +29,7 @@ class Diagnostic:
     hints: tuple[str, ...] = ()
 
     def render(self) -> str:
-        """The full text: message, place, source line with carets, notes and hints."""
+        """The full text: message, position, source line with carets, notes and hints."""
         lines = [f"{self.severity}[{self.code}]: {self.message}"]
         if self.span is not None:
             place = f"{self.span.source.name}:{self.span.line}:{self.span.column}"
@@ -46,7 +46,7 @@ class Diagnostic:
         return "\n".join(lines)
 
     def render_concise(self) -> str:
-        """One line, in the shape that editors jump to."""
+        """One line, in the format that editors recognise as a link to the position."""
         place = ""
         if self.span is not None:
             place = f"{self.span.source.name}:{self.span.line}:{self.span.column}: "
@@ -71,7 +71,7 @@ class Diagnostic:
 
 
 class XcqlError(Exception):
-    """Anything that is wrong with a query or with data.
+    """An error in a query or in data.
 
     >>> import xcql
     >>> try:
@@ -120,5 +120,5 @@ def error(
 def warning(
     code: str, message: str, span: Span | None = None, *, hints: Sequence[str] = ()
 ) -> Diagnostic:
-    """A message about something that works but is better said otherwise."""
+    """A message about something that works but is better written differently."""
     return Diagnostic("warning", code, message, span, (), tuple(hints))

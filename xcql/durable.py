@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def sync(path: Path) -> None:
-    """Make sure that a file is on disk, or what a folder contains."""
+    """Make sure that a file, or the list of entries of a folder, is on disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -16,13 +16,13 @@ def sync(path: Path) -> None:
 
 
 def write_synced(path: Path, data: bytes) -> None:
-    """Write a file, and make sure that its data is on disk."""
+    """Write a file and make sure that its data is on disk."""
     path.write_bytes(data)
     sync(path)
 
 
 def write_whole(path: Path, data: bytes) -> None:
-    """Write a file that is there whole, or as it was before, whatever happens."""
+    """Write a file atomically: after a crash it has all of the new data or all of the old."""
     draft = path.with_name(f".{path.name}.draft")
     write_synced(draft, data)
     draft.rename(path)

@@ -1,4 +1,4 @@
-"""Python's garbage collector, kept from what it would look at in vain."""
+"""Pauses of Python's garbage collector where it would find nothing to collect."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def uncollected() -> Iterator[None]:
-    """Build large trees without the collector's walking them again and again as they grow."""
+    """Disable the collector, which would otherwise traverse a growing tree again and again."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:

@@ -1,4 +1,4 @@
-"""Query text and places in it."""
+"""Query text and positions in it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Source:
 
     text: str
     name: str = "<query>"
-    # where the text begins, when it is a piece of a larger one (a line of a huge document)
+    # position of the text's start if it is part of a larger text (a line of a huge document)
     first_line: int = 1
     first_column: int = 1
     _line_starts: list[int] = field(default_factory=list, repr=False, compare=False)
@@ -38,7 +38,7 @@ class Source:
         return line + self.first_line - 1, column + shift
 
     def line(self, number: int) -> str:
-        """The text of a line, as `position` counts them, without its line end."""
+        """The text of a line, numbered as in `position`, without its line end."""
         self.position(0)
         number -= self.first_line - 1
         if not 1 <= number <= len(self._line_starts):
@@ -50,7 +50,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A stretch of a source: from `start` up to, not including, `end`."""
+    """A range of a source, from `start` up to but not including `end`."""
 
     source: Source
     start: int
@@ -73,7 +73,7 @@ class Span:
         return Span(self.source, min(self.start, other.start), max(self.end, other.end))
 
     def excerpt(self) -> tuple[str, str]:
-        """The source line of the span's start, and carets that underline the span in it."""
+        """The source line where the span starts, and carets that underline the span in it."""
         line, column = self.source.position(self.start)
         text = self.source.line(line)
         if line == self.source.first_line:

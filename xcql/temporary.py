@@ -1,12 +1,12 @@
-"""Temporary folders that never stay behind.
+"""Temporary folders that are always cleaned up.
 
 Each process has one folder in the system's temporary folder, and everything temporary goes into
 it. The folder is removed when the process ends. A process that is killed cannot do that, so the
 next one removes the folders of dead processes: each folder contains a file that its process keeps
-locked, and the system drops the lock when the process dies, however it dies.
+locked, and the system releases the lock whenever the process dies, for whatever reason.
 
-The temporary folder may be shared with other users. Folders are open to their owner only, and a
-sweep touches nothing but real folders (no links) that belong to this user and to nobody alive.
+The temporary folder may be shared with other users. Folders are accessible to their owner only.
+Cleaning up removes only real folders (no links) of this user whose process is dead.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _PREFIX = "xcql-"
 # a folder has this prefix until its lock is held; see `_locked_folder`
 _NEW_PREFIX = ".xcql-new-"
 _LOCK = "lock"
-# a folder takes no more than a moment to get its name
+# normally a folder gets its final name within a moment
 _OLD_SECONDS = 3600
 
 
@@ -40,14 +40,14 @@ class _LockedFolder:
     owner: int
 
     def remove(self) -> None:
-        # a forked child shares the lock, but the folder is its parent's
+        # a forked child shares the lock, but the folder belongs to its parent
         if self.owner == os.getpid():
             _remove(self.path)
             os.close(self.lock)
 
 
 class _ProcessFolder:
-    """The folder of this process, once there is one."""
+    """The folder of this process, if it exists already."""
 
     guard = threading.Lock()
     folder: _LockedFolder | None = None
@@ -66,7 +66,7 @@ def process_folder() -> Path:
 
 
 def new_temporary_folder() -> Path:
-    """A new folder below the one of this process, for the caller to remove."""
+    """A new folder inside the one of this process; the caller removes it."""
     return Path(tempfile.mkdtemp(dir=process_folder()))
 
 
@@ -74,8 +74,8 @@ def new_temporary_folder() -> Path:
 def temporary_folder(parent: Path | None = None) -> Iterator[Path]:
     """A folder that is removed when the block ends.
 
-    It is below the folder of this process, or in `parent`: then a folder that a killed process
-    left there is removed by the next call.
+    It is inside the folder of this process, or in `parent`. Folders that killed processes left
+    in `parent` are removed by the next call.
     """
     if parent is None:
         folder = new_temporary_folder()
@@ -105,7 +105,7 @@ def remove_abandoned(parent: Path) -> None:
 def _is_ours(entry: os.DirEntry[str]) -> bool:
     try:
         found = entry.stat(follow_symlinks=False)
-    except OSError:  # it has just gone
+    except OSError:  # it has just been removed
         return False
     return (
         stat.S_ISDIR(found.st_mode)
@@ -138,7 +138,7 @@ def _remove_if_abandoned(folder: Path) -> None:
 def _locked_folder(parent: Path) -> _LockedFolder:
     """A new folder whose lock this process holds.
 
-    It gets its name only when the lock is held, so nobody can see it without.
+    It gets its name only when the lock is held, so no process sees it without its lock.
     """
     new = Path(tempfile.mkdtemp(prefix=_NEW_PREFIX, dir=parent))
     try:
@@ -152,7 +152,7 @@ def _locked_folder(parent: Path) -> _LockedFolder:
 
 
 def _remove(folder: Path) -> None:
-    """Remove a folder; its lock file goes last, so that a later sweep still knows the rest."""
+    """Remove a folder, its lock file last: a later cleanup recognises the folder by that file."""
     with suppress(OSError):
         for entry in os.scandir(folder):
             if entry.is_dir(follow_symlinks=False):

@@ -1,10 +1,10 @@
-"""Continuous queries: answers that keep themselves up to date while fragments arrive.
+"""Continuous queries: answers that stay up to date while fragments arrive.
 
     with open_continuous(query, {"credit": tags}, folder) as continuous:
         advance = continuous.advance(0, [Arrival("credit", "<filler …>…</filler>")], now)
         for update in advance.updates: ...
 
-No Spark here: `xcql_runtime.streaming` puts sources and sinks around it.
+This package does not use Spark; `xcql_runtime.streaming` adds sources and sinks.
 """
 
 from __future__ import annotations

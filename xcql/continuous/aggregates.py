@@ -1,8 +1,8 @@
-"""Aggregates over a whole query, such as `count(for …)`: put together from what units add to it.
+"""Aggregates over a whole query, such as `count(for …)`, combined from the values of its units.
 
-`count`, `exists` and `empty` need a number. `sum` and `avg` need another one, as long as all values
-are whole numbers, for then the order of additions does not show; else the values are added anew in
-their order, as they are for `min` and `max`.
+`count`, `exists` and `empty` need one number. `sum` and `avg` need a second one, as long as all
+values are integers, because then the order of additions makes no difference. Otherwise the values
+are added again in order; `min` and `max` also use all values.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ from xcql.evaluate.times import lifespan_columns
 from xcql.syntax.functions import FunctionCall
 from xcql.xdm.atomic import string_of, type_of
 
-# aggregates that need no values, only how many there are
+# aggregates that need only the number of values
 COUNTING = ("count", "exists", "empty")
 _VALUES = "values"
-# up to here whole numbers are exact as doubles
+# integers up to this are exact as doubles
 _EXACT = 1 << 53
 
 
 def as_part(atom: Any) -> str:
-    """An atomic value as it is kept.
+    """An atomic value in the form that is stored.
 
     >>> as_value(as_part(1.5))
     1.5
@@ -54,7 +54,7 @@ def as_value(text: str) -> Any:
 
 
 class AggregateState:
-    """The values that units add to an aggregate, kept in a state, and what they make."""
+    """The values that units contribute to an aggregate, stored in a state, and their result."""
 
     def __init__(self, state: sqlite3.Connection, query: CompiledQuery, call: FunctionCall) -> None:
         self._state = state
@@ -71,12 +71,12 @@ class AggregateState:
             self._totals = json.loads(kept[0])
 
     def change(self, gone: Iterable[str], units: Iterable[AnswerUnit], now: datetime) -> AnswerUnit:
-        """Put units in the place of what they were; the aggregate as it is now."""
+        """Replace the contributions of units; return the aggregate as it is now."""
         write = self._state.executemany
         kept: list[tuple[str, str, str, int, int | None]] = []
         dropped = [(key,) for key in gone]
         known = list(units)
-        # first all that was: what stands in a place may have stood in another's
+        # first drop all old values: a new value may have the place of another unit's old one
         for key in (*(key for (key,) in dropped), *(unit.key for unit in known)):
             self._drop(key)
         for unit in known:
@@ -148,7 +148,7 @@ def _whole_number(part: str) -> int | None:
 
 
 def whole_number(text: str) -> int | None:
-    """The whole number that a text is when it is added as a double; None if it is none.
+    """The integer value of a text when it is added as a double; None if it is not an integer.
 
     >>> whole_number(" 1e3 "), whole_number("1_000")
     (1000, None)
@@ -159,7 +159,7 @@ def whole_number(text: str) -> int | None:
         return None
     if not math.isfinite(number) or not number.is_integer():
         return None
-    # a zero below zero is not the zero that a sum begins with
+    # negative zero is not the zero that a sum begins with
     if number == 0 and math.copysign(1, number) < 0:
         return None
     return int(number)

@@ -1,7 +1,7 @@
-"""The answer as it is kept, in parts, and how a change of parts becomes rows of the update stream.
+"""The stored answer, in parts, and how changed parts become rows of the update stream.
 
-The answer is kept in *units*: parts that can be computed by themselves, such as what a query gives
-for one account. Each item of the answer has a *place*, bytes that sort the whole answer.
+The answer is stored in *units*: parts that can be computed on their own, such as the result of a
+query for one account. Each item of the answer has a *place*, bytes that sort the whole answer.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from xcql.continuous.ranks import Ranks
 from xcql.continuous.state_file import optional_instant, optional_number
 from xcql.continuous.values import Operation, Update
 
-# `due` of a unit that each instant changes, or may change
+# `due` of a unit that changes, or may change, at every instant
 ALWAYS = 0
 
-# a unit that is known, and due when it was, need not be written
+# a unit that is known, with the same `due`, need not be written
 KEEP_UNIT = (
     "INSERT INTO units VALUES (?, ?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET due = excluded.due"
     " WHERE due IS NOT excluded.due"
@@ -38,10 +38,10 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class AnswerUnit:
-    """What a part of the answer is now.
+    """The current state of a part of the answer.
 
-    The filler that it is made for is given by stream, id and, for an event, time. `due` is the
-    instant at which it may change though no fragment says so.
+    Its filler is given by stream, id and, for an event, time. `due` is the instant at which it may
+    change without a new fragment.
     """
 
     key: str
@@ -57,14 +57,14 @@ _Kept = tuple[bytes, int, str, int | None, int | None]
 
 
 class Display:
-    """The answer that is kept in a state."""
+    """The answer that is stored in a state."""
 
     def __init__(self, state: sqlite3.Connection) -> None:
         self._state = state
         self.reload()
 
     def reload(self) -> None:
-        """Know again what the state says, after a trigger that failed."""
+        """Load the ranks from the state again, after a trigger that failed."""
         places = self._state.execute("SELECT place FROM items ORDER BY place")
         self._ranks = Ranks(place for (place,) in places)
 
@@ -76,9 +76,9 @@ class Display:
         return ((optional_instant(begins), optional_instant(ends)) for begins, ends in rows)
 
     def change(self, batch: int, gone: Iterable[str], units: Iterable[AnswerUnit]) -> list[Update]:
-        """Put units in the place of what they were, and drop those that are gone.
+        """Replace units by their new versions, and drop those that are gone.
 
-        Deletions come first: a unit's item that moves is taken out before it is put in again.
+        Deletions come first: an item that moves is deleted before it is inserted again.
         """
         deleted: list[tuple[bytes, str]] = []
         replaced: list[tuple[str, Row]] = []
@@ -141,7 +141,7 @@ class Display:
         return updates
 
     def _kept(self, units: list[str]) -> dict[str, list[_Kept]]:
-        """The items of some units as they were."""
+        """The stored items of some units."""
         rows = self._state.execute(
             "SELECT unit, place, number, text, begins, ends"
             " FROM json_each(?) AS wanted CROSS JOIN items WHERE items.unit = wanted.value",
@@ -167,7 +167,7 @@ class Display:
                 return Update(batch, op, key, rank + 1, None, None, None)
             return Update(batch, op, key, rank + 1, row.text, row.begins, row.ends)
 
-        # from the end on, so that many neighbours cost no more than one
+        # from the end, so that many neighbours cost no more than one
         return [
             *(
                 update("delete", key, ranks.remove(place), None)
@@ -181,7 +181,7 @@ class Display:
         ]
 
     def updates_after(self, batch: int) -> tuple[int | None, list[Update]]:
-        """The first batch after one that has updates, and these; None if there is none."""
+        """The first batch after the given one that has updates, with its updates; None if none."""
         (found,) = self._state.execute(
             "SELECT min(batch) FROM updates WHERE batch > ?", (batch,)
         ).fetchone()

@@ -46,7 +46,7 @@ from xcql.source import Source
 
 NowChoice = Literal["wall", "event"]
 
-# what `now` is by events when none has come: before all that happens
+# `now` in event time before the first event: earlier than everything that happens
 _BEFORE_EVENTS = datetime(1970, 1, 1)
 
 
@@ -58,10 +58,10 @@ def open_continuous(
     variables: Mapping[str, Any] | None = None,
     functions: Mapping[str, Callable[..., Any]] | None = None,
 ) -> Continuous:
-    """A continuous query with its state in a folder, which is made, or gone on with.
+    """Open a continuous query with its state in a folder; the state is created if missing.
 
     `tags` has the Tag Structure of each stream. With `now="event"` the instant of evaluation is the
-    largest validTime seen, else what each trigger is told, or the wall clock.
+    largest validTime seen; otherwise it is the one passed to the trigger, or the wall clock.
     """
     if now not in ("wall", "event"):
         raise error("XCQL0603", f"now must be 'wall' or 'event', not {now!r}")
@@ -73,7 +73,7 @@ def open_continuous(
 
 
 class Continuous:
-    """A query that is kept up to date; `open_continuous` makes it.
+    """A query that is kept up to date; created by `open_continuous`.
 
     with open_continuous(query, {"credit": tags}, folder) as continuous:
         print(continuous.advance(0, arrivals, now).figures)
@@ -101,7 +101,7 @@ class Continuous:
         self._make_plan()
 
     def _make_plan(self) -> None:
-        """Plan how the answer is kept; what was learned from the data is in the state."""
+        """Plan how to maintain the answer; what was learned from the data is in the state."""
         level = self._meta("level") or 0
         self._plan = plan_query(self._checked, level, self._calls_python)
         learned = self._meta("whole")
@@ -133,13 +133,13 @@ class Continuous:
 
     @property
     def last_batch(self) -> int | None:
-        """The number of the last batch that was done, None before the first."""
+        """The number of the last completed batch, None before the first."""
         with self._lock:
             (last,) = self._state.execute("SELECT max(batch) FROM triggers").fetchone()
         return last  # type: ignore[no-any-return]
 
     def answer(self) -> list[str]:
-        """The display as it stands: the items of the answer as XML, in order."""
+        """The current answer: its items as XML, in order."""
         with self._lock:
             return list(self._display.answer())
 
@@ -155,9 +155,9 @@ class Continuous:
             return optional_instant(self._meta("now"))
 
     def updates(self, after: int = -1) -> Iterator[Update]:
-        """The update stream kept so far, from the batch after `after` on."""
+        """The stored update stream, starting with the batch after `after`."""
         while True:
-            # not while rows are handed out: whoever takes them may be slow
+            # release the lock while rows are handed out, because the consumer may be slow
             with self._lock:
                 batch, rows = self._display.updates_after(after)
             if batch is None:
@@ -166,9 +166,9 @@ class Continuous:
             after = batch
 
     def forget_updates(self, before: int) -> None:
-        """Drop the update stream before a batch, which no sink will ask for again.
+        """Drop the update stream before a batch, which no sink will request again.
 
-        What the last batch gave is kept in any case.
+        The updates of the last batch are always kept.
         """
         with self._lock:
             last = self.last_batch
@@ -176,11 +176,11 @@ class Continuous:
                 self._display.forget_updates(min(before, last))
 
     def explanation(self) -> ContinuousExplanation:
-        """What is kept, how it is bounded, and what needs the whole."""
+        """What is stored, how it is bounded, and what needs the whole stream."""
         return explained(self._plan, self._checked)
 
     def quarantine(self) -> list[tuple[int, str, int, str, str, str]]:
-        """What was not taken in: batch, stream, place in the arrival, kind, reason and text."""
+        """The rejected input: batch, stream, offset in the arrival, kind, reason and text."""
         with self._lock:
             return self._state.execute(
                 "SELECT batch, stream, at, kind, reason, text FROM quarantine"
@@ -189,7 +189,7 @@ class Continuous:
     def computed_anew(self) -> list[str]:
         """The answer at the instant of the last trigger, computed as a whole from all fragments.
 
-        It is what `answer` gives; to compare, and to see what is gained.
+        It equals `answer`; use it to compare the two, and to see what maintenance saves.
         """
         with self._lock:
             now = self.now or self._instant(None)
@@ -198,9 +198,9 @@ class Continuous:
         return [row.text for row in unit.rows]
 
     def advance(self, batch: int, arrivals: Sequence[Arrival], now: datetime | None) -> Advance:
-        """One trigger: what arrived counts, and the answer becomes that at `now`.
+        """Run one trigger: take in the arrivals, and bring the answer to `now`.
 
-        A batch number that was done already gives back what it gave then, and changes nothing.
+        For a batch number that was already processed, return the earlier result and change nothing.
         """
         with self._lock:
             last = self.last_batch
@@ -235,14 +235,14 @@ class Continuous:
         return advance
 
     def _instant(self, given: datetime | None) -> datetime:
-        """The one `now` of a trigger."""
+        """The single `now` of a trigger."""
         if self._now_choice == "event":
             latest = max(self._reception.latest.values(), default=0)
             return to_instant(latest) if latest else _BEFORE_EVENTS
         return to_utc(given if given is not None else datetime.now(UTC))
 
     def _add_visible(self, changes: Changes, before: datetime, now: datetime) -> None:
-        """Note the fillers that time alone brings into the view, or takes out of it."""
+        """Record the fillers that enter or leave the view only because time has passed."""
         first, last = sorted((to_number(before), to_number(now)))
         rows = self._state.execute(
             "SELECT f.stream, f.id, f.op, f.time, ids.tsid FROM fragments AS f"
@@ -294,12 +294,12 @@ class Continuous:
         return self._display.change(batch, gone, known)
 
     def _planned_anew(self, batch: int, changes: Changes, now: datetime) -> list[Update]:
-        """Keep the answer otherwise from now on: the data has shown that it has to be."""
+        """Change the plan from now on, because the data has shown that it is necessary."""
         self._make_plan()
         return self._maintain(batch, changes, None, now)
 
     def _anew(self, batch: int, now: datetime) -> list[Update]:
-        """Compute the whole answer anew."""
+        """Recompute the whole answer."""
         views = whole_views(self._state, self._tags, now)
         due = self._plan.time.due_of_all(self._first_after, to_number(now))
         unit = evaluated_whole(self._query, views, self._variables, now, due)
@@ -345,7 +345,7 @@ class Continuous:
         return Advance(tuple(updates), figures, next_change)
 
     def _next_change(self, now: datetime) -> datetime | None:
-        """The next moment at which the answer can change though nothing arrives."""
+        """The next moment at which the answer can change without an arrival."""
         if self._now_choice == "event":
             return None
         at = to_number(now)
@@ -354,7 +354,7 @@ class Continuous:
         return optional_instant(min(moments, default=None))
 
     def _done(self, batch: int) -> Advance:
-        """What a batch gave when it was done."""
+        """The recorded result of a batch."""
         row = self._state.execute("SELECT * FROM triggers WHERE batch = ?", (batch,)).fetchone()
         if row is None:
             return Advance((), Figures(batch, 0, 0, 0, 0, 0, 0, 0.0), None)
@@ -373,9 +373,9 @@ class Continuous:
 
 @contextmanager
 def _young_garbage_only() -> Iterator[None]:
-    """Look for garbage among what is new, and only when it is done.
+    """Collect garbage only among new objects, and only at the end.
 
-    A trigger makes many trees, which are garbage at its end, beside much that stays.
+    A trigger builds many trees, which are garbage at its end, beside much data that stays.
     """
     with uncollected():
         try:

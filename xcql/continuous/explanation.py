@@ -1,4 +1,4 @@
-"""What a continuous query keeps, how that is bounded, and what it has to compute as a whole."""
+"""What a continuous query stores, how that is bounded, and what it must compute as a whole."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from xcql.model.time import format_begin
 class ContinuousExplanation:
     """How a query is kept up to date.
 
-    `unit` names the elements that the answer is kept by, None if it is computed as a whole; `state`
-    says what is kept, `time` when the answer changes though nothing arrives. `whole` has a note
-    with its place in the query for each part that needs the whole of a stream; `warnings` tell of
-    state without bounds.
+    `unit` names the elements by which the answer is maintained, None if it is computed as a whole;
+    `state` lists what is stored; `time` says when the answer changes without an arrival. `whole`
+    has a note with a position in the query for each part that needs a whole stream; `warnings`
+    report unbounded state.
     """
 
     unit: str | None
@@ -33,7 +33,7 @@ class ContinuousExplanation:
 
     @property
     def is_incremental(self) -> bool:
-        """Whether the work of a trigger grows with what changes, not with the history."""
+        """Whether the work of a trigger grows with the changes, not with the history."""
         return self.unit is not None and not self.whole
 
     def __str__(self) -> str:
@@ -52,7 +52,7 @@ def _told(note: Diagnostic) -> str:
 
 
 def explained(plan: UnitPlan | Whole, query: Checked) -> ContinuousExplanation:
-    """What is to be told of a plan."""
+    """The explanation of a plan."""
     graphs = query.graphs
     if isinstance(plan, Whole):
         state = ("every fragment", "the answer")
@@ -107,7 +107,7 @@ def _unbounded(
     windowed: Mapping[tuple[str, str], object],
     query: Checked,
 ) -> tuple[Diagnostic, ...]:
-    """A warning for all events that the query looks at however old they are."""
+    """A warning for each kind of event that the query reads regardless of age."""
     graphs, found = query.graphs, []
     for stream, tags in sorted(looked.items()):
         for id in sorted(tags):

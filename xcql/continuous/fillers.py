@@ -1,4 +1,4 @@
-"""Reading fillers of a state: only those asked for, by id, and by time where that will do."""
+"""Reads fillers from a state: only the requested ones, by id, and by time if possible."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from xcql.model.fragments import Fragment, content_tree, is_hole
 from xcql.model.tags import TagStructure
 from xcql.xdm.nodes import ElementNode, descendants
 
-# which events of an id are wanted: all (None), those of some instants, or those since one
+# which events of an id are wanted: all (None), those at some instants, or those since one
 Wanted: TypeAlias = frozenset[int] | int | None
 
-# how many trees are kept parsed; those with many holes, such as the root's, are few and dear
+# the number of parsed trees to cache; those with many holes, such as the root's, are few but costly
 _SMALL, _LARGE = 30_000, 8
 
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """A fragment's tree, with its holes in document order, and their numbers by the ids."""
+    """A fragment's tree, with its holes in document order, and their numbers by id."""
 
     fragment: Fragment
     tree: ElementNode
@@ -35,7 +35,7 @@ class Parsed:
 
 
 class Fillers:
-    """The fillers in a state, and the trees of those that were asked for lately."""
+    """The fillers in a state, with a cache of recently used trees."""
 
     def __init__(self, state: sqlite3.Connection, tags: Mapping[str, TagStructure]) -> None:
         self._state = state
@@ -55,7 +55,7 @@ class Fillers:
         return dict(rows)
 
     def parents(self, stream: str, ids: Collection[str]) -> list[tuple[str, str, int]]:
-        """The fillers that have holes for these: child, parent, and time of the fragment."""
+        """The fillers that have holes for these ids: child, parent, and time of the fragment."""
         if not ids:
             return []
         return self._state.execute(
@@ -66,7 +66,7 @@ class Fillers:
         ).fetchall()
 
     def children(self, stream: str, ids: Collection[str]) -> set[str]:
-        """The ids that fragments of these have holes for."""
+        """The ids for which the fragments of these ids have holes."""
         if not ids:
             return set()
         rows = self._state.execute(
@@ -79,7 +79,7 @@ class Fillers:
     def histories(
         self, stream: str, wanted: Mapping[str, Wanted], now: datetime
     ) -> dict[str, History]:
-        """The histories of some ids at `now`, with no more events than wanted."""
+        """The histories of some ids at `now`, with only the wanted events."""
         whole = [id for id, part in wanted.items() if part is None]
         parts = [id for id, part in wanted.items() if part is not None]
         if parts:
@@ -88,7 +88,7 @@ class Fillers:
                 " WHERE ids.stream = ? AND ids.id = wanted.value AND ids.replaced = 1",
                 (json.dumps(parts), stream),
             )
-            # a replacement takes away events at any time
+            # a replacement removes events at any time
             whole += (id for (id,) in replaced)
         complete = set(whole)
         since: list[tuple[str, int]] = []
@@ -117,10 +117,10 @@ class Fillers:
     def _fragments(
         self, stream: str, wanted: Sequence[tuple[str, int]], compared: str
     ) -> Iterable[Fragment]:
-        """The fragments of some ids, each with a time to compare, in their order of arrival."""
+        """The fragments of some ids, each with a time to compare, in order of arrival."""
         if not wanted:
             return
-        # what is large, and known, is not read again
+        # large fragments in the cache are not read again
         known = ", ".join(map(str, self._large))
         rows = self._state.execute(
             f"SELECT {COLUMNS}, CASE WHEN f.seq IN ({known}) THEN NULL ELSE f.content END"
@@ -133,7 +133,7 @@ class Fillers:
             yield self._large[row[0]].fragment if row[-1] is None else stored_fragment(*row)
 
     def children_in(self, fragment: Fragment) -> Collection[str]:
-        """The ids that a fragment of the state has holes for."""
+        """The ids for which a fragment of the state has holes."""
         if fragment.holes:
             return [hole.id for hole in fragment.holes]
         return self.parsed(fragment).numbers if b"hole" in fragment.content else ()
@@ -166,7 +166,7 @@ def hole_id(hole: ElementNode) -> str:
 
 
 def _restricted(history: History, part: Wanted) -> History:
-    """A history with the events that are wanted."""
+    """A history with only the wanted events."""
     if part is None or history.tag.kind != "event":
         return history
     versions: tuple[Version[Fragment], ...] = tuple(
@@ -182,9 +182,9 @@ def _restricted(history: History, part: Wanted) -> History:
 
 
 def pruned(parsed: Parsed, ids: Collection[str]) -> ElementNode:
-    """The tree with nothing in it but the holes for these ids, and what they stand in.
+    """A copy of the tree with only the holes for these ids and their ancestors.
 
-    The holes are the very nodes of the tree.
+    The holes are the same nodes as in the original tree.
     """
     wanted = sorted(number for id in ids for number in parsed.numbers.get(id, ()))
     copies: dict[int, ElementNode] = {}

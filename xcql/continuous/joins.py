@@ -1,4 +1,4 @@
-"""Joins by key: what else a query reads, found by values, so that a change there finds its units.
+"""Joins by key: finds what else a query reads by value, so that a change there finds its units.
 
     for $a in stream("s")//account, $t in stream("t")//payment
     where $a/@id = $t/account                                    a key, by a `where`
@@ -42,11 +42,11 @@ _BELOW = ("child", "descendant", "descendant-or-self", "self", "attribute")
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """What a loop joins with: elements that are found by the values of a key.
+    """One side of a join with a loop: elements that are found by the values of a key.
 
-    `key` gives the values of the side's units, `wanted` those that a unit of the loop asks for;
-    both from the nodes of the unit, which `NODES` stands for. Without a `key` the elements are
-    events that are found by their time, and `wanted` gives arrays of two bounds.
+    `key` returns the key values of the side's units, `wanted` those that a unit of the loop looks
+    up; both take the nodes of the unit, which are in the variable `NODES`. Without a `key` the
+    elements are events that are found by time, and `wanted` returns arrays of two bounds.
     """
 
     access: Access
@@ -55,7 +55,7 @@ class Side:
 
 
 class SideFinder:
-    """Finds the sides of a query: every place where it reads a stream again has to be one."""
+    """Finds the sides of a query: every place where it reads a stream again must be one."""
 
     def __init__(
         self,
@@ -69,7 +69,7 @@ class SideFinder:
         self.sides: list[Side] = []
 
     def visit(self, node: Node, bindings: tuple[Clause, ...]) -> None:
-        """Look for sides in a part of the query, with the clauses whose variables it sees."""
+        """Look for sides in a part of the query, given the clauses whose variables it sees."""
         if isinstance(node, Flwor):
             self._visit_flwor(node, bindings)
         elif isinstance(node, Quantified):
@@ -97,7 +97,7 @@ class SideFinder:
         self.visit(flwor.result, bindings)
 
     def _visit_quantified(self, node: Quantified, bindings: tuple[Clause, ...]) -> None:
-        """`some` asks for no more than a loop with its condition does; `every` asks of all."""
+        """Handle `some` like a loop with its condition; `every` tests all items: it has no key."""
         for binding in node.bindings:
             clause = For(binding.variable, binding.source, binding.type, span=binding.span)
             side = None
@@ -134,7 +134,7 @@ class SideFinder:
     def _by_equality(
         self, clause: For, conditions: Sequence[Expr], bindings: tuple[Clause, ...]
     ) -> Side | None:
-        """The side that a loop goes over, if one of the conditions on it names a key."""
+        """The side of a loop, if one of its conditions contains a key."""
         try:
             access = self._access(clause.source)
         except NeedsWhole:
@@ -152,10 +152,10 @@ class SideFinder:
         return None
 
     def _key_source(self, access: Access, key: Expr) -> Expr | None:
-        """What the key of a side's elements is read from, without variables of the query.
+        """The expression from which the key of a side's elements is read, without query variables.
 
-        Where a projection or filter with variables follows, the keys are those that there can be:
-        what it leaves of an element has the same text, if no fillers stand in that.
+        If a projection or filter with variables follows, all possible keys are used: the elements
+        that it keeps have the same text, provided that they contain no fillers.
         """
         if not _variables(access.each):
             return access.each
@@ -171,7 +171,7 @@ class SideFinder:
     # ------------------------------------------------------------------ for $b in …?[from, to]
 
     def _by_time(self, clause: For, bindings: tuple[Clause, ...]) -> Side | None:
-        """Events that are seen through an interval that a unit gives."""
+        """The side of events that are read through an interval given by a unit."""
         if clause.position is not None or clause.allowing_empty:
             return None
         try:
@@ -194,7 +194,7 @@ class SideFinder:
         return None if wanted is None else Side(access, None, wanted)
 
     def _is_events(self, source: Expr, interval: TimeInterval, access: Access) -> bool:
-        """Whether what a projection is of are the events that the units are made for."""
+        """Whether the operand of a projection is exactly the events that the units are made of."""
         for part in walk(source):
             if isinstance(part, IntervalProjection) and part.interval is interval:
                 type_ = self._types[part.base]
@@ -238,7 +238,7 @@ class SideFinder:
     # ------------------------------------------------------------------ keys
 
     def _equalities(self, condition: Expr) -> Iterator[tuple[Expr, Expr]]:
-        """The comparisons of nodes by `=` that must hold for a condition to hold, both ways."""
+        """The `=` comparisons of nodes that are necessary for a condition, in both directions."""
         match condition:
             case Binary(op="and", left=left, right=right):
                 yield from self._equalities(left)
@@ -253,12 +253,12 @@ class SideFinder:
         return type_.of_streams and not type_.plain and not type_.unknown
 
     def _wanted(self, expr: Expr, bindings: tuple[Clause, ...]) -> Expr | None:
-        """The values that a unit asks for, whatever the conditions; None if it takes a stream."""
+        """The values that a unit looks up, whatever the conditions; None if that reads a stream."""
         start = expr.steps[0] if isinstance(expr, Path) and not expr.absolute else expr
         return self._given(expr, bindings) if isinstance(start, VariableRef) else None
 
     def _given(self, expr: Expr, bindings: tuple[Clause, ...]) -> Expr | None:
-        """What an expression gives for the tuples of a unit, before any stream is read again."""
+        """The values of an expression for the tuples of a unit, before any stream is read again."""
         kept: list[Clause] = []
         known: list[Name] = []
         unknown: list[Name] = []
@@ -287,7 +287,7 @@ class SideFinder:
 
 
 def stream_calls_here(node: Node) -> Iterator[Node]:
-    """A node itself, if it reads a stream."""
+    """The node itself, if it reads a stream."""
     return (part for part in stream_calls(node) if part is node)
 
 
@@ -296,7 +296,7 @@ def _over_nodes(node: Node) -> For:
 
 
 def _begins_with(expr: Expr, variable: Name) -> bool:
-    """Whether an expression is a way down from a variable, or the variable."""
+    """Whether an expression is a variable or a downward path from it."""
     if isinstance(expr, VariableRef):
         return expr.name == variable
     if not isinstance(expr, Path) or expr.absolute:
@@ -310,7 +310,7 @@ def _begins_with(expr: Expr, variable: Name) -> bool:
 
 
 def _relative(expr: Expr) -> Expr | None:
-    """A way down from the context item, from `NODE` instead; None if it is anything else."""
+    """A downward path from the context item, rewritten to start at `NODE`; otherwise None."""
     node = hidden_ref(NODE, expr.span)
     match expr:
         case ContextItem():
@@ -338,7 +338,7 @@ def _variables(expr: Node) -> list[Name]:
 
 
 def _is_of_variables(expr: Expr) -> bool:
-    """Whether an expression depends on variables only, neither on a context item nor the clock."""
+    """Whether an expression depends only on variables, not on a context item or the clock."""
     inner = {
         id(step)
         for part in walk(expr)

@@ -1,4 +1,4 @@
-"""Keeping an answer by units: which units a trigger can change, and what they are afterwards."""
+"""Maintains an answer by units: which units a trigger can change, and their new values."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from xcql.model.fragments import Fragment
 from xcql.model.tags import TagStructure
 from xcql.xdm.nodes import DocumentNode, ElementNode
 
-# the side of the table of keys that has the groups
+# the value of `side` in the table of keys that marks groups
 _GROUPS = -1
 
-# how many units are evaluated at once
+# the number of units to evaluate at once
 _CHUNK = 2000
 
-# the places where a filler stands in others: all that its units' places and surroundings depend on
+# where a filler occurs in others: everything that its units' places and ancestors depend on
 _Occurrences = dict[str, list[tuple[Any, ...]]]
 
 
@@ -48,7 +48,7 @@ class Affected:
 
 
 class Tracking:
-    """Finds the units of one access that changes of fillers affect."""
+    """Finds the units of one access that are affected by changes of fillers."""
 
     def __init__(self, fillers: Fillers, plan: UnitPlan, access: Access, graph: TagGraph) -> None:
         self._fillers = fillers
@@ -59,10 +59,10 @@ class Tracking:
         self._before: dict[str, _Occurrences] = {}
 
     def foresee(self, received: Iterable[Received], now: datetime) -> None:
-        """Remember what stands in fillers above units that are about to change."""
+        """Remember the contents of fillers above units before they change."""
         stream = self._access.stream
         above = self._access.above
-        # what comes for the first time stood nowhere; a remove may not say what it removes
+        # a new filler did not occur anywhere; a remove may lack the tag of what it removes
         self._before = {
             one.record.id: {}
             for one in received
@@ -75,7 +75,7 @@ class Tracking:
                 self._before[id] = self._occurrences(id, None, now)
 
     def affected(self, changes: Changes, before: datetime, now: datetime) -> Affected:
-        """The units that changes affect, between two triggers at these instants."""
+        """The units affected by changes between two triggers at these instants."""
         found = Affected()
         stream = self._access.stream
         inside: set[str] = set()
@@ -101,7 +101,7 @@ class Tracking:
         return found
 
     def _climb(self, ids: set[str], found: Affected) -> None:
-        """From fillers inside units up to these."""
+        """Walk from fillers inside units up to the units."""
         seen = set(ids)
         stream = self._access.stream
         pending = ids
@@ -119,7 +119,7 @@ class Tracking:
                     pending.add(parent)
 
     def _descend(self, ids: set[str], found: Affected) -> None:
-        """From fillers above units down to these."""
+        """Walk from fillers above units down to the units."""
         seen = set(ids)
         stream = self._access.stream
         pending = ids
@@ -134,7 +134,7 @@ class Tracking:
             seen |= pending
 
     def _occurrences(self, id: str, part: Wanted, now: datetime) -> _Occurrences:
-        """What stands where in a filler above units, at an instant."""
+        """The positions of the fillers in a filler above units, at an instant."""
         found: _Occurrences = {}
         history = self._fillers.histories(self._access.stream, {id: part}, now).get(id)
         for version in history.versions if history is not None else ():
@@ -155,7 +155,7 @@ class Tracking:
 
 
 class _Surroundings:
-    """The elements that the holes of a fragment stand in, without their content."""
+    """The ancestors of the holes of a fragment, without their content."""
 
     def __init__(self, parsed: Parsed) -> None:
         self._tree = parsed.tree
@@ -179,7 +179,7 @@ class _Surroundings:
 
 
 class Maintenance:
-    """Keeps the units of a query in a state."""
+    """Maintains the units of a query in a state."""
 
     def __init__(
         self,
@@ -212,11 +212,11 @@ class Maintenance:
 
     @property
     def kinds(self) -> dict[str, str]:
-        """Which kind of value each sort key has, by its number."""
+        """The kind of value of each sort key, by its number."""
         return self._query.kinds
 
     def foresee(self, received: Iterable[Received], now: datetime) -> None:
-        """Look at what is about to change, before it does."""
+        """Look at what is about to change, before it changes."""
         for tracking in (self._tracking, *self._side_tracking):
             tracking.foresee(received, now)
         if self._tallies is not None:
@@ -225,9 +225,9 @@ class Maintenance:
     def changed(
         self, changes: Changes, before: datetime | None, now: datetime
     ) -> tuple[set[str], Iterator[AnswerUnit]]:
-        """The keys of all units that may be gone or other, and those that there are.
+        """The keys of all units that may have gone or changed, and the units that exist now.
 
-        Without a time before, or when time has gone backwards, these are all units.
+        Without an earlier time, or if time has gone backwards, these are all units.
         """
         if before is None or now < before:
             if self._tallies is not None:
@@ -265,7 +265,7 @@ class Maintenance:
     # ------------------------------------------------------------------ joins
 
     def _find_keys(self, number: int, affected: Affected, now: datetime) -> set[str]:
-        """Know the keys of a side's units again; all values that they had, or have."""
+        """Recompute the keys of a side's units; return all old and new values."""
         side = self._plan.sides[number]
         access = side.access
         code = self._query.sides[number]
@@ -285,7 +285,7 @@ class Maintenance:
         return values
 
     def _forget_keys(self, side: int, stream: str, affected: Affected) -> set[str]:
-        """Drop the keys of some fillers' units; the values that they had."""
+        """Delete the keys of some fillers' units; return their values."""
         values: set[str] = set()
         where = "side = ? AND stream = ? AND filler = ?"
         for id, times in affected.fillers.items():
@@ -305,7 +305,7 @@ class Maintenance:
         )
 
     def _with_keys(self, side: int, values: Iterable[str]) -> list[tuple[str, str, int, str]]:
-        """The units of a side with some of these values: value, filler, time and key of each."""
+        """The units of a side with one of these values: value, filler, time and key of each."""
         return self._state.execute(
             "SELECT keys.value, keys.filler, keys.time, keys.unit"
             " FROM json_each(?) AS wanted CROSS JOIN keys"
@@ -314,7 +314,7 @@ class Maintenance:
         ).fetchall()
 
     def _add_asking(self, number: int, values: set[str], affected: Affected) -> None:
-        """Add the units that ask for some values."""
+        """Add the units that look up some of the values."""
         rows = self._with_keys(2 * number + 1, values)
         if self._plan.sides[number].key is None:
             rows = self._state.execute(
@@ -326,14 +326,14 @@ class Maintenance:
         self._add(((filler, time) for _, filler, time, _ in rows), self._main, affected)
 
     def _add(self, units: Iterable[tuple[str, int]], access: Access, affected: Affected) -> None:
-        """Add fillers by id, and time where they are events."""
+        """Add fillers by id, and by time if they are events."""
         known = list(units)
         events = self._events(access, {filler for filler, _ in known})
         for filler, time in known:
             affected.add(filler, [time] if filler in events else None)
 
     def _events(self, access: Access, ids: Collection[str]) -> Collection[str]:
-        """Those of some units' fillers that are events."""
+        """The subset of some units' fillers that are events."""
         graph = self._graphs[access.stream]
         kinds = {tag: graph.tag(tag).kind for tag in access.units}
         if "event" not in kinds.values():
@@ -346,7 +346,7 @@ class Maintenance:
     def _joined(
         self, view: PartialView, nodes: Nodes, now: datetime
     ) -> dict[str, Callable[[], DocumentNode]]:
-        """What the units of a view see of the streams: what they ask for by key."""
+        """What the units of a view see of the streams: the elements that they look up by key."""
         views: dict[str, Callable[[], DocumentNode]] = dict.fromkeys(self._graphs, _unread)
         for number, side in enumerate(self._plan.sides):
             asked, rows = self._asked(number, view, nodes, now)
@@ -358,7 +358,7 @@ class Maintenance:
             }
             found = self._view(side.access, parts, now)
             by_key = {unit.key: unit for unit in found.units}
-            # a unit changes when what it is joined with does
+            # a unit changes when what it is joined with changes
             for value, _, _, key in rows:
                 other = by_key.get(key)
                 if other is not None:
@@ -371,7 +371,7 @@ class Maintenance:
     def _asked(
         self, number: int, view: PartialView, nodes: Nodes, now: datetime
     ) -> tuple[dict[str, list[Found]], list[tuple[str, str, int, str]]]:
-        """What values the units of a view ask a side for, and the side's units that have them."""
+        """The values that the units of a view look up in a side, and the side's matching units."""
         code, side, stream = self._query.code, 2 * number + 1, self._main.stream
         within = code.evaluation({}, now)
         asked: dict[str, list[Found]] = {}
@@ -405,9 +405,9 @@ class Maintenance:
     def _changed_groups(
         self, affected: Affected, old: set[str], before: datetime | None, now: datetime
     ) -> tuple[set[str], Iterator[AnswerUnit]]:
-        """The groups that units are in, or were in, that may have changed.
+        """The groups that may have changed because units are, or were, in them.
 
-        The units are kept, too, without items: which groups they are in may change with time.
+        The units are stored, too, without items: the groups that they are in may change with time.
         """
         groups = self._forget_keys(_GROUPS, self._main.stream, affected)
         if before is not None and now > before:
@@ -450,7 +450,7 @@ class Maintenance:
         self._add(rows, self._main, affected)
 
     def _kept(self, affected: Affected) -> set[str]:
-        """The keys of the units that are kept for some fillers."""
+        """The keys of the stored units of some fillers."""
         found: set[str] = set()
         whole = [(id, None) for id, times in affected.fillers.items() if times is None]
         parts = [(id, time) for id, times in affected.fillers.items() for time in times or ()]
@@ -496,7 +496,7 @@ class Maintenance:
     def _evaluated_with_tallies(
         self, tallies: Tallies, wanted: Mapping[str, Wanted], now: datetime
     ) -> Iterator[AnswerUnit]:
-        """Units from what is kept of the events in them, as far as that tells."""
+        """Evaluate units from the stored tallies of their events, as far as these suffice."""
         assert self._plan.tallied is not None
         view = self._view(self._main, wanted, now, self._plan.tallied.looked_at)
         nodes = self._query.code.nodes(view, now)
@@ -511,7 +511,7 @@ class Maintenance:
             yield from self._evaluated_in_full({id: wanted[id] for id in in_full}, now)
 
     def _chunks(self, access: Access, affected: Affected) -> Iterator[dict[str, Wanted]]:
-        """The affected fillers, not too many at once; events of one id may be many, too."""
+        """The affected fillers in chunks of limited size; one id may have many events, too."""
         stream = access.stream
         events = self._events(access, affected.fillers.keys())
         chunk: dict[str, Wanted] = {}
@@ -542,12 +542,12 @@ class Maintenance:
 
 
 def id_of(unit: Found) -> int:
-    """What the nodes of a unit are known by."""
+    """The key under which the nodes of a unit are stored."""
     return id(unit)
 
 
 def _as_text(time: int) -> str:
-    """An instant as a text that sorts as instants do."""
+    """An instant as a text that sorts like the instant."""
     return f"{time:020d}"
 
 

@@ -1,7 +1,7 @@
-"""Partial views: the temporal view of a stream with some units in it, and no other fillers.
+"""Partial views: the temporal view of a stream with only some units in it.
 
-Above the units there are only the fillers that they stand in; in them, only those that the query
-looks at.
+Above the units there are only the fillers that contain them; inside the units, only the fillers
+that the query reads.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from xcql.xdm.nodes import ChildNode, DocumentNode, ElementNode, Node, ParentNod
 
 
 class LeftUnit(Exception):
-    """The query looks at what stands beside a unit: its units have to be larger."""
+    """The query reads outside of a unit: its units must be larger."""
 
 
 class _Above(ElementNode):
-    """An element above units: what it holds is not all there, so nobody may look at it."""
+    """An element above units; its content is incomplete, so reading it is an error."""
 
     __slots__ = ()
 
@@ -51,8 +51,8 @@ class _Document(DocumentNode):
 class Found:
     """A unit in a partial view, or an element above units.
 
-    `spans` are the lifespans of all versions in it, `is_odd` says that its data has lifespans of
-    its own making. `holes` are those of a unit's own fragment, None where they are not known.
+    `spans` are the lifespans of all versions in it; `is_odd` is true if its data contains lifespans
+    of its own. `holes` are those of a unit's own fragment, None if they are not known.
     """
 
     key: str
@@ -68,14 +68,14 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class PartialView:
-    """A partial view, its units in document order, and which elements belong to which."""
+    """A partial view, its units in document order, and a map from elements to units."""
 
     document: DocumentNode
     units: tuple[Found, ...]
     _known: Mapping[int, Found]
 
     def unit_of(self, node: Node) -> Found | None:
-        """The unit that a node is in."""
+        """The unit that contains a node."""
         here: Node | None = node
         while here is not None:
             found = self._known.get(id(here))
@@ -85,7 +85,7 @@ class PartialView:
         return None
 
     def close(self) -> None:
-        """Let nobody look at the content of what stands above units."""
+        """Make it an error to read the content of anything above units."""
         for unit in self.units:
             here = unit.element.parent
             while here is not None and not isinstance(here, (_Above, _Document)):
@@ -93,7 +93,7 @@ class PartialView:
                 here = here.parent
 
     def dissolve(self) -> None:
-        """Free its memory: nobody looks at it again."""
+        """Free its memory; the view must not be used again."""
         for unit in self.units:
             here: ParentNode | None = unit.element.parent
             while here is not None and isinstance(here, (_Above, _Document)):
@@ -112,9 +112,9 @@ def partial_view(
     wanted: Mapping[str, Wanted],
     now: datetime,
 ) -> PartialView:
-    """The view with the units of some fillers, with no more of their events than wanted.
+    """The view with the units of some fillers, with only the wanted events.
 
-    In the units are only fillers of the tags that are looked at.
+    The units contain only fillers with the tags in `looked_at`.
     """
     stream = access.stream
     by_id: dict[str, History] = dict(fillers.histories(stream, wanted, now))
@@ -133,7 +133,7 @@ def partial_view(
 def _above(
     fillers: Fillers, access: Access, units: list[str]
 ) -> tuple[dict[str, set[str]], dict[str, set[int]]]:
-    """The fillers above some others, each with the ids whose holes count in it, and times."""
+    """The fillers above the given ones, each with its times and the ids whose holes count in it."""
     holes: dict[str, set[str]] = {}
     times: dict[str, set[int]] = {}
     pending = set(units)
@@ -159,7 +159,7 @@ def _below(
     units: Mapping[str, History],
     now: datetime,
 ) -> dict[str, History]:
-    """The fillers in some units that the query looks at."""
+    """The fillers inside some units that the query reads."""
     found: dict[str, History] = {}
     pending: Mapping[str, History] = units
     while pending:
@@ -181,7 +181,7 @@ def _below(
 
 
 def _horizon(plan: UnitPlan, stream: str, tsid: str, now: datetime) -> Wanted:
-    """Since when events are looked at; None where that is at any time."""
+    """The instant since which events are read; None if there is no limit."""
     windows = plan.windowed.get((stream, tsid))
     if windows is None:
         return None
@@ -189,7 +189,7 @@ def _horizon(plan: UnitPlan, stream: str, tsid: str, now: datetime) -> Wanted:
 
 
 class _Builder:
-    """The building of one partial view."""
+    """Builds one partial view."""
 
     def __init__(
         self,
@@ -204,7 +204,7 @@ class _Builder:
         self._access = access
         self._graph = graph
         self._holes = holes
-        # the number of a hole in its fragment, and that among those for the same id
+        # the number of a hole in its fragment, and its number among those for the same id
         self._numbers: dict[int, tuple[int, int]] = {}
         self._known: dict[int, Found] = {}
         self._units: list[Found] = []
@@ -281,5 +281,5 @@ class _Builder:
 
 
 def _is_odd(fragment: Fragment) -> bool:
-    """Whether elements in a fragment may have lifespans that the system did not give them."""
+    """Whether elements in a fragment may have lifespans that the system did not assign."""
     return b"vtFrom" in fragment.content

@@ -1,4 +1,4 @@
-"""What plans are made of: names that no query has, ways down from a root, reasons for the whole."""
+"""Building blocks of plans: hidden names, downward paths from a root, reasons for recomputation."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from xcql.syntax.operators import Arrow
 
 _URI = "urn:xcql:continuous"
 
-# the variables that the nodes of a unit, and each of them, have
+# the variables for the nodes of a unit, and for each of them
 NODES = "nodes"
 NODE = "node"
 
 
 class NeedsWhole(Exception):
-    """The answer, or what is kept by units, has to be computed as a whole."""
+    """The answer cannot be maintained by units and must be computed as a whole."""
 
     def __init__(self, reason: str, span: Span | None) -> None:
         super().__init__(reason)
@@ -33,11 +33,11 @@ class NeedsWhole(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """A way down from a stream's root, with what it leads to kept apart by units.
+    """A downward path from a stream's root whose results are split into units.
 
-    `head` is the path as the query has it, up to the first projection; `each` is what comes after,
-    for each of the nodes found, which `NODE` stands for. `units` are the tags of the fillers that
-    the units are made for, `above` those of the fillers that stand above them.
+    `head` is the path as written in the query, up to the first projection; `each` is the rest,
+    applied to each of the nodes found, which is in the variable `NODE`. `units` are the tags of the
+    fillers that form the units; `above` are the tags of the fillers above them.
     """
 
     stream: str
@@ -48,7 +48,7 @@ class Access:
 
 
 def hidden(local: str, span: Span) -> Name:
-    """A name of a variable that no query can write by chance."""
+    """A variable name that no query can contain by accident."""
     return Name(local, uri=_URI, span=span)
 
 
@@ -65,7 +65,7 @@ def is_stream_call(node: Node) -> bool:
 
 
 def stream_calls(node: Node) -> Iterator[Node]:
-    """Where an expression reads streams, by name or in ways that hide it."""
+    """The places where an expression reads streams, directly or in a way that hides it."""
     for part in walk(node):
         match part:
             case (

@@ -1,13 +1,13 @@
-"""How a query's answer is kept up to date: found from its text and the Tag Structures alone.
+"""Plans how a query's answer is kept up to date, from its text and the Tag Structures alone.
 
-The answer is kept in units: one for each version, or event, of the fillers that the outermost loop
-of the query goes over, or that hold what it goes over.
+The answer is maintained in units: one for each version or event of the fillers over which the
+outermost loop of the query iterates, or which contain what it iterates over.
 
-    for $a in stream("credit")//account        a unit for each version of an account
+    for $a in stream("credit")//account        one unit per version of an account
     where sum($a/transaction/amount) > 100
     return $a/customer
 
-A query that cannot be taken apart so is computed as a whole; the plan says where and why.
+A query that cannot be split in this way is computed as a whole; the plan says where and why.
 """
 
 from __future__ import annotations
@@ -45,16 +45,16 @@ from xcql.syntax.prolog import ContextItemDecl, FunctionDecl, MainModule, Setter
 from xcql.syntax.temporal import IntervalProjection
 from xcql.syntax.types import AnyKindTest
 
-# aggregates that can be put together from those of the units
+# aggregates that can be combined from those of the units
 AGGREGATES = ("count", "exists", "empty", "sum", "avg", "min", "max")
 
 
 @dataclass(frozen=True, slots=True)
 class GroupPlan:
-    """A `group by`: the answer is kept by groups, and each unit knows the groups that it is in.
+    """A `group by`: the answer is maintained by groups, and each unit knows its groups.
 
-    `keys` gives an array of the key's values for each tuple of a unit, from its `NODES`; the arrays
-    that the plan's body gives begin with `size` such values.
+    `keys` returns an array of the key values for each tuple of a unit, from its `NODES`; the arrays
+    that the plan's body returns begin with `size` such values.
     """
 
     keys: Expr
@@ -64,13 +64,14 @@ class GroupPlan:
 
 @dataclass(frozen=True, slots=True)
 class UnitPlan:
-    """How the answer is kept by units.
+    """How the answer is maintained by units.
 
-    `body` gives the answer for the nodes of one unit, which `NODES` stands for; with `group` or
-    `order` it gives an array for each tuple, of these keys and then the items. `looked_at` has, for
-    each stream, the tags of all fillers that the query looks at; `windowed` the windows through
-    which alone it looks at events of a tag. With `looks_up` it may ask for elements above a unit's.
-    `tallied` is the body without the counts and sums that are kept by fillers.
+    `body` returns the answer for the nodes of one unit, which are in the variable `NODES`; with
+    `group` or `order` it returns an array for each tuple, of these keys followed by the items.
+    `looked_at` has, for each stream, the tags of all fillers that the query reads; `windowed` has
+    the windows for event tags that it reads only through windows. If `looks_up` is true, it may
+    read elements above a unit's. `tallied` is the body without the counts and sums that are stored
+    by filler.
     """
 
     main: Access
@@ -97,7 +98,7 @@ class Whole:
 def plan_query(query: Checked, level: int = 0, calls_python: bool = False) -> UnitPlan | Whole:
     """The plan of a query; with a higher level the units are fillers further up.
 
-    With `calls_python` functions that are not in the query may look at what they are given.
+    With `calls_python`, functions from outside the query may inspect their arguments.
     """
     uses = time_use(query, calls_python)
     try:
@@ -107,7 +108,7 @@ def plan_query(query: Checked, level: int = 0, calls_python: bool = False) -> Un
 
 
 class _Planner:
-    """The making of one plan; holds what all steps of it ask for."""
+    """Makes one plan; holds what all of its steps need."""
 
     def __init__(self, query: Checked, uses: TimeUse, level: int) -> None:
         self.query = query
@@ -156,7 +157,7 @@ class _Planner:
         )
 
     def _tallied(self, kept: Flwor, first: For, main: Access) -> Tallied | None:
-        """The tallies of a query; where time alone changes what they are of, there are none."""
+        """The tallies of a query; none if their input can change with time alone."""
         is_each_unit = isinstance(main.each, VariableRef) and (
             self._steps(main.head)[1][-1][0] == main.units
         )
@@ -200,7 +201,7 @@ class _Planner:
         return body, None
 
     def _as_loop(self, body: Expr) -> Flwor:
-        """A path by itself, as a loop that gives what it goes over."""
+        """A path on its own, as a loop that returns the items of the path."""
         span = body.span
         item = hidden("item", span)
         return Flwor((For(item, body, span=span),), VariableRef(item, span=span), span=span)
@@ -208,7 +209,7 @@ class _Planner:
     def _clauses(
         self, flwor: Flwor
     ) -> tuple[tuple[Let, ...], For, tuple[Clause, ...], tuple[OrderKey, ...]]:
-        """What stands before the loop, the loop, what stands after it, and the order."""
+        """The clauses before the loop, the loop, the clauses after it, and the order."""
         first, *rest = flwor.clauses
         leading: list[Let] = []
         while isinstance(first, Let) and rest and not list(stream_calls(first)):
@@ -241,16 +242,16 @@ class _Planner:
                 )
         return tuple(leading), first, tuple(rest), order
 
-    # ------------------------------------------------------------------ ways down from a root
+    # ------------------------------------------------------------------ downward paths from a root
 
     def access(self, source: Expr) -> Access:
-        """How what a loop goes over is reached; NeedsWhole if it is not by a way down."""
+        """How the input of a loop is reached; NeedsWhole if it is not by a downward path."""
         head, each = self._split(source)
         stream, steps = self._steps(head)
         tags = self._units(stream, steps, head.span)
         graph = self.graphs[stream]
         if _goes_on(each) and graph.nest(steps[-1][0] - {DOCUMENT}):
-            # what is found from each of them may not be in the order of the document
+            # results found from each of them may not be in document order
             raise NeedsWhole("a path continues from elements that may be nested", source.span)
         above: set[str] = set()
         for tag in graph.above(tags):
@@ -259,7 +260,7 @@ class _Planner:
         return Access(stream, head, each, tags, frozenset(above))
 
     def _split(self, source: Expr) -> tuple[Expr, Expr]:
-        """A path up to the first projection or the like, and what comes after it for each node."""
+        """A path up to the first projection or similar, and the rest, for each node."""
         span = source.span
         match source:
             case FunctionCall() if is_stream_call(source):
@@ -282,7 +283,7 @@ class _Planner:
                 taken = 0
                 while taken < len(steps) and self._is_of_head(steps[taken]):
                     taken += 1
-                # `//x[1]` is not the first of all, but that of each parent
+                # `//x[1]` is not the first of all, but the first of each parent
                 if taken < len(steps) and taken and _is_anywhere(steps[taken - 1]):
                     raise NeedsWhole("the path has a step to any depth", steps[taken].span)
                 before = head.steps if isinstance(head, Path) else (head,)
@@ -294,16 +295,15 @@ class _Planner:
         raise NeedsWhole("this is not a downward path from the root of a stream", span)
 
     def _is_of_head(self, step: Expr) -> bool:
-        """Whether a step can be made over all units at once, in a view that has no others.
+        """Whether a step can be evaluated over all units at once, in a view without other units.
 
-        Its predicates must not look beside the units; what comes later is watched for that.
+        Its predicates must not read outside the units; what comes later is checked at run time.
         """
         has_predicates = isinstance(step, AxisStep) and bool(step.predicates)
         return goes_down(step, self.types) and not (has_predicates and self.looks_up)
 
     def _steps(self, head: Expr) -> tuple[str, list[tuple[frozenset[str], bool]]]:
-        """The stream of a path, and for each step the tags that it leads to, and whether it
-        looks at them."""
+        """The stream of a path, and for each step the tags it reaches and whether it reads them."""
         steps = head.steps if isinstance(head, Path) else (head,)
         stream = self._stream_of(steps[0])
         graph = self.graphs[stream]
@@ -340,7 +340,7 @@ class _Planner:
     def _units(
         self, stream: str, steps: list[tuple[frozenset[str], bool]], span: Span
     ) -> frozenset[str]:
-        """The tags of the fillers that hold all that a path leads to, and looks at."""
+        """The tags of the fillers that contain everything that a path reaches and reads."""
         graph = self.graphs[stream]
         if not steps or not steps[-1][0]:
             raise NeedsWhole("the items of the loop are not in fillers", span)
@@ -361,7 +361,7 @@ class _Planner:
         return tags
 
     def _holders(self, stream: str, tags: frozenset[str], span: Span) -> frozenset[str]:
-        """The tags of the fillers that elements of these tags stand in, the outermost ones."""
+        """The tags of the outermost fillers that contain elements of these tags."""
         graph = self.graphs[stream]
         holders: set[str] = set()
         pending = list(tags)
@@ -419,7 +419,7 @@ def _compares_identity(part: Node) -> bool:
 
 
 def _looks_up(module: MainModule) -> bool:
-    """Whether a query may ask for what stands above an element."""
+    """Whether a query may read ancestors of an element."""
     return any(
         (isinstance(part, AxisStep) and part.axis not in (*DOWNWARD, "attribute"))
         or (isinstance(part, Path) and part.absolute)
@@ -437,7 +437,7 @@ def group_names(clauses: tuple[Clause, ...]) -> list[Expr]:
 
 
 def _goes_on(each: Expr) -> bool:
-    """Whether a path goes on from the very nodes that another one has led to."""
+    """Whether a path continues directly from the nodes that another one has reached."""
     while not isinstance(each, VariableRef):
         if isinstance(each, Path):
             if isinstance(each.steps[0], VariableRef):

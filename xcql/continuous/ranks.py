@@ -1,4 +1,4 @@
-"""A sorted set of keys that knows the rank of each: blocks of sorted keys, as B-trees have them.
+"""A sorted set of keys with the rank of each, in blocks of sorted keys as in a B-tree.
 
 >>> ranks = Ranks([b"a", b"c"])
 >>> ranks.add(b"b")
@@ -18,7 +18,7 @@ _BLOCK = 1000
 
 
 class Ranks:
-    """Keys in their order; adding, removing and asking for a rank cost little at any size."""
+    """Sorted keys; adding, removing and finding a rank are cheap at any size."""
 
     def __init__(self, keys: Iterable[bytes] = ()) -> None:
         """The keys must be sorted."""
@@ -33,12 +33,12 @@ class Ranks:
         return sum(map(len, self._blocks))
 
     def rank(self, key: bytes) -> int:
-        """How many keys come before this one."""
+        """The number of keys before this one."""
         block = self._block_of(key)
         return self._before(block) + bisect_left(self._blocks[block], key)
 
     def add(self, key: bytes) -> int:
-        """Add a new key; its rank."""
+        """Add a new key; return its rank."""
         number = self._block_of(key)
         block = self._blocks[number]
         rank = self._before(number) + bisect_left(block, key)
@@ -52,7 +52,7 @@ class Ranks:
         return rank
 
     def remove(self, key: bytes) -> int:
-        """Remove a key that is there; the rank that it had."""
+        """Remove an existing key; return its former rank."""
         number = self._block_of(key)
         block = self._blocks[number]
         at = bisect_left(block, key)
@@ -71,7 +71,7 @@ class Ranks:
         return max(bisect_right(self._firsts, key) - 1, 0)
 
     def _before(self, number: int) -> int:
-        """How many keys the blocks before this one have; sums are kept as far as they hold."""
+        """The number of keys in the blocks before this one; valid sums are cached."""
         sums = self._sums
         del sums[self._clean + 1 :]
         while len(sums) <= number:

@@ -1,6 +1,6 @@
-"""Taking fragments in: checked, put into the state in their order of arrival, or into quarantine.
+"""Takes in fragments: checks them and stores them in order of arrival, or quarantines them.
 
-What an arrival can change is known by the filler's id; for an event, by its instant, too.
+What an arrival can change is determined by the filler's id and, for an event, its instant.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ from xcql.xdm.parse import utf8_bytes
 # a filler of a stream: its stream and id
 Filler = tuple[str, str]
 
-# the columns of `stored_fragment`, of the table `fragments` as `f`, before the content
+# the columns of `stored_fragment` before the content, from the table `fragments` as `f`
 COLUMNS = "f.seq, f.stream, f.id, f.op, f.tsid, f.time, f.namespaces, f.holes"
 
-# with so many holes a fragment is no small one, such as the root's
+# a fragment with this many holes is large, such as the root's
 MANY_HOLES = 1000
 
 
 @dataclass(slots=True)
 class Changes:
-    """What fillers a trigger changes: each with the instants of its events, None for all of it."""
+    """The fillers that a trigger changes, each with the instants of its events, None for all."""
 
     fillers: dict[Filler, set[int] | None] = field(default_factory=dict)
-    # the tags that each belongs to, or belonged to
+    # the current and former tags of each
     tsids: dict[Filler, set[str]] = field(default_factory=dict)
     fragments: int = 0
     repeated: int = 0
@@ -46,7 +46,7 @@ class Changes:
     quarantined: int = 0
 
     def add(self, stream: str, id: str, tsid: str | None, time: int | None) -> None:
-        """Note a change; `time` is that of an event that changes alone."""
+        """Record a change; `time` is the time of an event that changes alone."""
         filler = (stream, id)
         if tsid is not None:
             self.tsids.setdefault(filler, set()).add(tsid)
@@ -58,7 +58,7 @@ class Changes:
 
 @dataclass(frozen=True, slots=True)
 class Received:
-    """An arrival that was read: a good fragment, or why it is none."""
+    """An arrival that was read: a valid fragment, or why it was rejected."""
 
     stream: str
     number: int
@@ -66,7 +66,7 @@ class Received:
 
 
 class Reception:
-    """Puts arrivals into a state; keeps what makes that quick."""
+    """Stores arrivals in a state, with caches to make that fast."""
 
     def __init__(self, state: sqlite3.Connection, tags: Mapping[str, TagStructure]) -> None:
         self._state = state
@@ -77,7 +77,7 @@ class Reception:
         self.reload()
 
     def reload(self) -> None:
-        """Know again what the state says, after a trigger that failed."""
+        """Load the cached values from the state again, after a trigger that failed."""
         kept = dict(self._state.execute("SELECT name, value FROM meta"))
         self._seq: int = kept.get("last seq", 0)
         # the latest validTime of each stream
@@ -86,7 +86,7 @@ class Reception:
         }
 
     def read(self, arrivals: Iterable[Arrival]) -> list[Received]:
-        """The fragments in some arrivals, each checked by itself; nothing is changed."""
+        """The fragments in some arrivals, each checked on its own; changes nothing."""
         found: list[Received] = []
         for number, arrival in enumerate(arrivals):
             checker = self._checkers.get(arrival.stream)
@@ -101,7 +101,7 @@ class Reception:
         return found
 
     def store(self, batch: int, received: Iterable[Received], changes: Changes) -> None:
-        """Put fragments into the state, and note what they change."""
+        """Store fragments in the state, and record what they change."""
         before = dict(self.latest)
         for one in received:
             record = one.record
@@ -133,7 +133,7 @@ class Reception:
     def _take(
         self, stream: str, fragment: Fragment, before: Mapping[str, int], changes: Changes
     ) -> Rejected | None:
-        """Put one fragment into the state; what is wrong with it, if its id is another tag's."""
+        """Store one fragment in the state; return a rejection if its id belongs to another tag."""
         execute = self._state.execute
         id, tsid = fragment.id, fragment.tsid
         known = execute(
@@ -201,9 +201,9 @@ class Reception:
         )
 
     def _drop_dead(self, stream: str, id: str, time: int) -> None:
-        """Drop the versions of an id at an instant: of those, only the last to arrive counts.
+        """Delete the versions of an id at an instant: only the last one to arrive counts.
 
-        A <replace> stays, for it takes away what came before it, too.
+        A <replace> stays, because it also removes everything before it.
         """
         dead = self._state.execute(
             "DELETE FROM fragments WHERE stream = ? AND id = ? AND time = ? AND op <> 'replace'"
@@ -216,7 +216,7 @@ class Reception:
         )
 
     def _forget(self, stream: str, id: str) -> None:
-        """Nothing is left of an id, so that it may begin anew, even as another tag."""
+        """Delete everything about an id, so that it may start again, even with another tag."""
         execute = self._state.execute
         execute("DELETE FROM holes WHERE stream = ? AND parent = ?", (stream, id))
         execute("DELETE FROM fragments WHERE stream = ? AND id = ?", (stream, id))
@@ -230,7 +230,7 @@ class Reception:
     def _is_repetition(
         self, stream: str, fragment: Fragment, time: int, is_event: bool, replaced: int
     ) -> bool:
-        """Whether a fragment says the same as one that still counts, whatever `now` is."""
+        """Whether a fragment repeats one that still counts, whatever `now` is."""
         if fragment.op not in ("filler", "repeat"):
             return False
         rows = self._state.execute(
@@ -262,9 +262,9 @@ def stored_fragment(
     holes: str | None,
     content: bytes,
 ) -> Fragment:
-    """A fragment as it is in the state; its `offset` is its number in the order of arrival.
+    """A fragment from the state; its `offset` is its number in the order of arrival.
 
-    Of one with many holes these are not known.
+    If it has many holes, they are not loaded.
     """
     operation: Operation = op  # type: ignore[assignment]
     return Fragment(
@@ -290,7 +290,7 @@ def _holes_as_text(holes: tuple[Hole, ...]) -> str | None:
 
 @lru_cache(maxsize=1000)
 def _namespaces_as_text(namespaces: Namespaces) -> str:
-    """The namespaces of a fragment, few bytes for those of nearly all."""
+    """The namespaces of a fragment, short for the most common case."""
     return "" if namespaces == UNDECLARED else json.dumps(namespaces)
 
 
@@ -300,14 +300,14 @@ def _namespaces(text: str) -> Namespaces:
 
 
 def _records(arrival: Arrival, checker: Checker) -> Iterable[Fragment | Rejected]:
-    """What is in the text of an arrival; an `<eos/>` ends that text and no more."""
+    """The fragments in the text of an arrival; an `<eos/>` ends only that text."""
     try:
         data = utf8_bytes(arrival.text, arrival.stream)
     except XcqlError as problem:
         raw = arrival.text.encode("utf-8", "replace")
         yield Rejected(arrival.stream, 0, "malformed", problem.message, raw)
         return
-    # one filler and no more, as most arrivals are, need not be looked for
+    # most arrivals are a single filler, which needs no scan
     if data.startswith(b"<filler ") and data.endswith(b"</filler>"):
         only = checker(data, Slice(0, len(data), closed=True), UNDECLARED, arrival.stream, 0)
         if isinstance(only, Fragment):

@@ -1,4 +1,4 @@
-"""Keys of `order by` as bytes that compare as they do, keys of `group by` as equal texts."""
+"""Keys of `order by` as bytes that sort alike, keys of `group by` as equal texts."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _EMPTY_LEAST, _NAN_LEAST, _VALUE, _NAN_GREATEST, _EMPTY_GREATEST = range(5)
 
 
 def sort_key(items: Any, key: OrderKey, static: StaticContext) -> tuple[str, bytes]:
-    """The kind of a sort key's value, and bytes for it: only those of one kind can be compared.
+    """The kind of a sort key's value, and its bytes; only those of one kind can be compared.
 
-    The kind is empty for the empty sequence. NeedsWhole if it is a value that bytes cannot compare.
+    The kind is empty for the empty sequence. Raises NeedsWhole if bytes cannot represent the order.
     """
     atom = zero_or_one_atomic(items, "a sort key", key.span)
     if type(atom) is ep.UntypedAtomic:
@@ -42,7 +42,7 @@ def sort_key(items: Any, key: OrderKey, static: StaticContext) -> tuple[str, byt
 
 def _encoded(atom: Any, key: OrderKey, static: StaticContext) -> tuple[str, bytes]:
     if isinstance(atom, str) and static.default_collation is CODEPOINT:
-        # a text ends before what is longer
+        # a text sorts before a longer one that starts with it
         data = atom.encode("utf-8", "surrogatepass").replace(b"\0", b"\0\xff") + b"\0\0"
         return "text", data
     if isinstance(atom, (int, float, Decimal)) and not isinstance(atom, bool):
@@ -57,13 +57,13 @@ def _encoded(atom: Any, key: OrderKey, static: StaticContext) -> tuple[str, byte
 
 def _number(value: float) -> bytes:
     bits = int.from_bytes(struct.pack(">d", value))
-    # the order of IEEE's numbers is that of their bits, backwards for those below zero
+    # IEEE numbers sort like their bits, in reverse order for negative ones
     bits = bits ^ ((1 << 64) - 1) if bits >> 63 else bits | 1 << 63
     return bits.to_bytes(8)
 
 
 def grouping_key(items: Any, span: Span) -> list[str] | None:
-    """A key of a group: equal for values that are equal, None for the empty sequence."""
+    """The key of a group: equal for equal values, None for the empty sequence."""
     atom = zero_or_one_atomic(items, "a grouping key", span)
     if atom is None:
         return None

@@ -1,7 +1,7 @@
 """The state of a continuous query: one SQLite file in its folder.
 
-A trigger is one transaction, from the fragments received to the updates that were given out. So a
-process that is killed leaves the state as it was before a trigger or after it, never between.
+A trigger is one transaction, from the received fragments to the emitted updates. So a process that
+is killed leaves the state as it was before a trigger or after it, never in between.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from xcql.model.tags import TagStructure, tags_to_xml
 from xcql.model.time import START
 
 FILE = "continuous.sqlite"
-# of the tables below: a state of another format is refused, not guessed at
+# of the tables below; a state with another format is refused
 FORMAT = 2
 
 _MICROSECOND = timedelta(microseconds=1)
@@ -117,13 +117,13 @@ CREATE TABLE quarantine (
 
 
 def open_state(folder: Path, identity: Mapping[str, str]) -> sqlite3.Connection:
-    """The state in a folder, made if there is none; one process at a time has it.
+    """Open the state in a folder, or create it; only one process at a time can use it.
 
-    `identity` is what the state was made for: if it was for something else, it is refused.
+    `identity` is what the state was created for; a state for something else is refused.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        # triggers may come from any thread, but one after the other
+        # triggers may come from any thread, but one after another
         state = sqlite3.connect(
             folder / FILE, timeout=1, isolation_level=None, check_same_thread=False
         )
@@ -133,7 +133,7 @@ def open_state(folder: Path, identity: Mapping[str, str]) -> sqlite3.Connection:
         state.execute("PRAGMA locking_mode = EXCLUSIVE")
         state.execute("PRAGMA journal_mode = WAL")
         state.execute("PRAGMA synchronous = FULL")
-        # pages that change at each trigger go into the file itself once in a while (64 MB)
+        # pages that change at each trigger go into the file itself only now and then (64 MB)
         state.execute("PRAGMA wal_autocheckpoint = 16384")
         state.execute("PRAGMA cache_size = -262144")
         state.execute("PRAGMA temp_store = MEMORY")
@@ -194,7 +194,7 @@ def _check(state: sqlite3.Connection, identity: Mapping[str, str], folder: Path)
 def identity_of(
     query: str, tags: Mapping[str, TagStructure], now: str, variables: Mapping[str, object]
 ) -> dict[str, str]:
-    """What a state is made for, in few bytes each."""
+    """What a state is created for, as short texts."""
     structures = "".join(f"{name}\n{tags_to_xml(tags[name])}" for name in sorted(tags))
     values = "".join(f"{name}={variables[name]!r}\n" for name in sorted(variables))
     return {
@@ -210,12 +210,12 @@ def _digest(text: str) -> str:
 
 
 def to_number(instant: datetime) -> int:
-    """An instant as the state writes it: microseconds from the beginning of time."""
+    """An instant as stored in the state: microseconds from the beginning of time."""
     return (instant - START) // _MICROSECOND
 
 
 def to_instant(number: int) -> datetime:
-    """The instant that `to_number` gave a number for."""
+    """The instant of a number from `to_number`."""
     return START + timedelta(microseconds=number)
 
 

@@ -1,7 +1,7 @@
-"""Tallies as they are kept: what the events of each filler add to the counts and sums of a query.
+"""Stored tallies: what the events of each filler contribute to the counts and sums of a query.
 
-They are a cache. What is not there is computed from all events of the filler; when events come or
-go at some instants, what these added before and add now makes the difference.
+They are a cache. A missing one is computed from all events of the filler; when events at some
+instants change, the difference between their old and new contributions is applied.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ from xcql.model.fragments import ROOT_ID, Fragment
 from xcql.xdm.atomic import string_of
 from xcql.xdm.nodes import dissolve
 
-# up to here whole numbers are exact as doubles, and so many of them fit into a sum that is kept
+# integers up to this are exact as doubles; values below the second limit go into stored sums
 _EXACT = 1 << 53
 _LARGE = 1 << 31
-# so many events are looked at together; the trees of all those of a filler may be too much
+# the number of events to process together; the trees of all events of a filler may be too many
 _AT_ONCE = 10_000
 
 
 @dataclass(slots=True)
 class Total:
-    """How many values there are, their sum, and the sum of their sizes.
+    """The number of values, their sum, and the sum of their absolute values.
 
-    What is no whole number, or a very large one, is only counted: as odd.
+    A value that is not an integer, or is very large, is only counted, as odd.
     """
 
     count: int = 0
@@ -56,7 +56,7 @@ class Total:
         self.odd += sign * other.odd
 
     def value(self, name: str) -> tuple[Any, ...] | None:
-        """The value of an aggregate; None if it is not known from this."""
+        """The value of an aggregate; None if it cannot be computed from this."""
         match name:
             case "count":
                 return (self.count,)
@@ -72,7 +72,7 @@ class Total:
         return (total,) if name == "sum" else (calculate("div", total, self.count),)
 
 
-# what the events of a filler at an instant add: by the number of the tally, the id, and the instant
+# contribution of a filler's events at an instant, by number of the tally, id, and instant
 _Added = dict[tuple[int, str, int], Total]
 
 
@@ -88,7 +88,7 @@ class Tallies:
         fillers: Fillers,
         graph: TagGraph,
     ) -> None:
-        """`code` has an expression for each tally: what counts of one event."""
+        """`code` has an expression for each tally: what counts in one event."""
         self._state = state
         self._stream = stream
         self._tallies = tallies
@@ -99,7 +99,7 @@ class Tallies:
         self._before: _Added = {}
 
     def foresee(self, received: Iterable[Received], now: datetime) -> None:
-        """Know what events add that may be about to change."""
+        """Compute the contributions of events that may be about to change."""
         times: dict[str, set[int]] = {}
         for one in received:
             record = one.record
@@ -113,7 +113,7 @@ class Tallies:
         self._before = self._added(_frozen(times), now)
 
     def change(self, changes: Changes, now: datetime) -> None:
-        """Bring what is kept up to date; what came into view by time alone added nothing before."""
+        """Update the stored totals; what enters the view by time alone added nothing before."""
         forgotten: list[tuple[str, str]] = []
         times: dict[str, set[int]] = {}
         for (stream, id), at in changes.fillers.items():
@@ -134,11 +134,11 @@ class Tallies:
         self._keep(kept)
 
     def forget(self) -> None:
-        """Begin anew."""
+        """Delete everything."""
         self._state.execute("DELETE FROM totals")
 
     def values(self, units: Iterable[Found], now: datetime) -> dict[int, list[tuple[Any, ...]]]:
-        """The values of all tallies for each unit, by its identity, where they are known."""
+        """The values of all tallies for each unit, by its identity, if they are known."""
         known = [unit for unit in units if unit.holes is not None]
         ids = {hole.id for unit in known for hole in unit.holes or ()}
         tsids = self._fillers.tsids(self._stream, ids)
@@ -160,7 +160,7 @@ class Tallies:
         return found
 
     def _totals(self, ids: Collection[str], now: datetime) -> dict[tuple[int, str], Total]:
-        """The totals of some fillers; those that are not known are computed, and kept."""
+        """The totals of some fillers; missing ones are computed and stored."""
         found = self._kept(ids)
         new = {id for id in ids if (0, id) not in found}
         computed_now = {(number, id): Total() for id in new for number in range(len(self._tallies))}
@@ -185,7 +185,7 @@ class Tallies:
         )
 
     def _added(self, wanted: Mapping[str, Wanted], now: datetime) -> _Added:
-        """What events add that are in the view at `now`, if a hole for them is."""
+        """The contributions of events that are in the view at `now` if a hole for them is."""
         versions: dict[str, list[Version[Fragment]]] = {}
         for history in self._fillers.histories(self._stream, wanted, now).values():
             if history.tag.id in self._events:
@@ -198,7 +198,7 @@ class Tallies:
 
     def _add(self, found: _Added, tag: str, events: list[Version[Fragment]], now: datetime) -> None:
         history = History(self._graph.tag(tag), tuple(events))
-        # events by themselves, where the root would be
+        # the events alone, in the position of the root
         document = view_of_histories(Histories({ROOT_ID: history}), self._graph.structure).document
         within = self._code.evaluation({}, now)
         for number, tally in enumerate(self._tallies):

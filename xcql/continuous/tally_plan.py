@@ -1,10 +1,10 @@
-"""Which aggregates of a query are tallies: counts and sums over events that stand in a unit.
+"""Finds the tallies of a query: its counts and sums over events that are in a unit.
 
     for $a in stream("credit")//account
     where sum($a/transaction/amount) > 100      what each filler of transactions adds to the sum
-    return $a/customer                          is kept, and no transaction is read again
+    return $a/customer                          is stored; no transaction is read again
 
-What the events of a filler add to such an aggregate is the same wherever they stand.
+What the events of a filler contribute to such an aggregate does not depend on their position.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ from xcql.syntax.path import AxisStep, NameTest, Path, Wildcard
 from xcql.syntax.prolog import MainModule, VariableDecl
 from xcql.syntax.types import AnyKindTest, ElementTest, TextTest
 
-# aggregates that can be put together from those of fillers, and taken apart again
+# aggregates that can be combined from those of fillers, and updated by subtraction
 TALLIED = ("count", "exists", "empty", "sum", "avg")
 _OF_VALUES = ("sum", "avg")
-# tests of nodes whose values are untyped, and so are added as doubles
+# tests of nodes with untyped values, which are added as doubles
 _UNTYPED = (NameTest, Wildcard, ElementTest, TextTest)
 _BINDING = ("variable", "position", "item", "previous", "next", "default_variable")
 
 
 @dataclass(frozen=True, slots=True)
 class UnitTally:
-    """An aggregate over the events that stand in a unit.
+    """An aggregate over the events that are in a unit.
 
-    `places` are the tags of the elements that have the holes, each with that of the events;
-    `values` is what counts of one event, which `NODE` stands for.
+    `places` are pairs of the tag of the element with the holes and the tag of the events; `values`
+    is what counts in one event, which is in the variable `NODE`.
     """
 
     name: str
@@ -52,7 +52,7 @@ class UnitTally:
 
 @dataclass(frozen=True, slots=True)
 class Tallied:
-    """A query's body with variables for its tallies, and what of each stream it still looks at."""
+    """A query's body with variables for its tallies, and what it still reads of each stream."""
 
     tallies: tuple[UnitTally, ...]
     body: Expr
@@ -65,9 +65,9 @@ def tally_name(number: int, node: Node) -> Name:
 
 
 def tallied(query: Checked, body: Expr, variable: Name, main: Access) -> Tallied | None:
-    """The body of a plan with its tallies taken out; None if there are none.
+    """The body of a plan without its tallies; None if it has none.
 
-    `variable` is bound to the elements that the units are, one for each.
+    `variable` is bound to the elements of the units, one per unit.
     """
     module = query.module
     if not _is_bound_once(module, variable) or any(
@@ -83,7 +83,7 @@ def tallied(query: Checked, body: Expr, variable: Name, main: Access) -> Tallied
 
 
 def _is_bound_once(module: MainModule, variable: Name) -> bool:
-    """Whether a name means the same variable wherever it stands."""
+    """Whether a name means the same variable wherever it occurs."""
     bindings = 0
     for node in walk(module):
         if isinstance(node, (Parameter, VariableDecl)):
@@ -93,7 +93,7 @@ def _is_bound_once(module: MainModule, variable: Name) -> bool:
 
 
 class _Finder(Transformer):
-    """Puts variables in the place of tallies."""
+    """Replaces tallies by variables."""
 
     def __init__(self, query: Checked, variable: Name, main: Access) -> None:
         self._names = query.names.namespaces
@@ -124,7 +124,7 @@ class _Finder(Transformer):
         return None
 
     def _of_steps(self, name: str, steps: list[Expr]) -> UnitTally | None:
-        """The tally of what steps lead to from a unit: down to events, then inside of them."""
+        """The tally of a path from a unit: down to events, then inside of them."""
         tags = self._units
         for index, step in enumerate(steps):
             if not isinstance(step, AxisStep) or step.axis != "child":
@@ -135,7 +135,7 @@ class _Finder(Transformer):
             if kinds == {"event"}:
                 values = self._values(name, tags, step, steps[index + 1 :])
                 return None if values is None else UnitTally(name, places, values)
-            # elements that may stand in each other are not told apart by their tags
+            # tags cannot distinguish elements that may be nested in each other
             if kinds != {"snapshot"} or step.predicates or self._are_recursive(tags):
                 return None
         return None
@@ -143,7 +143,7 @@ class _Finder(Transformer):
     def _values(
         self, name: str, tags: frozenset[str], event: AxisStep, steps: list[Expr]
     ) -> Expr | None:
-        """What counts of one event; None if that is not in its own filler."""
+        """What counts in one event; None if that is not in its own filler."""
         itself = AxisStep("self", AnyKindTest(span=event.span), event.predicates, span=event.span)
         if not self._is_of_one_event(itself):
             return None
@@ -168,7 +168,7 @@ class _Finder(Transformer):
         return Path(False, (hidden_ref(NODE, event.span), itself, *steps), span=event.span)
 
     def _is_of_one_event(self, step: AxisStep) -> bool:
-        """Whether a step depends on nothing but the event, and leads nowhere else."""
+        """Whether a step depends only on the event, and does not lead out of it."""
         leads_down = goes_down(step, self._types) or (
             step.axis == "attribute" and not step.predicates
         )

@@ -1,6 +1,6 @@
-"""How the answer of a query depends on `now`: by windows that move, or as a plain value.
+"""How the answer of a query depends on `now`: through moving windows, or as a plain value.
 
-Where `now` occurs only in the bounds of projections, as `now` or `now - PT1H`, the answer changes
+If `now` occurs only in the bounds of projections, as `now` or `now - PT1H`, the answer changes
 when an edge of a lifespan meets an edge of a window, and these moments can be computed.
 """
 
@@ -48,7 +48,7 @@ _LOOK_AT_ALL = frozenset(["deep-equal", "serialize", "function-lookup", "index-o
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """A bound of a window: an instant, or so many microseconds from `now`."""
+    """A bound of a window: an instant, or an offset from `now` in microseconds."""
 
     microseconds: int
     moves: bool
@@ -71,10 +71,11 @@ class TimeWindow:
 
 @dataclass(frozen=True, slots=True)
 class TimeUse:
-    """What of time a query looks at.
+    """How a query uses time.
 
-    `always` is the place where the answer depends on each instant, `open_ends` whether it does for
-    lifespans that end at `now`. `shows` says that clipped lifespans may be seen in the answer.
+    `always` is the place where the answer depends on every instant; `open_ends` is true if it does
+    so for lifespans that end at `now`. `shows` is true if clipped lifespans may appear in the
+    answer.
     """
 
     windows: tuple[TimeWindow, ...] = ()
@@ -83,17 +84,17 @@ class TimeUse:
     shows: bool = False
 
     def due(self, spans: Iterable[tuple[int, int | None]], now: int) -> int | None:
-        """The next moment after `now` at which these lifespans may look otherwise in a window.
+        """The next moment after `now` at which these lifespans may look different in a window.
 
-        Lifespans are given by begin and end, None for an end at `now`.
+        Lifespans are given by begin and end, with None for an end at `now`.
         """
-        # intervals are closed: what happens at an instant may also happen right after it
+        # intervals are closed: a change may occur at the instant itself or right after it
         later = [at if at > now else at + 1 for at in self._moments(spans) if at >= now]
         first = min(later, default=None)
         return None if first is None or first > _LAST else first
 
     def _moments(self, spans: Iterable[tuple[int, int | None]]) -> Iterator[int]:
-        """When edges of lifespans, or bounds that stand still, meet bounds that move."""
+        """When edges of lifespans, or fixed bounds, meet moving bounds."""
         for window in self.windows:
             bounds = (window.begin, window.end)
             fixed = [bound.microseconds for bound in bounds if not bound.moves]
@@ -110,13 +111,13 @@ class TimeUse:
 
     @property
     def is_none(self) -> bool:
-        """Whether the answer depends on `now` only by what fillers there are."""
+        """Whether the answer depends on `now` only through the set of existing fillers."""
         return not (self.windows or self.always or self.open_ends or self.shows)
 
     def due_of_all(self, first_after: Callable[[int], int | None], now: int) -> int | None:
-        """The same as `due` for all lifespans that there are, which begin and end at validTimes.
+        """Like `due`, for all existing lifespans, which begin and end at validTimes.
 
-        `first_after` gives the first validTime after an instant.
+        `first_after` returns the first validTime after an instant.
         """
         if self.always is not None:
             return ALWAYS
@@ -131,7 +132,7 @@ class TimeUse:
         return self.due([(edge, None) for edge in edges], now)
 
     def traces(self, now: int) -> tuple[set[int], tuple[str, ...]]:
-        """The instants that a projection may have put into an answer, and how they are written."""
+        """The instants that a projection may have put into an answer, and their text forms."""
         if not self.shows:
             return set(), ()
         instants = {now}
@@ -213,12 +214,12 @@ def time_use(query: Checked, calls_python: bool = False) -> TimeUse:
 
 
 class _PlainUses:
-    """Where a query reads the clock outside a bound that a window can have, and its functions."""
+    """Where a query reads the clock outside windows' bounds, and the nodes in its functions."""
 
     def __init__(self, module: MainModule, types: TagTypes, graphs: Mapping[str, TagGraph]) -> None:
         in_bounds: set[int] = set()
         self.in_functions: set[int] = set()
-        # projections of events to intervals that the data gives, and `now` at most as their end
+        # projections of events to intervals from the data, in which `now` occurs at most as the end
         self.of_events: set[int] = set()
         for node in walk(module):
             if isinstance(node, FunctionDecl):
@@ -229,7 +230,7 @@ class _PlainUses:
             interval = node.interval
             if window_of(interval) is not None:
                 in_bounds.update(id(part) for part in walk(interval))
-            # no event of the view is after `now`
+            # no event in the view is after `now`
             elif (
                 is_time(interval.begin)
                 and not _reads_clock(interval.begin)
@@ -243,7 +244,7 @@ class _PlainUses:
 
 
 def is_time(expr: Expr) -> bool:
-    """Whether a bound is a time for sure, and not a text, which may say `now`."""
+    """Whether a bound is certainly a time, and not a text, which may be `now`."""
     match expr:
         case DateLiteral() | DateTimeLiteral() | Start() | Now():
             return True
@@ -292,7 +293,7 @@ def _bound(expr: Expr) -> Bound | None:
 
 
 def _length(expr: Expr) -> int | None:
-    """A duration of days and less, in microseconds; months have no fixed length."""
+    """A duration of days or smaller units, in microseconds; months have no fixed length."""
     match expr:
         case DurationLiteral(text=text):
             pass
@@ -312,7 +313,7 @@ def _length(expr: Expr) -> int | None:
 def _only_events(
     base: Expr, types: TagTypes, graphs: Mapping[str, TagGraph], plain: _PlainUses
 ) -> bool:
-    """Whether a value is events with nothing in them that has a lifespan."""
+    """Whether a value is only events that contain nothing with a lifespan."""
     type_ = types[base]
     if id(base) in plain.in_functions or type_.plain or type_.unknown or not type_.nodes:
         return False
@@ -325,14 +326,14 @@ def _only_events(
 
 
 def _is_made(base: Expr, types: TagTypes) -> bool:
-    """Whether a value may be made by the query, with lifespans of any kind."""
+    """Whether a value may be constructed by the query, with arbitrary lifespans."""
     return types[base].plain or types[base].unknown
 
 
 def _ends_read(
     expr: Expr, types: TagTypes, graphs: Mapping[str, TagGraph], plain: _PlainUses
 ) -> str:
-    """Which ends of lifespans show `now` when that of a value is asked for: none, open, all."""
+    """Which ends of lifespans depend on `now` when a value's end is read: none, open, all."""
     type_ = types[expr]
     if id(expr) in plain.in_functions or type_.plain or type_.unknown or not type_.nodes:
         return "all"

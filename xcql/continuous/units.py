@@ -1,4 +1,4 @@
-"""Evaluating units: the query's body for each of them, over one partial view for all."""
+"""Evaluates units: the query's body for each of them, over one partial view for all."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ Nodes = dict[int, list[Any]]
 
 
 class UnitCode:
-    """Expressions of a query that are evaluated for the units of a way down from a root."""
+    """Expressions of a query that are evaluated for the units of an access."""
 
     def __init__(
         self,
@@ -44,7 +44,7 @@ class UnitCode:
         *exprs: Expr,
         bound: Sequence[Name] = (),
     ) -> None:
-        """`bound` are variables of the expressions, the nodes of a unit as a rule."""
+        """`bound` are variables of the expressions; by default the nodes of a unit."""
         self._query = query
         self._stream = access.stream
         self._variables = external_values(variables)
@@ -54,9 +54,9 @@ class UnitCode:
         self._codes = [compile_expression(expr, scope) for expr in exprs]
 
     def nodes(self, view: PartialView, now: datetime) -> Nodes:
-        """What the way leads to in each unit of a view, by the identity of the unit.
+        """The results of the path in each unit of a view, by the identity of the unit.
 
-        After that nobody can look at what stands above the units.
+        Afterwards nothing above the units can be read.
         """
         found: Nodes = {}
         within = self.evaluation({self._stream: lambda: view.document}, now)
@@ -68,28 +68,28 @@ class UnitCode:
         return found
 
     def evaluation(self, views: Views, now: datetime) -> QueryEvaluation:
-        """One evaluation of the expressions, with what they see of the streams."""
+        """A new evaluation of the expressions, given what they see of the streams."""
         evaluation = QueryEvaluation(now.replace(tzinfo=UTC), views, self._variables)
         self._query.begin(evaluation)
         return evaluation
 
     def value(self, number: int, *bound: Sequence[Any], within: QueryEvaluation) -> Any:
-        """The value of one of the expressions for the nodes of a unit, or what else is bound."""
+        """The value of one of the expressions, for the nodes of a unit or other bound values."""
         environment: Any = None
         for value in bound:
             environment = (value, environment)
         return self._codes[number](environment, within.initial)
 
     def texts(self, number: int, nodes: Sequence[Any], within: QueryEvaluation) -> set[str]:
-        """The same, as the texts that a join compares."""
+        """Like `value`, but as the texts that a join compares."""
         return {string_of(atom) for atom in atomize(self.value(number, nodes, within=within))}
 
     def ranges(
         self, number: int, nodes: Sequence[Any], within: QueryEvaluation, now: datetime
     ) -> set[tuple[int, int]]:
-        """The stretches of time that arrays of two bounds stand for.
+        """The time ranges given by arrays of two bounds.
 
-        Where a bound cannot be told, that is all of time: the body may never ask for it.
+        If a bound cannot be computed, the range is all of time: the body may never need it.
         """
         found: set[tuple[int, int]] = set()
         try:
@@ -106,7 +106,7 @@ class UnitCode:
 
 
 class UnitQuery:
-    """A query made ready to be evaluated by units."""
+    """A query prepared for evaluation by units."""
 
     def __init__(self, query: CompiledQuery, plan: UnitPlan, variables: Mapping[str, Any]) -> None:
         self._query = query
@@ -130,15 +130,15 @@ class UnitQuery:
             self.tallies = UnitCode(
                 query, plan.main, variables, *counted, bound=(hidden(NODE, span),)
             )
-        # which kind of value each sort key has
+        # the kind of value of each sort key
         self.kinds: dict[str, str] = {}
-        # an instant, and what the plan's `traces` are at it
+        # an instant, and the plan's `traces` at it
         self._traces: tuple[int, set[int], tuple[str, ...]] = (-1, set(), ())
 
     def evaluated(
         self, view: PartialView, nodes: Nodes, views: Views, now: datetime
     ) -> list[AnswerUnit]:
-        """All units of a partial view, as they are at `now`.
+        """All units of a partial view as they are at `now`.
 
         `views` are what the body sees of the streams.
         """
@@ -181,7 +181,7 @@ class UnitQuery:
     def _add_rows(
         self, rows: list[Row], place: bytes, item: Any, skipped: int, now: datetime
     ) -> None:
-        """Add what the body gave for one tuple: items, or an array of keys and then the items."""
+        """Add the body's result for one tuple: items, or an array of keys followed by the items."""
         order = self.plan.order
         keys = b""
         values: Sequence[Any] = (item,)
@@ -198,7 +198,7 @@ class UnitQuery:
     # ------------------------------------------------------------------ groups
 
     def groups_of(self, nodes: Sequence[Any], within: QueryEvaluation) -> list[str]:
-        """The groups that a unit is in, in the order in which its tuples come to them."""
+        """The groups of a unit, in the order in which its tuples first reach them."""
         group = self.plan.group
         assert group is not None
         found: dict[str, None] = {}
@@ -207,12 +207,12 @@ class UnitQuery:
         return list(found)
 
     def member(self, found: Found, now: datetime) -> AnswerUnit:
-        """A unit that has no items of its own, and when it may come into other groups."""
+        """A unit without items of its own, and when its groups may change."""
         due = self._due(found, [], to_number(now))
         return AnswerUnit(found.key, self.plan.main.stream, found.filler, found.time, (), due)
 
     def _group_name(self, keys: Any) -> str:
-        """The same text for keys that are the same."""
+        """A text that is equal for equal keys."""
         group = self.plan.group
         assert group is not None
         assert isinstance(keys, XdmArray)
@@ -223,7 +223,7 @@ class UnitQuery:
     def evaluated_groups(
         self, view: PartialView, nodes: Nodes, wanted: set[str], now: datetime
     ) -> list[AnswerUnit]:
-        """Some groups as they are at `now`, given a view of all units that are in them."""
+        """Some groups as they are at `now`, given a view of all units in them."""
         group = self.plan.group
         assert group is not None
         within = self.code.evaluation({}, now)

@@ -1,4 +1,4 @@
-"""What goes into a continuous query and what comes out: arrivals, updates, figures."""
+"""The input and output of a continuous query: arrivals, updates, figures."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Operation = Literal["insert", "replace", "delete"]
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """One fragment as it came: `<filler …>`, `<repeat>`, `<replace>`, `<remove>` or `<eos/>`."""
+    """One fragment as received: `<filler …>`, `<repeat>`, `<replace>`, `<remove>` or `<eos/>`."""
 
     stream: str
     text: str
@@ -22,8 +22,8 @@ class Arrival:
 class Update:
     """One row of the update stream.
 
-    `position` counts from 1 and is that at the moment at which the row is applied; `key` names the
-    item for as long as it is in the answer. A `delete` has no item.
+    `position` counts from 1, at the moment when the row is applied; `key` identifies the item for
+    as long as it is in the answer. A `delete` has no item.
     """
 
     batch: int
@@ -63,10 +63,9 @@ class Figures:
 
 @dataclass(frozen=True, slots=True)
 class Advance:
-    """What one trigger gave.
+    """The result of one trigger.
 
-    `next_change` is the next moment at which the answer can change though nothing arrives; None if
-    there is no such moment.
+    `next_change` is the next moment at which the answer can change without an arrival, or None.
     """
 
     updates: tuple[Update, ...]
@@ -75,7 +74,7 @@ class Advance:
 
 
 def applied(updates: Iterable[Update], display: list[str] | None = None) -> list[str]:
-    """A display, empty at first, after the updates: the answer, in its order.
+    """A display, empty at first, after applying the updates: the answer, in order.
 
     >>> applied([Update(0, "insert", "a", 1, "x", None, None),
     ...          Update(1, "insert", "b", 1, "y", None, None)])

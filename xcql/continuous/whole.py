@@ -1,4 +1,4 @@
-"""Evaluating a query anew over all that a state has: what every other way must agree with."""
+"""Evaluates a query over everything in a state: the result that all other ways must match."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ WHOLE = ""
 
 
 def all_fragments(state: sqlite3.Connection, stream: str) -> Iterator[Fragment]:
-    """All fragments of a stream that can count, in their order of arrival."""
+    """All fragments of a stream that can count, in order of arrival."""
     rows = state.execute(
         f"SELECT {COLUMNS}, f.content FROM fragments AS f WHERE f.stream = ? ORDER BY f.seq",
         (stream,),
@@ -34,7 +34,7 @@ def all_fragments(state: sqlite3.Connection, stream: str) -> Iterator[Fragment]:
 def whole_views(
     state: sqlite3.Connection, tags: Mapping[str, TagStructure], now: datetime
 ) -> dict[str, Callable[[], DocumentNode]]:
-    """For each stream, how to get its temporal view; built at the first use, once."""
+    """For each stream, a function that returns its temporal view, built once at first use."""
 
     def view(stream: str) -> DocumentNode:
         return temporal_view(all_fragments(state, stream), tags[stream], now).document

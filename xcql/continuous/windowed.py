@@ -1,6 +1,6 @@
-"""What a query looks at, and what of it through windows only.
+"""What a query reads, and which of it only through windows.
 
-Events that a query looks at through windows only need not be read when they have left all of them.
+Events that a query reads only through windows need not be read after they have left all of them.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ DOWNWARD = ("child", "descendant", "descendant-or-self", "self")
 
 
 def looked_at(module: MainModule, graphs: Mapping[str, TagGraph]) -> Mapping[str, frozenset[str]]:
-    """For each stream, the tags of the fillers that a query looks at."""
+    """For each stream, the tags of the fillers that a query reads."""
     return tag_types(module, PrologNames.of(module.declarations), graphs).looked_at
 
 
 def windowed_events(query: Checked) -> dict[tuple[str, str], tuple[TimeWindow, ...]]:
-    """The events that a query looks at through windows only, by stream and tag, and the windows."""
+    """The events that a query reads only through windows, by stream and tag, with the windows."""
     without = _WithoutWindowed(query.types, query.graphs)
     rest = without.transform(query.module)
     if not without.found:
@@ -47,7 +47,7 @@ def windowed_events(query: Checked) -> dict[tuple[str, str], tuple[TimeWindow, .
 
 
 def goes_down(step: Expr, types: TagTypes) -> bool:
-    """Whether a step leads down, whatever the positions of what it finds."""
+    """Whether a step leads down and does not depend on positions."""
     return (
         isinstance(step, AxisStep)
         and step.axis in DOWNWARD
@@ -56,7 +56,7 @@ def goes_down(step: Expr, types: TagTypes) -> bool:
 
 
 class _WithoutWindowed(Transformer):
-    """A query without the events that it looks at through a window."""
+    """A query without the events that it reads through a window."""
 
     def __init__(self, types: TagTypes, graphs: Mapping[str, TagGraph]) -> None:
         self._types = types
@@ -73,7 +73,7 @@ class _WithoutWindowed(Transformer):
         return super().transform(target)
 
     def _events(self, base: Expr) -> list[tuple[str, str]]:
-        """The tags of a plain way down to events; none if it is anything else."""
+        """The tags of a plain downward path to events; none if it is anything else."""
         type_ = self._types[base]
         if not isinstance(base, Path) or type_.plain or type_.unknown or type_.leaves:
             return []
@@ -97,7 +97,7 @@ class _WithoutWindowed(Transformer):
 
 
 def looks_around(step: Expr) -> bool:
-    """Whether the predicates of a step look anywhere but below."""
+    """Whether the predicates of a step read anything but descendants and attributes."""
     return any(
         (isinstance(part, AxisStep) and part.axis not in (*DOWNWARD, "attribute"))
         or isinstance(part, (FunctionCall, Arrow))

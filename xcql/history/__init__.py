@@ -1,4 +1,4 @@
-"""Time: from the fragments that arrived to versions, lifespans, and the temporal view.
+"""Time: from received fragments to versions, lifespans and the temporal view.
 
 | module | what it owns |
 | --- | --- |
@@ -7,10 +7,10 @@
 | `lifespan` | the lifespan of a node |
 | `view`, `stream` | the temporal view of a stream, and the document at an instant |
 | `bitemporal` | the rows of a store: the versions of one id for every `now` |
-| `arrivals`, `vectorised`, `places` | the same for all ids of a stream at once, in columns |
-| `standing` | from which `now` on the rows of a table no longer change |
-| `latest`, `changes` | what a new state of a document adds to the history of the last one |
+| `arrivals`, `vectorised`, `places` | the same for all ids of a stream at once, as columns |
+| `standing` | the `now` from which the rows of a table no longer change |
+| `latest`, `changes` | what a new state of a document adds to the history of the previous one |
 
-Every other form (the columns here, `runtime/xquery/xcql.xqm`, the SQL in `xcql/sql` and in the
-runtime) says what `definition` and `predicates` say, and is tested against them.
+Every other implementation (the columns here, `runtime/xquery/xcql.xqm`, the SQL in `xcql/sql` and
+in the runtime) follows `definition` and `predicates` and is tested against them.
 """

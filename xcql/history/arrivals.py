@@ -1,6 +1,6 @@
-"""What arrived in a stream, without bodies, as columns: ids, times, holes.
+"""The fragments of a stream without their bodies, as columns: ids, times, holes.
 
-One row is one fragment. Ids and tags are numbers here, and instants are microseconds, so that a
+Each row is one fragment. Ids and tags are numbers and instants are microseconds, so that a
 million fragments can be processed at once.
 """
 
@@ -34,17 +34,17 @@ HOLES = pa.list_(
     )
 )
 
-# instants in microseconds: NULL in the columns of tables
+# instants in microseconds that stand for NULL in the columns of tables
 BEGINNING = (START - datetime(1970, 1, 1)) // timedelta(microseconds=1)
 FOREVER = (1 << 63) - 1
 
 
 @dataclass(frozen=True, slots=True)
 class Holes:
-    """Holes, sorted by the rows that contain them, and in order within each.
+    """Holes, sorted by the row that contains them and then by position.
 
-    `fillers` are the numbers of their ids (-1: nothing with that id has arrived), `tags` are those
-    of the elements that contain them.
+    `fillers` are the numbers of their filler ids (-1: no fragment with that id has arrived); `tags`
+    are the tags of the elements that contain them.
     """
 
     rows: Ints
@@ -55,11 +55,11 @@ class Holes:
 
 @dataclass(frozen=True, slots=True)
 class Arrivals:
-    """Fragments in any order; `seqs` are their numbers in the order of arrival.
+    """Fragments in any order; `seqs` gives the order of arrival.
 
-    `tags` are numbers of tags as the structure lists them, -1 for a `remove` without one; `fillers`
-    are numbers of ids, `operations` of OPERATIONS. A `remove` without a validTime has the time
-    FOREVER.
+    `tags` are indexes into the tag structure, -1 for a `remove` without a tag; `fillers` are
+    indexes into `ids`, and `operations` into OPERATIONS. A `remove` without a validTime has the
+    time FOREVER.
     """
 
     ids: pa.StringArray
@@ -78,9 +78,9 @@ class Arrivals:
 def gather(
     structure: TagStructure, parts: Sequence[tuple[str, pa.Table]], removes: pa.Table
 ) -> Arrivals:
-    """The rows of tables, given with their tsids, and then the removes.
+    """The rows of all tables, each given with its tsid, followed by the removes.
 
-    The tables have the columns filler, seq, operation, validTime, digest and holes; removes have
+    Each table has the columns filler, seq, operation, validTime, digest and holes; `removes` has
     filler, seq, tsid, isTimed and validTime.
     """
     tag_ids = pa.array([tag.id for tag in structure], pa.string())
@@ -128,7 +128,7 @@ def _holes(tables: Sequence[pa.Table], ids: pa.StringArray, tag_ids: pa.StringAr
         for chunk in table.column("holes").chunks:
             counts = numbers_of(chunk.value_lengths(), 0)
             rows.append(np.repeat(np.arange(begin, begin + len(chunk)), counts))
-            # `flatten` keeps to the chunk, where `values` might have more
+            # `flatten` returns only this chunk's items; `values` might contain more
             values.append(chunk.flatten().cast(HOLES.value_type))
             begin += len(chunk)
     fillers, starts, _, tags = pa.concat_arrays(values).flatten()
@@ -141,29 +141,29 @@ def _holes(tables: Sequence[pa.Table], ids: pa.StringArray, tag_ids: pa.StringAr
 
 
 def instants(column: pa.ChunkedArray | pa.Array, null: int) -> Ints:
-    """A column of times in microseconds."""
+    """A column of times in microseconds; NULL becomes `null`."""
     return numbers_of(column, null).copy()
 
 
 def instant(time: int) -> datetime:
-    """An instant given in microseconds."""
+    """The datetime of an instant given in microseconds."""
     return datetime(1970, 1, 1) + timedelta(microseconds=time)
 
 
 def null_if_start(time: datetime) -> datetime | None:
-    """An instant as columns have it: NULL for the beginning of time."""
+    """An instant as stored in columns: NULL for the beginning of time."""
     return None if time == START else time
 
 
 def microseconds(time: datetime | None) -> int:
-    """An instant in microseconds; FOREVER for none."""
+    """An instant in microseconds; FOREVER for None."""
     if time is None:
         return FOREVER
     return (time - datetime(1970, 1, 1)) // timedelta(microseconds=1)
 
 
 def instant_column(times: Ints, null: int) -> pa.Array:
-    """Times in microseconds as a column of a table."""
+    """Times in microseconds as a timestamp column; `null` becomes NULL."""
     return column_of(times, times != null).view(pa.timestamp("us"))
 
 

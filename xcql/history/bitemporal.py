@@ -1,14 +1,14 @@
-"""The rows of a store: the versions of a filler id, and the `now`s for which each of them counts.
+"""The rows of a store: the versions of a filler id, each with the `now`s for which it counts.
 
-A store holds everything that arrived, and a query may be asked with any `now`. A version is almost
-always the same for every `now` after its validTime. Two things make the past look different from
-the present: a snapshot filler has only its latest state, and a `<replace>` with a later validTime
-has not happened yet. So every row says for which evaluations it counts:
+A store keeps everything that arrived, and a query can be evaluated at any `now`. A version is
+almost always the same for every `now` after its validTime. The past differs from the present in
+only two ways: a snapshot filler has only its latest state, and a `<replace>` with a later
+validTime has not happened yet. So every row records the evaluations for which it counts:
 
-    since <= now < until        (NULL: the beginning of time, and for ever)
+    since <= now < until        (NULL: the beginning of time, and forever)
 
-and its `vtTo` reads as `now` where it is later than `now`. Nothing else is needed to travel in
-time. Where the end of a version depends on `now` in another way, the version has several rows.
+and its `vtTo` reads as `now` if it is later than `now`. Time travel needs nothing else. If the
+end of a version depends on `now` in another way, the version has several rows.
 
     >>> from datetime import datetime as d
     >>> arrived = [ArrivedRow(1, "filler", d(2003, 1, 1)), ArrivedRow(2, "filler", d(2004, 1, 1))]
@@ -32,7 +32,7 @@ from xcql.model.time import START
 
 
 class ArrivedRow(NamedTuple):
-    """One fragment of an id without its body: a number that identifies it, and what it does."""
+    """One fragment of an id without its body: its sequence number and what it does."""
 
     seq: int
     op: Operation
@@ -40,9 +40,9 @@ class ArrivedRow(NamedTuple):
 
 
 class BitemporalRow(NamedTuple):
-    """A version (or event, or state of a snapshot filler) and the `now`s for which it counts.
+    """A version, event or snapshot state, and the `now`s for which it counts.
 
-    `vt_to` is None for `now`; `until` is None for ever.
+    `vt_to` is None for `now`; `until` is None for forever.
     """
 
     seq: int
@@ -53,14 +53,14 @@ class BitemporalRow(NamedTuple):
     until: datetime | None
 
     def counts_at(self, now: datetime) -> bool:
-        """Whether it is part of an evaluation at `now`."""
+        """Whether the row is part of an evaluation at `now`."""
         return counts_at(self.since, self.until, now)
 
 
 def without_repetitions(
     arrived: Iterable[ArrivedRow], kind: TagKind, is_same: IsSame[ArrivedRow]
 ) -> list[ArrivedRow]:
-    """The arrivals that change something, at whatever `now`."""
+    """The arrivals that change something at any `now`."""
     timeline = Timeline(kind, is_same)
     return [arrival for arrival in arrived if timeline.add(arrival)]
 
@@ -68,7 +68,7 @@ def without_repetitions(
 def bitemporal_rows(
     arrived: Sequence[ArrivedRow], kind: TagKind, is_same: IsSame[ArrivedRow]
 ) -> list[BitemporalRow]:
-    """The rows of one id, from all that arrived for it, in order."""
+    """The rows of one id, given all of its arrivals in order."""
     times = {one.valid_time for one in arrived if one.op == "replace" and one.valid_time}
     bounds: list[datetime | None] = [START, *sorted(times - {START}), None]
     rows: list[BitemporalRow] = []
@@ -85,7 +85,7 @@ def _rows_between(
     kind: TagKind,
     is_same: IsSame[ArrivedRow],
 ) -> Iterator[BitemporalRow]:
-    """The rows that count for a `now` from `begin` to before `end`, where no `replace` happens."""
+    """The rows that count from `begin` until just before `end`, between two `replace`s."""
     timeline = Timeline(kind, is_same)
     for arrival in arrived:
         if end is None or (arrival.valid_time and arrival.valid_time < end):
@@ -101,7 +101,7 @@ def _rows_between(
 
 
 def _joined(rows: Iterable[BitemporalRow]) -> list[BitemporalRow]:
-    """The rows, with those merged that differ only in adjoining stretches of `now`."""
+    """Merge rows that differ only in adjacent ranges of `now`."""
     joined: dict[tuple[int, int, datetime, datetime | None], list[BitemporalRow]] = {}
     for row in rows:
         same = joined.setdefault(row[:4], [])

@@ -1,16 +1,16 @@
-"""What changed from one state of a document to the next, as fragments.
+"""The changes from one state of a document to the next, as fragments.
 
-The new document is cut into fillers, and each is matched with the filler that had its place: by
-the key of its element, else by its position among the siblings of the same tag. A filler keeps its
-id as long as its place is filled. What came, what changed and what went is written with the new
-validTime; the rest is not.
+The new document is cut into fillers, and each is matched with its predecessor in the old document:
+by the key of its element, or else by its position among the siblings of the same tag. A filler
+keeps its id as long as it has a match. Only fillers that were added, changed or removed are
+written, with the new validTime.
 
-- A temporal filler that changed gets a new version, one that is gone a `remove`.
-- A snapshot filler has no versions. It is sent again when a child came, and keeps the holes of
-  children that went, so that earlier times still have them.
-- An event has no versions either, and does not end. It is known by its content, too: what has
-  another one is another event. If only a child came, the event is replaced by itself with one
-  more hole, at its own time.
+- A changed temporal filler gets a new version; one that disappeared gets a `remove`.
+- A snapshot filler has no versions. It is sent again when a child is added, and keeps the holes of
+  removed children, so that earlier times still have them.
+- An event has no versions either, and does not end. It is identified by its content as well: an
+  event with different content is a different event. If only a child was added, the event is
+  replaced, at its own time, by itself with one more hole.
 """
 
 from __future__ import annotations
@@ -45,10 +45,10 @@ def fragment_changes(
     valid_time: datetime,
     output: IO[bytes],
 ) -> Fragmented:
-    """Write what is different in a document from a state, as fragments of a later time.
+    """Write the differences between a document and a state, as fragments of a later time.
 
-    Sent to whoever has the fragments of the state, they make a history: the document at an earlier
-    time is as it was, and from `valid_time` on it is this one.
+    Together with the fragments of the state, they form a history: at earlier times the document
+    is as it was, and from `valid_time` on it is the new one.
     """
     if state.filler(ROOT_ID) is None:
         raise error(
@@ -72,7 +72,7 @@ def fragment_changes(
 
 
 def read_keys(texts: Iterable[str], structure: TagStructure) -> dict[str, str]:
-    """Key attributes by tag id, from texts like `//person=@ssn`."""
+    """Key attributes by tag id, from strings such as `//person=@ssn`."""
     places: list[tuple[Tag, tuple[QName, ...]]] = []
     pending: list[tuple[Tag, tuple[QName, ...]]] = [(structure.root, (structure.root.name,))]
     while pending:
@@ -93,13 +93,13 @@ def read_keys(texts: Iterable[str], structure: TagStructure) -> dict[str, str]:
     return keys
 
 
-# elements among which position counts: those of one tag and one key (or none), and for events of
-# one content
+# Elements that are matched by position: they have the same tag and the same key (or none), and
+# events have the same content
 _Kin = tuple[str, str | None, bytes]
 
 
 class _Changes:
-    """One comparison: which new filler is which old one, and what follows from it."""
+    """One comparison: matches new fillers with old ones and writes the changes."""
 
     def __init__(
         self,
@@ -131,7 +131,7 @@ class _Changes:
             self._offsets[found.id] = found.offset
         ends = [*list(self._offsets.values())[1:], cut.seek(0, 2)]
         self._ends = dict(zip(self._offsets, ends, strict=True))
-        # what the new fillers, numbered by themselves, are called from now on
+        # temporary id of a new filler -> its permanent id
         self._ids: dict[str, str] = {}
         self._matched: set[str] = {ROOT_ID}
         self._without_history: set[str] = set()
@@ -169,10 +169,10 @@ class _Changes:
             )
         return found
 
-    # which is which
+    # matching
 
     def _match(self) -> None:
-        """Give every new filler the id of its match, or the next free one, in document order."""
+        """Give every new filler the id of its match or the next free id, in document order."""
         next_id = self._state.highest_id + 1
         pending: list[tuple[str, str | None]] = [(ROOT_ID, ROOT_ID)]
         while pending:
@@ -192,10 +192,10 @@ class _Changes:
     def _match_children(
         self, new: Slot, old: Slot, keeps_holes: bool
     ) -> list[tuple[str, str | None]]:
-        """The new holes of an element, each with the old one that it is.
+        """Match the new holes of an element with its old ones.
 
-        Those that are filled come first. One that was removed may be filled again; but where its
-        hole was kept, only if it is where the new one is, for its earlier place must stay right.
+        Filled old holes are matched first. A removed filler may be filled again, but if its hole
+        was kept, only at the same position, because its earlier position must stay correct.
         """
         places = {id: place for place, id in enumerate(old.holes)}
         filled: dict[_Kin, deque[str]] = {}
@@ -219,7 +219,7 @@ class _Changes:
             if match is not None:
                 matches[hole] = match
                 self._matched.add(match)
-        # hole -> the place of the next filled one, which a place has to be before
+        # hole -> the position of the next filled hole, which its own position must precede
         limits: dict[str, int] = {}
         limit = len(old.holes)
         for hole in reversed(new.holes):
@@ -237,7 +237,7 @@ class _Changes:
                 reached = max(reached, places[matches[hole]])
         return [(hole, matches.get(hole)) for hole in new.holes]
 
-    # what changed
+    # comparing
 
     def _compare(self, new: str) -> None:
         id, tag = self._ids[new], self._tags[new]
@@ -271,7 +271,7 @@ class _Changes:
         self._send("replace", id, known.tag, known.events[0][0], content)
 
     def _end_children(self, known: LatestFiller, new: Shape) -> None:
-        """Remove what is below a filler no more."""
+        """Remove the fillers that are no longer below a filler."""
         keeps_holes = known.tag.kind != "temporal"
         pending = [
             (id, keeps_holes and path in new.slots)
@@ -283,7 +283,7 @@ class _Changes:
             gone = self._state.filler(id)
             if gone is None or id in self._matched:
                 continue
-            # each is looked at once
+            # visit each filler once
             self._matched.add(id)
             if gone.tag.kind == "event" and is_kept:
                 self._lasting_events.add(self._structure.path_of(gone.tag))
@@ -292,7 +292,7 @@ class _Changes:
                 self._send("remove", id, gone.tag, self._valid_time, b"")
             pending += [(child, False) for child in gone.shape.holes]
 
-    # how it is written
+    # writing
 
     def _filler(self, id: str) -> LatestFiller:
         known = self._state.filler(id)
@@ -300,7 +300,7 @@ class _Changes:
         return known
 
     def _read(self, new: str) -> Fragment:
-        """A filler of the new document, content and all."""
+        """A filler of the new document, including its content."""
         self._cut.seek(self._offsets[new])
         data = self._cut.read(self._ends[new] - self._offsets[new])
         record = self._check(data, next(scan(data)), (), "<fillers>", 0)
@@ -308,9 +308,9 @@ class _Changes:
         return record
 
     def _renumbered(self, found: Fragment, known: LatestFiller | None = None) -> bytes:
-        """The content with the lasting ids in its holes, and with the holes that it has to keep."""
+        """The content with permanent ids in its holes, and with the old holes that must be kept."""
         content = found.content
-        # hole of the new filler -> the holes to keep before it and behind it
+        # hole of the new filler -> the holes to keep before it and after it
         beside: dict[str, tuple[bytes, bytes]] = {}
         edits: list[tuple[int, int, bytes]] = []
         if known is not None and known.tag.kind != "temporal":
@@ -334,7 +334,7 @@ class _Changes:
         return b"".join([*parts, content[position:]])
 
     def _kept_beside(self, new: Slot, old: Slot) -> dict[str, tuple[bytes, bytes]]:
-        """Where holes go whose elements are gone: each stays behind the one that it was behind."""
+        """The holes of removed elements, each kept after the hole that it used to follow."""
         by_id = {self._ids[hole]: hole for hole in new.holes}
         behind: dict[str | None, list[str]] = {}
         last: str | None = None
@@ -343,8 +343,8 @@ class _Changes:
                 last = by_id[id]
             else:
                 behind.setdefault(last, []).append(id)
-        # before the next hole is better than right behind the last: if another element has come
-        # in place of one that went, the white space around them stays right for both
+        # Put them before the next hole rather than directly after the last one: if a new element
+        # replaces a removed one, the white space around them stays right for both.
         beside = {
             hole: (self._holes(behind.get(previous, ()), new), b"")
             for previous, hole in pairwise([None, *new.holes])
@@ -355,7 +355,7 @@ class _Changes:
         return beside
 
     def _holes(self, ids: Sequence[str], slot: Slot) -> bytes:
-        # a hole counts in no namespace
+        # a hole belongs to no namespace
         undeclare = ' xmlns=""' if slot.in_default_namespace else ""
         texts = []
         for id in ids:
@@ -381,7 +381,7 @@ def _kin(tag: Tag, shape: Shape) -> _Kin:
 
 
 def _is_only_filled(old: Shape, new: Shape) -> bool:
-    """Whether the difference of two contents is only in holes that came or are no longer filled."""
+    """Whether two contents differ only in holes that were added or are no longer filled."""
     if old.outline != new.outline or old.slots.keys() != new.slots.keys():
         return False
     for path, slot in old.slots.items():
@@ -392,7 +392,7 @@ def _is_only_filled(old: Shape, new: Shape) -> bool:
 
 
 def _at_end_of(slot: Slot, content: bytes, holes: bytes) -> tuple[int, int, bytes]:
-    """The edit that puts holes at the end of an element without holes."""
+    """The edit that inserts holes at the end of an element that has none."""
     element = content[slot.start : slot.end]
     empty = START_TAG.fullmatch(element) if element.endswith(b"/>") else None
     if empty is None:

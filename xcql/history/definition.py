@@ -1,11 +1,11 @@
-"""The definition of histories: what the fragments of a stream say about each filler id, in time.
+"""The definition of histories: what the fragments of a stream say about each filler id over time.
 
 Fragments may arrive in any order. A filler's versions are ordered by validTime, and each is valid
 until the next; an event is valid at its instant; of a snapshot only the latest state counts. This
-is section 3 of the language. Every other form of it is tested against this one.
+is section 3 of the language. Every other implementation is tested against this one.
 
-The rules need to know little of a fragment: `op`, `valid_time`, and whether two bodies are equal.
-So they serve whole fragments, rows of a store, and the outlines that documents are compared by.
+The rules need little of a fragment: `op`, `valid_time`, and whether two bodies are equal. So they
+work for whole fragments, rows of a store, and the outlines that documents are compared by.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from xcql.xdm.serialize import canonical
 
 
 class Arrived(Protocol):
-    """What the rules need to know of a fragment; only a `remove` may have no `valid_time`."""
+    """The parts of a fragment that the rules need; only a `remove` may have no `valid_time`."""
 
     @property
     def op(self) -> Operation: ...
@@ -32,14 +32,14 @@ class Arrived(Protocol):
 
 
 A = TypeVar("A", bound=Arrived)
-# what stands for a tag: the tag itself, or its number
+# represents a tag: the tag itself or its number
 T = TypeVar("T")
-# whether two arrivals, neither of them a remove, have canonically equal bodies
+# whether two arrivals, neither of which is a remove, have canonically equal bodies
 IsSame = Callable[[A, A], bool]
 
 
 class Version(NamedTuple, Generic[A]):
-    """A filler's element for an interval of time; with `end` None it is still valid.
+    """A filler's element during a time interval; if `end` is None, it is still valid.
 
     For an event `begin` and `end` are the same.
     """
@@ -51,17 +51,17 @@ class Version(NamedTuple, Generic[A]):
 
 @dataclass(slots=True)
 class Known(Generic[A, T]):
-    """What is known of one filler id: the tag it belongs to, and what arrived, in order."""
+    """The state of one filler id: its tag, and its arrivals in order."""
 
     tag: T | None = None
     arrived: list[A] = field(default_factory=list)
 
     def add(self, arrival: A, tag: T | None) -> T | None:
-        """Take in the next arrival; or leave it out, and return the other tag that the id has."""
+        """Add the next arrival; if its tag conflicts, ignore it and return the tag of the id."""
         if tag is not None and self.tag is not None and tag != self.tag:
             return self.tag
         if arrival.valid_time is None:
-            # nothing is left of the id: it may start again, even with another tag
+            # nothing is left of the id: it may start again, even with a different tag
             self.tag = None
             self.arrived.clear()
             return None
@@ -72,10 +72,10 @@ class Known(Generic[A, T]):
 
 
 class Timeline(Generic[A]):
-    """What stands at each instant for one filler id, as fragments arrive.
+    """The fragments of one filler id that are in effect at each instant, updated as they arrive.
 
-    At an instant stands the last arrival, which may be a `remove`, or the events since the last
-    `remove`.
+    In effect at an instant is the last arrival for it, which may be a `remove`, or the events since
+    the last `remove`.
     """
 
     __slots__ = ("_is_same", "_kind", "at")
@@ -86,7 +86,7 @@ class Timeline(Generic[A]):
         self.at: dict[datetime, tuple[A, ...]] = {}
 
     def add(self, arrival: A) -> bool:
-        """Take in the next arrival; False if it only repeats what stands at its instant."""
+        """Add an arrival; return False if it only repeats what is in effect at its instant."""
         op, time = arrival.op, arrival.valid_time
         assert time is not None
         if op == "replace":
@@ -99,28 +99,28 @@ class Timeline(Generic[A]):
         return True
 
     def versions(self) -> tuple[Version[A], ...]:
-        """The versions, the events, or the states of a snapshot one after the other, by time."""
+        """The versions, the events, or the successive states of a snapshot, in order of time."""
         times, is_event = sorted(self.at), self._kind == "event"
         return tuple(
             Version(arrival, begin, begin if is_event else end)
             for begin, end in zip_longest(times, times[1:])
             for arrival in self.at[begin]
-            # a remove is an empty version: it ends the one before, and nothing stands
+            # a remove is an empty version: it ends the one before and is not returned
             if arrival.op != "remove"
         )
 
 
 def repeats(arrival: A, standing: Sequence[A], is_same: IsSame[A]) -> bool:
-    """Whether an arrival only says again what stands at its instant."""
+    """Whether an arrival only repeats what is in effect at its instant."""
     if arrival.op == "remove":
         return bool(standing) and standing[-1].op == "remove"
     return any(other.op != "remove" and is_same(arrival, other) for other in standing)
 
 
 def versions(arrived: Iterable[A], kind: TagKind, is_same: IsSame[A]) -> tuple[Version[A], ...]:
-    """The versions of one id, or its events, in order of time, from all that arrived, in order.
+    """The versions or events of one id, in order of time, given all arrivals in order.
 
-    A snapshot has one, at all times; none if the last that counts was a removal.
+    A snapshot has one version, valid at all times, or none if it was removed last.
     """
     timeline = Timeline(kind, is_same)
     for arrival in arrived:
@@ -134,7 +134,7 @@ def versions(arrived: Iterable[A], kind: TagKind, is_same: IsSame[A]) -> tuple[V
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """All versions of one filler id, or all its events, in order of time."""
+    """All versions or events of one filler id, in order of time."""
 
     tag: Tag
     versions: tuple[Version[Fragment], ...]
@@ -142,16 +142,16 @@ class History:
 
 @dataclass(frozen=True, slots=True)
 class Histories:
-    """The histories of a stream by filler id, and the fragments that have no place in them."""
+    """The histories of a stream by filler id, and the fragments that were rejected."""
 
     by_id: Mapping[str, History]
     rejected: tuple[Rejected, ...] = ()
 
 
 def histories(fragments: Iterable[Fragment], tags: TagStructure, now: datetime) -> Histories:
-    """Every filler's history as it is known at `now`, from fragments in their order of arrival.
+    """Every filler's history as known at `now`, from fragments in order of arrival.
 
-    Leaves out what has a validTime after `now`: evaluating at an earlier `now` is time travel.
+    Ignores fragments with a validTime after `now`: evaluating at an earlier `now` is time travel.
     """
     now = to_utc(now)
     fillers: dict[str, Known[Fragment, Tag]] = {}
@@ -182,7 +182,7 @@ def have_same_content(fragment: Fragment, other: Fragment) -> bool:
 
 
 def tag_conflict(fragment: Fragment, tag: Tag, known: Tag) -> Rejected:
-    """Why a fragment has no place: its id belongs to another tag."""
+    """The rejection of a fragment whose id belongs to another tag."""
     reason = (
         f"the id '{fragment.id}' belongs to {known.name} (tag {known.id}), but this"
         f" {fragment.op} is {tag.name} (tag {tag.id})"

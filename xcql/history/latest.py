@@ -1,6 +1,6 @@
-"""The latest state of a document, from the fragments sent so far: what each filler id holds.
+"""The latest state of a document, computed from the fragments sent so far.
 
-Memory holds a digest of each filler and its holes, some hundred bytes, not its content.
+Memory holds only a digest and the holes of each filler, about a hundred bytes, not its content.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ from xcql.source import Source, Span
 _FRAGMENT_NAME = re.compile(r"(?:stream:)?(?:filler|repeat|replace|remove|eos)")
 
 
-# So many arrivals of one id are kept; more are reduced to those that the latest state depends on.
+# This many arrivals of one id are kept; more are reduced to those that affect the latest state.
 _KEPT = 8
 
 
 class _Outlined(NamedTuple):
-    """A fragment by the outline of its content; a remove has none."""
+    """A fragment with the outline of its content; a remove has no outline."""
 
     op: Operation
     valid_time: datetime | None
@@ -44,9 +44,9 @@ class _Outlined(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class LatestFiller:
-    """A filler id: its tag, its latest content, and whether that has not been removed since.
+    """A filler id: its tag, its latest content, and whether it still exists (was not removed).
 
-    An event has all `events` of the id, in order of time.
+    For an event, `events` are all events of the id, in order of time.
     """
 
     tag: Tag
@@ -57,7 +57,7 @@ class LatestFiller:
 
 @dataclass(slots=True)
 class LatestState:
-    """All filler ids so far. `has_times` is false when some came from a plain document."""
+    """All filler ids so far; `has_times` is false if some came from a plain document."""
 
     latest: datetime = START
     highest_id: int = 0
@@ -71,9 +71,9 @@ class LatestState:
         return not self._known
 
     def add(self, fragment: Fragment, tag: Tag | None, shape: Shape | None) -> None:
-        """Take in the next fragment to arrive; a remove has no shape."""
+        """Add the next fragment to arrive; a remove has no shape."""
         id, time = fragment.id, fragment.valid_time
-        # new ids count on from the highest number, if it is one that can be counted on from
+        # new ids continue from the highest number; ids that are not short numbers are ignored
         if re.fullmatch("[0-9]{1,18}", id):
             self.highest_id = max(self.highest_id, int(id))
         if time is not None:
@@ -88,7 +88,7 @@ class LatestState:
             known.arrived = [one for time in times for one in timeline.at[time]]
 
     def filler(self, id: str) -> LatestFiller | None:
-        """What the id holds; None if no element has come for it, or nothing is left of it."""
+        """The latest filler of an id; None if it never had an element or nothing is left of it."""
         if id not in self._fillers:
             known = self._known.get(id)
             tag = None if known is None else known.tag
@@ -125,7 +125,7 @@ def _shape(arrival: _Outlined) -> Shape:
 def add_to_state(
     state: LatestState, document: Document, structure: TagStructure, shape_of: ShapeReader
 ) -> None:
-    """Take in a file of fragments; or a plain document, as if it had just been fragmented."""
+    """Add a file of fragments, or a plain document as if it had just been fragmented."""
     first = next(document.chunks, b"")
     document.chunks = chain([first], document.chunks)
     if _is_plain(first, structure):
@@ -163,13 +163,13 @@ def _add_fragments(
 
 
 def fragments_in(document: Document, structure: TagStructure) -> Iterator[Fragment]:
-    """The fragments of a file, one by one; any that is not good is an error here."""
+    """The fragments of a file, one by one; an invalid fragment is an error here."""
     check = fragment_checker(structure)
     window, base, position = b"", 0, 0
     head: FileHead | None = None
     for chunk in chain(filter(None, document.chunks), [b""]):
         window += chunk
-        # what is near the end of the window may look otherwise when more of it is there
+        # the last bytes of the window may be read differently once more bytes follow
         end = len(window) - LOOKAHEAD if chunk else len(window)
         if end <= 0 and chunk:
             continue
@@ -203,7 +203,7 @@ def _no_good(file: str, offset: int, reason: str) -> XcqlError:
 
 
 def _is_plain(first: bytes, structure: TagStructure) -> bool:
-    """Whether a file is a document of the tag structure, not one of fragments."""
+    """Whether a file is a plain document of the tag structure rather than a file of fragments."""
     names: list[str] = []
     parser = expat.ParserCreate("UTF-8")
     parser.StartElementHandler = lambda name, attributes: names.append(name)
@@ -212,6 +212,6 @@ def _is_plain(first: bytes, structure: TagStructure) -> bool:
     root = structure.root
     if not names or names[0].rpartition(":")[2] != root.name.local:
         return False
-    # a file of fragments may have any name for its root
+    # the root of a file of fragments may have any name
     is_declared = len(names) > 1 and structure.child(root, "", names[1]) is not None
     return is_declared or len(names) == 1 or not _FRAGMENT_NAME.fullmatch(names[1])

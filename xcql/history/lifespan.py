@@ -1,4 +1,4 @@
-"""When a node is valid: section 4 of the language, over trees of the data model."""
+"""The lifespan of a node: section 4 of the language, for trees of the data model."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ TO = "vtTo"
 
 
 def own_lifespan(element: ElementNode, now: datetime) -> Interval | None:
-    """The lifespan that an element's attributes `vtFrom` and `vtTo` give it, or None."""
+    """The lifespan from an element's attributes `vtFrom` and `vtTo`, or None."""
     begin, end = element.attribute_value(FROM), element.attribute_value(TO)
     if begin is None or end is None:
         return None
@@ -23,9 +23,9 @@ def own_lifespan(element: ElementNode, now: datetime) -> Interval | None:
 def lifespan(node: Node, now: datetime) -> Interval:
     """The lifespan of a node.
 
-    That of an element or document is its own, else what covers its child elements'; that of an
-    attribute, a text and the like is the one of the nearest element above that has its own. Without
-    any it is from `start` to `now`.
+    An element or document has its own lifespan, or else the one that covers its child elements.
+    Any other node has the one of the nearest ancestor element with its own. If there is none, the
+    lifespan is from `start` to `now`.
 
     >>> from xcql.xdm.parse import parse_xml
     >>> document = parse_xml('<a><b vtFrom="2003-01-01" vtTo="2004-01-01"/></a>')

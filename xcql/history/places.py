@@ -1,19 +1,19 @@
-"""Where fillers are in the view: a filler has one place for each path from the root to it.
+"""The places of fillers in the view: one place per path from the root to the filler.
 
 The view is a tree, so a filler that three versions of its parent refer to is in it three times.
 Each of these places has
 
 - a `key`, which sorts places in document order: for every filler on the path from the root, the
   number of the version and the byte offset of the hole, four bytes each. With a version's number
-  and a node's offset appended it is the key of that node; the keys of the node's filler, of its
+  and a node's offset appended, it is the key of that node; the keys of the node's filler, of its
   parent filler and so on are prefixes of it;
 - the latest begin and the earliest end of the lifespans on the path: an interval projection
   reaches the place if and only if `vt_from <= t2` and `vt_to >= t1` (with `vt_to` read as `now`
-  where it is FOREVER or later than `now`);
+  if it is FOREVER or later than `now`);
 - `since` and `until`, the `now`s for which the whole path counts (see `bitemporal`).
 
-A filler's copies in the view, evaluated at `now`, are its versions that count times its places
-that count. Nothing on the path has to be looked up again.
+A filler's copies in the view at `now` are the product of its versions and its places that count.
+Nothing on the path has to be looked up again.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ from xcql.history.arrivals import BEGINNING, FOREVER, Holes
 from xcql.model.fragments import ROOT_ID
 from xcql.model.tags import TagStructure
 
-# the bytes of a key for every filler on the path
+# the number of key bytes per filler on the path
 STEP = 8
 
-# the number of the root's tag: tags are listed in document order
+# the number of the root's tag, because tags are listed in document order
 ROOT_TAG = 0
 
-# how many paths are computed at once
+# the number of paths that are computed at once
 _BLOCK = 1 << 20
 
 
@@ -45,7 +45,7 @@ _BLOCK = 1 << 20
 class VersionColumns:
     """Versions of fillers, sorted by filler number, with the `now`s for which they count.
 
-    `rows` are the fragments that they come from; the other columns are those of `BitemporalRow`.
+    `rows` are the fragments they come from; the other columns are those of `BitemporalRow`.
     """
 
     fillers: Ints
@@ -64,7 +64,7 @@ class VersionColumns:
 class Places:
     """The places of fillers, sorted by filler number and then in document order.
 
-    `parents` are the numbers of the fillers that contain them, -1 for the root.
+    `parents` are the numbers of the fillers that contain these, -1 for the root.
     """
 
     fillers: Ints
@@ -80,15 +80,15 @@ class Places:
 
     @property
     def depths(self) -> Ints:
-        """How many fillers contain each of them."""
+        """The number of fillers that contain each filler."""
         return numbers_of(pc.binary_length(self.keys)) // STEP
 
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """All places, and the holes that would lead into themselves, as (filler, hole's filler).
+    """All places, and the cyclic holes as (filler, filler of the hole).
 
-    `complete` is false if the view has more places than can be kept: then no filler has any.
+    `complete` is false if the view has more places than can be stored; then there are none.
     """
 
     places: Places
@@ -98,7 +98,7 @@ class Placement:
 
 @dataclass(frozen=True, slots=True)
 class _Ways:
-    """Paths to fillers of one depth; `steps` and `inside` have a column for each step."""
+    """Paths of one depth to fillers; `steps` and `inside` have one column per step."""
 
     fillers: Ints
     steps: NDArray[np.uint64]
@@ -123,10 +123,10 @@ def place(
     holes: Holes,
     limit: int,
 ) -> Placement:
-    """Every filler's places, from the root down, level by level.
+    """The places of all fillers, computed level by level from the root.
 
     `filler_tags` are the numbers of the fillers' tags, -1 for none; `limit` is the largest number
-    of copies (places times versions) that are kept.
+    of copies (places times versions) to keep.
     """
     version_counts = np.bincount(versions.fillers, minlength=len(ids))
     holes = _that_fit(structure, filler_tags, version_counts, holes)
@@ -165,7 +165,7 @@ def place(
 def _that_fit(
     structure: TagStructure, filler_tags: Ints, version_counts: Ints, holes: Holes
 ) -> Holes:
-    """The holes that something fills, and whose filler's tag is declared there."""
+    """The holes that have a filler whose tag is declared there."""
     tags = list(structure)
     numbers = {tag.id: number for number, tag in enumerate(tags)}
     pairs = np.array(
@@ -185,13 +185,13 @@ def _that_fit(
 def _steps(
     ways: _Ways, versions: VersionColumns, holes: Holes, size: int, cycles: set[tuple[int, int]]
 ) -> Iterator[_Ways]:
-    """Where the holes of the fillers at the ends of paths lead to, block by block."""
+    """Follow the holes of the fillers at the ends of the paths, block by block."""
     version_borders = np.searchsorted(versions.fillers, np.arange(size + 1))
     way, version = ranges(version_borders[ways.fillers], version_borders[ways.fillers + 1])
     begins = np.searchsorted(holes.rows, versions.rows[version])
     ends = np.searchsorted(holes.rows, versions.rows[version], "right")
     totals = np.cumsum(ends - begins)
-    # each block has some versions with all of their holes
+    # each block contains some versions with all of their holes
     borders = np.searchsorted(
         totals, np.arange(_BLOCK, int(totals[-1]) if len(totals) else 0, _BLOCK)
     )
@@ -210,7 +210,7 @@ def _step(
     hole: Ints,
     cycles: set[tuple[int, int]],
 ) -> _Ways:
-    """The paths, each one step longer: through a hole of a version of the filler at its end."""
+    """The paths, each extended by one step: a hole of a version of the filler at its end."""
     leads_to = holes.fillers[hole]
     is_inside = (ways.inside == leads_to[:, None]).any(axis=1) | (ways.fillers == leads_to)
     if is_inside.any():
@@ -233,7 +233,7 @@ def _step(
 
 
 def _joined(ways: _Ways) -> _Ways:
-    """The paths, with those merged that differ only in adjoining stretches of `now`.
+    """Merge paths that differ only in adjacent ranges of `now`.
 
     If a root is sent a thousand times, each time with one more hole at its end, the fillers of the
     old holes have one place each, not a thousand.
@@ -301,7 +301,7 @@ def _no_places() -> Places:
 
 
 def encode(number: int) -> bytes:
-    """A number as four bytes, which compare as the numbers do.
+    """A number as four bytes that sort like the numbers.
 
     In SQL: `unhex(lpad(hex(number), 8, '0'))`.
 

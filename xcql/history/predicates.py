@@ -1,11 +1,11 @@
 """The predicates of time, as small functions of instants.
 
-Two kinds of intervals meet here. A lifespan and the interval of a projection are closed: at the
-very instant of a change both versions are valid. The `now`s for which a row of a store counts are
-half open, and so is the question which version the document has at an instant: of two that meet
-there, it is the later one.
+There are two kinds of intervals. A lifespan and the interval of a projection are closed: at the
+very instant of a change, both versions are valid. The `now`s for which a row of a store counts form
+a half-open interval. So does the time for which the document has a version: of two that meet at an
+instant, it has the later one.
 
-Queries reach these meanings through other forms, each of which names the function here:
+Queries use other forms of these predicates, each of which names the function here:
 
 | here | in SQL | in XQuery |
 | --- | --- | --- |
@@ -29,7 +29,7 @@ from xcql.model.tags import TagKind
 def counts_at(since: datetime, until: datetime | None, now: datetime) -> bool:
     """Whether a row of a store, or a place, is part of an evaluation at `now`.
 
-    `until` is None for ever.
+    `until` is None for forever.
     """
     return since <= now and (until is None or now < until)
 
@@ -43,7 +43,7 @@ def stands_at(kind: TagKind, begin: datetime, end: datetime | None, instant: dat
 
 
 def known_end(end: datetime | None, now: datetime) -> datetime | None:
-    """The end of a version as an evaluation at `now` sees it: None for one that is still valid."""
+    """The end of a version as seen at `now`: None if it is still valid."""
     return end if end is not None and end <= now else None
 
 
@@ -56,12 +56,12 @@ class Interval:
 
 
 def overlap(a: Interval, b: Interval) -> Interval | None:
-    """The common part of two intervals, or None; it may be a single instant."""
+    """The intersection of two intervals, or None; it may be a single instant."""
     begin, end = max(a.begin, b.begin), min(a.end, b.end)
     return Interval(begin, end) if begin <= end else None
 
 
-# Allen's relations between a = [a1, a2] and b = [b1, b2]: the comparisons that all have to hold.
+# Allen's relations between a = [a1, a2] and b = [b1, b2]: all comparisons must hold.
 ALLEN_CONDITIONS: Mapping[str, tuple[tuple[str, str, str], ...]] = MappingProxyType(
     {
         "before": (("a2", "<", "b1"),),
@@ -73,7 +73,7 @@ ALLEN_CONDITIONS: Mapping[str, tuple[tuple[str, str, str], ...]] = MappingProxyT
         "equals": (("a1", "=", "b1"), ("a2", "=", "b2")),
     }
 )
-# The other relations are these with a and b exchanged.
+# The other relations are these with a and b swapped.
 ALLEN_INVERSES: Mapping[str, str] = MappingProxyType(
     {
         "after": "before",
@@ -108,7 +108,7 @@ def _inverse(relation: Relation) -> Relation:
     return lambda a, b: relation(b, a)
 
 
-# The thirteen relations by the names that queries use. Where points are involved, several may hold.
+# The thirteen relations by their names in queries. For single instants, several may hold.
 ALLEN_RELATIONS: Mapping[str, Relation] = MappingProxyType(
     {name: _relation(name) for name in ALLEN_CONDITIONS}
     | {name: _inverse(_relation(other)) for name, other in ALLEN_INVERSES.items()}

@@ -1,7 +1,7 @@
-"""How the rows of a table depend on `now`: once `now` is past the last change, not at all.
+"""How the rows of a table depend on `now`: not at all once `now` is past the last change.
 
 A row counts for some `now`s (see `bitemporal`). After the last of these bounds the same rows count
-for ever, and a query need not test `since` and `until` of each.
+forever, and a query need not test `since` and `until` of each row.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from xcql.history.arrivals import BEGINNING, FOREVER
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """What is known of all rows of a table, and of all places of its fillers.
+    """The properties of all rows of a table and of all places of its fillers.
 
     At any `now` after `settled`, in microseconds, the same rows and places count, all lifespans
-    have begun, and those with an end have ended. `is_lasting` says that all rows and places count
-    then. Each filler has at least `min_places` places, and at most `max_places`.
+    have begun, and those with an end have ended. `is_lasting` is true if all rows and places count
+    then. Each filler has at least `min_places` and at most `max_places` places.
     """
 
     settled: int = FOREVER
@@ -28,7 +28,7 @@ class Standing:
 
 
 def joint(standings: Iterable[Standing]) -> Standing:
-    """What is known of the rows of several tables.
+    """The properties of the rows of several tables together.
 
     >>> joint([Standing(5, True, 1, 1), Standing(7, False, 0, 3)])
     Standing(settled=7, is_lasting=False, min_places=0, max_places=3)

@@ -1,4 +1,4 @@
-"""A stream as users give it: fragments with a Tag Structure, or a plain document."""
+"""A stream as the user gives it: fragments with a Tag Structure, or a plain document."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def stream_view(
     tags: TagStructure | str | bytes | Path,
     now: datetime,
 ) -> View:
-    """The temporal view of a stream given as XML texts or paths, with all that was rejected."""
+    """The temporal view of a stream given as XML strings or paths, with all rejected fragments."""
     structure = tags if isinstance(tags, TagStructure) else _tags(tags)
     batch = read_all(source, structure)
     view = temporal_view(batch.fragments, structure, now)
@@ -25,7 +25,7 @@ def stream_view(
 
 
 def plain_view(source: str | bytes | Path) -> View:
-    """A plain XML document, as text or path, in the place of a stream: a root without history."""
+    """A plain XML document, given as text or path, as a view: a root without history."""
     if isinstance(source, bytes) or (isinstance(source, str) and is_xml_text(source)):
         return View(parse_xml(source))
     path = Path(source)

@@ -1,10 +1,10 @@
-"""The vectorised form: versions, lifespans and places of all fillers of a stream, in columns.
+"""Versions, lifespans and places of all fillers of a stream, computed on columns.
 
-Everything here is metadata: ids, times, holes. Bodies are read only where two fragments of one id
-and validTime differ byte for byte and may still be canonically equal.
+All of this is metadata: ids, times, holes. Bodies are read only if two fragments with the same id
+and validTime differ byte for byte, because they may still be canonically equal.
 
 Most ids of most streams have only fillers with different validTimes. Each of these is a version,
-and all of them are found at once; `bitemporal` computes the rows of every other id.
+and all of them are computed at once; `bitemporal` computes the rows of every other id.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ from xcql.history.definition import Known
 from xcql.history.places import Placement, VersionColumns, place
 from xcql.model.tags import TagStructure
 
-# The limit for copies of fillers: this many, or this many times the number of versions. Where
-# parents have many versions the view multiplies them, and a hostile stream does so on purpose
+# The limit for copies of fillers: this number, or this factor times the number of versions. If
+# parents have many versions, the view multiplies them; a hostile stream does so on purpose.
 _COPIES = 200_000
 _COPIES_PER_VERSION = 10
 
 
 @dataclass(frozen=True, slots=True)
 class Derived:
-    """What `derive` finds; rows are those of the arrivals.
+    """The result of `derive`; rows are those of the arrivals.
 
     `clashes` are the rows whose id already had another tsid, with the number of that tag;
     `repetitions` marks the rows that change nothing. A row without versions counts at no `now`.
@@ -51,7 +51,7 @@ class Derived:
 
 
 def derive(structure: TagStructure, arrivals: Arrivals, body_of: Callable[[int], str]) -> Derived:
-    """Versions and places of all fillers, from everything that arrived.
+    """Derive the versions and places of all fillers from everything that arrived.
 
     `body_of` returns the canonical form of a row's element.
     """
@@ -86,7 +86,7 @@ def _versions(structure: TagStructure, arrivals: Arrivals, found: _Found) -> Ver
 
 
 def _need_definition(arrivals: Arrivals, by_time: Ints) -> Flags:
-    """The ids for which more arrived than fillers of one tag with different validTimes."""
+    """The ids that have anything other than fillers of one tag with different validTimes."""
     fillers, times, tags = (
         column[by_time] for column in (arrivals.fillers, arrivals.times, arrivals.tags)
     )
@@ -103,7 +103,7 @@ def _need_definition(arrivals: Arrivals, by_time: Ints) -> Flags:
 
 
 def _simple_versions(structure: TagStructure, arrivals: Arrivals, rows: Ints) -> list[Ints]:
-    """What `bitemporal_rows` says of the other ids: one version for each row, given by time.
+    """The rows of `bitemporal_rows` for simple ids: one version per row, rows sorted by time.
 
     Columns: row, number, begin, end, since, until.
     """
@@ -126,7 +126,7 @@ def _simple_versions(structure: TagStructure, arrivals: Arrivals, rows: Ints) ->
 
 
 class _Found:
-    """Collects what is found of the ids that need the definition; and the tags of all fillers."""
+    """Collects the results for ids that need the definition, and the tags of all fillers."""
 
     def __init__(
         self, structure: TagStructure, arrivals: Arrivals, body_of: Callable[[int], str]
@@ -141,7 +141,7 @@ class _Found:
         self.repetitions: list[int] = []
 
     def add(self, rows: Sequence[int]) -> None:
-        """Look at all rows of one id, in the order of arrival."""
+        """Process all rows of one id, in order of arrival."""
         arrivals = self._arrivals
         known: Known[ArrivedRow, int] = Known()
         for row in rows:

@@ -1,7 +1,7 @@
 """The temporal view: the whole history of a stream as one document.
 
 Each hole is replaced by all versions of its filler, each with the attributes `vtFrom` and `vtTo`.
-This definition decides whether any other way of answering a query is right.
+This definition decides whether any other way of answering a query is correct.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ from xcql.xdm.names import QName
 from xcql.xdm.nodes import ChildNode, DocumentNode, ElementNode
 from xcql.xdm.plain import Pairs, PlainParser
 
-# Fillers that refer to each other can make a few fragments stand for more elements than any
-# machine holds; XMark's largest sample has two million.
+# Fillers that refer to each other can make a few fragments expand to more elements than fit into
+# any machine; XMark's largest sample has two million.
 MAX_ELEMENTS = 5_000_000
 
 _FROM = QName("", FROM)
@@ -52,7 +52,7 @@ class View:
 
 
 def temporal_view(fragments: Iterable[Fragment], tags: TagStructure, now: datetime) -> View:
-    """The temporal view of a stream at `now`, from its fragments in their order of arrival.
+    """The temporal view of a stream at `now`, from its fragments in order of arrival.
 
     >>> from xcql.model.read import read_all
     >>> from xcql.model.tags import parse_tags
@@ -71,7 +71,7 @@ def document_at(
     """The document as it was at an instant, as far as is known at `now`.
 
     It has the versions that were valid then (of two that meet, the later one) and the events up to
-    then, without `vtFrom` and `vtTo`. A snapshot has no history: it is as it is at `now`.
+    then, without `vtFrom` and `vtTo`. A snapshot has no history: it is shown as it is at `now`.
     """
     at = to_utc(at)
 
@@ -82,8 +82,8 @@ def document_at(
     return _view(histories(fragments, tags, now), tags, select, _own_attributes, _tree_if_needed)
 
 
-# called for each element that a version becomes in the view: the element, the hole that it fills
-# (None for the root; a node where its fragment is a tree), and the version
+# Called for each element that a version becomes in the view, with the element, the hole that it
+# fills (None for the root; a node if its fragment is a tree), and the version.
 Opened = Callable[[ElementNode, ElementNode | Hole | None, Version[Fragment]], None]
 
 
@@ -97,10 +97,10 @@ def view_of_histories(
     tree_of: Callable[[Fragment], ElementNode | None] = _tree_if_needed,
     opened: Opened | None = None,
 ) -> View:
-    """The temporal view of some histories, all of a stream's or a part of them.
+    """The temporal view of the given histories, which may be a part of the stream's.
 
-    `tree_of` returns the tree of a fragment, which may leave out parts of it. For a plain fragment
-    it may return None: then all of its content is parsed in its place.
+    `tree_of` returns the tree of a fragment, possibly without some of its parts. For a plain
+    fragment it may return None: then all of its content is parsed in place.
     """
     return _view(
         stream,
@@ -117,7 +117,7 @@ def _own_attributes(tag: Tag, version: Version[Fragment], own: Pairs) -> Pairs:
 
 
 def _lifespan_attributes(tag: Tag, version: Version[Fragment], own: Pairs) -> Pairs:
-    """The attributes of a filler's element, with its lifespan in place of any in the data."""
+    """The attributes of a filler's element, with its lifespan instead of any in the data."""
     if not tag.is_fragmented:
         yield from own
         return
@@ -131,10 +131,10 @@ def _lifespan_attributes(tag: Tag, version: Version[Fragment], own: Pairs) -> Pa
 
 @dataclass(frozen=True, slots=True)
 class _Frame:
-    """A place in the view under construction: what is still to come there, and what ends after it.
+    """A position in the view under construction, with the content that is still to be added.
 
-    The content of an element is nodes, or bytes and holes; what fills a hole is versions. `ends`
-    says that this frame ends its element.
+    The content of an element is nodes, or bytes and holes; the content of a hole is versions. If
+    `ends` is true, the element ends with this frame.
     """
 
     content: Iterator[ChildNode | Version[Fragment] | bytes | Hole]
@@ -152,13 +152,13 @@ def _view(
     tree_of: Callable[[Fragment], ElementNode | None],
     opened: Opened | None = None,
 ) -> View:
-    """The document that the histories make, with the selected versions of each."""
+    """Build the document from the selected versions of the histories."""
     builder = TreeBuilder()
     parser = PlainParser(builder)
     trees: dict[int, ElementNode | None] = {}
     warnings: dict[tuple[str, str], Diagnostic] = {}
     elements = 0
-    # the frames from the document down to where the building is, and the fillers open in them
+    # the frames from the document down to the current position, and the fillers open in them
     frames: list[_Frame] = []
     open_fillers: set[str] = set()
 
@@ -193,11 +193,11 @@ def _view(
                 trees[id(fragment)] = tree_of(fragment)
             tree = trees[id(fragment)]
             if tree is None and builder.has_namespaces():
-                # it sees none of those, which a tree can say
+                # the fragment sees none of these namespaces; only a tree can express that
                 tree = trees[id(fragment)] = content_tree(fragment)
             wanted = partial(attributes, frame.tag, item)
             if tree is None:
-                # what is parsed for its place need not be copied there
+                # content that is parsed in place need not be copied
                 content = pieces(fragment)
                 start = next(content)
                 assert isinstance(start, bytes)
@@ -246,7 +246,7 @@ def _view(
 
 
 def is_declared(tag: Tag, parent: Tag, tags: TagStructure) -> bool:
-    """Whether an element of this tag may stand where a hole in an element of `parent` is."""
+    """Whether an element of this tag may replace a hole in an element of `parent`."""
     declared = tags.child(parent, tag.name.uri, tag.name.local)
     return declared is not None and declared.id == tag.id
 

@@ -1,7 +1,7 @@
-"""Checking one fragment against the Tag Structure.
+"""Checks one fragment against the Tag Structure.
 
-A fragment is looked at by itself, with expat's offsets and without building a tree. What needs
-the other fragments of the stream, such as an id that belongs to another tag, is not known here.
+A fragment is checked on its own, using expat's byte offsets, without building a tree. Errors that
+involve other fragments, such as an id that belongs to another tag, are not found here.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ from xcql.xdm.parse import NAME_SEPARATOR, expanded_name, in_context
 
 Checker = Callable[[bytes, Slice, Namespaces, str, int], Fragment | Rejected | EndOfStream]
 
-# tags have few children, but hostile data may write their names with ever new prefixes
+# tags have few children, but hostile data may spell their names with ever new prefixes
 _MAX_KNOWN = 10_000
 
 
 def fragment_checker(tags: TagStructure) -> Checker:
-    """A function that checks one fragment, given as a slice of a file's bytes.
+    """Return a function that checks one fragment, given as a slice of a file's bytes.
 
     It takes the bytes, the slice, the namespaces of the file's head, the file's name, and a number
-    to add to offsets (where the bytes begin in the file). Each thread needs one of its own.
+    to add to offsets (the offset of the bytes in the file). Each thread needs its own function.
     """
     reader = _Reader(tags)
 
@@ -57,7 +57,7 @@ def fragment_checker(tags: TagStructure) -> Checker:
 
 
 class _Fault(Exception):
-    """Why a fragment is rejected."""
+    """The reason for rejecting a fragment."""
 
     def __init__(self, kind: RejectKind, reason: str) -> None:
         super().__init__(kind, reason)
@@ -66,9 +66,9 @@ class _Fault(Exception):
 
 
 class _Place(dict[str, "_Place"]):
-    """A tag, with the places of its child elements by their names as expat writes them.
+    """A tag, with the places of its child elements by name as spelled by expat.
 
-    It is filled as names are met: most elements then cost one look-up and no more.
+    It is filled as names occur, so that most elements cost only one lookup.
     """
 
     __slots__ = ("tag",)
@@ -79,10 +79,10 @@ class _Place(dict[str, "_Place"]):
 
 
 class _Reader:
-    """Reads one fragment after the other; holds what expat's handlers share.
+    """Reads fragments one after another; holds the state that expat's handlers share.
 
-    The handlers follow the fragment inwards: what is around it and its own tag (`_start_outer`),
-    its element (`_start_content`), what is in that (`_start_inner`), a hole, what is after it.
+    The handlers follow the fragment inwards: its surroundings and its own tag (`_start_outer`), its
+    element (`_start_content`), the content of that (`_start_inner`), a hole, and what follows it.
     """
 
     def __init__(self, tags: TagStructure) -> None:
@@ -164,7 +164,7 @@ class _Reader:
         return START
 
     def _content(self) -> bytes:
-        """The bytes of the fragment's element, with nothing of meaning around it."""
+        """The bytes of the fragment's element; reject significant text around it."""
         if self._op == "remove":
             if self._content_start >= 0:
                 raise _Fault("element", "a remove cannot contain an element")
@@ -181,7 +181,7 @@ class _Reader:
         return raw[start:end]
 
     def _declare(self, prefix: str | None, uri: str | None) -> None:
-        """A namespace that is declared on the fragment; the element's own stay in its bytes."""
+        """Record a namespace declared on the fragment; the element's own stay in its bytes."""
         if self._level == 1:
             self._declared[prefix or ""] = uri or ""
 
@@ -235,7 +235,7 @@ class _Reader:
             self._start_unknown(name, attributes)
 
     def _start_unknown(self, name: str, attributes: list[str]) -> None:
-        """An element that was not met here before: a child, a hole, or something to refuse."""
+        """Handle an element seen here for the first time: a child, a hole, or an error."""
         parent = self._open[-1]
         full = expanded_name(name)
         if full.local == "hole" and (not full.uri or full.prefix == "stream"):
@@ -291,7 +291,7 @@ class _Reader:
         self._refuse(_Fault("element", f"the {self._op} contains more than one element"))
 
     def _end(self, start: int) -> int:
-        """Where the element ends that began at `start` and whose end is being handled."""
+        """The end offset of the element that started at `start` and is ending now."""
         tag = START_TAG.match(self._raw, start)
         if tag and tag[0].endswith(b"/>"):
             return tag.end()
@@ -304,7 +304,7 @@ class _Reader:
         return place
 
     def _refuse(self, fault: _Fault) -> None:
-        """Remember why, and look only whether the rest is well-formed."""
+        """Remember the fault, and check the rest only for well-formedness."""
         self._fault = fault
         self._expat.StartElementHandler = None
         self._expat.EndElementHandler = None

@@ -1,7 +1,7 @@
-"""Reading a whole XML document as a stream of bytes: any size, any encoding, compressed or not.
+"""Reads a whole XML document as a stream of bytes: any size, any encoding, compressed or not.
 
-What comes out is UTF-8 without a document type declaration: entities are expanded, and the
-attributes that the document's own DTD supplies are written out. Nothing is ever fetched.
+The output is UTF-8 without a document type declaration: entities are expanded, and attributes
+that the document's own DTD supplies are written out. Nothing is ever fetched.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ _EXCERPT = 120
 
 @dataclass(slots=True)
 class Document:
-    """A document that is read once, front to back.
+    """A document that is read once, from start to end.
 
-    `attribute_types` are those that its DTD declares, by the names of element and attribute; they
-    are known once the content is being read.
+    `attribute_types` are the types that its DTD declares, by element name and attribute name; they
+    are available once the content is being read.
     """
 
     name: str
@@ -44,7 +44,7 @@ class Document:
 
 
 def read_document(file: BinaryIO, name: str) -> Document:
-    """The document in a binary file, unpacked (gzip, xz) by its first bytes.
+    """The document in a binary file; gzip and xz are detected by the first bytes and unpacked.
 
     >>> import io
     >>> document = read_document(io.BytesIO(b"<!DOCTYPE a [<!ENTITY e 'x'>]><a>&e;</a>"), "a.xml")
@@ -73,9 +73,9 @@ def read_document(file: BinaryIO, name: str) -> Document:
 def parse_chunk(
     parser: expat.XMLParserType, chunk: bytes, is_last: bool, name: str, window: bytes, base: int
 ) -> None:
-    """Feed a parser, turning what is not XML into an error with its place.
+    """Feed a parser, and turn an XML error into one with its position.
 
-    `window` holds the bytes around the chunk, from the byte index `base` on.
+    `window` holds the bytes around the chunk, starting at the byte offset `base`.
     """
     try:
         parser.Parse(chunk, is_last)
@@ -94,7 +94,7 @@ def parse_chunk(
 
 
 def place_in(name: str, window: bytes, at: int, line: int, column: int) -> Span:
-    """The place at an offset of a window of a document, with the text around it."""
+    """The span at an offset in a window of a document, with the text around it."""
     at = max(0, min(at, len(window)))
     before = window[max(0, at - _EXCERPT) : at].decode("utf-8", "ignore").rpartition("\n")[2]
     after = window[at : at + _EXCERPT].decode("utf-8", "ignore").partition("\n")[0]
@@ -104,7 +104,7 @@ def place_in(name: str, window: bytes, at: int, line: int, column: int) -> Span:
 
 
 class _Rejoined:
-    """A file whose first bytes have been read to see what they are."""
+    """A file whose first bytes have already been read to detect its format."""
 
     def __init__(self, first: bytes, file: BinaryIO) -> None:
         self._first = first
@@ -138,7 +138,7 @@ def _as_utf8(chunks: Iterator[bytes], name: str) -> Iterator[bytes]:
     encoding, mark = encoding_of(first)
     first = first[len(mark) :]
     if encoding == "utf-8":
-        # expat itself finds bytes that are not UTF-8, and knows their place
+        # expat itself detects bytes that are not UTF-8, with their position
         yield first
         yield from chunks
         return
@@ -166,9 +166,9 @@ class _Doctype:
 
 
 def _read_prolog(chunks: Iterator[bytes]) -> tuple[list[bytes], _Doctype | None]:
-    """The chunks up to the root element, and the document type declaration if there is one.
+    """Read the chunks up to the root element, and the document type declaration if there is one.
 
-    What is wrong in them is left to whoever parses them next.
+    Errors in them are left to the parser that reads them next.
     """
     parser = expat.ParserCreate("UTF-8")
     found: list[_Doctype] = []
@@ -205,7 +205,7 @@ def _read_prolog(chunks: Iterator[bytes]) -> tuple[list[bytes], _Doctype | None]
 def _standalone(first: bytes) -> bytes:
     """Declare the document standalone, so that an entity declared elsewhere is an error.
 
-    Otherwise expat drops references to it from attributes without a word.
+    Otherwise expat silently drops references to it from attributes.
     """
     declaration = _XML_DECLARATION.match(first)
     rest = first[declaration.end() :] if declaration else first
@@ -215,7 +215,7 @@ def _standalone(first: bytes) -> bytes:
 def _without_doctype(
     chunks: Iterable[bytes], name: str, attribute_types: dict[tuple[str, str], str]
 ) -> Iterator[bytes]:
-    """The same document, with all that its internal DTD subset says applied."""
+    """The same document without its internal DTD subset, whose declarations are applied."""
     parser = expat.ParserCreate("UTF-8")
     parser.ordered_attributes = True
     parser.buffer_text = True
@@ -226,7 +226,7 @@ def _without_doctype(
     def start(element: str, attributes: list[str]) -> None:
         nonlocal in_root
         if not in_root:
-            # keeps the line numbers of messages about the content right
+            # keeps line numbers correct in messages about the content
             in_root = True
             write("\n" * (parser.CurrentLineNumber - 1 - sum(text.count("\n") for text in out)))
         write(f"<{element}")

@@ -1,8 +1,8 @@
-"""From a document to fragments: temporal and event elements become fillers, holes stay behind.
+"""Splits a document into fragments: temporal and event elements become fillers and leave holes.
 
-One pass over the document's bytes. The parser only says where elements begin and end; what
-comes out are slices of what went in, so that every byte of the content is as it was. Memory
-does not grow with the document: a filler that gets long waits in a temporary file.
+This takes one pass over the document's bytes. The parser only reports where elements start and
+end; the output consists of slices of the input, so every byte of the content is preserved. Memory
+does not grow with the document: a long filler is spilled to a temporary file.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from xcql.xdm.parse import NAME_SEPARATOR, expanded_name
 HEADER = b'<?xml version="1.0" encoding="UTF-8"?>\n<fragments>\n'
 FOOTER = b"</fragments>\n"
 
-# what an open filler may hold in memory
+# limits for what an open filler holds in memory
 _MAX_BYTES = 1 << 20
 _MAX_PARTS = 1 << 14
 
-# enough to hold the name of an element, behind which namespaces are declared
+# enough for the name of an element, after which namespaces are declared
 _HEAD = 1 << 16
 
 _TAG_NAME = re.compile(rb"<[^\s/>]+")
@@ -41,7 +41,7 @@ _TAG_NAME = re.compile(rb"<[^\s/>]+")
 
 @dataclass(frozen=True, slots=True)
 class Fragmented:
-    """What a run of the fragmenter made."""
+    """The result of a run of the fragmenter."""
 
     fillers: int
     bytes_read: int
@@ -50,9 +50,9 @@ class Fragmented:
 
 
 class _Place(dict[str, "_Place"]):
-    """A tag, as the parser walks it: by their names, the child elements that stay where they are.
+    """A tag while parsing: maps names to the child elements that stay inline.
 
-    Those that become fillers are in `cut`.
+    Child elements that become fillers are in `cut`.
     """
 
     __slots__ = ("cut", "tag", "tsid")
@@ -69,7 +69,7 @@ def fragment(
 ) -> Fragmented:
     """Write the fragments of a document: filler 0 is its root, ids follow document order.
 
-    A filler is written when its element ends, so those inside come before it.
+    A filler is written when its element ends, so nested fillers come before it.
 
     >>> import io
     >>> from xcql.model.documents import read_document
@@ -100,7 +100,7 @@ def fragment(
 
 
 def _places(structure: TagStructure) -> _Place:
-    """The place above the root, from which all others are reached (in a ring, if recursive)."""
+    """The place above the root, from which all others can be reached (cyclic if recursive)."""
     places = {tag.id: _Place(tag) for tag in structure}
     for tag in structure:
         place = places[tag.id]
@@ -108,19 +108,19 @@ def _places(structure: TagStructure) -> _Place:
             kept = place.cut if child.is_fragmented else place
             kept[_parser_name(child.name)] = places[child.id]
     above = _Place(structure.root)
-    # the root is a filler whatever its type
+    # the root is a filler regardless of its type
     above.cut[_parser_name(structure.root.name)] = places[structure.root.id]
     return above
 
 
 def _parser_name(name: QName) -> str:
-    """The name as the parser tells it, which is not asked for prefixes."""
+    """The name as reported by the parser, which does not return prefixes here."""
     return f"{name.uri}{NAME_SEPARATOR}{name.local}" if name.uri else name.local
 
 
 @dataclass(slots=True)
 class _Filler:
-    """A filler whose element has not ended."""
+    """A filler whose element has not ended yet."""
 
     start: bytes
     hole: bytes
@@ -130,7 +130,7 @@ class _Filler:
     spilled: IO[bytes] | None = None
 
     def spill(self) -> None:
-        """Move what was collected into a temporary file."""
+        """Move the collected parts to a temporary file."""
         if self.spilled is None:
             self.spilled = tempfile.TemporaryFile()  # noqa: SIM115 - closed when written
         self.spilled.writelines(self.parts)
@@ -139,7 +139,7 @@ class _Filler:
 
 
 class _Cutter:
-    """One run: the state that the parser's handlers share."""
+    """One run: the state shared by the parser's handlers."""
 
     def __init__(
         self, document: Document, structure: TagStructure, valid_time: str, output: IO[bytes]
@@ -148,14 +148,14 @@ class _Cutter:
         self.written = 0
         self.base = 0
         self._window = b""
-        # up to here the bytes have been given to a filler
+        # the bytes before this offset have been assigned to a filler
         self._taken = 0
         self._name = document.name
         self._chunks = document.chunks
         self._output = output
         self._valid_time = quoteattr(valid_time)
         self._open: list[_Filler] = []
-        # prefix -> where it was declared, and as what; the innermost last
+        # prefix -> the offset and URI of each declaration, innermost last
         self._scope: dict[str, list[tuple[int, str]]] = {}
         self._outside = 0
         self._has_lifespans: Tag | None = None
@@ -199,10 +199,10 @@ class _Cutter:
         return found
 
     def _walk(self, structure: TagStructure) -> None:
-        """Set the handlers. All that is done for each element is in `start` and `end`."""
+        """Set the handlers; `start` and `end` contain everything that is done for each element."""
         parser = self._parser
         place = _places(structure)
-        # the places around this one; `begun` stands above that around a filler
+        # the enclosing places; `begun` is above the place that encloses a filler
         outer: list[_Place] = []
         begun = _Place(structure.root)
         push, pop = outer.append, outer.pop
@@ -231,7 +231,7 @@ class _Cutter:
         self._watch_outside(True)
 
     def _watch_outside(self, is_outside: bool) -> None:
-        """Count the comments and processing instructions while outside the root element."""
+        """Count comments and processing instructions while outside the root element."""
 
         def count(*content: str) -> None:
             self._outside += 1
@@ -253,7 +253,7 @@ class _Cutter:
         if attributes and ("vtFrom" in attributes or "vtTo" in attributes):
             self._has_lifespans = place.tag
         inherited, default = self._inherited(at) if self._scope else ((), False)
-        # a hole counts in no namespace
+        # a hole belongs to no namespace
         undeclare = ' xmlns=""' if default else ""
         ids = f'id="{self.opened}" tsid={place.tsid}'
         self._open.append(
@@ -271,7 +271,7 @@ class _Cutter:
         at = self._parser.CurrentByteIndex
         window, base = self._window, self.base
         last = window[self._taken - base : at - base]
-        # at the end of <a/> the parser stands behind it, at that of <a></a> before the end tag
+        # when <a/> ends, the parser is after it; when <a></a> ends, it is before the end tag
         is_whole = not filler.parts and filler.spilled is None
         if not (is_whole and last.endswith(b"/>") and START_TAG.fullmatch(last)):
             at = window.index(b">", at - base) + 1 + base
@@ -302,7 +302,7 @@ class _Cutter:
             self.written += self._output.write(b"</filler>\n")
 
     def _flush(self, parsed: int) -> None:
-        """Give the bytes that the parser is done with to the innermost filler."""
+        """Assign the bytes that the parser has finished to the innermost filler."""
         if self._open:
             innermost = self._open[-1]
             piece = self._window[self._taken - self.base : parsed - self.base]
@@ -327,9 +327,9 @@ class _Cutter:
         self._scope.setdefault(prefix or "", []).append((at, uri or ""))
 
     def _inherited(self, at: int) -> tuple[tuple[tuple[str, str], ...], bool]:
-        """The declarations in scope for the element at a byte that are not its own.
+        """The inherited namespace declarations in scope for the element at a byte offset.
 
-        And whether there is a default namespace around it.
+        Also returns whether there is a default namespace around the element.
         """
         inherited = []
         default = False
@@ -368,13 +368,13 @@ class _Cutter:
 
 
 def _may_need(body: bytes, declaration: tuple[str, str]) -> bool:
-    """Whether names in the body, or in its text and attribute values, may use the prefix."""
+    """Whether names, text or attribute values in the body may use the prefix."""
     prefix = declaration[0]
     return not prefix or prefix.encode() + b":" in body or b"&#" in body
 
 
 def _declared(element: bytes, declarations: Iterable[tuple[str, str]]) -> bytes:
-    """The element (or its beginning) with namespace declarations put into its start tag."""
+    """The element, or its beginning, with namespace declarations added to its start tag."""
     text = "".join(
         f" xmlns{':' if prefix else ''}{prefix}={quoteattr(uri)}" for prefix, uri in declarations
     ).encode()
@@ -384,7 +384,7 @@ def _declared(element: bytes, declarations: Iterable[tuple[str, str]]) -> bytes:
 
 
 def _check_no_hole(structure: TagStructure) -> None:
-    """Elements of the data that look like holes would be read as holes."""
+    """Refuse a tag that looks like a hole, because its elements would be read as holes."""
     for tag in structure:
         if tag.name.local == "hole" and not tag.name.uri:
             raise error(

@@ -1,4 +1,4 @@
-"""Fragments: fillers and what else a stream sends.
+"""Fragments: fillers and the other operations of a stream.
 
     <fragments>
       <filler id="0" tsid="1" validTime="2003-10-01"><list><hole id="7" tsid="2"/></list></filler>
@@ -6,8 +6,8 @@
       <remove id="7" validTime="2003-10-09"/>
     </fragments>
 
-`xcql.model.scan` finds them in bytes, `xcql.model.check` checks each by itself, and
-`xcql.model.read` does both for whole files. A fragment that is no good becomes a `Rejected` record.
+`xcql.model.scan` finds them in bytes, `xcql.model.check` checks each on its own, and
+`xcql.model.read` does both for whole files. An invalid fragment becomes a `Rejected` record.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from xcql.xdm.parse import parse_element
 
 Operation = Literal["filler", "repeat", "replace", "remove"]
 RejectKind = Literal[
-    "malformed",  # not well-formed, or without an end
+    "malformed",  # not well-formed, or its end is missing
     "not a fragment",  # something else between the fragments, such as a DTD
     "no id",
-    "tag",  # no tsid, or one that the Tag Structure does not have
-    "element",  # not exactly one element, or not the one of its tag
+    "tag",  # no tsid, or one that is not in the Tag Structure
+    "element",  # not exactly one element, or not the element of its tag
     "undeclared element",
-    "inline element",  # a temporal or event element that is not in a filler of its own
+    "inline element",  # a temporal or event element without its own filler
     "hole",
     "time",
-    "tag conflict",  # the id belongs to another tag already
+    "tag conflict",  # the id already belongs to another tag
 ]
-# the namespaces that the surroundings of an element declare, as (prefix, URI), sorted
+# the namespaces declared around an element, as (prefix, URI), sorted
 Namespaces = tuple[tuple[str, str], ...]
 
 ROOT_ID = "0"
@@ -42,8 +42,8 @@ ROOT_ID = "0"
 class Hole(NamedTuple):
     """A hole in a filler's element: the id of the filler that belongs there.
 
-    `start` and `end` are its place in the content's bytes, `parent` the id of the tag of the
-    element it stands in.
+    `start` and `end` are its byte offsets in the content; `parent` is the tag id of the element
+    that contains it.
     """
 
     id: str
@@ -53,12 +53,12 @@ class Hole(NamedTuple):
 
 
 class Fragment(NamedTuple):
-    """One good fragment.
+    """One valid fragment.
 
-    `tsid` is the id of its tag (None for a remove that does not say); `valid_time` is None for a
-    remove without one; `content` is the element, byte for byte as it came (in UTF-8), and
-    `namespaces` are those that it may use without declaring them. `file` and `offset` say where the
-    fragment was found.
+    `tsid` is the id of its tag (None for a remove without a tsid); `valid_time` is None for a
+    remove without one; `content` is the element, byte for byte as received (in UTF-8), and
+    `namespaces` are those that it may use without declaring them. `file` and `offset` tell where
+    the fragment was found.
     """
 
     op: Operation
@@ -74,7 +74,7 @@ class Fragment(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
-    """What could not be taken in: where it stands, why, and what it is."""
+    """Rejected input: its position, the reason, and its bytes."""
 
     file: str
     offset: int
@@ -85,16 +85,16 @@ class Rejected:
 
 @dataclass(frozen=True, slots=True)
 class EndOfStream:
-    """An `<eos/>`: nothing after it in the file counts."""
+    """An `<eos/>`: everything after it in the file is ignored."""
 
     file: str
     offset: int
 
 
 def content_tree(fragment: Fragment) -> ElementNode:
-    """The element of a fragment as a tree; its holes are elements in it.
+    """The element of a fragment as a tree, with its holes as elements.
 
-    It sees the namespaces of its surroundings, but for the prefix `stream`: that is not the data's.
+    It inherits the namespaces around it except the prefix `stream`, which is not part of the data.
     """
     return parse_element(
         fragment.content,
@@ -105,7 +105,7 @@ def content_tree(fragment: Fragment) -> ElementNode:
 
 
 def is_plain(fragment: Fragment) -> bool:
-    """Whether the content is certainly without namespaces, and its holes are known."""
+    """Whether the content certainly has no namespaces and its holes are known."""
     content = fragment.content
     return not (
         (b"hole" in content and not fragment.holes)
@@ -117,7 +117,7 @@ def is_plain(fragment: Fragment) -> bool:
 
 
 def pieces(fragment: Fragment) -> Iterator[bytes | Hole]:
-    """The content of a fragment, cut at its holes; it begins with bytes."""
+    """The content of a fragment, split at its holes; the first piece is bytes."""
     at = 0
     for hole in fragment.holes:
         if at < hole.start:

@@ -1,4 +1,4 @@
-"""Which attributes of a stream's elements are identifiers, or refer to them, for `fn:id`."""
+"""Marks the attributes of a stream that are identifiers or refer to them, for `fn:id`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from xcql.xdm.nodes import DocumentNode, ElementNode
 
 
 def mark_identifiers(document: DocumentNode, tags: TagStructure) -> None:
-    """Give the attributes of a view the types that the Tag Structure declares.
+    """Set the types of a view's attributes as declared in the Tag Structure.
 
     An ID is the same in all versions and copies of an element, so `fn:id` finds all of them.
     """

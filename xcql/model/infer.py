@@ -1,7 +1,7 @@
-"""Making a Tag Structure from a document, or from the names that a schema allows.
+"""Infers a Tag Structure from a document, or from the element names that a schema allows.
 
-Both are read into one tree of names. An element that occurs inside itself is in it once;
-where it recurs stands a reference, which becomes a `ref` tag.
+Both are read into a tree of names. A recursive element appears in it once; each recurrence is a
+reference, which becomes a `ref` tag.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from xcql.model.tags import (
 from xcql.xdm.names import QName
 from xcql.xdm.parse import NAME_SEPARATOR, expanded_name
 
-# A schema whose elements nest freely has a tag for each way to nest them.
+# A schema whose elements nest freely has one tag for each way to nest them.
 MAX_TAGS = 20_000
 
 
 class NameTree(dict[str, "NameTree"]):
-    """An element and the elements seen in it; where one recurs, the tree is a ring.
+    """An element and the elements seen in it; with recursion, the tree has cycles.
 
-    As a dictionary it goes by the names as the parser tells them, which is fast.
+    As a dictionary it is keyed by the names that the parser reports, which is fast.
     """
 
     __slots__ = ("attributes", "children", "depth", "name", "parent")
@@ -45,7 +45,7 @@ class NameTree(dict[str, "NameTree"]):
         self.parent = parent
         self.depth: int = 1 if parent is None else parent.depth + 1
         self.children: dict[QName, NameTree] = {}
-        # the attributes that are identifiers, or refer to them, as far as that is declared
+        # the declared attributes that are identifiers or refer to them
         self.attributes: dict[QName, AttributeType] = {}
 
     def __missing__(self, told: str) -> NameTree:
@@ -53,22 +53,22 @@ class NameTree(dict[str, "NameTree"]):
         return child
 
     def child(self, name: QName) -> NameTree:
-        """The element of that name in this one: known, an ancestor that recurs, or new."""
+        """The child element with that name: a known one, a recurring ancestor, or a new one."""
         if name not in self.children:
             ancestor: NameTree | None = self
             while ancestor is not None and ancestor.name != name:
                 ancestor = ancestor.parent
             if ancestor is None and self.depth >= MAX_DEPTH:
                 raise _TooDeep
-            # a tree is also a dictionary, and false while that is empty
+            # a tree is also a dictionary, and falsy while it is empty
             self.children[name] = NameTree(name, self) if ancestor is None else ancestor
         return self.children[name]
 
 
-# an element, the names that lead to it, and whether it is a recurrence
+# an element, the names on the path to it, and whether it is a recurrence
 _Place = tuple[NameTree, tuple[QName, ...], bool]
 
-# what a schema knows an element's declaration by
+# identifies an element's declaration in a schema
 Declaration = TypeVar("Declaration", bound=Hashable)
 
 
@@ -80,7 +80,7 @@ def infer_from_document(document: Document) -> NameTree:
     """The tree of all element names of a document, read in one pass."""
     parser = expat.ParserCreate("UTF-8", NAME_SEPARATOR)
     parser.namespace_prefixes = True
-    # the parent of the root, so that the root is like any other
+    # `above` is the parent of the root, so that the root is handled like any other element
     window, base = b"", 0
     tree = above = NameTree(QName("", ""))
     outer: list[NameTree] = []
@@ -118,7 +118,7 @@ def infer_from_document(document: Document) -> NameTree:
 
 
 def _declare_identifiers(root: NameTree, types: Mapping[tuple[str, str], str]) -> None:
-    """Note the identifiers that a document's own DTD declares."""
+    """Record the identifiers that a document's own DTD declares."""
     if not types:
         return
     for element, _, is_reference in _places(root):
@@ -129,9 +129,9 @@ def _declare_identifiers(root: NameTree, types: Mapping[tuple[str, str], str]) -
 def identifiers_of(
     element: str, types: Mapping[tuple[str, str], str]
 ) -> Iterator[tuple[QName, AttributeType]]:
-    """The attributes of an element that identify it, or refer to others, as a DTD names them.
+    """The ID and IDREF attributes of an element, from the attribute types of a DTD.
 
-    One with a prefix is left out: a DTD does not say what a prefix stands for.
+    Attributes with a prefix are left out, because a DTD does not say what a prefix stands for.
     """
     for (owner, attribute), type_ in types.items():
         if owner == element and type_ in ATTRIBUTE_TYPES and ":" not in attribute:
@@ -146,12 +146,12 @@ def infer_from_declarations(
 ) -> NameTree:
     """The tree of the elements that a schema allows below a root.
 
-    `content` tells the child elements of a declared element, in order, `identifiers` its attributes
-    that are identifiers or refer to them.
+    `content` returns the child elements of a declared element, in order; `identifiers` returns its
+    attributes that are identifiers or refer to them.
     """
     tree = NameTree(root[0])
     pending = [(tree, root[1])]
-    # an element that recurs may be declared otherwise there, and then has all those children
+    # a recurring element may have another declaration there; it gets the children of both
     visited = {(id(tree), root[1])}
     while pending:
         parent, declaration = pending.pop()
@@ -183,11 +183,11 @@ def tag_structure(
     event: Sequence[str] = (),
     identifiers: Sequence[str] = (),
 ) -> TagStructure:
-    """The tag structure of a tree of names; the paths tell which elements have a history.
+    """The tag structure of a tree of names; the paths select the elements that have a history.
 
     A path is `/site/people/person` from the root, or `//item`, `people/person` anywhere; `*` is
-    any name. A name without a prefix stands for every element with that local name. Those of
-    `identifiers` lead to attributes that identify elements: `//person/@id`.
+    any name. A name without a prefix matches every element with that local name. The paths in
+    `identifiers` select attributes that identify elements: `//person/@id`.
 
     >>> tree = NameTree(QName("", "site"))
     >>> _ = tree.child(QName("", "item")).child(QName("", "name"))
@@ -233,7 +233,7 @@ def tag_structure(
 
 
 def _attribute_path(path: str) -> tuple[str, QName]:
-    """The path to the elements, and the name of the attribute, in a path such as `//person/@id`."""
+    """The element path and the attribute name of a path such as `//person/@id`."""
     elements, slash, name = path.strip().rpartition("/@")
     match = re.fullmatch(r"(?:Q\{([^}]*)\})?([^\W\d][\w.\-]*)", name)
     if not slash or not elements or match is None:
@@ -246,7 +246,7 @@ def _attribute_path(path: str) -> tuple[str, QName]:
 
 
 def _places(root: NameTree) -> Iterator[_Place]:
-    """Every element with the names that lead to it, in document order; where it recurs, too."""
+    """Every element with the names on the path to it, in document order, with recurrences."""
     pending: list[_Place] = [(root, (root.name,), False)]
     while pending:
         element, names, is_reference = pending.pop()

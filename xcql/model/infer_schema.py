@@ -1,6 +1,6 @@
-"""The trees of names that schemas allow: DTDs, read by expat, and XML Schemas, by `xmlschema`.
+"""Infers trees of names from schemas: DTDs, read by expat, and XML Schemas, read by `xmlschema`.
 
-Nothing is fetched: a schema that refers to something that is not a local file is refused.
+Nothing is fetched: a schema that refers to anything other than a local file is refused.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from xcql.model.tags import ATTRIBUTE_TYPES, AttributeType
 from xcql.xdm.encoding import decode_xml
 from xcql.xdm.names import QName
 
-# what expat calls the content model ANY
+# expat's code for the content model ANY
 _ANY = expat.model.XML_CTYPE_ANY
 
 
 def infer_from_dtd(path: str | Path, root: str | None = None) -> NameTree:
     """The tree of the elements that a DTD declares, below its root element.
 
-    The root is the element that no other contains (with several, that with the most below it).
+    The root is the element that no other contains; of several, the one with most descendants.
     """
     source_name = str(path)
     try:
@@ -67,7 +67,7 @@ def infer_from_xsd(path: str | Path, root: str | None = None) -> NameTree:
         for name, element in elements.items()
     }
     top = elements[_choose_root(list(elements), below, root, str(path))]
-    # types stand for declarations: elements of one type have the same content
+    # types represent declarations, because elements of one type have the same content
     types: dict[int, Any] = {id(top.type): top}
 
     def children(declaration: int) -> Iterator[tuple[QName, int]]:
@@ -99,7 +99,7 @@ def _choose_root(
     contained = {
         child for parent, children in below.items() for child in children if child != parent
     }
-    # where all are in each other, any may be the root
+    # if all of them contain each other, any may be the root
     candidates = [element for element in declared if element not in contained] or declared
     return max(candidates, key=lambda element: len(_reachable(element, below)))
 
@@ -117,8 +117,7 @@ def _reachable(element: str, below: Mapping[str, Iterable[str]]) -> set[str]:
 def _read_dtd(
     data: bytes, source_name: str
 ) -> tuple[dict[str, list[str]], dict[str, str], dict[tuple[str, str], str]]:
-    """The names in the content of each declared element, the namespaces by prefix, and the types
-    of attributes."""
+    """The child names of each declared element, the namespaces by prefix, and attribute types."""
     text = decode_xml(data, source_name).encode()
     models: dict[str, Any] = {}
     namespaces: dict[str, str] = {}
@@ -187,7 +186,7 @@ def _dtd_name(name: str, namespaces: Mapping[str, str], source_name: str) -> QNa
 
 
 def _xsd_children(element: Any) -> list[Any]:
-    """The element declarations in the content of one; wildcards have no names to tell."""
+    """The element declarations in an element's content; wildcards have no names and are skipped."""
     if not element.type.has_complex_content():
         return []
     found = []
@@ -198,7 +197,7 @@ def _xsd_children(element: Any) -> list[Any]:
 
 
 def _xsd_identifiers(element: Any) -> Iterator[tuple[QName, AttributeType]]:
-    """The attributes of an element whose types are xs:ID, xs:IDREF, xs:IDREFS, or made of them."""
+    """The attributes of an element with type xs:ID, xs:IDREF, xs:IDREFS or a derived type."""
     for attribute in element.attributes.values():
         if attribute.name is None:
             continue  # a wildcard

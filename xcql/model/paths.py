@@ -1,4 +1,4 @@
-"""Simple paths to elements, as a command line has them: `//item`, `/site/people/person`."""
+"""Simple paths to elements, for the command line: `//item`, `/site/people/person`."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _STEP = re.compile(r"(//?|^)((?:Q\{[^}]*\})?[^/{}]+)")
 
 
 def find_at(path: str, places: Sequence[tuple[Found, tuple[QName, ...]]]) -> list[Found]:
-    """What is at a path, given everything with the names that lead to it from the root.
+    """The items that a path selects, where each item comes with the names from the root to it.
 
-    A path that does not begin with `/` begins anywhere. `*` is any name, and a name without a
-    prefix stands for every element with that local name.
+    A path that does not begin with `/` may begin anywhere. `*` is any name, and a name without a
+    prefix matches every element with that local name.
 
     >>> site, item = QName("", "site"), QName("", "item")
     >>> find_at("//item", [(1, (site,)), (2, (site, item))])
@@ -42,13 +42,13 @@ def find_at(path: str, places: Sequence[tuple[Found, tuple[QName, ...]]]) -> lis
 
 
 def near_names(name: str, known: Sequence[str]) -> list[str]:
-    """A hint with the names that one may have meant, if there are any."""
+    """A hint with similar names, if there are any."""
     near = get_close_matches(name, known, 3)
     return [f"did you mean {' or '.join(near)}?"] if near else []
 
 
 def _leads(steps: Sequence[tuple[str, str]], names: Sequence[QName]) -> bool:
-    """Whether a path leads to the element that these names lead to."""
+    """Whether the steps of a path match the given names from the root to an element."""
     (axis, step), before = steps[-1], steps[:-1]
     if not _is_named(names[-1], step):
         return False
@@ -63,7 +63,7 @@ def _is_named(name: QName, step: str) -> bool:
 
 
 def _near_paths(name: str, known: Sequence[tuple[QName, ...]]) -> list[str]:
-    """What could have been meant: where the name does occur, or names that are like it."""
+    """Suggestions: paths where the name does occur, or similar names."""
     ends = [names for names in known if _is_named(names[-1], name)]
     if ends:
         paths = ["".join(f"/{step}" for step in names) for names in ends[:3]]

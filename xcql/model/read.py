@@ -1,4 +1,4 @@
-"""Reading fragment files: every fragment in its order, and a record of what is not one.
+"""Reads fragment files: every fragment in order, and a record of everything else.
 
 >>> from xcql.model.tags import parse_tags
 >>> tags = parse_tags('<structure><tag type="snapshot" id="1" name="a"/></structure>')
@@ -37,13 +37,13 @@ from xcql.xdm.parse import utf8_bytes
 
 Record = Fragment | Rejected | Diagnostic
 
-# XML text, its bytes, a file, or a folder of files
+# XML text as str or bytes, a file, or a folder of files
 FragmentSource = str | bytes | Path
 
 
 @dataclass(frozen=True, slots=True)
 class FragmentBatch:
-    """What a reading gave: the good fragments in order of arrival, and what is to be told."""
+    """The result of reading: the valid fragments in order of arrival, rejections and warnings."""
 
     fragments: tuple[Fragment, ...]
     rejected: tuple[Rejected, ...] = ()
@@ -53,10 +53,10 @@ class FragmentBatch:
 def read_all(
     source: FragmentSource | Iterable[FragmentSource], tags: TagStructure
 ) -> FragmentBatch:
-    """All fragments of a source, or of several one after the other, at once.
+    """Read all fragments of a source, or of several sources in order.
 
-    A `str` is XML text if it begins with `<`, else a path; a folder stands for its files by name;
-    files that end in `.gz` are unpacked.
+    A `str` is XML text if it begins with `<`, else a path; a folder means its files in order of
+    name; files that end in `.gz` are unpacked.
     """
     records = list(read(source, tags))
     return FragmentBatch(
@@ -67,9 +67,9 @@ def read_all(
 
 
 def read(source: FragmentSource | Iterable[FragmentSource], tags: TagStructure) -> Iterator[Record]:
-    """The same as `read_all`, one record after the other and one file in memory at a time.
+    """Like `read_all`, but yield one record at a time and keep only one file in memory.
 
-    A file that has the same content as one before it is skipped.
+    A file with the same content as an earlier one is skipped.
     """
     seen: set[bytes] = set()
     for file, data in _files(source):
@@ -83,7 +83,7 @@ def read(source: FragmentSource | Iterable[FragmentSource], tags: TagStructure) 
 def _files(
     source: FragmentSource | Iterable[FragmentSource],
 ) -> Iterator[tuple[str, str | bytes]]:
-    """The name and content of every file that a source stands for."""
+    """The name and content of every file of a source."""
     if isinstance(source, bytes) or (isinstance(source, str) and is_xml_text(source)):
         yield "<fragments>", source
     elif isinstance(source, str | Path):
@@ -95,7 +95,7 @@ def _files(
 
 
 def fragment_files(path: str | Path) -> list[Path]:
-    """The file itself, or a folder's files in the order of their names, hidden ones left out."""
+    """The file itself, or the files of a folder in order of name, without hidden ones."""
     path = Path(path)
     if not path.is_dir():
         return [path]
@@ -104,7 +104,7 @@ def fragment_files(path: str | Path) -> list[Path]:
 
 
 def read_bytes(path: Path) -> bytes:
-    """A file's content, unpacked if its name ends in `.gz`."""
+    """The content of a file, unpacked if its name ends in `.gz`."""
     try:
         data = path.read_bytes()
         return gzip.decompress(data) if path.suffix == ".gz" else data
@@ -115,9 +115,9 @@ def read_bytes(path: Path) -> bytes:
 
 
 def read_fragments(data: str | bytes, tags: TagStructure, file: str) -> Iterator[Record]:
-    """The fragments of one file in the order in which they stand, with what had to be rejected.
+    """The fragments of one file in order, with everything that was rejected.
 
-    A `Diagnostic` among them is a warning. Offsets count the bytes of the file; if it is not in
+    A `Diagnostic` among them is a warning. Offsets count the bytes of the file or, if it is not
     UTF-8, of its UTF-8 form.
     """
     try:
@@ -140,10 +140,10 @@ def fragments_in(
     skipped: int = 0,
     is_last: bool = True,
 ) -> Iterator[Record]:
-    """The fragments of a file's bytes, or of a stretch of them between two fragments' borders.
+    """The fragments in a file's bytes, or in a part of them that starts and ends between fragments.
 
-    `check` is called with every fragment in turn; what it answers comes out, if it is not None.
-    With `is_last` the file's end is to be there, too.
+    `check` is called with every fragment in order; its result is yielded unless it is None. If
+    `is_last` is true, the end of the file is expected, too.
     """
     position = head.begin
     slices = scan(data, position)
@@ -158,7 +158,7 @@ def fragments_in(
                 yield _after_the_end(record, data[position:])
             return
         if isinstance(record, Rejected) and record.kind == "malformed":
-            # its end may be that of another fragment, which is then inside: that one may be good
+            # its end may belong to another, valid fragment inside it: continue at that one
             inner = FRAGMENT_START.search(data, found.start + 1, found.end)
             if inner is not None:
                 position = inner.start()
@@ -179,7 +179,7 @@ def fragments_in(
 
 
 def is_xml_text(text: str) -> bool:
-    """Whether a string is XML text, and not a path."""
+    """Whether a string is XML text rather than a path."""
     return text.lstrip("\ufeff \t\r\n")[:1] in ("<", "")
 
 

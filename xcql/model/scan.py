@@ -1,6 +1,6 @@
-"""Finding fragments in bytes, without reading what is in them.
+"""Finds fragments in bytes without parsing their content.
 
-The functions are pure and work on any stretch of a file, so that many workers can share one.
+The functions are pure and work on any part of a file, so that many workers can share one file.
 """
 
 from __future__ import annotations
@@ -14,24 +14,24 @@ from xcql.model.fragments import Namespaces, Rejected
 from xcql.model.tags import STREAM_NAMESPACE
 from xcql.xdm.parse import NAME_SEPARATOR, in_context
 
-# A comment or CDATA section that holds what looks like fragments, and has not ended after so many
-# bytes, has lost its end; and no fragment holds so many elements of its own name in each other.
-# (Without such bounds, a file of many fragments without an end would take forever.)
+# If a comment or CDATA section contains what looks like a fragment and has not ended after this
+# many bytes, its end is missing; and no fragment nests this many elements of its own name. (Without
+# such limits, a file of many fragments without an end would take forever.)
 LOOKAHEAD = 1 << 16
 MAX_NESTING = 64
 
-# what is in scope without being declared
+# in scope without a declaration
 UNDECLARED: Namespaces = (("stream", STREAM_NAMESPACE),)
 
 _NAMES = rb"(?:stream:)?(?:filler|repeat|replace|remove|eos)"
 FRAGMENT_START = re.compile(rb"<" + _NAMES + rb"(?=[\s/>])")
-# finds quickly where `_MARKUP` may match: it is asked at every `<` of a file
+# finds quickly where `_MARKUP` may match, because it is tried at every `<` of a file
 _CANDIDATE = re.compile(rb"<[!?]|</?(?:stream:|filler|re(?:peat|place|move)|eos)")
 _MARKUP = re.compile(rb"<(?:(!--|!\[CDATA\[|\?)|(/?)(" + _NAMES + rb")(?=[\s/>]))")
 _CLOSING = {b"!--": b"--", b"![CDATA[": b"]]>", b"?": b"?>"}
-# a whole start tag; a quoted value may hold a `>`
+# a whole start tag; a quoted value may contain a `>`
 START_TAG = re.compile(rb"""<([^\s<>/!?][^\s<>/]*+)(?:[^<>"']++|"[^"<]*+"|'[^'<]*+')*+>""")
-# what may stand around a filler's element and between fragments, and means nothing
+# allowed around a filler's element and between fragments, without meaning
 _MEANINGLESS = rb"(?:\s++|<!--(?:(?!--).)*+-->|<\?(?:(?!\?>).)*+\?>)*+"
 MEANINGLESS = re.compile(_MEANINGLESS, re.DOTALL)
 _DOCTYPE = re.compile(
@@ -44,9 +44,9 @@ _DOCTYPE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """Where a fragment is, from its first byte up to, not including, `end`.
+    """The position of a fragment, from its first byte up to but not including `end`.
 
-    If it is not `closed`, its end is missing, and `end` is where the next fragment begins.
+    If `closed` is false, its end is missing, and `end` is where the next fragment begins.
     """
 
     start: int
@@ -56,10 +56,10 @@ class Slice:
 
 @dataclass(frozen=True, slots=True)
 class FileHead:
-    """What the beginning of a fragment file says.
+    """What the beginning of a fragment file declares.
 
-    `begin` is where fragments may begin, `namespaces` are those declared on the root, `root_end` is
-    the end tag that is to come: nothing for a rootless sequence.
+    `begin` is where fragments may begin, `namespaces` are those declared on the root, and
+    `root_end` is the expected end tag, empty for a sequence without a root.
     """
 
     begin: int
@@ -69,7 +69,7 @@ class FileHead:
 
 
 def file_head(data: bytes, file: str, skipped: int = 0) -> FileHead:
-    """What stands before the first fragment: the declaration, a DTD (refused), the root's start."""
+    """Read what precedes the first fragment: XML declaration, DTD (refused), root start tag."""
     rejected: list[Rejected] = []
     position = _past_meaningless(data, 0)
     if data.startswith(b"<!DOCTYPE", position):
@@ -103,16 +103,16 @@ def file_head(data: bytes, file: str, skipped: int = 0) -> FileHead:
 
 
 def is_file_end(rest: bytes, head: FileHead) -> bool:
-    """Whether nothing is left of a file but the end of its root."""
+    """Whether the rest of a file is only the end of its root."""
     root_end = re.escape(head.root_end[:-1]) + rb"\s*+>" if head.root_end else b""
     return re.fullmatch(_MEANINGLESS + root_end + _MEANINGLESS, rest, re.DOTALL) is not None
 
 
 def scan(data: bytes, begin: int = 0, end: int | None = None) -> Iterator[Slice]:
-    """Where the fragments are that begin between `begin` and `end`; the last may reach beyond.
+    """The positions of the fragments that begin between `begin` and `end`; the last may end later.
 
-    Comments, CDATA sections and processing instructions are passed over, with whatever looks like a
-    fragment in them, and fragments may hold elements of their own names.
+    Comments, CDATA sections and processing instructions are skipped, along with anything in them
+    that looks like a fragment. Fragments may contain elements of their own names.
 
     >>> data = b'<f><filler id="1"><a/></filler><!--<filler>--><eos/></f>'
     >>> [(found.start, found.end) for found in scan(data)]
@@ -138,7 +138,7 @@ def _next_markup(data: bytes, position: int) -> re.Match[bytes] | None:
 
 
 def _next_start(data: bytes, position: int) -> re.Match[bytes] | None:
-    """The next start tag of a fragment that is not in a comment or the like."""
+    """The next start tag of a fragment outside comments and similar markup."""
     while (markup := _next_markup(data, position)) is not None:
         if not markup[1] and not markup[2]:
             return markup
@@ -147,8 +147,8 @@ def _next_start(data: bytes, position: int) -> re.Match[bytes] | None:
 
 
 def _slices_from(data: bytes, start: re.Match[bytes]) -> Iterator[Slice]:
-    """The fragment that begins here; if it does not end, those after it, up to the data's end."""
-    # every start tag's place, and the place of its end if it was found; and the open ones
+    """The fragment that begins here; if it has no end, also those after it, up to the end."""
+    # offset of every start tag; offset of its end, if found; and the open ones
     starts: list[int] = []
     ends: list[int | None] = []
     open: list[tuple[int, bytes]] = []
@@ -189,7 +189,7 @@ def _past_meaningless(data: bytes, position: int) -> int:
 
 
 def _end_of(data: bytes, markup: re.Match[bytes]) -> int:
-    """Where the comment, CDATA section or instruction ends; just after its start if nowhere."""
+    """The end of the comment, CDATA section or instruction; just after its start if it has none."""
     begin, closing = markup.end(), _CLOSING[markup[1]]
     near = begin + LOOKAHEAD
     found = data.find(closing, begin, near)
@@ -198,6 +198,6 @@ def _end_of(data: bytes, markup: re.Match[bytes]) -> int:
     if found < 0:
         return begin
     if closing == b"--":
-        # a comment may not hold `--`: if this is not its end, the comment has none
+        # `--` is not allowed in a comment: if this is not its end, the comment has none
         return found + 3 if data[found + 2 : found + 3] == b">" else begin
     return found + len(closing)

@@ -1,7 +1,7 @@
-"""What a filler's content is, as far as comparing two states of a document needs to know.
+"""The shape of a filler's content: what is needed to compare two states of a document.
 
-Content is compared by what it says, not by how it is written: the order of attributes, the kind of
-quotes and the like make no difference.
+Content is compared by meaning, not by spelling: the order of attributes, the kind of quotes and
+the like make no difference.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from xcql.model.fragments import Fragment
 from xcql.model.tags import Tag, TagStructure
 from xcql.xdm.parse import NAME_SEPARATOR, expanded_name, in_context
 
-# an element among its siblings: its tag, its key if it has one, and the how-manieth it is of those
+# an element among its siblings: its tag, its key if any, and its position among those with both
 Identity = tuple[str, str | None, int]
-# from a filler's element down to the element that a hole stands in
+# from a filler's element down to the element that contains a hole
 Path = tuple[Identity, ...]
 
 
@@ -27,9 +27,9 @@ _HOLE = "\x08"
 
 @dataclass(slots=True)
 class Slot:
-    """An element that may have holes: their ids, and its place in the content.
+    """An element that may have holes: their ids, and its position in the content.
 
-    `end` is the byte where its end tag begins, or for `<a/>` where that ends.
+    `end` is the offset where its end tag begins, or for `<a/>` where the tag ends.
     """
 
     start: int
@@ -40,10 +40,10 @@ class Slot:
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """A filler's content: its key, a digest of all but the ids of the holes, and the holes.
+    """A filler's content: its key, a digest of everything except the ids of holes, and the holes.
 
-    The outline of what has no versions is a digest without holes and without the white space
-    between elements, which changes when holes come and go.
+    The outline, for content without versions, is a digest without holes and without the white space
+    between elements, which changes when holes are added or removed.
     """
 
     key: str | None
@@ -56,7 +56,7 @@ class Shape:
         return [id for slot in self.slots.values() for id in slot.holes]
 
     def says_the_same_as(self, other: Shape, ids: Mapping[str, str] | None = None) -> bool:
-        """Whether two contents are equal; `ids` are other names for the ids of this one's holes."""
+        """Whether two contents are equal; `ids` translates the ids of this one's holes."""
         if self.digest != other.digest or self.slots.keys() != other.slots.keys():
             return False
         return all(
@@ -70,16 +70,16 @@ ShapeReader = Callable[[Fragment], Shape]
 
 
 def shape_reader(structure: TagStructure, keys: Mapping[str, str]) -> ShapeReader:
-    """A function that tells the shape of fragments' content.
+    """Return a function that computes the shape of a fragment's content.
 
-    `keys` has, by tag id, the attributes that are keys in place of `id`.
+    `keys` maps tag ids to the attributes that are keys instead of `id`.
     """
     spots = _Spots(structure)
     return lambda fragment: _Reading(fragment, spots, keys).shape()
 
 
 class _Spot(dict[str, "_Spot"]):
-    """A tag, with the spots of the child elements by their names as the parser tells them."""
+    """A tag, with the spots of its child elements by name as reported by the parser."""
 
     __slots__ = ("_spots", "leads_to_holes", "may_have_holes", "tag")
 
@@ -103,7 +103,7 @@ class _Spot(dict[str, "_Spot"]):
 
 
 class _Spots:
-    """The spots of all tags; that of a hole has no tag."""
+    """The spots of all tags; the spot of a hole has no tag."""
 
     def __init__(self, structure: TagStructure) -> None:
         self.structure = structure
@@ -119,14 +119,14 @@ class _Spots:
                 self.by_tag[parent.id].may_have_holes |= tag.is_fragmented
                 if not self.by_tag[parent.id].leads_to_holes:
                     self.by_tag[parent.id].leads_to_holes = True
-                    # inside a filler the way to a hole leads through snapshot elements only
+                    # inside a filler, a path to a hole passes only through snapshot elements
                     if not parent.is_fragmented:
                         pending.append(parent)
 
 
 @dataclass(slots=True)
 class _Open:
-    """An element on the way to holes whose end has not come."""
+    """An open element that may contain holes."""
 
     path: Path
     slot: Slot | None
@@ -134,10 +134,10 @@ class _Open:
 
 
 class _Reading:
-    """The parse of one content; holds what expat's handlers share.
+    """The parse of one content; holds the state shared by expat's handlers.
 
-    What the parser tells becomes tokens, which begin with signs that XML has no use for, but for
-    text. The digests are made of them.
+    The parser's events become tokens. All except text begin with control characters that XML does
+    not allow. The digests are computed from the tokens.
     """
 
     def __init__(self, fragment: Fragment, spots: _Spots, keys: Mapping[str, str]) -> None:
@@ -171,7 +171,7 @@ class _Reading:
         return Shape(self._key, _digest(self._tokens), outline, self._slots)
 
     def _walk(self) -> None:
-        """Set the handlers. What is done for every element is in `start` and `end`."""
+        """Set the handlers; `start` and `end` contain what is done for every element."""
         parser = self._parser
         say = self._tokens.append
         spot: _Spot | None = None
@@ -206,7 +206,7 @@ class _Reading:
         parser.ProcessingInstructionHandler = lambda target, data: say(f"\x07{target} {data}")
 
     def _enter(self, spot: _Spot, attributes: dict[str, str]) -> None:
-        """Begin an element on the way to holes, a hole, or the filler's element itself."""
+        """Begin an element that may contain holes, a hole, or the filler's element itself."""
         if spot.tag is None:
             slot = self._open[-1].slot
             if slot is not None:
@@ -243,7 +243,7 @@ class _Reading:
 
 
 def _outlined(tokens: Sequence[str]) -> list[str]:
-    """The tokens without holes and without text that is all white space."""
+    """The tokens without holes and without text that is only white space."""
     outlined = []
     for is_text, group in groupby(tokens, key=lambda token: token[0] > _HOLE):
         if is_text:

@@ -1,6 +1,6 @@
-"""Tag Structures: which elements a stream has, and which of them have a history.
+"""Tag Structures: the elements of a stream, and which of them have a history.
 
-The paper's XML form is read and written here:
+This module reads and writes the XML form of the paper:
 
     <stream:structure>
       <tag type="snapshot" id="1" name="creditAccounts">
@@ -8,9 +8,9 @@ The paper's XML form is read and written here:
       </tag>
     </stream:structure>
 
-`<tag ref="ID"/>` stands for a recursive occurrence of the tag with that id. In a tag,
-`<attribute name="person" type="IDREF"/>` declares an attribute that identifies elements (ID), or
-names others (IDREF, IDREFS).
+`<tag ref="ID"/>` is a recursive occurrence of the tag with that id. Inside a tag,
+`<attribute name="person" type="IDREF"/>` declares an attribute that identifies elements (ID) or
+refers to others (IDREF, IDREFS).
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ TAG_KINDS: tuple[TagKind, ...] = get_args(TagKind)
 AttributeType = Literal["ID", "IDREF", "IDREFS"]
 ATTRIBUTE_TYPES: tuple[AttributeType, ...] = get_args(AttributeType)
 
-# what the prefix `stream` is bound to where we write it; readers go by the prefix
+# the namespace that we write for the prefix `stream`; readers look only at the prefix
 STREAM_NAMESPACE = "urn:xcql:stream"
 
-# Real structures have some ten levels (recursion is written with `ref`); the bound keeps
-# hostile ones from exhausting the stack of whatever walks the nested values.
+# Real structures have about ten levels (recursion is written with `ref`); the limit keeps hostile
+# ones from exhausting the stack of code that walks the nested values.
 MAX_DEPTH = 200
 
 _NAME = re.compile(r"(?:([^\W\d][\w.\-·]*):)?([^\W\d][\w.\-·]*)")
@@ -45,7 +45,7 @@ _NAME = re.compile(r"(?:([^\W\d][\w.\-·]*):)?([^\W\d][\w.\-·]*)")
 
 @dataclass(frozen=True, slots=True)
 class DeclaredAttribute:
-    """An attribute that `fn:id` and `fn:idref` know; others need no declaration."""
+    """An attribute for `fn:id` and `fn:idref`; other attributes need no declaration."""
 
     name: QName
     type: AttributeType
@@ -53,9 +53,9 @@ class DeclaredAttribute:
 
 @dataclass(frozen=True, slots=True)
 class Tag:
-    """One tag: an element name at one place of the structure.
+    """One tag: an element name at one position in the structure.
 
-    With `ref` it stands for the tag of that id, and has no children of its own.
+    If `ref` is set, it stands for the tag with that id and has no children of its own.
     """
 
     id: str
@@ -68,13 +68,13 @@ class Tag:
 
     @property
     def is_fragmented(self) -> bool:
-        """Whether elements with this tag stand in fillers of their own."""
+        """Whether elements with this tag have their own fillers."""
         return self.kind != "snapshot"
 
 
 @dataclass(frozen=True, slots=True)
 class TagStructure:
-    """All tags of a stream, checked, with look-up by id, by path and by name.
+    """All tags of a stream, validated, with lookup by id, by path and by name.
 
     >>> structure = parse_tags('''<stream:structure>
     ...   <tag type="snapshot" id="1" name="list"><tag type="temporal" id="2" name="item"/></tag>
@@ -95,7 +95,7 @@ class TagStructure:
         paths: dict[str, str] = {}
         declared: dict[str, Tag] = {}
         for tag, path in _walk(self.root):
-            # a reference may go without an id of its own
+            # a reference may have no id of its own
             if tag.id in declared and not (tag.ref is not None and tag.id == tag.ref):
                 raise error(
                     "XCQL0201",
@@ -134,7 +134,7 @@ class TagStructure:
         return self._has_identifiers
 
     def __iter__(self) -> Iterator[Tag]:
-        """Every tag once, in document order, references left out."""
+        """Every tag once, in document order, without references."""
         return (tag for tag, _ in _walk(self.root) if tag.ref is None)
 
     def by_id(self, id: str) -> Tag | None:
@@ -142,15 +142,15 @@ class TagStructure:
         return self._by_id.get(id)
 
     def child(self, tag: Tag, uri: str, local: str) -> Tag | None:
-        """The tag of a child element with that name, or None where it is not declared."""
+        """The tag of a child element with that name, or None if it is not declared."""
         return self._by_name[self._by_id[tag.id].id].get((uri, local))
 
     def children(self, tag: Tag) -> tuple[Tag, ...]:
-        """The tags of all child elements, in the order of the structure, references followed."""
+        """The tags of all child elements, in the structure's order, with references resolved."""
         return tuple(self._by_name[self._by_id[tag.id].id].values())
 
     def descendants(self, tag: Tag) -> Iterator[Tag]:
-        """Every tag that can occur below, once each, in document order.
+        """Every tag that can occur below this one, once each, in document order.
 
         With recursion the tag itself may be among them.
         """
@@ -166,7 +166,7 @@ class TagStructure:
     def at(self, path: str) -> Tag | None:
         """The tag at a path such as `/creditAccounts/account`, or None.
 
-        A step is a name as the structure writes it, with its prefix, or `Q{uri}local`.
+        A step is a name as spelled in the structure, with its prefix, or `Q{uri}local`.
         """
         steps = [step for step in re.split(r"/(?![^{]*\})", path.strip()) if step]
         if not steps or not _is_named(self.root, steps[0]):
@@ -178,7 +178,7 @@ class TagStructure:
         return tag
 
     def path_of(self, tag: Tag) -> str:
-        """Where the tag stands, as `at` takes it."""
+        """The path of the tag, in the form that `at` accepts."""
         return self._paths[tag.id]
 
     def parent_of(self, tag: Tag) -> Tag | None:
@@ -187,7 +187,7 @@ class TagStructure:
 
 
 def read_tags(path: str | Path) -> TagStructure:
-    """The Tag Structure in a file."""
+    """Read the Tag Structure in a file."""
     try:
         data = Path(path).read_bytes()
     except OSError as problem:
@@ -198,7 +198,7 @@ def read_tags(path: str | Path) -> TagStructure:
 
 
 def parse_tags(text: str | bytes, source_name: str = "<tags>") -> TagStructure:
-    """The Tag Structure that an XML text describes; an `XcqlError` says what is wrong with it."""
+    """Parse the XML of a Tag Structure; an `XcqlError` says what is wrong with it."""
     if isinstance(text, bytes):
         text = decode_xml(text, source_name)
     return TagStructure(_Reader(Source(text, source_name)).read())
@@ -247,7 +247,7 @@ def _attribute_xml(attribute: DeclaredAttribute, prefixes: dict[str, str]) -> st
 
 
 def _prefixes(structure: TagStructure) -> dict[str, str]:
-    """A prefix for every namespace: the first that the structure uses for it and that is free."""
+    """A prefix for every namespace: the first one used for it in the structure that is free."""
     prefixes: dict[str, str] = {}
     for tag, _ in _walk(structure.root):
         for name in (tag.name, *(attribute.name for attribute in tag.attributes)):
@@ -272,7 +272,7 @@ def _walk(root: Tag) -> Iterator[tuple[Tag, str]]:
 
 
 def _resolve(tag: Tag, declared: dict[str, Tag]) -> Tag:
-    """The tag itself, or the one that it refers to."""
+    """The tag itself, or the tag that it refers to."""
     target, passed = tag, set[str]()
     while target.ref is not None:
         if target.ref not in declared or target.ref in passed:
@@ -312,7 +312,7 @@ def _is_named(tag: Tag, step: str) -> bool:
 
 @dataclass(slots=True)
 class _OpenTag:
-    """A tag element whose end has not been read."""
+    """A tag element whose end has not been read yet."""
 
     id: str | None
     name: str | None
@@ -325,12 +325,12 @@ class _OpenTag:
 
 
 class _Reader:
-    """Reads the XML of a Tag Structure; holds what expat's handlers share."""
+    """Reads the XML of a Tag Structure; holds the state shared by expat's handlers."""
 
     def __init__(self, source: Source) -> None:
         self._source = source
         self._data = source.text.encode("utf-8", "surrogatepass")
-        # without expat's own namespaces, for it would refuse an undeclared `stream:`
+        # without expat's namespace support, which would reject an undeclared `stream:`
         self._parser = expat.ParserCreate("utf-8")
         self._parser.StartElementHandler = self._start
         self._parser.EndElementHandler = self._end
@@ -372,7 +372,7 @@ class _Reader:
         return self._tag(structure.children[0], opened)
 
     def _tag(self, tag: _OpenTag, opened: dict[str, _OpenTag]) -> Tag:
-        """The value for a tag element; what a reference leaves out comes from its target."""
+        """Build the value for a tag element; a reference takes what it omits from its target."""
         target = opened.get(tag.ref, tag) if tag.ref is not None else tag
         id = tag.id if tag.id is not None else tag.ref
         kind = tag.kind if tag.kind is not None else target.kind
@@ -448,7 +448,7 @@ class _Reader:
         self._open.append(opened)
 
     def _declare(self, attributes: dict[str, str], span: Span) -> None:
-        """Read the declaration of an attribute of the tag that is open."""
+        """Read the declaration of an attribute of the open tag."""
         tag = self._open[-1]
         written, type_ = attributes.get("name", ""), attributes.get("type")
         if type_ not in ATTRIBUTE_TYPES:
@@ -479,7 +479,7 @@ class _Reader:
         )
 
     def _span(self, byte: int) -> Span:
-        """The markup that begins at a byte, up to its `>`, or to the end of its line."""
+        """The markup that begins at a byte offset, up to its `>` or the end of its line."""
         start = len(self._data[: max(byte, 0)].decode("utf-8", "replace"))
         text = self._source.text
         markup = re.compile(r"<[^>\n]*>?").match(text, start)
@@ -496,7 +496,7 @@ def _missing(attribute: str, tag: _OpenTag) -> XcqlError:
 
 
 def _name(tag: _OpenTag) -> QName:
-    """The tag's name by the namespaces in scope; one without a prefix is in the default one."""
+    """Resolve the tag's name; without a prefix it is in the default namespace."""
     return _expanded(tag.name or "", "an element", tag.scope, tag.span)
 
 

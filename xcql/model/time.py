@@ -1,4 +1,4 @@
-"""The time line: instants, and how they are read and written.
+"""The time line: instants, and how they are parsed and formatted.
 
 An instant is a `datetime` without a zone, in UTC, with microseconds. What follows from instants
 (intervals, versions, lifespans) is in `xcql.history`.
@@ -17,7 +17,7 @@ from xcql.source import Span
 # The beginning of time, before every time in data.
 START = datetime.min
 
-# How the attributes of the view write the two ends of time.
+# The two ends of time as written in the attributes of the view.
 START_SYMBOL = "start"
 NOW_SYMBOL = "now"
 
@@ -33,15 +33,15 @@ _iso = isoparser(sep="T")
 
 
 def parse_time(text: str, now: datetime | None = None, span: Span | None = None) -> datetime:
-    """The instant that a text names: as a validTime is written, and as a string bound is.
+    """Parse the instant in a text, such as a validTime or a string bound.
 
-    ISO 8601 with a zone or without (then UTC), with a fraction or not; months, days and hours may
-    have one digit; a date is its midnight; `start`; and `now` where an evaluation gives it.
+    ISO 8601 with or without a zone (default UTC) and a fraction; months, days and hours may have
+    one digit; a date is its midnight; `start`; and `now` if the evaluation provides it.
 
     >>> parse_time("2003-11-1T10:12:56+01:00")
     datetime.datetime(2003, 11, 1, 9, 12, 56)
     """
-    # the form that we write ourselves, and most data has: no need to look closer
+    # the form that we write ourselves and that most data has: parse it directly
     if 19 <= len(text) <= 26 and text[10] == "T" and _is_plain_end(text[19:]):
         try:
             return datetime.fromisoformat(text)
@@ -67,12 +67,12 @@ def parse_time(text: str, now: datetime | None = None, span: Span | None = None)
 
 
 def _is_plain_end(text: str) -> bool:
-    """Whether nothing follows the seconds of a time, or a fraction only."""
+    """Whether the text after the seconds of a time is empty or only a fraction."""
     return not text or (text[0] == "." and text[1:].isascii() and text[1:].isdigit())
 
 
 def _standard_form(text: str) -> str:
-    """The text as ISO 8601 has it, or a ValueError."""
+    """The text in standard ISO 8601 form; raises ValueError if it has none."""
     match = _EXTENDED.fullmatch(text)
     if match is None:
         if _OTHER_FORMS.fullmatch(text):
@@ -84,14 +84,14 @@ def _standard_form(text: str) -> str:
 
 
 def to_utc(instant: datetime) -> datetime:
-    """A `datetime` as an instant: in UTC, without a zone; one that has none is in UTC already."""
+    """A `datetime` as an instant: in UTC, without a zone; without a zone it is taken as UTC."""
     if instant.tzinfo is None:
         return instant
     return instant.astimezone(UTC).replace(tzinfo=None)
 
 
 def format_time(instant: datetime) -> str:
-    """The one form in which times are written: UTC, no zone, a fraction only if there is one.
+    """The standard form of times: UTC, no zone, a fraction only if there is one.
 
     >>> format_time(datetime(2003, 10, 23, 12, 23, 34, 500_000))
     '2003-10-23T12:23:34.5'
@@ -106,5 +106,5 @@ def format_begin(instant: datetime) -> str:
 
 
 def format_end(instant: datetime | None) -> str:
-    """The value of `vtTo`: the symbol `now` for None, what is still valid."""
+    """The value of `vtTo`: the symbol `now` for None, which means still valid."""
     return NOW_SYMBOL if instant is None else format_time(instant)

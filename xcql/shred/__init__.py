@@ -1,1 +1,1 @@
-"""From the bytes of fillers to columns: the store's table layout, free of Spark."""
+"""Shredding: from the bytes of fillers to columns, in the store's table layout, without Spark."""

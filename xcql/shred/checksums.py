@@ -1,15 +1,15 @@
-"""Parquet files whose every bit is checked: how they are written, read, and compared.
+"""Parquet files in which every bit is covered by a checksum: writing, reading, comparing.
 
-Parquet has a checksum for each page, but none for the headers of pages and none for the footer,
-and a flipped bit there can change an answer. So each file has three checksums:
+Parquet has a checksum per page, but none for page headers and none for the footer, and a flipped
+bit there can change an answer. So each file has three checksums:
 
     digest         of the whole file: `xcqlc store verify` compares it
     tail_digest    of the last `tail` bytes, which are the footer
-    in the footer  of all bytes that belong to no page (`xcql.outside`), and where these are
+    in the footer  of all bytes outside pages (`xcql.outside`), and where these are
                    (`xcql.lengths`)
 
-The first two are kept in the commit. The last two are compared when a file is opened for the first
-time: that reads a few dozen bytes for each page. Pages are compared with their own checksums
+The first two are stored in the commit. The last two are compared when a file is opened for the
+first time, which reads a few dozen bytes per page. Pages are compared with their own checksums
 whenever they are read.
 """
 
@@ -33,13 +33,13 @@ import pyarrow.parquet as pq
 from xcql.diagnostics import XcqlError, error
 
 _OUTSIDE, _LENGTHS = "xcql.outside", "xcql.lengths"
-# how many bytes are hashed at a time
+# the number of bytes to hash at a time
 _BLOCK = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class Checksums:
-    """What a file has to be: a digest of all of it, and one of its last `tail` bytes."""
+    """The expected contents of a file: a digest of all of it, and one of its last `tail` bytes."""
 
     digest: str
     tail: int
@@ -49,7 +49,7 @@ class Checksums:
 def write_parquet(
     path: Path, schema: pa.Schema, parts: Iterable[tuple[pa.Table, int]], **options: Any
 ) -> Checksums:
-    """Write tables, each in row groups of so many rows, as one file."""
+    """Write tables, each with its number of rows per row group, to one file."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("wb") as file:
         sink = _Sink(file)
@@ -68,7 +68,7 @@ def write_parquet(
 
 
 def read_parquet(path: str | Path, columns: Sequence[str] | None = None) -> pa.Table:
-    """Columns of a file of a store; what does not fit the checksums of its pages is an error."""
+    """Read columns of a store's file; a page with a wrong checksum is an error."""
     try:
         return pq.read_table(
             path, columns=columns, partitioning=None, page_checksum_verification=True
@@ -80,9 +80,9 @@ def read_parquet(path: str | Path, columns: Sequence[str] | None = None) -> pa.T
 
 
 def check_opening(path: Path, size: int, checksums: Checksums | None) -> None:
-    """Raise an error if a file is missing, or if anything but its pages is not as it was written.
+    """Raise an error if a file is missing, or if anything outside its pages has changed.
 
-    Of a file without checksums, from an earlier version, only the size is known.
+    A file without checksums, written by an earlier version, is checked only for its size.
     """
     try:
         found = path.stat()
@@ -119,21 +119,21 @@ def damaged_file(path: str | Path, reason: str) -> XcqlError:
 
 
 def store_of(path: str | Path) -> Path:
-    """The store that a data file belongs to: DIR of `DIR/data/STREAM/TABLE/FILE`."""
+    """The store of a data file: DIR in `DIR/data/STREAM/TABLE/FILE`."""
     parents = Path(path).parents
     return parents[min(3, len(parents) - 1)]
 
 
 def short_digest(data: bytes) -> str:
-    """A digest of some bytes, as commits have it."""
+    """A digest of some bytes, in the form used in commits."""
     return _short(hashlib.sha256(data))
 
 
 class _Sink:
-    """A file that is being written, its digest, and what of it is in no page.
+    """A file being written, with its digest and a digest of everything outside its pages.
 
-    A page is written after its header, which says how long it is. Whatever comes otherwise is
-    taken for no page, so that no byte is left without a checksum.
+    A page is written after its header, which gives its length. Anything else counts as outside any
+    page, so that every byte is covered by a checksum.
     """
 
     closed = False
@@ -142,7 +142,7 @@ class _Sink:
         self._file = file
         self._digest = hashlib.sha256()
         self._outside = hashlib.sha256()
-        # lengths in turn: outside of pages, in a page, outside of pages, …
+        # alternating lengths: outside pages, in a page, outside pages, …
         self._lengths = [0]
         self._page_size = -1
         self._size = 0
@@ -165,7 +165,7 @@ class _Sink:
         return size
 
     def outside(self) -> dict[str, str]:
-        """What the footer says of all that was written before it."""
+        """The footer's metadata about everything written before it."""
         self._tail_begin = self._size
         self._tail = hashlib.sha256()
         lengths = zlib.compress(np.array(self._lengths, "<u4").tobytes())
@@ -186,11 +186,11 @@ class _Sink:
 
 
 def _page_size(header: bytes) -> int:
-    """How long the page after a header is: its third number; -1 if this is not a header."""
+    """The length of the page after a header, its third number; -1 if this is not a header."""
     numbers: list[int] = []
     position = 0
     while len(numbers) < 3:
-        # the mark of a number, the next field of the header
+        # the marker of a number in the next header field
         if header[position : position + 1] != b"\x15":
             return -1
         number = shift = 0
@@ -208,7 +208,7 @@ def _page_size(header: bytes) -> int:
 
 @lru_cache(maxsize=100_000)
 def _check_outside(path: Path, inode: int, changed: int, size: int, checksums: Checksums) -> None:
-    """Compare footer and headers; once in a process, for as long as the file seems the same."""
+    """Compare footer and headers, once per process while the file seems unchanged."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         begin = size - checksums.tail

@@ -1,7 +1,7 @@
-"""From flat columns to a table: nests the elements of a tag's slots as its shape says.
+"""From flat columns to a table: nests the elements of a tag's slots according to its shape.
 
-The table of a tag has one row a filler. Its column `element` is a struct for the filler's
-element; inside, every child slot is a struct, or an array of structs where it repeats:
+The table of a tag has one row per filler. Its column `element` is a struct for the filler's
+element; inside it, every child slot is a struct, or an array of structs if it repeats:
 
     element struct<_start int, _length int, `@id` string,
                    name struct<_start int, _length int, _text string>,
@@ -9,8 +9,8 @@ element; inside, every child slot is a struct, or an array of structs where it r
                    text struct<_start int, _length int, _text string,
                                `/ways` struct<`bold/emph` array<string>>>>
 
-`_start` and `_length` are the element's byte span in `raw`, `_text` is its string value. `/ways`
-has the texts inside of an opaque element: one column for each way on which there are any.
+`_start` and `_length` are the element's byte range in `raw`; `_text` is its string value. `/ways`
+holds the texts inside an opaque element, one column for each path that has any.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ from xcql.shred.shredder import SlotColumns
 from xcql.xdm.nodes import ElementNode, TextNode
 from xcql.xdm.parse import expanded_name, parse_xml
 
-# the texts on one way inside of an element
+# the texts on one path inside an element
 TEXTS = pa.list_(pa.string())
 
 
 @dataclass(frozen=True, slots=True)
 class FlatSlot:
-    """The elements of one slot as columns, and the slots below by their tags.
+    """The elements of one slot as columns, and the child slots by tag.
 
-    `texts` is None where the elements have children instead. Attributes, by their expanded names,
-    have the numbers of the elements that have them, and their values; ways, by their paths, the
-    numbers of the elements that have texts there, one for each text, and the texts.
+    `texts` is None if the elements have children instead. `attributes` maps an expanded name to the
+    numbers of the elements that have the attribute and its values; `ways` maps a path to the texts
+    there, with the number of the element for each.
     """
 
     parents: Numbers
@@ -101,9 +101,9 @@ class Bodies(Protocol):
 
 
 def nest(slot: Slot, flat: FlatSlot, raw: Bodies) -> pa.StructArray:
-    """One struct an element of the slot, with all that is below it.
+    """Build one struct per element of the slot, with everything below it.
 
-    `raw` has the bytes of the filler of each element and the namespaces around it, for texts that
+    `raw` provides the bytes of each element's filler and the namespaces around it, for texts that
     are not known yet.
     """
     size = len(flat)
@@ -133,9 +133,9 @@ def nest(slot: Slot, flat: FlatSlot, raw: Bodies) -> pa.StructArray:
 
 
 def conform(array: pa.StructArray, old: Slot, new: Slot) -> pa.StructArray:
-    """Elements nested by one shape, as a wider shape has them: new columns are NULL.
+    """Convert elements nested by one shape to a wider shape; new columns are NULL.
 
-    What was one may have become an array of one; nothing may have become opaque.
+    A single element may become an array of one; nothing may have become opaque.
     """
     if element_type(old) == element_type(new):
         return array
@@ -181,7 +181,7 @@ def _conform_child(array: pa.Array, old: Slot, new: Slot, type: pa.DataType) -> 
 
 
 def is_nested_alike(old: Slot, new: Slot) -> bool:
-    """Whether `conform` can make of elements of the old shape those of the new one."""
+    """Whether `conform` can convert elements of the old shape to the new one."""
     return old.opaque == new.opaque and all(
         is_nested_alike(child, new_child)
         for child in old.children
@@ -190,7 +190,7 @@ def is_nested_alike(old: Slot, new: Slot) -> bool:
 
 
 def none_of(type: pa.DataType, size: int) -> pa.Array:
-    """A column for a slot that no element has: empty arrays where it repeats, else NULLs."""
+    """A column for a slot without elements: empty arrays if it repeats, else NULLs."""
     if pa.types.is_list(type):
         borders = column_of(np.zeros(size + 1, np.int32))
         return pa.ListArray.from_arrays(borders, pa.array([], type.value_type), type=type)
@@ -199,7 +199,7 @@ def none_of(type: pa.DataType, size: int) -> pa.Array:
 
 @dataclass(frozen=True, slots=True)
 class _Through:
-    """What the elements of a child slot find at the parents' places."""
+    """The bodies for the elements of a child slot, looked up by their parents."""
 
     values: Bodies
     parents: Numbers
@@ -209,7 +209,7 @@ class _Through:
 
 
 def _with_texts(slot: Slot, flat: FlatSlot, raw: Bodies) -> FlatSlot:
-    """The elements with the texts of those that came before the slot was known to be opaque."""
+    """The elements, with texts added for those read before the slot was known to be opaque."""
     if flat.texts is not None and not flat.texts.null_count:
         return flat
     values = [None] * len(flat) if flat.texts is None else flat.texts.to_pylist()
@@ -234,7 +234,7 @@ def _with_texts(slot: Slot, flat: FlatSlot, raw: Bodies) -> FlatSlot:
 
 
 def _element(data: bytes, declarations: str) -> ElementNode:
-    """An element given by its bytes and the namespaces around it."""
+    """Parse an element from its bytes and the namespaces around it."""
     lead, trail = context(declarations)
     around = parse_xml(lead + data + trail).document_element
     assert around is not None
@@ -242,7 +242,7 @@ def _element(data: bytes, declarations: str) -> ElementNode:
 
 
 def _texts_below(element: ElementNode, way: str, levels: int) -> Iterator[tuple[str, str]]:
-    """The texts right in the elements below one, some levels deep, with the ways to them."""
+    """The texts directly in descendants, up to some number of levels, with their paths."""
     for child in element.children if levels else ():
         if isinstance(child, ElementNode):
             path = f"{way}{child.name.local}"
@@ -255,7 +255,7 @@ def _texts_below(element: ElementNode, way: str, levels: int) -> Iterator[tuple[
 def _in_order(
     parts: list[tuple[Numbers, pa.StringArray] | None],
 ) -> tuple[Numbers, pa.StringArray]:
-    """Texts of several elements as one, in the order of the elements."""
+    """Merge the texts of several elements, ordered by element."""
     there = [part for part in parts if part is not None]
     numbers = np.concatenate([part[0] for part in there])
     order = np.argsort(numbers, kind="stable")
@@ -263,7 +263,7 @@ def _in_order(
 
 
 def _listed(texts: tuple[Numbers, pa.StringArray] | None, size: int) -> pa.ListArray:
-    """A column with the texts of each element as an array."""
+    """A column with an array of the texts of each element."""
     if texts is None:
         return none_of(TEXTS, size)
     numbers, values = texts
@@ -272,7 +272,7 @@ def _listed(texts: tuple[Numbers, pa.StringArray] | None, size: int) -> pa.ListA
 
 
 def _scattered(attribute: tuple[Numbers, pa.StringArray] | None, size: int) -> pa.Array:
-    """A column with the given values at the given places, and NULL elsewhere."""
+    """A column with the values at the given positions, and NULL elsewhere."""
     if attribute is None:
         return pa.nulls(size, pa.string())
     numbers, values = attribute
@@ -280,7 +280,7 @@ def _scattered(attribute: tuple[Numbers, pa.StringArray] | None, size: int) -> p
 
 
 def _placed(values: pa.Array, places: Numbers, size: int) -> pa.Array:
-    """The values at the given places (each given once, in order), and NULL elsewhere."""
+    """The values at the given positions (distinct, in order), and NULL elsewhere."""
     if len(values) == size:
         return values
     is_there = np.zeros(size, np.bool_)

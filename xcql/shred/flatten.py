@@ -1,4 +1,4 @@
-"""From plainly read fillers to rows: what `Shredder` does, for all fillers of a text at once."""
+"""From plainly read fillers to rows: like `Shredder`, for all fillers of a text at once."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from xcql.shred.tables import staged_rows
 
 @dataclass(frozen=True, slots=True)
 class PlainTable:
-    """The plain fillers of one tsid as rows, and what they show of their elements."""
+    """The plain fillers of one tsid as rows, and the shape of their elements."""
 
     tsid: str
     shape: Slot
@@ -31,10 +31,10 @@ class PlainTable:
 
 @dataclass(slots=True)
 class _Node:
-    """A slot: the numbers of its elements, of their attributes by name, and the slots below.
+    """A slot: the numbers of its elements, of their attributes by name, and the child slots.
 
-    `ways` has the numbers of the texts inside, and `places` says how many ways there are, with or
-    without texts.
+    `ways` has the numbers of the texts inside, and `places` is the number of paths, with or without
+    texts.
     """
 
     tag: Tag
@@ -52,7 +52,7 @@ class _Node:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """A way inside of the elements of an opaque slot."""
+    """A path inside the elements of an opaque slot."""
 
     node: _Node
     names: tuple[str, ...]
@@ -61,10 +61,10 @@ class _Place:
 def plain_tables(
     text: PlainText, structure: TagStructure, declarations: str, skipped: int
 ) -> Iterator[PlainTable]:
-    """The rows of the plain fillers of a text, table by table.
+    """The rows of the plain fillers of a text, one table after another.
 
-    `declarations` is the text of the namespaces around, `skipped` is where the text begins in its
-    file.
+    `declarations` is the text of the namespaces around it; `skipped` is the offset of the text in
+    its file.
     """
     text = _in_normal_form(text)
     for root in _slots(text, structure):
@@ -89,7 +89,7 @@ def plain_tables(
 
 
 def _in_normal_form(text: PlainText) -> PlainText:
-    """The text as the serialiser would write it; only where fragments begin stays as it was."""
+    """The text as the serialiser would write it; the start offsets of fragments do not change."""
     tokens = text.tokens
     begins, ends = moved(tokens.begins, tokens.edits), moved(tokens.ends, tokens.edits)
     data = edited(text.data, tokens.edits)
@@ -97,7 +97,7 @@ def _in_normal_form(text: PlainText) -> PlainText:
 
 
 def digest_of(content: bytes | memoryview, declarations: bytes) -> bytes:
-    """What tells the elements of fillers apart, with the namespaces declared around them."""
+    """A digest that identifies a filler's element and the namespaces declared around it."""
     digest = blake2b(content, digest_size=16)
     if declarations:
         digest.update(declarations)
@@ -111,11 +111,11 @@ def _digests(data: bytes, begins: Ints, ends: Ints, declarations: bytes) -> pa.A
 
 
 def _slots(text: PlainText, structure: TagStructure) -> list[_Node]:
-    """The slots of all plain fillers' elements, one tree for each tag that stands in fillers."""
+    """The slots of all plain fillers' elements, as one tree per tag that has fillers."""
     elements, tags = text.elements, text.tags
     nodes: list[_Node] = []
     roots: list[_Node] = []
-    slot_of = np.full(len(elements.names), -1)  # every element's, if it has one
+    slot_of = np.full(len(elements.names), -1)  # the slot of every element, if it has one
     open_slot = np.full(len(elements.names), -1)  # the same, if its children have slots, too
     plain = np.flatnonzero(~text.odd)
     level = np.sort(text.bodies[plain])
@@ -154,7 +154,7 @@ def _slots(text: PlainText, structure: TagStructure) -> list[_Node]:
 
 
 def _holders_of_strays(text: PlainText, structure: TagStructure) -> Ints:
-    """The elements that have holes, and can hold no filler."""
+    """The elements that contain holes but cannot contain a filler."""
     holders = text.elements.parents[text.holes]
     holders = holders[text.element_tags[holders] >= 0]
     holds = [any(one.is_fragmented for one in structure.children(tag)) for tag in text.tags]
@@ -174,7 +174,7 @@ def _with_lifespan(text: PlainText) -> Ints:
 
 
 def _nearest(text: PlainText, slot_of: Ints, elements: Ints) -> list[int]:
-    """The slots of elements of plain fillers, or else of what these stand inside of."""
+    """The slots of the elements in plain fillers, or of their nearest ancestors with a slot."""
     parents = text.elements.parents
     here = elements[~text.odd[text.fragment_of[elements]] & (parents[elements] >= 0)]
     while (slot_of[here] < 0).any():
@@ -196,7 +196,7 @@ def _give_attributes(text: PlainText, nodes: list[_Node], slot_of: Ints) -> None
 
 
 def _give_ways(text: PlainText, nodes: list[_Node]) -> None:
-    """Sort the texts inside of opaque elements by the ways to them, for all slots at once."""
+    """Group the texts inside opaque elements by path, for all slots at once."""
     elements = text.elements
     places, place_of = _places(text, nodes)
     has_hole = np.zeros(len(elements.names), np.bool_)
@@ -218,9 +218,9 @@ def _give_ways(text: PlainText, nodes: list[_Node]) -> None:
 
 
 def _places(text: PlainText, nodes: list[_Node]) -> tuple[list[_Place], Ints]:
-    """The ways inside of opaque elements, and for each element which of them leads to it, or -1.
+    """The paths inside opaque elements, and for each element the one that leads to it, or -1.
 
-    It follows from the way to its parent and from its own tag.
+    It is determined by the path to the parent and the element's own tag.
     """
     elements, tags = text.elements, text.tags
     places = [_Place(node, ()) for node in nodes if node.opaque]
@@ -244,7 +244,7 @@ def _places(text: PlainText, nodes: list[_Node]) -> tuple[list[_Place], Ints]:
 
 
 def _further(place: _Place, tag: Tag) -> _Place | None:
-    """The way on to elements of a tag; None where there are too many ways to keep them."""
+    """The path extended to elements of a tag; None if there are too many paths to keep."""
     node = place.node
     if len(place.names) == MAX_WAY_LENGTH or node.places == MAX_PLACES_INSIDE:
         node.indexed = False
@@ -255,7 +255,7 @@ def _further(place: _Place, tag: Tag) -> _Place | None:
 
 
 def _grouped(keys: Ints, bound: int) -> Iterator[tuple[int, Ints]]:
-    """The different keys below a bound, each with where it stands."""
+    """The distinct keys below a bound, each with its positions."""
     if not len(keys):
         return
     different = list(distinct(keys, bound))
@@ -290,7 +290,7 @@ def _shape(text: PlainText, node: _Node) -> Slot:
 
 
 def _flat(text: PlainText, node: _Node, bases: Ints, parent: _Node | None) -> FlatSlot:
-    """A slot's columns; `bases` are where the fillers' elements begin for each of its elements."""
+    """The columns of a slot; `bases` are the offsets of the fillers' elements, one per element."""
     begins, ends = _spans(text, node.elements)
     if parent is None:
         parents = np.zeros(len(begins), np.int32)
@@ -326,7 +326,7 @@ def _spans(text: PlainText, elements: Ints) -> tuple[Ints, Ints]:
 
 
 def _string_values(text: PlainText, elements: Ints) -> pa.StringArray:
-    """The string values of elements: all texts inside, which stand one after the other."""
+    """The string values of elements: the texts inside them, which are contiguous."""
     texts = text.tokens.texts
     borders = offsets_of(texts)
     begins = borders[text.elements.first_tags[elements]]
@@ -335,7 +335,7 @@ def _string_values(text: PlainText, elements: Ints) -> pa.StringArray:
 
 
 def _texts_inside(text: PlainText, node: _Node, texts: Ints) -> tuple[Numbers, pa.StringArray]:
-    """Texts that stand inside of a slot's elements, with the numbers of these."""
+    """The texts inside a slot's elements, with the numbers of these elements."""
     owners = text.elements.owners[texts]
     numbers = np.searchsorted(node.elements, owners, "right") - 1
     return numbers.astype(np.int32), _as_text(taken(text.tokens.texts, texts))
@@ -366,5 +366,5 @@ def _holes(text: PlainText, fillers: Ints, bases: Ints) -> pa.ListArray:
 
 
 def _as_text(array: pa.BinaryArray) -> pa.StringArray:
-    """Bytes that are known to be UTF-8, for a parser has read them."""
+    """View bytes as text; they are known to be UTF-8 because a parser has read them."""
     return array.view(pa.string())

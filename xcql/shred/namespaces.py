@@ -1,6 +1,6 @@
-"""The namespaces declared around an element, as the text of the attributes that declare them.
+"""The namespaces declared around an element, as the text of the declaring attributes.
 
-That is how the column `namespaces` has them: ready to be put into the element's start tag.
+The column `namespaces` stores them in this form, ready to insert into the element's start tag.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from xcql.model.scan import START_TAG
 from xcql.model.tags import STREAM_NAMESPACE
 from xcql.xdm.serialize import escape_attribute
 
-# what takes a default namespace back
+# undeclares a default namespace
 NO_DEFAULT = ' xmlns=""'
 _DECLARATION = re.compile(r' xmlns(?::([^=]+))?="([^"]*)"')
 
@@ -24,8 +24,8 @@ _DECLARATION = re.compile(r' xmlns(?::([^=]+))?="([^"]*)"')
 def declarations(namespaces: Namespaces, element: bytes, is_default_used: bool) -> str:
     """The text for the namespaces in scope at an element: those around it and its own.
 
-    The prefix `stream` is left out: it does not belong to the data. Where a default namespace is
-    used at all, an element without one says so, too.
+    The prefix `stream` is left out, because it is not part of the data. If any element uses a
+    default namespace, an element without one declares that, too.
 
     >>> around = (("p", "urn:p"), ("q", "urn:q"), ("stream", "urn:xcql:stream"))
     >>> declarations(around, b"<p:a xmlns:q='urn:r'/>", True)
@@ -44,7 +44,7 @@ def declarations(namespaces: Namespaces, element: bytes, is_default_used: bool) 
 
 
 def _own(element: bytes) -> dict[str, str]:
-    """The namespaces that the start tag of an element declares; none if it is malformed."""
+    """The namespaces declared in an element's start tag; none if it is malformed."""
     start = START_TAG.match(element) if b"xmlns" in element else None
     if start is None:
         return {}
@@ -55,7 +55,7 @@ def _own(element: bytes) -> dict[str, str]:
             if attribute == "xmlns" or attribute.startswith("xmlns:"):
                 found[attribute[6:]] = value
 
-    # without namespaces, so that declarations are attributes
+    # without namespace support, so that declarations are attributes
     parser = expat.ParserCreate("utf-8")
     parser.StartElementHandler = take
     with suppress(expat.ExpatError):
@@ -76,5 +76,5 @@ def namespaces_of(text: str) -> dict[str, str]:
 
 @lru_cache(maxsize=256)
 def context(text: str) -> tuple[bytes, bytes]:
-    """What to put before and after an element to have the declarations, and `stream:`, in force."""
+    """The start and end tags that put the declarations and `stream:` in scope for an element."""
     return f'<context xmlns:stream="{STREAM_NAMESPACE}"{text}>'.encode(), b"</context>"

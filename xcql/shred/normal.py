@@ -1,12 +1,11 @@
-"""The bytes of fillers' elements in the form in which the serialiser writes them.
+"""The bytes of fillers' elements in the serialiser's normal form.
 
-Answers are made of stretches of these bytes. So they are brought into one form once, when they come
-in: `<a/>` for an empty element, one blank before an attribute, double quotes, the references that
-the serialiser writes and no others, no CDATA sections. Then every stretch is what the evaluator's
-answer has.
+Answers are built from slices of these bytes. So the bytes are normalised once, when they arrive:
+`<a/>` for an empty element, one space before an attribute, double quotes, only the references that
+the serialiser writes, no CDATA sections. Then every slice is equal to the evaluator's answer.
 
-`element_text` does that for one element; `edited` applies changes to many at once, and tells
-where everything is afterwards.
+`element_text` does this for one element; `edited` applies edits to many at once, and `moved`
+returns the new positions.
 """
 
 from __future__ import annotations
@@ -21,8 +20,8 @@ import numpy as np
 from xcql.arrays import Ints
 from xcql.xdm.serialize import escape_attribute, escape_text
 
-# What is certainly in that form has none of this; what has some may be in it, too. An attribute
-# value with two blanks is as suspicious as two blanks between attributes.
+# Bytes without any of this are certainly in normal form; bytes with some of it may be, too. Two
+# spaces in an attribute value are as suspicious as two spaces between attributes.
 _SUSPICIOUS = re.compile(
     rb"""&(?!(?:amp|lt|gt);)|\r|<[!?]|\bxml(?:ns|:id)|\x7f|\xc2[\x80-\x9f]|\xe2\x80[\xa8\xa9]"""
     rb"""|>[^<>]*>|='|<[^<>]*(?:\s\s|[\t\n]|\s[=/>]|=\s)|<[^/<>][^<>]*(?<!/)></"""
@@ -30,10 +29,10 @@ _SUSPICIOUS = re.compile(
 
 
 def element_text(content: bytes, namespaces: Mapping[str, str], lead: bytes) -> bytes:
-    """An element as the serialiser writes it, given what stands around it.
+    """An element as the serialiser writes it, given its surroundings.
 
-    `lead` is a start tag that declares the `namespaces` around. Declarations of what is in force
-    already are dropped, and others come before the attributes, sorted by prefix.
+    `lead` is a start tag that declares the `namespaces` around it. Declarations that are already in
+    scope are dropped; others come before the attributes, sorted by prefix.
 
     >>> element_text(b"<a  b='1' ><c></c>&#65;<![CDATA[<]]></a >", {}, b"<x>")
     b'<a b="1"><c/>A&lt;</a>'
@@ -44,15 +43,15 @@ def element_text(content: bytes, namespaces: Mapping[str, str], lead: bytes) -> 
 
 
 class _Writer:
-    """Writes what a parser tells of an element."""
+    """Writes an element from a parser's events."""
 
     def __init__(self, namespaces: Mapping[str, str]) -> None:
         self._scopes: list[Mapping[str, str]] = [namespaces]
         self._parts: list[str] = []
-        self._is_open = False  # whether the last start tag lacks its end
+        self._is_open = False  # whether the last start tag still lacks its closing `>`
 
     def written(self, content: bytes, lead: bytes) -> bytes:
-        # without namespaces, for names to come as they are written
+        # without namespace support, so that names are reported as written
         parser = expat.ParserCreate("utf-8")
         parser.ordered_attributes = True
         parser.buffer_text = True
@@ -109,7 +108,7 @@ class _Writer:
 
 @dataclass(frozen=True, slots=True)
 class Edits:
-    """Stretches of bytes and what is to stand there instead; they do not overlap."""
+    """Byte ranges and their replacements; they do not overlap."""
 
     begins: Ints
     ends: Ints
@@ -120,7 +119,7 @@ NO_EDITS = Edits(np.empty(0, np.int64), np.empty(0, np.int64), ())
 
 
 def in_order(several: Sequence[tuple[Ints, Ints, Sequence[bytes]]]) -> Edits:
-    """Edits of several kinds as one."""
+    """Merge edits of several kinds, sorted by position."""
     several = [one for one in several if len(one[0])]
     if not several:
         return NO_EDITS
@@ -132,7 +131,7 @@ def in_order(several: Sequence[tuple[Ints, Ints, Sequence[bytes]]]) -> Edits:
 
 
 def edited(data: bytes, edits: Edits) -> bytes:
-    """The data with all edits made."""
+    """The data with all edits applied."""
     if not len(edits.begins):
         return data
     view = memoryview(data)
@@ -147,7 +146,7 @@ def edited(data: bytes, edits: Edits) -> bytes:
 
 
 def moved(positions: Ints, edits: Edits) -> Ints:
-    """Where positions, none of them inside an edit, are when all edits are made."""
+    """The new positions after all edits; no position may be inside an edit."""
     if not len(edits.begins):
         return positions
     lengths = np.fromiter(map(len, edits.texts), np.int64, len(edits.texts))

@@ -1,11 +1,11 @@
-"""Reading all fillers of a stretch of a file at once, where they are written plainly.
+"""Reads all plainly written fillers of a part of a file at once.
 
-Does for thousands of fragments together what `model.check` does for one after the other, with
-arrays (`tokens`) instead of a parser's events. A fragment is left to the checker, which knows all
-the rules, if there is anything uncommon about it: an attribute it should not have, a prefix, a
-comment, an undeclared element, a hole with content. `flatten` makes columns of the others.
+It does for thousands of fragments together what `model.check` does for one at a time, with
+arrays (`tokens`) instead of parser events. Fragments with anything unusual are left to the checker,
+which knows all the rules: an unexpected attribute, a prefix, a comment, an undeclared element, a
+hole with content. `flatten` turns the others into columns.
 
-It goes level by level: the fragments, their elements, the children of these, and so on. The tag of
+It works level by level: the fragments, their elements, the children of these, and so on. The tag of
 an element follows from its parent's tag and its own name.
 """
 
@@ -40,7 +40,7 @@ from xcql.shred.tokens import Elements, Tokens, elements_of, tokenize
 
 NO_TAG, HOLE = -1, -2
 
-# a table of what stands in what has to be small
+# the table of (tag, name) pairs must be small
 _MAX_PAIRS = 1 << 22
 
 _OPERATIONS = {
@@ -52,12 +52,12 @@ _HOLES = ("hole", "stream:hole")
 
 @dataclass(frozen=True, slots=True)
 class PlainText:
-    """What was read of a text; arrays are over its fragments, its elements, or its holes.
+    """The result of reading a text; arrays are over its fragments, its elements, or its holes.
 
-    `odd` marks the fragments that are to be read otherwise, and nothing else is to be believed of
-    them. `bodies` are the numbers of the fillers' elements. Tags are numbers in `tags`, or NO_TAG,
-    or HOLE. An element is mixed if it has text of its own though its tag is no leaf's, and spaced
-    if white space stands between its children.
+    `odd` marks the fragments that must be read another way; ignore everything else about them.
+    `bodies` are the numbers of the fillers' elements. Tags are indexes into `tags`, or NO_TAG, or
+    HOLE. An element is mixed if it has text of its own although its tag is not a leaf, and spaced
+    if there is white space between its children.
     """
 
     data: bytes
@@ -82,10 +82,10 @@ class PlainText:
 
 
 def read_plainly(data: bytes, structure: TagStructure) -> PlainText | None:
-    """Read well-formed content that holds fragments; None if it can't be read in this way.
+    """Read well-formed content that consists of fragments; None if that is not possible.
 
-    That is so if it holds an `<eos/>`, or something that is no fragment. There must be no default
-    namespace around it.
+    It is not possible if there is an `<eos/>` or anything that is not a fragment. There must be no
+    default namespace around it.
     """
     tokens = tokenize(data)
     elements = elements_of(tokens) if tokens is not None else None
@@ -106,7 +106,7 @@ def read_plainly(data: bytes, structure: TagStructure) -> PlainText | None:
     odd[passed_over[(passed_over >= 0) & (tokens.odd < ends[passed_over])]] = True
     odd[fragment_of[_prefixed(tokens, elements, attribute_elements)]] = True
 
-    # what the fragments' start tags say
+    # the fragments' start tags
     names = elements.names[fragments]
     operations = taken(pa.array(map(_OPERATIONS.get, tokens.name_list), pa.string()), names)
     odd |= _is_null(operations)
@@ -120,14 +120,14 @@ def read_plainly(data: bytes, structure: TagStructure) -> PlainText | None:
     is_event = np.array([tag.kind == "event" for tag in tags])
     odd |= unreadable | (is_event[fragment_tags] & _is_null(valid_times))
 
-    # what is inside
+    # the content
     bodies, element_tags = _tags_of_elements(structure, tags, tokens, elements, fragment_tags)
     odd |= bodies == NO_TAG
     inner = np.flatnonzero((elements.parents >= 0) & (element_tags == NO_TAG))
     odd[fragment_of[inner]] = True
     has_children = np.array([bool(structure.children(tag)) for tag in tags])
     is_mixed, is_spaced = _own_texts(tokens, elements, element_tags, has_children)
-    # neither a filler nor a hole has a text
+    # neither a filler nor a hole has text of its own
     odd |= is_mixed[fragments]
     holes = np.flatnonzero(element_tags == HOLE)
     odd[fragment_of[holes[is_mixed[holes] | is_spaced[holes]]]] = True
@@ -160,7 +160,7 @@ def read_plainly(data: bytes, structure: TagStructure) -> PlainText | None:
 def _are_fragments(
     data: bytes, tokens: Tokens, elements: Elements, begins: Ints, ends: Ints
 ) -> bool:
-    """Whether all elements that stand alone are fragments, and no others, with nothing between."""
+    """Whether exactly the top-level elements are fragments, with nothing between them."""
     is_fragment_name = np.array([name in _FRAGMENTS for name in tokens.name_list])
     is_fragment = is_fragment_name[elements.names]
     if not is_fragment[elements.levels[0]].all() or is_fragment.sum() != len(begins):
@@ -173,7 +173,7 @@ def _are_fragments(
 
 
 def _prefixed(tokens: Tokens, elements: Elements, attribute_elements: Ints) -> Ints:
-    """The elements for which namespaces have to be known."""
+    """The elements that cannot be read without knowing namespaces."""
     plain = (*_FRAGMENTS, *_HOLES)
     is_prefixed = np.array([":" in name and name not in plain for name in tokens.name_list])
     is_odd = np.array(
@@ -190,7 +190,7 @@ def _prefixed(tokens: Tokens, elements: Elements, attribute_elements: Ints) -> I
 def _own_attributes(
     tokens: Tokens, elements: Elements, attribute_elements: Ints, odd: Flags
 ) -> list[pa.BinaryArray]:
-    """The ids, tsids and validTimes of the fragments; marks those with others, or odd values."""
+    """The fragments' ids, tsids and validTimes; other attributes and unusual values are odd."""
     fragments = elements.levels[0]
     expected = ("id", "tsid", "validTime")
     is_other = np.array([name not in expected for name in tokens.attribute_list], np.bool_)
@@ -205,7 +205,7 @@ def _own_attributes(
 def _attribute(
     tokens: Tokens, attribute_elements: Ints, name: str, elements: Ints
 ) -> pa.BinaryArray:
-    """The values of an attribute for some elements, NULL where it is not there."""
+    """The values of an attribute for the given elements, NULL if it is absent."""
     if name not in tokens.attribute_list:
         return pa.nulls(len(elements), pa.binary())
     those = np.flatnonzero(tokens.attribute_names == tokens.attribute_list.index(name))
@@ -224,7 +224,7 @@ def _tags_of_elements(
     elements: Elements,
     fragment_tags: Ints,
 ) -> tuple[Ints, Ints]:
-    """The fragments' elements (NO_TAG where there is not one, of its tag), and all tags."""
+    """Each fragment's element (NO_TAG unless there is exactly one, of its tag), and all tags."""
     names, size = tokens.name_list, len(tokens.name_list)
     numbers = {tag.id: number for number, tag in enumerate(tags)}
     found = np.full(len(elements.names), NO_TAG)
@@ -265,7 +265,7 @@ def _tags_by_id(structure: TagStructure, numbers: dict[str, int], ids: pa.Binary
 
 
 def _plain_name(tag: Tag) -> str:
-    """The name that the tag's elements have where no namespace is in force."""
+    """The name of the tag's elements if no namespace is in scope."""
     return tag.name.local if not tag.name.uri else ""
 
 
@@ -279,7 +279,7 @@ def _child(structure: TagStructure, numbers: dict[str, int], parent: Tag, name: 
 def _own_texts(
     tokens: Tokens, elements: Elements, element_tags: Ints, has_children: Flags
 ) -> tuple[Flags, Flags]:
-    """Which elements, leaves left out, have text that is not white space, and which have such."""
+    """Which non-leaf elements have text other than white space, and which have white space."""
     borders = offsets_of(tokens.texts)
     texts = np.flatnonzero((borders[1:] > borders[:-1]) & (elements.owners >= 0))
     owner_tags = element_tags[elements.owners[texts]]
@@ -293,11 +293,11 @@ def _own_texts(
 
 
 def _are_blank(texts: pa.BinaryArray, numbers: Ints) -> Flags:
-    """Which texts, none of them empty, are white space: no other control characters are legal."""
+    """Which texts, none empty, are white space; other control characters are not legal XML."""
     borders = offsets_of(texts)
     octets = np.frombuffer(texts.buffers()[2], np.uint8)
     result = octets[borders[numbers]] <= ord(" ")
-    # few begin with white space and go on
+    # few texts begin with white space and continue
     longer = np.flatnonzero(result & (borders[numbers + 1] - borders[numbers] > 1))
     if len(longer):
         begins, ends = borders[numbers[longer]], borders[numbers[longer] + 1]
@@ -308,14 +308,14 @@ def _are_blank(texts: pa.BinaryArray, numbers: Ints) -> Flags:
 
 
 def distinct(numbers: Ints, bound: int) -> Iterator[int]:
-    """The different numbers below a bound, in their order."""
+    """The distinct numbers below a bound, in ascending order."""
     is_there = np.zeros(bound, np.bool_)
     is_there[numbers] = True
     return iter(np.flatnonzero(is_there).tolist())
 
 
 def _instants(values: pa.BinaryArray) -> tuple[pa.Array, Flags]:
-    """Times as columns have them, NULL for `start`, and which can't be read."""
+    """Times as stored in columns, NULL for `start`, and flags for those that cannot be parsed."""
     encoded = values.dictionary_encode()
     read = [read_time(value.decode()) for value in encoded.dictionary.to_pylist()]
     times = pa.array([None if time == START else time for time in read], pa.timestamp("us"))
@@ -336,7 +336,7 @@ def _lengths(array: pa.BinaryArray) -> Ints:
 
 @lru_cache(maxsize=4096)
 def read_time(text: str) -> datetime | None:
-    """A validTime, or None if it cannot be read."""
+    """Parse a validTime; None if that fails."""
     try:
         return parse_time(text)
     except XcqlError:

@@ -1,9 +1,9 @@
-"""What the data have shown of a tag's elements: the part of a table's layout that tags don't say.
+"""The shape of a tag's elements as seen in the data: the part of a table's layout not in the tags.
 
-A Tag Structure says which elements may stand where, not whether they repeat, mix text with
-elements, or which attributes they have. A `Slot` records that for the elements at one place
-below a filler's element; it starts at the first element seen there and only ever widens, so
-files that were written with a narrower shape stay true.
+A Tag Structure declares which elements may occur where, but not whether they repeat or mix text
+with elements, or which attributes they have. A `Slot` records that for the elements at one place
+below a filler's element. It starts with the first element seen there and only ever widens, so
+files written with a narrower shape stay valid.
 
 A slot that the data never filled does not exist: a path through it is empty.
 """
@@ -16,28 +16,28 @@ from typing import Any
 
 from xcql.column_names import folded
 
-# fields that every element's struct begins with; the underscore keeps them apart from most
+# fields that every element's struct begins with; the underscore distinguishes them from most
 # element names, and `_free_name` from the others
 START, LENGTH, TEXT = "_start", "_length", "_text"
-# the field of an opaque element for what is inside; no element is called so, in no store
+# the field of an opaque element for its inner texts; no element ever has this name
 WAYS = "/ways"
 
-# Each way is a column. Documents have a few dozen of them; hostile ones, as many as elements
+# Each way is a column. Documents have a few dozen; hostile ones have as many as elements
 MAX_WAYS = 64
 MAX_WAY_LENGTH = 12
 
 # two texts that are never declared
 _UNKNOWN = ("?", "??")
 
-# Texts of more bytes than this, on average, are as well read where they stand; but a few long ones
-# are no reason to give up a column
+# Texts longer than this on average, in bytes, can just as well be read in place; but a few long
+# ones are no reason to give up a column
 _LONG_TEXT = 128
 _MANY_BYTES = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
 class Attribute:
-    """An attribute that elements of a slot have: its expanded name and its column."""
+    """An attribute of the elements of a slot: its expanded name and its column."""
 
     name: str
     column: str
@@ -45,12 +45,12 @@ class Attribute:
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """Where texts stand inside an opaque element: the names of the elements on the way to them.
+    """A path to texts inside an opaque element: the names of the elements on it.
 
     `path` has the local names of the elements, none of them in a namespace, from below the opaque
-    element down to the one that the texts stand right in, with `/` between them. `kept` says that
-    the texts have a column, which is called as the path. Long ones have none: it would be no
-    smaller than the elements themselves.
+    element down to the parent of the texts, separated by `/`. If `kept` is true, the texts have a
+    column, named after the path. Long texts have none: it would be no smaller than the elements
+    themselves.
     """
 
     path: str
@@ -58,7 +58,7 @@ class Way:
 
     @classmethod
     def of_texts(cls, path: str, count: int, size: int) -> Way:
-        """The way to so many texts, of so many bytes together."""
+        """The way to `count` texts with `size` bytes in total."""
         return cls(path, size <= max(_MANY_BYTES, count * _LONG_TEXT))
 
 
@@ -66,20 +66,20 @@ class Way:
 class Slot:
     """The elements with one tag at one place of a filler.
 
-    `repeats`: some parent has two of them, so that the column is an array.
-    `opaque`: mixed content or recursion; kept as a span with its string value, not shredded on.
+    `repeats`: some parent has two of them, so the column is an array.
+    `opaque`: mixed content or recursion; stored as a byte range and string value, not shredded.
     `is_leaf`: its tag has no child tags; the string value is a column.
-    `spaced`: white space stands between child elements.
-    `commented`: comments or processing instructions stand inside.
-    `indexed`: of all texts inside, it is known on which ways they stand: those of an opaque
-    element are `ways`, and no others; those of any other element can be told from the slots below.
-    That is not so where a hole or an element in a namespace is inside, where there are too many
-    ways, or some that SQL cannot tell apart, and for what was stored before there were ways.
-    `strays`: a hole stands in some of them, or below, in an element that can hold no filler.
-    `timed`: inside an opaque one are elements with a lifespan of their own, `vtFrom` and `vtTo`.
+    `spaced`: there is white space between child elements.
+    `commented`: there are comments or processing instructions inside.
+    `indexed`: the paths to all texts inside are known: for an opaque element they are exactly
+    `ways`; for any other element they follow from the slots below. It is false if there is a hole
+    or an element in a namespace inside, if there are too many ways or some that SQL cannot
+    distinguish, and for data stored before ways existed.
+    `strays`: one of them, or a descendant, contains a hole but cannot contain a filler.
+    `timed`: an opaque one contains elements with their own lifespan, `vtFrom` and `vtTo`.
     `declared`: the texts of the namespaces in scope at a filler's element, as in the column
-    `namespaces`: one if it is the same for all, else two of them. (Where nobody knows, too: in what
-    was stored before.)
+    `namespaces`: one if it is the same for all, else two of them. (Also two if unknown, in data
+    stored by earlier versions.)
     `declares`: elements inside a filler declare namespaces of their own.
     """
 
@@ -106,19 +106,19 @@ class Slot:
 
     @property
     def way_columns(self) -> list[str]:
-        """The ways that have columns."""
+        """The paths that have columns."""
         return [way.path for way in self.ways if way.kept]
 
     def child(self, tag: str) -> Slot | None:
         return next((child for child in self.children if child.tag == tag), None)
 
     def attribute(self, name: str) -> Attribute | None:
-        """The attribute with that expanded name: `local`, or `Q{uri}local`."""
+        """The attribute with that expanded name: `local` or `Q{uri}local`."""
         return next((one for one in self.attributes if one.name == name), None)
 
 
 def widen(known: Slot | None, seen: Slot) -> Slot:
-    """The shape that holds both: columns keep the names that they have.
+    """The shape that covers both; existing columns keep their names.
 
     >>> once = Slot("1", "list", children=(Slot("2", "item", is_leaf=True),))
     >>> twice = Slot("1", "list", children=(Slot("2", "item", is_leaf=True, repeats=True),))
@@ -150,7 +150,7 @@ def widen(known: Slot | None, seen: Slot) -> Slot:
         for child in seen.children:
             if child.tag not in merged:
                 column = _free_name(child.column, taken)
-                # a way is told by the columns' names
+                # a way is identified by the columns' names
                 indexed = indexed and column == child.column
                 merged[child.tag] = widen(None, replace(child, column=column))
         children = list(merged.values())
@@ -173,12 +173,12 @@ def widen(known: Slot | None, seen: Slot) -> Slot:
 
 
 def has_lifespan(slot: Slot) -> bool:
-    """Whether elements of a slot have what makes a lifespan of their own."""
+    """Whether elements of a slot have the attributes of a lifespan of their own."""
     return {"vtFrom", "vtTo"} <= {one.name for one in slot.attributes}
 
 
 def _has_lifespans_below(*slots: Slot) -> bool:
-    """Whether elements below have lifespans, who will have no slots any more."""
+    """Whether descendants, which will lose their slots, have lifespans."""
     return any(
         child.timed or has_lifespan(child)
         for slot in slots
@@ -188,7 +188,7 @@ def _has_lifespans_below(*slots: Slot) -> bool:
 
 
 def _ways_inside(slot: Slot) -> Iterable[Way]:
-    """All ways on which texts may stand inside elements of an indexed slot."""
+    """All paths at which texts may occur inside elements of an indexed slot."""
     yield from slot.ways
     for child in slot.children:
         if child.has_text or child.spaced:
@@ -198,7 +198,7 @@ def _ways_inside(slot: Slot) -> Iterable[Way]:
 
 
 def _joined(ways: Iterable[Way]) -> tuple[Way, ...]:
-    """Each way once; it has no column if it has none somewhere."""
+    """Each way once; it has a column only if it has one everywhere."""
     kept: dict[str, bool] = {}
     for way in ways:
         kept[way.path] = way.kept and kept.get(way.path, True)
@@ -206,7 +206,7 @@ def _joined(ways: Iterable[Way]) -> tuple[Way, ...]:
 
 
 def _are_columns(ways: Sequence[Way]) -> bool:
-    """Whether there can be a column for each of the ways: few, and SQL does not tell A from a."""
+    """Whether each way can be a column: they are few, and SQL does not distinguish A from a."""
     return (
         len(ways) <= MAX_WAYS
         and len({folded(way.path) for way in ways}) == len(ways)
@@ -217,7 +217,7 @@ def _are_columns(ways: Sequence[Way]) -> bool:
 def is_layout_kept(old: Slot, new: Slot) -> bool:
     """Whether a file written with the old shape can be read with the new one.
 
-    New columns may come (they read as NULL); what was there must be what it was.
+    New columns may be added (they read as NULL); existing ones must not change.
     """
     if (old.opaque, old.repeats) != (new.opaque, new.repeats):
         return False
@@ -251,28 +251,28 @@ def slot_from_json(data: dict[str, Any]) -> Slot:
     return Slot(
         data["tag"],
         data["column"],
-        # commits of old do not say: wherever it may be so, it is taken to be so
+        # commits of earlier versions lack these: assume the worst case
         strays=data.get("strays", "indexed" not in flags),
         timed=data.get("timed", "opaque" in flags),
         declared=tuple(data.get("declared", _UNKNOWN)),
         declares=data.get("declares", True),
         attributes=tuple(Attribute(*one) for one in data["attributes"].items()),
         children=tuple(slot_from_json(child) for child in data["children"]),
-        # commits of old have none
+        # commits of earlier versions have none
         ways=tuple(Way(*one) for one in data.get("ways", {}).items()),
         **dict.fromkeys(flags, True),
     )
 
 
 def walk(slot: Slot) -> Iterable[Slot]:
-    """The slot and every slot below it, in the order of their columns."""
+    """The slot and all its descendants, in column order."""
     yield slot
     for child in slot.children:
         yield from walk(child)
 
 
 def _free_name(wanted: str, taken: set[str]) -> str:
-    """The wanted name, with a number where it is taken: SQL does not tell `A` from `a`."""
+    """The wanted name, with a number if it is taken: SQL does not distinguish `A` from `a`."""
     name, number = wanted, 1
     while folded(name) in taken:
         number += 1

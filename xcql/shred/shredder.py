@@ -1,9 +1,9 @@
 """Shredding: one expat pass over a filler's element fills the columns of its tag's table.
 
 The elements of one tag at one place (a `Slot`) go into flat columns: the number of the parent
-element, the byte span inside the filler's element, attributes, and the string value where the
-element is a leaf or opaque; of what is inside an opaque one, only texts. `columns.py` nests them.
-Nothing is copied but values: a span and the filler's bytes give every node back, byte for byte.
+element, the byte range inside the filler's element, attributes, and the string value if the
+element is a leaf or opaque; inside an opaque one, only texts. `columns.py` nests them. Only values
+are copied: a byte range and the filler's bytes restore every node, byte for byte.
 """
 
 from __future__ import annotations
@@ -21,24 +21,24 @@ from xcql.shred.namespaces import context
 from xcql.shred.shape import MAX_WAY_LENGTH, MAX_WAYS, Attribute, Slot, Way
 from xcql.xdm.parse import NAME_SEPARATOR, expanded_name
 
-# Deeper elements are kept as they are, like recursive ones: nested columns cost more with depth
+# Deeper elements are kept unshredded, like recursive ones: nested columns cost more with depth
 MAX_SHREDDED_DEPTH = 12
 
-# Elements on a way may have no texts; hostile ones stand on ways without number
+# Elements may have no texts; hostile ones are on an unlimited number of paths
 MAX_PLACES_INSIDE = 4 * MAX_WAYS
 
-# Real streams have a handful of sets of namespaces; hostile ones, one for each filler
+# Real streams have a handful of namespace sets; hostile ones have one per filler
 _MAX_PARSERS = 16
 
-# what is left of a tag after its `<`: quoted values may hold a `>`
+# the rest of a tag after its `<`; quoted values may contain a `>`
 _REST_OF_TAG = re.compile(rb"""(?:[^"'>]|"[^"]*"|'[^']*')*>""")
 _NOT_BLANK = re.compile(r"[^ \t\r\n]")
 
 
 def is_opaque_by_tag(structure: TagStructure, tag: Tag, depth: int) -> bool:
-    """Whether elements of the tag are not shredded, whatever is in them.
+    """Whether elements of the tag are never shredded, whatever they contain.
 
-    `depth` is how far they are below the filler's element.
+    `depth` is their depth below the filler's element.
     """
     if depth > MAX_SHREDDED_DEPTH:
         return True
@@ -46,18 +46,18 @@ def is_opaque_by_tag(structure: TagStructure, tag: Tag, depth: int) -> bool:
 
 
 class NotShreddable(Exception):
-    """What was given is not one good element of the tag; `model.check` can say why."""
+    """The input is not one valid element of the tag; `model.check` can say why."""
 
 
 class _TurnsOpaque(Exception):
-    """An element that was taken for one without texts of its own has one: read it once more."""
+    """An element assumed to have no text of its own has some: read it again."""
 
 
 @dataclass(slots=True)
 class WayColumns:
-    """The texts on one way inside opaque elements, with the numbers of these elements.
+    """The texts on one path inside opaque elements, with the numbers of these elements.
 
-    `below` are the ways that go on, by names as expat gives them.
+    `below` are the longer paths, by names as reported by expat.
     """
 
     path: str = ""
@@ -67,7 +67,7 @@ class WayColumns:
     below: dict[str, WayColumns] = field(default_factory=dict)
 
     def with_texts(self) -> Iterator[WayColumns]:
-        """The ways that have texts, of this one and those below."""
+        """The ways that have texts: this one and those below it."""
         if self.values:
             yield self
         for way in self.below.values():
@@ -88,28 +88,28 @@ class SlotColumns:
     depth: int
     opaque: bool
     is_leaf: bool
-    # whether fillers may stand in its elements
+    # whether its elements may contain fillers
     holds_fillers: bool = True
     parents: array[int] = field(default_factory=lambda: array("i"))
     starts: array[int] = field(default_factory=lambda: array("i"))
     lengths: array[int] = field(default_factory=lambda: array("i"))
     texts: list[str | None] = field(default_factory=list)
-    # name as expat gives it -> the numbers of the elements that have it, and its values
+    # name as reported by expat -> the numbers of the elements that have it, and its values
     attributes: dict[str, tuple[array[int], list[str]]] = field(default_factory=dict)
     children: dict[str, SlotColumns] = field(default_factory=dict)
-    # names as expat gives them -> slot, filled as names are met; None: a hole
+    # names as reported by expat -> slot, filled as names occur; None: a hole
     by_name: dict[str, SlotColumns | None] = field(default_factory=dict)
     spaced: bool = False
     commented: bool = False
     indexed: bool = True
     strays: bool = False
     timed: bool = False
-    # of an opaque slot: the ways inside, and their number
+    # of an opaque slot: the paths inside, and their number
     inside: WayColumns = field(default_factory=WayColumns)
     places: int = 0
 
     def step(self, way: WayColumns, raw_name: str, most: int) -> WayColumns | None:
-        """The way on to elements of a name; None if it is in a namespace, or there are too many."""
+        """The way extended by a name; None if the name is in a namespace or there are too many."""
         is_plain = NAME_SEPARATOR not in raw_name
         if not is_plain or way.length == MAX_WAY_LENGTH or self.places >= most:
             return None
@@ -119,7 +119,7 @@ class SlotColumns:
         return further
 
     def truncate(self, size: int) -> None:
-        """Forget every element from the given number on, and all below them."""
+        """Drop every element from the given number on, and everything below them."""
         del self.parents[size:], self.starts[size:], self.lengths[size:], self.texts[size:]
         for numbers, values in self.attributes.values():
             kept = bisect_left(numbers, size)
@@ -129,7 +129,7 @@ class SlotColumns:
             child.truncate(bisect_left(child.parents, size))
 
     def shape(self) -> Slot:
-        """What these elements show of their slot."""
+        """The shape of the slot, as seen in these elements."""
         names = [(name, expanded_name(name)) for name in self.attributes]
         below = [child for child in self.children.values() if len(child.starts)]
         children = tuple(child.shape() for child in below)
@@ -162,7 +162,7 @@ class SlotColumns:
 class Shredder:
     """Fills the columns of one tag's table, filler by filler.
 
-    Of each slot at most so many `places` are told apart inside its elements.
+    At most `places` paths are distinguished inside the elements of each slot.
 
     >>> from xcql.model.tags import parse_tags
     >>> tags = parse_tags('<structure><tag type="snapshot" id="1" name="price"/></structure>')
@@ -178,17 +178,17 @@ class Shredder:
         self._places = places
         self._inside_opaque: dict[str, SlotColumns] = {}
         self._names: dict[str, str] = {}  # expat's own, shared by the parsers
-        # by the namespaces around the elements
+        # one parser for each set of namespaces around the elements
         self._parsers: dict[str, Callable[[bytes], list[Hole]]] = {}
         self.root = self._slot(tag, 0)
-        # a parent for the root, so that the root is an element like all others
+        # a parent for the root, so that the root is handled like any other element
         self._outside = SlotColumns(tag, -1, opaque=False, is_leaf=False)
 
     def add(self, element: bytes, declarations: str = "") -> tuple[Hole, ...]:
         """Shred one filler's element and return its holes, in document order.
 
-        `declarations` are the namespaces around it, as text. What is not one good element of the
-        tag leaves no trace, and raises `NotShreddable`.
+        `declarations` are the namespaces around it, as text. If the input is not one valid element
+        of the tag, nothing is added and `NotShreddable` is raised.
         """
         size = len(self.root.starts)
         while True:
@@ -196,12 +196,12 @@ class Shredder:
             try:
                 holes = feed(element)
                 break
-            except _TurnsOpaque:  # once for each slot
+            except _TurnsOpaque:  # once per slot
                 self.root.truncate(size)
             except (NotShreddable, expat.ExpatError) as problem:
                 self.root.truncate(size)
                 raise NotShreddable(*problem.args) from None
-        # a parser that has met a fault is no longer of use, any other is
+        # a parser that has raised an error is unusable; keep any other
         if len(self._parsers) >= _MAX_PARSERS:
             self._parsers.clear()
         self._parsers[declarations] = feed
@@ -214,7 +214,7 @@ class Shredder:
         return SlotColumns(tag, depth, opaque, not children, holds_fillers)
 
     def _find(self, slot: SlotColumns, raw_name: str) -> SlotColumns | None:
-        """The slot of a child element named as expat says, or None for a hole."""
+        """The slot of a child element with a name as reported by expat, or None for a hole."""
         name = expanded_name(raw_name)
         if slot is self._outside:
             if name != self.root.tag.name:
@@ -227,7 +227,7 @@ class Shredder:
             raise NotShreddable(f"<{name}> is not declared inside <{slot.tag.name}>")
         if tag.is_fragmented:
             raise NotShreddable(f"<{tag.name}> is {tag.kind}, and stands inline")
-        # what is inside an opaque element has no columns: only its names are looked up
+        # elements inside an opaque element have no columns: only their names are looked up
         siblings = self._inside_opaque if slot.opaque else slot.children
         if tag.id not in siblings:
             depth = MAX_SHREDDED_DEPTH if slot.opaque else slot.depth
@@ -235,9 +235,9 @@ class Shredder:
         return siblings[tag.id]
 
     def _parser(self, declarations: str) -> Callable[[bytes], list[Hole]]:
-        """A function that parses one element after the other, all of them in one document.
+        """Return a function that parses elements one after another as parts of one document.
 
-        (A parser for each of them would cost more than parsing a small one.)
+        (A new parser for each would cost more than parsing a small element.)
         """
         lead, _ = context(declarations)
         parser = expat.ParserCreate("utf-8", NAME_SEPARATOR, self._names)
@@ -250,12 +250,12 @@ class Shredder:
         root, find = self.root, self._find
         holes: list[Hole] = []
         stack: list[SlotColumns] = []  # of the open elements
-        text: list[str] = []  # since the last tag, or since the opaque element's begin
-        opaque_depth = 0  # how deep the open opaque element is nested; 0: none is open
+        text: list[str] = []  # since the last tag, or since the opaque element began
+        opaque_depth = 0  # the depth of the open opaque element; 0: none is open
         ways: list[WayColumns | None] = []  # to the open elements in it, and first to itself
         read = 0  # how much of `text` belongs to text nodes that have ended
-        unknown: list[SlotColumns] = []  # slots in which not all ways can be known
-        strays: list[SlotColumns] = []  # those with holes that no filler can be in
+        unknown: list[SlotColumns] = []  # slots in which not all paths can be known
+        strays: list[SlotColumns] = []  # those with holes that cannot contain a filler
         timed: list[SlotColumns] = []  # those with lifespans inside
 
         def start_outside(raw_name: str, attributes: list[str]) -> None:
@@ -341,7 +341,7 @@ class Shredder:
                 if way is None:
                     unknown.append(top)
             ways.append(way)
-            # among the values, too: that does no harm
+            # this also matches attribute values, which does no harm
             if "vtFrom" in attributes and "vtTo" in attributes:
                 timed.append(stack[opaque_depth - 1])
 
@@ -384,7 +384,7 @@ class Shredder:
 
             def end_hole(raw_name: str) -> None:
                 end = end_of(at)
-                # white space alone is no content, but if it was written as something else
+                # white space alone is not content, unless it was written as a reference or CDATA
                 inside = element[at:end]
                 if any(map(_NOT_BLANK.search, text[text_before:])) or (
                     len(text) > text_before and (b"&" in inside or b"<![" in inside)
@@ -402,7 +402,7 @@ class Shredder:
         def end_of(begin: int) -> int:
             at = parser.CurrentByteIndex - shift
             if element[at - 2 : at] == b"/>":
-                # expat reports the end of `<x/>` after it, where another's end may begin
+                # expat reports the end of `<x/>` after it, where another's end tag may begin
                 tag = _REST_OF_TAG.match(element, begin)
                 if tag is not None and tag.end() == at:
                     return at
@@ -412,7 +412,7 @@ class Shredder:
             if slot.is_leaf:
                 return
             if "".join(text).strip(" \t\r\n"):
-                # from now on; `columns.py` fills in the texts of those before
+                # from now on; `columns.py` fills in the texts of earlier elements
                 slot.opaque = True
                 slot.by_name.clear()
                 raise _TurnsOpaque

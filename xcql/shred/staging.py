@@ -1,12 +1,12 @@
-"""The first pass of an ingest: a stretch of a fragment file becomes columns on disk.
+"""The first pass of an ingest: a part of a fragment file becomes columns on disk.
 
-A file is cut at the borders of its fragments, so that its chunks can be read in parallel
-(`stage_chunk`). What a chunk holds is put down in Arrow files, to be read by the second pass when
-it is known how everything fits together.
+A file is cut between fragments, so that its chunks can be read in parallel (`stage_chunk`). The
+contents of a chunk are written to Arrow files. The second pass reads them once it is known how
+everything fits together.
 
-Where a fragment begins can only be told by reading all that is before it. So a file is first cut
-where fragments seem to begin (`plan_chunks`). If all chunks up to such a place are well-formed, it
-is a border; if one is not, what follows has to be cut with more care (`plan_with_care`).
+The start of a fragment can be determined only by reading everything before it. So a file is first
+cut where fragments seem to begin (`plan_chunks`). If all chunks up to such a position are
+well-formed, it is a border; if one is not, the rest must be cut more carefully (`plan_with_care`).
 """
 
 from __future__ import annotations
@@ -58,11 +58,11 @@ from xcql.shred.tables import (
 )
 from xcql.shred.tokens import is_well_formed
 
-# where a file's root has begun, if it does; more is never looked at for that
+# the root, if there is one, must start within this many bytes
 _HEAD_BYTES = 16 << 20
 
-# the start tag of a fragment as nearly all are written; whatever looks otherwise is left to the
-# checker, which knows all the rules
+# the start tag of a fragment as nearly always written; anything else is left to the checker, which
+# knows all the rules
 _PLAIN_START = re.compile(
     rb"<((?:stream:)?(filler|repeat|replace))"
     rb'((?:[ ]+(?:id|tsid|validTime)="[^"&<>\s]*")+)[ ]*>[ \t\r\n]*'
@@ -75,10 +75,10 @@ STAGED_REMOVES = pa.schema([*(f for f in REMOVES if f.name != "seq"), OFFSET])
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """A stretch of a fragment file, from the border of one fragment to that of another.
+    """A part of a fragment file, from one border between fragments to another.
 
-    `path` is where its bytes are, `file` the name that the user knows it by. It is certain if its
-    borders are known to be such.
+    `path` is the location of its bytes, `file` the name that the user knows. `is_certain` is true
+    if its borders are known to be between fragments.
     """
 
     path: str
@@ -101,19 +101,19 @@ class StagedTable:
 
 @dataclass(frozen=True, slots=True)
 class StagedChunk:
-    """What was found in a chunk; the paths are of Arrow files."""
+    """The contents of a chunk; the paths are those of Arrow files."""
 
     tables: tuple[StagedTable, ...]
     removes: str
     rejected: str
-    eos: int | None  # where an <eos/> stands in the file
-    ignored: int  # the fragments after it in this chunk
+    eos: int | None  # the offset of an <eos/> in the file
+    ignored: int  # the number of fragments after it in this chunk
 
 
 def plan_chunks(
     path: str, file: str, mark: int, size: int
 ) -> tuple[list[Chunk], tuple[Rejected, ...]]:
-    """Cut a file in UTF-8 into chunks of about the given size, where fragments seem to begin.
+    """Cut a UTF-8 file into chunks of about the given size, where fragments seem to begin.
 
     `mark` is the length of its byte order mark.
     """
@@ -131,7 +131,7 @@ def plan_chunks(
 
 
 def plan_with_care(rest: Chunk, size: int) -> list[Chunk]:
-    """Cut the rest of a file into chunks of about the given size, at the borders of fragments."""
+    """Cut the rest of a file into chunks of about the given size, between fragments."""
     borders = [rest.begin]
     with _mapped(rest.path) as data:
         for found in scan(data, rest.begin):  # type: ignore[arg-type]
@@ -159,9 +159,9 @@ def _mapped(path: str) -> Iterator[mmap.mmap | bytes]:
 
 
 def stage_chunk(chunk: Chunk, structure: TagStructure, folder: Path) -> StagedChunk | None:
-    """Read a chunk, shred its fillers, and put the columns down in the (new) folder.
+    """Read a chunk, shred its fillers, and write the columns to the (new) folder.
 
-    None if it is not well-formed, and so may not be a chunk at all.
+    Return None if it is not well-formed and may therefore not be a chunk at all.
     """
     folder.mkdir(parents=True)
     with open(chunk.path, "rb") as opened:
@@ -182,20 +182,20 @@ def stage_chunk(chunk: Chunk, structure: TagStructure, folder: Path) -> StagedCh
 
 
 def _content_end(data: bytes, head: FileHead) -> int | None:
-    """Where the root's end tag stands in the last bytes of a file."""
+    """The position of the root's end tag in the last bytes of a file."""
     end = data.rfind(head.root_end)
     return end if end >= 0 and is_file_end(data[end:], head) else None
 
 
 class _Staging:
-    """Collects what a chunk holds."""
+    """Collects the contents of a chunk."""
 
     def __init__(self, structure: TagStructure, chunk: Chunk, folder: Path) -> None:
         self._structure = structure
         self._chunk = chunk
         self._folder = folder
         self._check = fragment_checker(structure)
-        # an unprefixed <filler> in a default namespace is no filler, and prefixes may be odd
+        # an unprefixed <filler> in a default namespace is not a filler, and prefixes may be unusual
         self._is_plain = not dict(chunk.namespaces).get("")
         self._is_default_used = any(tag.name.uri for tag in structure)
         self._shredders: dict[str, Shredder] = {}
@@ -207,7 +207,7 @@ class _Staging:
         self._ignored = 0
 
     def take_plainly(self, data: bytes) -> bool:
-        """Take in all fragments of well-formed content, the plain ones at once; False: none."""
+        """Take in all fragments of well-formed content, plain ones in bulk; False if impossible."""
         chunk = self._chunk
         text = read_plainly(data, self._structure) if self._is_plain else None
         if text is None:
@@ -227,7 +227,7 @@ class _Staging:
     def check(
         self, data: bytes, where: Slice, namespaces: Namespaces, file: str, skipped: int
     ) -> Fragment | Rejected | EndOfStream | None:
-        """The fragment, or what is wrong with it; None if it has been taken in already."""
+        """The fragment, or why it is rejected; None if it has already been taken in."""
         if self._is_plain and where.closed and self._take_plain(data, where, namespaces, skipped):
             return None
         record = self._check(data, where, namespaces, file, skipped)
@@ -237,7 +237,7 @@ class _Staging:
         return record
 
     def take(self, record: Fragment | Rejected | Diagnostic) -> None:
-        """Take in what the checker has said."""
+        """Take in a result of the checker."""
         if isinstance(record, Rejected):
             reason = f"{record.kind}: {record.reason}"
             self._reject(record.file, record.offset, reason, record.raw)
@@ -303,7 +303,7 @@ class _Staging:
         return ""
 
     def _take_plain(self, data: bytes, where: Slice, namespaces: Namespaces, skipped: int) -> bool:
-        """Take in a fragment that is written as nearly all are, in one pass over its bytes."""
+        """Take in a fragment written in the usual form, in one pass over its bytes."""
         start = _PLAIN_START.match(data, where.start)
         if start is None:
             return False
@@ -380,7 +380,7 @@ class _Staging:
 
 
 def _declares(raw: pa.BinaryArray) -> bool:
-    """Whether anything but holes may declare namespaces in the bytes of fillers' elements."""
+    """Whether anything other than holes may declare namespaces in the fillers' elements."""
     count = pc.sum(pc.count_substring(raw, " xmlns")).as_py()
     if not count:
         return False

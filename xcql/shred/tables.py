@@ -1,13 +1,13 @@
 """The store's tables as Parquet files: their columns, and how one file is written.
 
-One row is one version of a filler (a row more where its lifespan depends on `now`):
+One row is one version of a filler (more rows if its lifespan depends on `now`):
 
-    filler, seq, operation, validTime, digest      what came, and when in the order of arrival
+    filler, seq, operation, validTime, digest      what arrived, and its number in that order
     number, vtFrom, vtTo                           the version; NULL for `start` and `now`
     since, until                                   the `now`s at which the row counts: `bitemporal`
-    places                                         where the filler stands in the view (`places`)
-    holes                                          its holes in order: id, span, tag they stand in
-    namespaces                                     declarations in force around it, as attributes
+    places                                         the filler's places in the view (`places`)
+    holes                                          its holes in order: id, byte range, parent's tag
+    namespaces                                     declarations in scope around it, as attributes
     raw                                            its element as the serialiser writes it
     element                                        the element, shredded (`columns`)
 """
@@ -44,7 +44,7 @@ PLACES = pa.list_(
         ]
     )
 )
-# what a fragment says of itself
+# the columns known from a fragment itself
 ARRIVED = [
     pa.field("filler", pa.string()),
     pa.field("operation", pa.string()),
@@ -54,14 +54,14 @@ ARRIVED = [
     pa.field("namespaces", pa.string()),
     pa.field("raw", pa.binary()),
 ]
-# a row group has about as much, of one or the other
+# the approximate size of a row group, by bytes or by rows
 _GROUP_BYTES, _GROUP_ROWS = 1 << 23, 1 << 16
-# values that repeat seldom, such as ids, are not worth a dictionary: who looks for one of them
-# would make a set of all
+# values that seldom repeat, such as ids, are not worth a dictionary: a search for one of them
+# would build a set of all
 _DICTIONARY_BYTES = 1 << 16
 
 OFFSET = pa.field("offset", pa.int64())
-# what only all fragments together say
+# the columns known only from all fragments together
 DERIVED = [
     pa.field("seq", pa.int64()),
     pa.field("number", pa.int32()),
@@ -83,7 +83,7 @@ REMOVES = pa.schema(
 QUARANTINE = pa.schema(
     [("file", pa.string()), ("offset", pa.int64()), ("reason", pa.string()), ("raw", pa.binary())]
 )
-# for every row of a file to be written: where it comes from, and its derived columns
+# for every row to be written: its source row and its derived columns
 WRITE_PLAN = pa.schema([("source", pa.int32()), ("row", pa.int32()), *DERIVED])
 
 _ORDER = [
@@ -107,10 +107,10 @@ _ORDER = [
 
 @dataclass(frozen=True, slots=True)
 class RowSource:
-    """Where rows of a table come from: staged by an ingest, or in a file of the table.
+    """A source of rows of a table: staged by an ingest, or in a file of the table.
 
-    `shape` is that of the elements; for a file of the table, that of the table when the file was
-    written or later.
+    `shape` is the shape of the elements; for a file of the table, it is the table's shape when the
+    file was written, or a later one.
     """
 
     rows: str
@@ -139,9 +139,9 @@ def write_table(
     plan: pa.Table,
     path: Path,
 ) -> Checksums:
-    """Write one Parquet file of a table: rows of the sources, as the plan lists them.
+    """Write one Parquet file of a table: rows of the sources, in the order of the plan.
 
-    Those without a `vtTo` come first.
+    Rows without a `vtTo` come first.
     """
     parts = [_arrived(structure, tsid, shape, source) for source in sources]
     begins = np.cumsum([0, *(part.num_rows for part in parts)])
@@ -153,7 +153,7 @@ def write_table(
     columns |= {field.name: plan.column(field.name) for field in DERIVED}
     schema = table_schema(shape)
     result = pa.table([columns[name] for name in schema.names], schema=schema)
-    # what has not ended is in row groups of its own: who asks for that reads nothing else
+    # rows that have not ended get their own row groups, so that queries for them read nothing else
     lasting = result.column("vtTo").null_count
     halves = (result.slice(0, lasting), result.slice(lasting))
     return write_parquet(
@@ -167,19 +167,19 @@ def write_table(
 
 
 def _rows_of_group(table: pa.Table) -> int:
-    """How many rows a row group has: a task reads whole ones, and every core is to have some."""
+    """The number of rows per row group: a task reads whole groups, and each core needs some."""
     rows: int = table.num_rows
     size: int = table.column("raw").nbytes
     return math.ceil(rows / (1 + max(size // _GROUP_BYTES, rows // _GROUP_ROWS)))
 
 
 def write_rows(rows: pa.Table, path: Path) -> Checksums:
-    """Write one Parquet file of a small table: removes, or quarantined fragments."""
+    """Write one Parquet file of a small table: removes or quarantined fragments."""
     return write_parquet(path, rows.schema, [(rows, rows.num_rows)])
 
 
 def staged_rows(**columns: pa.Array) -> pa.RecordBatch:
-    """Rows as they are staged: what arrived, where in its file it begins, and its element."""
+    """Rows in staged form: what arrived, its offset in the file, and its element."""
     fields = [*ARRIVED, OFFSET, pa.field("element", columns["element"].type)]
     return pa.RecordBatch.from_arrays(
         [columns[field.name] for field in fields], schema=pa.schema(fields)
@@ -187,7 +187,7 @@ def staged_rows(**columns: pa.Array) -> pa.RecordBatch:
 
 
 def read_staged(path: str) -> pa.Table:
-    """A table that an ingest has staged; its pages are read when they are looked at."""
+    """Read a staged table; it is memory-mapped, so pages are loaded on access."""
     with pa.memory_map(path) as file:
         return pa.ipc.open_file(file).read_all()
 
@@ -198,7 +198,7 @@ def write_staged(batch: pa.RecordBatch | pa.Table, path: Path) -> None:
 
 
 def _arrived(structure: TagStructure, tsid: str, shape: Slot, source: RowSource) -> pa.Table:
-    """What came, of one source, with the elements as the table's shape has them now."""
+    """The arrived columns of one source, with the elements in the table's current shape."""
     names = [*(field.name for field in ARRIVED), "element"]
     if source.is_staged:
         rows = read_staged(source.rows).select(names)
@@ -208,7 +208,7 @@ def _arrived(structure: TagStructure, tsid: str, shape: Slot, source: RowSource)
     if is_nested_alike(source.shape, shape):
         element = _only_chunk(rows.column("element"))
         if not source.is_staged:
-            # columns that came after it was written
+            # columns that were added after the file was written
             element = _with_columns(element, element_type(source.shape))
         element = conform(element, source.shape, shape)
     else:
@@ -222,7 +222,7 @@ def _shredded_anew(
 ) -> pa.StructArray:
     tag = structure.by_id(tsid)
     assert tag is not None
-    # what was told apart when it came, is to be told apart again
+    # paths that were distinguished on arrival must be distinguished again
     shredder = Shredder(structure, tag, places=sys.maxsize)
     bodies = _Bodies(rows)
     for index in range(rows.num_rows):
@@ -231,7 +231,7 @@ def _shredded_anew(
 
 
 def _with_columns(array: pa.Array, type: pa.DataType) -> pa.Array:
-    """The same elements with the columns that their file does not have; these are NULL."""
+    """Add the columns that the elements' file lacks, as NULLs."""
     if array.type == type:
         return array
     if pa.types.is_list(type):

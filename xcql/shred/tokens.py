@@ -1,12 +1,12 @@
 """Well-formed XML content as arrays: all of its tags, attributes and texts at once.
 
-Where it is known that a text is well-formed, every `<` begins a tag (or a comment, a CDATA
-section, an instruction), and where tags begin and end, what they are called, and which end belongs
-to which start can be worked out for all of them together, by numpy and Arrow, some twenty times
-faster than by a parser that reports them to Python one by one.
+If a text is known to be well-formed, every `<` begins a tag (or a comment, a CDATA section, an
+instruction). Then numpy and Arrow can compute for all tags at once where they begin and end, what
+their names are, and which end tag belongs to which start tag. This is about twenty times faster
+than a parser that reports them to Python one by one.
 
-What is not written plainly (apostrophes around a value, a comment, ...) is not read, only passed
-over: `odd` says where it stands, so that the elements with such things can be read otherwise.
+Anything that is not written plainly (apostrophes around a value, a comment, ...) is skipped: `odd`
+holds its position, so that the elements that contain it can be read another way.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from xcql.xdm.serialize import escape_attribute, escape_text
 
 START, EMPTY, END = 1, 0, -1
 
-# a text with more is none that tables are made of: offsets would not fit, levels cost a pass each
+# larger texts are not suitable: offsets would not fit, and each level costs a pass
 _MAX_BYTES = 1 << 30
 _MAX_LEVELS = 200
 _MAX_NAMES = 4096
 
 _LESS, _GREATER, _SLASH, _QUOTE, _APOSTROPHE = b"<>/\"'"
-# what begins with `<` and is no tag: how it begins and how it ends
+# markup that begins with `<` but is not a tag: how it begins and how it ends
 _NO_TAGS = ((b"<!--", b"-->"), (b"<![CDATA[", b"]]>"), (b"<?", b"?>"))
 # a tag up to its first value, or all of it
 _HEAD = re.compile(rb"</?([^\s<>/=]+)(?:\s*/?>|\s+([^\s=]+)\s*=\s*)?")
@@ -48,11 +48,11 @@ _BLANK = re.compile(r"[\t\n]")
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """Tags in document order; `texts` has what stands after each of them, as it reads.
+    """Tags in document order; `texts` has the decoded text after each of them.
 
-    `names` are indices into `name_list`; `kinds` are START, EMPTY or END. Attributes have the tag
-    they belong to, their name (an index into `attribute_list`) and their value as it reads. `odd`
-    are the byte offsets of what was passed over. `edits` bring the rest into the serialiser's form.
+    `names` are indexes into `name_list`; `kinds` are START, EMPTY or END. Each attribute has its
+    tag, its name (an index into `attribute_list`) and its decoded value. `odd` are the byte offsets
+    of skipped markup. `edits` bring the rest into the serialiser's form.
     """
 
     begins: Ints
@@ -71,9 +71,9 @@ class Tokens:
 
 @dataclass(frozen=True, slots=True)
 class Elements:
-    """Elements in document order: their tags, their parents (-1 outside), their levels from 1.
+    """Elements in document order: their tags, parents (-1 at the top), and elements by level.
 
-    `owners` says for each tag of which element the text after it is a child.
+    `owners` has, for each tag, the element that is the parent of the text after it.
     """
 
     first_tags: Ints
@@ -117,12 +117,12 @@ def tokenize(data: bytes) -> Tokens | None:
         return None
     to_be_read = b"&\r"
     if len(begins) != len(closes) or (begins > closes).any() or (closes[:-1] > begins[1:]).any():
-        # some `>` stand in texts or values
+        # some `>` are in texts or values
         to_be_read += b">"
         closes = closes[np.searchsorted(closes, begins)]
 
-    # quotes that stand in tags; where there are apostrophes, too, or a value with a `>`, the tag
-    # is none of ours, but its end has to be known
+    # quotes inside tags; a tag that also has apostrophes, or a value with a `>`, is not read here,
+    # but its end must be known
     quotes, tags = _in_tags(octets, _QUOTE, begins, closes)
     odd_tags = np.bincount(tags, minlength=len(begins)) % 2 == 1
     if _APOSTROPHE in data:
@@ -147,7 +147,7 @@ def tokenize(data: bytes) -> Tokens | None:
     kinds[octets[closes - 1] == _SLASH] = EMPTY
     kinds[octets[begins + 1] == _SLASH] = END
 
-    # an attribute's name is in its tag's head, or between the values
+    # an attribute's name is in its tag's head, or between two values
     nexts = taken(slices(data, shuts[:-1], opens[1:] + 1), np.flatnonzero(~is_first) - 1)
     nexts = nexts.dictionary_encode()
     next_found = [_NEXT_ATTRIBUTE.fullmatch(one) for one in nexts.dictionary.to_pylist()]
@@ -196,7 +196,7 @@ def tokenize(data: bytes) -> Tokens | None:
 
 
 def elements_of(tokens: Tokens) -> Elements | None:
-    """Which tags belong together, and what is inside of what; None if it is nested too deep."""
+    """Match start and end tags and find parents; None if the nesting is too deep."""
     kinds = tokens.kinds
     depths = np.cumsum(kinds)  # after each tag
     first_tags = np.flatnonzero(kinds != END)
@@ -204,7 +204,7 @@ def elements_of(tokens: Tokens) -> Elements | None:
     deepest = int(element_levels.max(initial=0))
     if deepest > _MAX_LEVELS:
         return None
-    # at one depth, starts and ends take turns
+    # at each depth, starts and ends alternate
     starts, ends = np.flatnonzero(kinds == START), np.flatnonzero(kinds == END)
     last_of = np.arange(len(kinds))
     last_of[starts[_by_depth(depths[starts])]] = ends[_by_depth(depths[ends] + 1)]
@@ -223,7 +223,7 @@ def elements_of(tokens: Tokens) -> Elements | None:
 
 
 def _no_tags(data: bytes, octets: Octets, begins: Ints) -> Ints:
-    """The spans of comments, CDATA sections and instructions."""
+    """The byte ranges of comments, CDATA sections and instructions."""
     second = octets[begins + 1]
     spans: list[tuple[int, int]] = []
     past = 0
@@ -245,7 +245,7 @@ def _outside(positions: Ints, spans: Ints) -> Ints:
 
 
 def _in_tags(octets: Octets, octet: int, begins: Ints, closes: Ints) -> tuple[Ints, Ints]:
-    """Where a byte stands inside a tag, and which tag that is."""
+    """The positions of a byte inside tags, and the tag for each."""
     positions = np.flatnonzero(octets == octet)
     tags = np.searchsorted(begins, positions) - 1
     inside = (tags >= 0) & (positions < closes[tags])
@@ -253,7 +253,7 @@ def _in_tags(octets: Octets, octet: int, begins: Ints, closes: Ints) -> tuple[In
 
 
 def _numbered(names: list[bytes]) -> tuple[list[str], Ints]:
-    """The different names, and which of them each one is."""
+    """The distinct names, and the index of each name among them."""
     numbers: dict[bytes, int] = {}
     each = [numbers.setdefault(name, len(numbers)) for name in names]
     return [name.decode() for name in numbers], np.array(each, np.int64)
@@ -266,9 +266,9 @@ def _by_depth(depths: Ints) -> Ints:
 def _read(
     array: pa.BinaryArray, octets: bytes, read: Callable[[str], str], write: Callable[[str], str]
 ) -> tuple[pa.BinaryArray, dict[int, bytes]]:
-    """The values as they read: those with any of the bytes in them have to be looked at.
+    """Decode the values; only those that contain any of the bytes need work.
 
-    With them come those that are to be written otherwise, by their numbers.
+    Also returns, by number, the values that must be written differently.
     """
     numbers = having(array, octets)
     if not len(numbers):
@@ -288,9 +288,9 @@ def _read(
 
 
 def _controls(octets: Octets) -> Ints:
-    """Where characters stand that the serialiser writes as references, though parsers read them.
+    """The positions of characters that the serialiser, but not a parser, treats specially.
 
-    They are rare: DEL, those from U+0080 to U+009F, U+2028 and U+2029.
+    It writes them as references. They are rare: DEL, U+0080 to U+009F, U+2028 and U+2029.
     """
     high = np.flatnonzero(octets >= 0x7F)
     values = octets[high]
@@ -306,16 +306,16 @@ def _controls(octets: Octets) -> Ints:
     )
 
 
-# edits: how tags, values and texts are written otherwise
+# edits: tags, values and texts that must be written differently
 
 _Edits = tuple[Ints, Ints, list[bytes]]
 
 
 @dataclass(frozen=True, slots=True)
 class _TagsRead:
-    """Tags: where they begin and end, where their first value begins, and of which kind they are.
+    """Tags: their begin, their end, the begin of their first value, and their kind.
 
-    A pair is a start tag with its end tag right after it.
+    A pair is a start tag directly followed by its end tag.
     """
 
     begins: Ints
@@ -333,7 +333,7 @@ class _TagsRead:
 def _head_edits(
     tags: _TagsRead, found: list[re.Match[bytes] | None], codes: Ints, heads: list[bytes]
 ) -> Iterator[_Edits]:
-    """Tags up to their first value, or whole ones without any."""
+    """Edits for tags up to their first value, or whole tags without attributes."""
     ends_pair = tags.ends_pair
     gone = np.flatnonzero(ends_pair)
     yield tags.begins[gone], tags.ends[gone], [b""] * len(gone)
@@ -357,13 +357,13 @@ def _head_edits(
 
 
 def _tail_edits(tags: _TagsRead, shuts: Ints, attribute_tags: Ints) -> Iterator[_Edits]:
-    """What stands in tags after the last value."""
+    """Edits for tags after their last value."""
     if not len(shuts):
         return
     is_last = np.append(attribute_tags[1:] != attribute_tags[:-1], True)
     those, after = attribute_tags[is_last], shuts[is_last] + 1
     is_empty = (tags.kinds[those] == EMPTY) | tags.is_pair[those]
-    # an empty element has one sign more, which that of a pair lacks
+    # an empty element has one more character, which the start tag of a pair lacks
     for empty, closing in ((True, b"/>"), (False, b">")):
         length = tags.ends[those] - after
         wrong = (is_empty == empty) & ((length != len(closing)) | tags.is_pair[those])
@@ -378,7 +378,7 @@ def _between_edits(
     found: list[re.Match[bytes] | None],
     nexts: pa.DictionaryArray,
 ) -> _Edits:
-    """What stands between two values."""
+    """Edits between two values."""
     normal = [b'" ' + match[1] + b'="' if match else b"" for match in found]
     written = nexts.dictionary.to_pylist()
     is_wrong = np.array(
@@ -393,13 +393,13 @@ def _between_edits(
 
 
 def _moved_edits(rewritten: dict[int, bytes], begins: Ints, ends: Ints) -> _Edits:
-    """Texts or values that are written otherwise, by their numbers."""
+    """Edits for texts or values that must be written differently, by number."""
     numbers = np.array(list(rewritten), np.int64)
     return begins[numbers], ends[numbers], list(rewritten.values())
 
 
 def _text(text: str) -> str:
-    if "<" in text:  # something was passed over, in which `&` may stand for itself
+    if "<" in text:  # something was skipped, in which `&` may be literal
         return text
     return _REFERENCE.sub(_character, _LINE_END.sub("\n", text))
 

@@ -1,1 +1,1 @@
-"""The fragment store: Parquet tables by tag, made whole by numbered commits."""
+"""The fragment store: one Parquet table per tag, and numbered commits that make changes atomic."""

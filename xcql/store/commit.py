@@ -1,12 +1,12 @@
-"""Commits: how a store goes from one state to the next, all at once or not at all.
+"""Commits: a store changes from one state to the next atomically.
 
-A writer holds the lock, writes its data files under names that nobody else uses, makes sure that
-they are on disk, and then adds one small file to `commits/`. Adding it is a single step of the
-file system, so a process killed at any point leaves the state before or the state after. A
-reader takes the newest commit and never looks at anything else.
+A writer holds the lock, writes its data files under unique names, syncs them to disk, and then
+adds one small file to `commits/`. Adding it is a single operation of the file system, so a process
+killed at any point leaves either the old or the new state. A reader takes the newest commit and
+never looks at anything else.
 
-The file ends with a checksum of what is before it. A copy of it, in `copies/`, is written after
-that: it tells readers that a commit is gone, and repairs what it held.
+The file ends with a checksum of everything before it. Afterwards a copy is written to `copies/`:
+it tells readers that a commit is missing, and a repair restores the commit from it.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ _CHECKSUM = re.compile(rb', "checksum": "([0-9a-f]{32})"}\Z')
 
 
 class BrokenCommit(Exception):
-    """A commit that cannot be used, and why."""
+    """A commit that cannot be used, and the reason."""
 
 
 def read_state(store: Path) -> StoreState:
-    """What the store holds now; a folder without commits is an empty store."""
+    """The current state of the store; a folder without commits is an empty store."""
     while True:
-        # a commit comes before its copy, so this is no newer than the newest that is found next
+        # a commit is written before its copy, so this cannot be newer than the newest found next
         copied = max(commit_numbers(store, COPIES), default=0)
         newest = newest_commit(store)
         if newest < copied:
@@ -46,14 +46,14 @@ def read_state(store: Path) -> StoreState:
             return StoreState()
         try:
             return read_commit(store, newest)
-        except FileNotFoundError:  # a newer commit came, and a vacuum, since we looked
+        except FileNotFoundError:  # there was a newer commit and a vacuum since we looked
             continue
         except BrokenCommit as problem:
             raise _damaged(store, newest, str(problem)) from None
 
 
 def existing_state(store: Path) -> StoreState:
-    """What a store holds now; an error if the folder is not a store."""
+    """The current state of a store; an error if the folder is not a store."""
     check_store(store)
     return read_state(store)
 
@@ -65,7 +65,7 @@ def check_store(store: Path) -> None:
 
 
 def read_commit(store: Path, number: int, folder: str = COMMITS) -> StoreState:
-    """The state at a commit, or at the copy of one."""
+    """The state in a commit, or in the copy of one."""
     data = commit_path(store, number, folder).read_bytes()
     state = _state(data, store)
     if state.number != number:
@@ -79,12 +79,12 @@ def newest_commit(store: Path) -> int:
 
 
 def is_store(store: Path) -> bool:
-    """Whether a folder is a store, be it a damaged one."""
+    """Whether a folder is a store, even a damaged one."""
     return (store / "lock").exists() or any((store / one).is_dir() for one in (COMMITS, COPIES))
 
 
 def stamp_of(store: Path) -> tuple[int, ...]:
-    """What is another whenever the newest commit is, be it that of a store that was made anew."""
+    """A value that changes whenever the newest commit changes, even if the store was recreated."""
     newest = newest_commit(store)
     try:
         file = commit_path(store, newest).stat()
@@ -94,7 +94,7 @@ def stamp_of(store: Path) -> tuple[int, ...]:
 
 
 def write_state(store: Path, state: StoreState) -> None:
-    """Make the state the store's newest; its data files must be on disk."""
+    """Make the state the newest of the store; its data files must be on disk."""
     data = _content(state)
     try:
         _add(commit_path(store, state.number), data)
@@ -108,12 +108,12 @@ def write_state(store: Path, state: StoreState) -> None:
 
 
 def _add(target: Path, data: bytes) -> None:
-    """Add a file, in one step, and make sure that it is on disk."""
+    """Add a file in one step and make sure that it is on disk."""
     target.parent.mkdir(exist_ok=True)
     draft = target.with_name(f".{target.name}.{os.getpid()}")
     write_synced(draft, data)
     try:
-        os.link(draft, target)  # fails if somebody was faster, where a rename would overwrite
+        os.link(draft, target)  # fails if the file exists, where a rename would overwrite it
     finally:
         draft.unlink()
     sync(target.parent)
@@ -121,7 +121,7 @@ def _add(target: Path, data: bytes) -> None:
 
 @contextmanager
 def writing(store: Path) -> Iterator[None]:
-    """Be the store's only writer; the system takes the lock back from a process that dies."""
+    """Be the store's only writer; the system releases the lock when the process dies."""
     if store.exists() and not store.is_dir():
         raise error("XCQL0313", f"'{store}' is a file; a store is a folder")
     if store.is_dir() and any(store.iterdir()) and not is_store(store):
@@ -144,7 +144,7 @@ def writing(store: Path) -> Iterator[None]:
 
 
 def sync_files(paths: Iterable[Path]) -> None:
-    """Make sure that files, and the folders that name them, are on disk."""
+    """Make sure that files, and the folders that list them, are on disk."""
     folders = set()
     for path in paths:
         sync(path)
@@ -154,7 +154,7 @@ def sync_files(paths: Iterable[Path]) -> None:
 
 
 def forget_old_commits(store: Path, newest: int) -> None:
-    """Remove every commit but the newest one, and its copy."""
+    """Remove every commit except the newest, and every copy except its copy."""
     for folder in (COMMITS, COPIES):
         for number in commit_numbers(store, folder):
             if number < newest:
@@ -164,7 +164,7 @@ def forget_old_commits(store: Path, newest: int) -> None:
 
 
 def commit_numbers(store: Path, folder: str = COMMITS) -> list[int]:
-    """The numbers of the commits, or copies, that there are."""
+    """The numbers of the existing commits, or copies."""
     try:
         entries = os.listdir(store / folder)
     except (FileNotFoundError, NotADirectoryError):
@@ -177,7 +177,7 @@ def commit_path(store: Path, number: int, folder: str = COMMITS) -> Path:
 
 
 def last_whole_commit(store: Path) -> tuple[StoreState, str] | None:
-    """The newest commit that can be read, and the folder that it is in: its own, or the copies'."""
+    """The newest commit that can be read, and its folder: the commits' or the copies'."""
     numbers = {*commit_numbers(store), *commit_numbers(store, COPIES)}
     for number in sorted(numbers, reverse=True):
         for folder in (COMMITS, COPIES):
@@ -189,7 +189,7 @@ def last_whole_commit(store: Path) -> tuple[StoreState, str] | None:
 
 
 def _content(state: StoreState) -> bytes:
-    """The bytes of a commit; the checksum at the end is of all that is before it."""
+    """The bytes of a commit, which end with a checksum of everything before it."""
     text = json.dumps(state_to_json(state), ensure_ascii=False).encode("utf-8")[:-1]
     return text + f', "checksum": "{short_digest(text)}"}}'.encode("ascii")
 
@@ -229,7 +229,7 @@ def _too_new(store: Path, format: int) -> XcqlError:
 
 
 def _damaged(store: Path, number: int, reason: str) -> XcqlError:
-    """The error for a newest commit that is of no use: what is left, and the way out."""
+    """The error for an unusable newest commit: what is left, and how to fix it."""
     whole = last_whole_commit(store)
     path = commit_path(store, number)
     if whole is None:

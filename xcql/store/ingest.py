@@ -1,9 +1,9 @@
-"""Ingest: fragment files in, one more commit out, or nothing at all.
+"""Ingest: adds fragment files to a store in one commit, or changes nothing.
 
-First pass, in parallel: chunks of the files are checked and shredded, and put down beside the
-store. Then, here: arrival order, repetitions, versions, lifespans and places, of metadata only.
-Second pass, in parallel: Parquet files, the new rows' and those in which an old row has changed.
-Last: the commit.
+First pass, in parallel: chunks of the files are checked, shredded and written beside the store.
+Then, in this process: arrival order, repetitions, versions, lifespans and places, from metadata
+only. Second pass, in parallel: the Parquet files for new rows, and those in which an old row has
+changed. Last: the commit.
 """
 
 from __future__ import annotations
@@ -58,13 +58,13 @@ from xcql.store.write import (
     write_tables,
 )
 
-# chunks are cut so that every core gets some, within these bounds
+# chunks are cut so that every core gets some, within these limits
 _SMALLEST_CHUNK, _LARGEST_CHUNK = 1 << 20, 8 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class IngestSummary:
-    """What an ingest did; `commit` is None if there was nothing new."""
+    """The result of an ingest; `commit` is None if there was nothing new."""
 
     stream: str
     commit: int | None
@@ -96,12 +96,12 @@ def ingest(
     cores: int,
     strict: bool = False,
 ) -> IngestSummary:
-    """Add the fragments of files to a stream of the store, which is made if there is none."""
+    """Add the fragments of files to a stream of the store, which is created if missing."""
     files = find_files(paths)
     with writing(store):
         state = read_state(store)
         stream = _stream_for(state, stream_name, tags)
-        # nobody else writes: what is there was left by a process that was killed
+        # this is the only writer: anything in there was left by a process that was killed
         shutil.rmtree(store / "staging", ignore_errors=True)
         with working(store, run, cores) as job:
             return _ingest(job, state, stream, files, strict)
@@ -169,10 +169,10 @@ def _ingest(
 
 
 def rebuilt(job: Job, stream: Stream, fragments: Path) -> Stream:
-    """The stream with its tables made anew, from a file with the fragments that are left of it."""
+    """The stream with its tables rebuilt from a file with the fragments that are left of it."""
     inputs = [make_ready(fragments, "fragments", job.folder)]
     change = _change(job, Stream(stream.name, stream.tags), inputs, [])
-    # those of a cycle were kept, and put down as quarantined, when they came
+    # fragments in a cycle were kept, and recorded as quarantined, when they arrived
     refused = [one for one in change.rejected if not one["reason"].startswith("cycle:")]
     emptied = replace(stream, removes=(), batches=max(stream.batches, 1))
     return _written(job, emptied, change, refused)
@@ -180,7 +180,7 @@ def rebuilt(job: Job, stream: Stream, fragments: Path) -> Stream:
 
 @dataclass(frozen=True, slots=True)
 class _Change:
-    """What a batch makes of a stream. The rows themselves are forgotten before any is written."""
+    """The effect of a batch on a stream; the rows can be freed before anything is written."""
 
     tables: TablesToBe
     removes: pa.Table
@@ -194,7 +194,7 @@ class _Change:
 def _written(
     job: Job, stream: Stream, change: _Change, rejected: Sequence[dict[str, Any]]
 ) -> Stream:
-    """The stream after a change whose files have been written."""
+    """Write the files of a change and return the new stream."""
     quarantine = pa.Table.from_pylist(rejected, schema=QUARANTINE)
     return replace(
         stream,
@@ -236,7 +236,7 @@ def _change(
 
 @dataclass(frozen=True, slots=True)
 class _Batch:
-    """What the first pass found; `files` and `offsets` say where the rows stand, by their seqs."""
+    """The result of the first pass; `files` and `offsets` locate the rows by their seqs."""
 
     first_seq: int
     sources: list[RowPart]
@@ -249,14 +249,14 @@ class _Batch:
     offsets: Ints
 
     def place_of(self, seq: int) -> tuple[str, int]:
-        """The file in which a fragment stands, and where."""
+        """The file of a fragment, and its offset there."""
         number = seq - self.first_seq
         return self.names[self.files[number]], int(self.offsets[number])
 
 
 def _stage(piece: tuple[Chunk, TagStructure, str]) -> StagedChunk | None:
     chunk, structure, folder = piece
-    # Spark may try a piece again, or twice at once
+    # Spark may retry a piece, or run it twice at once
     return stage_chunk(chunk, structure, Path(folder) / uuid.uuid4().hex)
 
 
@@ -293,12 +293,12 @@ def _first_pass(job: Job, stream: Stream, inputs: Sequence[Input]) -> _Batch:
             ignored[chunk.file] = found_in.ignored
 
     def that_count(file: str, found: pa.Table) -> Ints:
-        """The numbers of the rows that do not stand behind the end of the stream."""
+        """The numbers of the rows that are not after the end of the stream."""
         counts = numbers_of(found.column("offset")) <= ends.get(file, FOREVER)
         ignored[file] += int((~counts).sum())
         return np.flatnonzero(counts)
 
-    # every fragment by where it stands: file and offset give the order of arrival
+    # order all fragments by file and offset, which is the order of arrival
     order = {one.name: number for number, one in enumerate(inputs)}
     sources: list[RowPart] = []
     shapes: dict[str, Slot] = {}
@@ -387,7 +387,7 @@ def _clashes(batch: _Batch, rows: StreamRows, derived: Derived) -> list[dict[str
 def _cycles(
     batch: _Batch, rows: StreamRows, derived: Derived, is_new: Flags
 ) -> list[dict[str, Any]]:
-    """The new rows with a hole that leads back into them; they are kept, and the hole is empty."""
+    """Report new rows with a hole that leads back into them; the row is kept, the hole empty."""
     result = []
     arrivals = rows.arrivals
     holes = arrivals.holes

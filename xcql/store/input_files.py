@@ -1,4 +1,4 @@
-"""The files of an ingest: found, told apart by content, and made ready to be cut into chunks."""
+"""The input files of an ingest: found, identified by content, and prepared for chunking."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from xcql.xdm.parse import utf8_bytes
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """A fragment file: its name, a digest of its content, and where its bytes are in UTF-8.
+    """A fragment file: its name, a digest of its content, and the path of its bytes in UTF-8.
 
-    `mark` is the length of the byte order mark, which is no part of the text.
+    `mark` is the length of the byte order mark, which is not part of the text.
     """
 
     name: str
@@ -31,7 +31,7 @@ class Input:
 
 
 def find_files(paths: str | Path | Iterable[str | Path]) -> list[Path]:
-    """The files that the paths name, in their order, a folder's by name."""
+    """The files at the given paths, in that order; those of a folder in order of name."""
     if isinstance(paths, str | Path):
         paths = [paths]
     files = [file for path in paths for file in fragment_files(path)]
@@ -47,7 +47,7 @@ def content_digest(path: Path) -> str:
 
 
 def make_ready(path: Path, digest: str, folder: Path) -> Input:
-    """Unpack the file, or turn it into UTF-8, if it needs that; the folder is for such copies."""
+    """Unpack the file or convert it to UTF-8 if necessary; such copies go to the folder."""
     name = str(path)
     try:
         if path.suffix == ".gz":

@@ -1,12 +1,11 @@
-"""Independent pieces of Python work: right here, or in processes on the cores of this machine.
+"""Runs independent pieces of Python work in this process, or in one process per core.
 
-The pieces are values that can be pickled, and so are their results. An error of a piece is raised
-here as it was raised there.
+The pieces and their results must be picklable. An error in a piece is raised again here.
 
-Processes start in a fraction of the time that Spark takes for its first job, and need no Java. Each
-runs this module with the same Python: it reads a pickled function and piece, replies with the
-outcome, and continues until there are no more requests. (Processes of `multiprocessing` would first
-run the user's program again, unless it is written for that.)
+These processes start in a fraction of the time that Spark needs for its first job, and they need no
+Java. Each one runs this module with the same Python: it reads a pickled function and piece, replies
+with the outcome, and continues until there are no more requests. (Processes of `multiprocessing`
+would first run the user's program again, unless it is written for that.)
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ from xcql.garbage import uncollected
 
 Piece = TypeVar("Piece")
 Result = TypeVar("Result")
-# computes a function for all pieces, and returns the results in their order
+# computes a function for all pieces and returns the results in order
 Run = Callable[[Callable[[Any], Any], Sequence[Any]], list[Any]]
 
 _SIZE = struct.Struct("<Q")
@@ -44,9 +43,9 @@ def run_here(function: Callable[[Piece], Result], pieces: Sequence[Piece]) -> li
 
 @contextmanager
 def on_cores(cores: int) -> Iterator[Run]:
-    """A function that does what `run_here` does, as many pieces at a time as there are cores.
+    """Yield a function like `run_here` that runs as many pieces at a time as there are cores.
 
-    Its processes are started when they are needed, and end with the block.
+    Its processes are started on demand and end with the block.
     """
     started: list[_Process] = []
 
@@ -67,12 +66,12 @@ def on_cores(cores: int) -> Iterator[Run]:
             finally:
                 idle.put(process)
 
-        # this process waits now, and leaves its unused memory to the others
+        # this process waits now, so it releases its unused memory to the others
         _release_memory(None)
         with ThreadPoolExecutor(count) as threads:
             results = [result_of(one) for one in threads.map(done, pieces)]
         for process in started:
-            # not after each piece: the next one needs the same memory again
+            # not after each piece, because the next one needs the same memory again
             result_of(process.ask(pickle.dumps((_release_memory, None))))
         return results
 
@@ -84,8 +83,8 @@ def on_cores(cores: int) -> Iterator[Run]:
 
 
 def outcome(function: Callable[[Any], Any], piece: Any) -> bytes:
-    """The result of a piece, or its error, pickled."""
-    # the pieces build big lists of plain values, which the collector would walk again and again
+    """The pickled result of a piece, or its error."""
+    # the pieces build big lists of plain values, which the collector would traverse again and again
     with uncollected():
         try:
             return pickle.dumps((function(piece), None))
@@ -102,7 +101,7 @@ def result_of(outcome: bytes) -> Any:
 
 
 def _release_memory(_: None) -> None:
-    """Return memory to the system that the allocators keep for the next time."""
+    """Return memory to the system that the allocators keep for reuse."""
     pa.default_memory_pool().release_unused()
     if sys.platform == "linux":
         # only glibc has it; other allocators do this by themselves
@@ -112,7 +111,7 @@ def _release_memory(_: None) -> None:
 
 
 class _Process:
-    """One process that works."""
+    """One worker process."""
 
     def __init__(self) -> None:
         path = os.pathsep.join(one for one in sys.path if one)
@@ -124,7 +123,7 @@ class _Process:
         )
 
     def ask(self, request: bytes) -> bytes:
-        """What it says to a request."""
+        """Send a request and return the reply."""
         try:
             _send(cast(BinaryIO, self._process.stdin), request)
             return _received(cast(BinaryIO, self._process.stdout))
@@ -137,7 +136,7 @@ class _Process:
             ) from None
 
     def end(self) -> None:
-        """End it, whatever it is doing."""
+        """Kill the process, whatever it is doing."""
         self._process.kill()
         self._process.communicate()
 
@@ -160,11 +159,11 @@ def _received(source: BinaryIO) -> bytes:
 
 
 def _work() -> None:
-    """Do what is asked for on standard input."""
-    # Ctrl-C is for the one who asks
+    """Serve the requests on standard input."""
+    # Ctrl-C is handled by the parent process
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     requests = sys.stdin.buffer
-    # what is printed is no answer
+    # anything that is printed must not end up in the replies
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     while True:

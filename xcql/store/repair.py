@@ -1,17 +1,17 @@
-"""Repair of a damaged store: from what is left, a new commit that is sound.
+"""Repairs a damaged store: writes a new, intact commit from what is left.
 
-The newest commit that can be read says what the store should hold. Each of its streams is repaired
-by the first way that works:
+The newest readable commit defines what the store should contain. Each of its streams is repaired
+in the first way that works:
 
     kept            all of its files are as they were written
-    rebuilt         the fragments can be read in all of its files: all tables are written anew
-    taken back      to the last commit at which all of its files are whole
-    rebuilt in part from those files whose fragments can be read
+    rebuilt         the fragments in all of its files can be read: all tables are rewritten
+    taken back      to the last commit at which all of its files are intact
+    rebuilt in part from the files whose fragments can be read
 
-Nothing is deleted. What is damaged, and what a stream that was taken back no longer has, is moved
-to `damaged/`.
+Nothing is deleted. Damaged files, and files that a stream no longer uses after it was taken back,
+are moved to `damaged/`.
 
-Tests: `tests/runtime/tables/test_damage.py`, with answers of Spark over repaired stores.
+Tests: `tests/runtime/tables/test_damage.py`, with Spark's answers over repaired stores.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ from xcql.store.write import Job, working
 
 @dataclass(frozen=True, slots=True)
 class _Repaired:
-    """A stream after its repair, what was done, and whether some of what it held is lost."""
+    """A stream after its repair, what was done, and whether data was lost."""
 
     stream: Stream | None
     done: tuple[str, ...] = ()
@@ -55,13 +55,13 @@ class _Repaired:
 
 
 def repair(store: Path, run: Run = run_here, cores: int = 1) -> list[str]:
-    """Make a damaged store sound; what was done, one sentence each, nothing if it was sound."""
+    """Repair a damaged store; return what was done as sentences, none if it was intact."""
     check_store(store)
     with writing(store):
         newest = max([*commit_numbers(store), *commit_numbers(store, COPIES)], default=0)
         found = last_whole_commit(store)
         if found is None:
-            read_state(store)  # tells what is wrong, unless there is nothing at all
+            read_state(store)  # reports what is wrong, unless there is nothing at all
             return []
         state, folder = found
         is_current = state.number == newest
@@ -121,7 +121,7 @@ def _repaired(job: Job, state: StoreState, stream: Stream) -> _Repaired:
     if not legible.tables:
         done = f"stream '{stream.name}': it cannot be read: ingest its files again"
         return _Repaired(None, (*problems, done), is_loss=True)
-    # no file counts as ingested, for each may have what is lost
+    # no file counts as ingested, because each may contain what is lost
     stream = replace(_rebuilt(job, legible), contents=frozenset())
     return _Repaired(stream, (*problems, done), is_loss=True)
 
@@ -144,7 +144,7 @@ def _legible(store: Path, stream: Stream) -> Stream:
 
 
 def _is_legible(store: Path, file: DataFile) -> bool:
-    """Whether the fragments in a file can be read, whatever is derived from them."""
+    """Whether the fragments in a file can be read, regardless of its derived columns."""
     names = None if "/removes/" in file.path else FRAGMENT_COLUMNS
     try:
         return bool(read_file(store, file, names).num_rows == file.rows)
@@ -162,7 +162,7 @@ def _rebuilt(job: Job, stream: Stream) -> Stream:
 
 
 def _last_whole(store: Path, state: StoreState, name: str) -> tuple[int, Stream] | None:
-    """A stream as it was at the last earlier commit at which all of its files are whole."""
+    """The stream at the last earlier commit at which all of its files are intact."""
     for number in sorted(commit_numbers(store), reverse=True):
         if number < state.number:
             with suppress(BrokenCommit, FileNotFoundError):
@@ -178,7 +178,7 @@ def _is_whole(store: Path, stream: Stream) -> bool:
 
 
 def _put_aside(store: Path, state: StoreState, folders: list[str], aside: Path) -> None:
-    """Move what is damaged, and what of some folders is not in the state, out of the store."""
+    """Move damaged files, and unused files in the given folders, out of the store."""
     kept = {file.path for file in state.files()}
     for folder in folders:
         for path in sorted((store / folder).rglob("*.parquet")):

@@ -1,7 +1,7 @@
-"""The rows of a stream without their bodies: read, derived anew, compared with what is stored.
+"""The rows of a stream without their bodies: reads and derives them, compares them with the store.
 
-An append reads these light columns of the whole stream, finds out what has changed (lifespans
-that now end, places that come or go), and writes anew only the files with such rows.
+An append reads these light columns of the whole stream, determines what has changed (lifespans
+that now end, places that were added or removed), and rewrites only the files with such rows.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ LIGHT = ["filler", "operation", "validTime", "digest", "holes"]
 
 @dataclass(frozen=True, slots=True)
 class RowPart:
-    """One source of rows: where they are, and their light columns with `seq`.
+    """One source of rows: its location, and its light columns with `seq`.
 
-    `numbers` are the rows of the source that `light` has: each fragment once. `derived` is what a
-    stored file (`file`) says of all its rows; a newly staged one has none.
+    `numbers` are the rows of the source that are in `light`: each fragment once. `derived` has the
+    derived columns of all rows of a stored file (`file`); a newly staged source has none.
     """
 
     tsid: str
@@ -49,9 +49,9 @@ class RowPart:
 
 @dataclass(frozen=True, slots=True)
 class StreamRows:
-    """All rows of a stream, and where they come from; the removes come last, from no source (-1).
+    """All rows of a stream and their sources; the removes come last, without a source (-1).
 
-    `sources` of rows are numbers of `parts`.
+    `sources` are indexes into `parts`.
     """
 
     structure: TagStructure
@@ -66,7 +66,7 @@ class StreamRows:
 
 
 def read_file(store: Path, file: DataFile, columns: Sequence[str] | None = None) -> pa.Table:
-    """Columns of a data file, all of them by default; an error if it is damaged."""
+    """Read columns of a data file, all of them by default; an error if it is damaged."""
     path = store / file.path
     check_opening(path, file.bytes, file.checksums)
     return read_parquet(path, columns)
@@ -79,7 +79,7 @@ def stored_rows(store: Path, stream: Stream) -> Iterator[RowPart]:
             path = str(store / file.path)
             names = list(dict.fromkeys([*LIGHT, *(one.name for one in DERIVED)]))
             columns = read_file(store, file, names)
-            # a fragment may have several rows, one for each version
+            # a fragment may have several rows, one per version
             numbers = np.unique(numbers_of(columns.column("seq")), return_index=True)[1]
             light = columns.select([*LIGHT, "seq"])
             if len(numbers) < light.num_rows:
@@ -98,7 +98,7 @@ def stored_removes(store: Path, stream: Stream) -> pa.Table:
 
 
 def stream_rows(structure: TagStructure, parts: Sequence[RowPart], removes: pa.Table) -> StreamRows:
-    """The rows of sources, and removes, as one."""
+    """Combine the rows of all sources and the removes."""
     arrivals = gather(structure, [(part.tsid, part.light) for part in parts], removes)
     sizes = [len(part.numbers) for part in parts]
     outside = np.full(removes.num_rows, -1)
@@ -112,18 +112,18 @@ def stream_rows(structure: TagStructure, parts: Sequence[RowPart], removes: pa.T
 
 
 def all_rows(store: Path, stream: Stream) -> StreamRows:
-    """All rows that a store has of a stream."""
+    """All rows of a stream in a store."""
     parts = list(stored_rows(store, stream))
     return stream_rows(stream.tags, parts, stored_removes(store, stream))
 
 
 def derive_rows(rows: StreamRows) -> Derived:
-    """What the rows of a stream amount to."""
+    """Derive versions and places from the rows of a stream."""
     return derive(rows.structure, rows.arrivals, _canonical_bodies(rows))
 
 
 def _canonical_bodies(rows: StreamRows) -> Callable[[int], str]:
-    """A function that gives the canonical form of a row's element."""
+    """Return a function that computes the canonical form of a row's element."""
 
     @lru_cache(maxsize=8)
     def bodies(part: int) -> pa.Table:
@@ -145,9 +145,9 @@ def _canonical_bodies(rows: StreamRows) -> Callable[[int], str]:
 
 
 class DerivedRows:
-    """The rows of a stream's tables: each fragment as often as it has versions, or once.
+    """The rows of a stream's tables: one per version of a fragment, or one if it has none.
 
-    All that is asked for many rows is looked up in arrays that are made once.
+    Everything that is needed for many rows is looked up in arrays that are built once.
     """
 
     def __init__(self, rows: StreamRows, derived: Derived) -> None:
@@ -163,7 +163,7 @@ class DerivedRows:
         self._ranks = _document_ranks(places, self.place_borders)
 
     def entries(self, rows: Ints) -> tuple[Ints, Ints]:
-        """The rows, each as often as it has versions, and these: -1 for a row without one."""
+        """Each row repeated once per version, and these versions: -1 for a row without one."""
         begins, ends = self._borders[rows], self._borders[rows + 1]
         number, version = ranges(begins, np.maximum(ends, begins + 1))
         has_one = (ends > begins)[number]
@@ -172,7 +172,7 @@ class DerivedRows:
         return rows[number], found
 
     def in_file_order(self, rows: Ints) -> tuple[Ints, Ints]:
-        """The entries of rows as the document has them, but those first that have not ended."""
+        """The entries of rows in document order, but entries that have not ended come first."""
         repeated, versions = self.entries(rows)
         arrivals = self.rows.arrivals
         order = np.lexsort(
@@ -206,7 +206,7 @@ class DerivedRows:
         }
 
     def is_unchanged(self, part: int) -> bool:
-        """Whether a stored file says of its rows just what is derived of them now."""
+        """Whether the derived columns in a stored file equal those derived now."""
         stored = self.rows.parts[part].derived
         assert stored is not None
         rows, versions = self.entries(self.rows.of_source(part))
@@ -242,7 +242,7 @@ def _place_values(places: Places, ids: pa.StringArray) -> pa.StructArray:
 
 
 def _document_ranks(places: Places, borders: Ints) -> Ints:
-    """Where each filler comes first in the document; those that are not in it come last."""
+    """The rank of each filler's first place in the document; fillers not in it come last."""
     has_place: Flags = borders[1:] > borders[:-1]
     ranks = np.full(len(has_place), len(has_place) + 1)
     if has_place.any():

@@ -1,15 +1,15 @@
-"""What a store holds at one commit: an immutable value, and its JSON form.
+"""The state of a store at one commit: an immutable value, and its JSON form.
 
     DIR/commits/000000000007.json   the state after the seventh commit; the newest one counts
-    DIR/copies/000000000007.json    the same again, for a commit that is damaged or lost
+    DIR/copies/000000000007.json    a copy, in case the commit is damaged or lost
     DIR/data/STREAM/TSID/*.parquet  the fillers with that tsid (see `xcql.shred.columns`)
     DIR/data/STREAM/removes/        `<remove>`s, which have no element
-    DIR/data/STREAM/quarantine/     what was not accepted, with the reason
-    DIR/staging/                    work under way; of no meaning to a reader
-    DIR/damaged/                    what a repair took out of the store
-    DIR/lock                        held by the one writer
+    DIR/data/STREAM/quarantine/     rejected input, with the reason
+    DIR/staging/                    work in progress; readers ignore it
+    DIR/damaged/                    what a repair moved out of the store
+    DIR/lock                        held by the only writer
 
-Files are never changed, only added; those that the newest commit does not name are no part of
+Files are never changed, only added. Files that the newest commit does not list are not part of
 the store, and `vacuum` removes them.
 """
 
@@ -34,8 +34,8 @@ FORMAT = 2
 class DataFile:
     """A Parquet file of the store; its path is relative to the store's folder.
 
-    `present` is how many of its rows have not ended, None where nobody has counted them. A file
-    that was written by an earlier version has no checksums.
+    `present` is the number of rows that have not ended, None if unknown. A file written by an
+    earlier version has no checksums.
     """
 
     path: str
@@ -49,8 +49,8 @@ class DataFile:
 class Table:
     """The fillers with one tsid: the shape of their elements, and the files with their rows.
 
-    `standing` is how the rows stand to `now`, `depths` are the numbers of fillers that the places
-    of its fillers are inside.
+    `standing` describes how the rows depend on `now`; `depths` are the nesting depths of the places
+    of its fillers, counted in fillers.
     """
 
     shape: Slot
@@ -67,8 +67,8 @@ class Table:
 class Stream:
     """One stream of a store.
 
-    `placed` is false where the view has too many places to keep them: then no row has places,
-    and only look-ups by hole id reach the fillers.
+    `placed` is false if the view has too many places to store them: then no row has places, and
+    fillers can be reached only by looking up hole ids.
     """
 
     name: str
@@ -93,13 +93,13 @@ class Stream:
 
 @dataclass(frozen=True, slots=True)
 class StoreState:
-    """All that a store holds; `number` is that of its commit, 0 before the first."""
+    """The contents of a store; `number` is the number of its commit, 0 before the first."""
 
     number: int = 0
     streams: Mapping[str, Stream] = field(default_factory=dict)
 
     def stream(self, name: str) -> Stream:
-        """The stream of that name, or an error that lists those that there are."""
+        """The stream with that name, or an error that lists the existing ones."""
         if name not in self.streams:
             known = ", ".join(sorted(self.streams)) or "none yet"
             raise error(
@@ -163,7 +163,7 @@ def _stream_from_json(data: dict[str, Any]) -> Stream:
         tsid: Table(
             slot_from_json(table["shape"]),
             _files(table["files"]),
-            # commits of old say only this much
+            # commits of earlier versions have only `max_places`
             Standing(**table.get("standing", {"max_places": table.get("max_places", 0)})),
             tuple(table["depths"]),
         )

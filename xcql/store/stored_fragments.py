@@ -1,4 +1,4 @@
-"""The fragments of a store, as they came: for continuous queries to begin with, and for repairs."""
+"""The fragments of a store as they arrived, for starting continuous queries and for repairs."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ _ROWS = pa.schema(
         ("isTimed", pa.bool_()),
     ]
 )
-# those that a table of a tag has
+# the columns that the table of a tag has
 FRAGMENT_COLUMNS = _ROWS.names[:6]
-# so many rows are Python's at a time
+# the number of rows that are converted to Python at a time
 _AT_ONCE = 10_000
-# with the prefix, a default namespace that is declared for the element is none of the fragment's
+# with the prefix, a default namespace declared for the element does not apply to the fragment
 _PREFIX = "stream:"
 
 
 def fragment_texts(store: Path, stream: Stream) -> Iterator[str]:
-    """All fragments of a stream, in the order in which they came."""
+    """All fragments of a stream, in order of arrival."""
     rows = pa.concat_tables([_ROWS.empty_table(), *_tables(store, stream)])
-    # a fragment with several versions has several rows, and comes once
+    # a fragment with several versions has several rows, but is returned once
     order = np.unique(numbers_of(rows.column("seq")), return_index=True)[1]
     for begin in range(0, len(order), _AT_ONCE):
         for row in rows.take(order[begin : begin + _AT_ONCE]).to_pylist():
@@ -57,7 +57,7 @@ def _tables(store: Path, stream: Stream) -> Iterator[pa.Table]:
 
 
 def _with(rows: pa.Table, **columns: pa.Array | None) -> pa.Table:
-    """The rows with more columns, those that are None empty."""
+    """Add columns to the rows; None means a column of NULLs."""
     for name, values in columns.items():
         field = _ROWS.field(name)
         empty = pa.nulls(rows.num_rows, field.type)

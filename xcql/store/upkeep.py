@@ -1,4 +1,4 @@
-"""Upkeep of a store: what it holds, fewer files, no leftovers."""
+"""Maintenance of a store: show its contents, merge files, remove unused files."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from xcql.store.write import Job, TablesToBe, plan_tables, working, write_small,
 
 @dataclass(frozen=True, slots=True)
 class TableInfo:
-    """What `store info` tells of one table."""
+    """The information of `store info` about one table."""
 
     tsid: str
     path: str
@@ -39,7 +39,7 @@ class TableInfo:
 
 @dataclass(frozen=True, slots=True)
 class StreamInfo:
-    """What `store info` tells of one stream."""
+    """The information of `store info` about one stream."""
 
     name: str
     batches: int
@@ -49,11 +49,11 @@ class StreamInfo:
 
 @dataclass(frozen=True, slots=True)
 class StoreInfo:
-    """What a store holds; prints as a table."""
+    """The contents of a store; prints as a table."""
 
     commit: int
     streams: tuple[StreamInfo, ...]
-    # files of an earlier version, in which damage may go unseen
+    # files written by an earlier version, in which damage may go unnoticed
     without_checksums: int = 0
 
     def __str__(self) -> str:
@@ -73,7 +73,7 @@ class StoreInfo:
 
 
 def _counted(count: int, one: str, many: str = "") -> str:
-    """A number of things in words."""
+    """A count with its noun."""
     return f"{count:,} {one if count == 1 else many or one + 's'}"
 
 
@@ -96,7 +96,7 @@ def info(store: Path) -> StoreInfo:
 
 
 def compact(store: Path, run: Run = run_here, cores: int = 1) -> int:
-    """Write every table anew into few files, with checksums; the number of files that went."""
+    """Rewrite every table into few files, with checksums; return how many files fewer there are."""
     existing_state(store)
     with writing(store):
         state = read_state(store)
@@ -114,9 +114,9 @@ def compact(store: Path, run: Run = run_here, cores: int = 1) -> int:
 
 
 def vacuum(store: Path) -> int:
-    """Remove what is no part of the store's newest commit; the number of files that went.
+    """Remove everything that is not part of the newest commit; return the number of removed files.
 
-    A query that was planned over an older commit may then find its files gone.
+    A query that was planned on an older commit may then fail to find its files.
     """
     existing_state(store)
     with writing(store):
@@ -161,5 +161,5 @@ def _joined(
 
 
 def _is_compact(files: Sequence[DataFile]) -> bool:
-    """Whether files are to be left as they are: there is one at most, and it has checksums."""
+    """Whether files can stay as they are: there is at most one, and it has checksums."""
     return len(files) < 2 and all(file.checksums for file in files)

@@ -1,6 +1,6 @@
-"""Whether a store and its parts are as they were written; what is wrong, one sentence each.
+"""Checks that a store and its files are as they were written; reports problems as sentences.
 
-Tests: `tests/runtime/tables/test_damage.py`, with answers of Spark over damaged stores.
+Tests: `tests/runtime/tables/test_damage.py`, with Spark's answers over damaged stores.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from xcql.store.state import DataFile, Stream
 
 
 def verify(store: Path) -> list[str]:
-    """What is wrong with a store, one sentence each; an empty list says that it is sound.
+    """The problems of a store, one sentence each; an empty list means that it is intact.
 
-    Every file is there, every bit of it is as it was written, and all that is derived is what the
-    fragments say. That holds for files of earlier commits, too, as long as they are there.
+    It is intact if every file exists, every bit is as it was written, and all derived columns match
+    the fragments. Files of earlier commits are checked, too, as long as they exist.
     """
     state = existing_state(store)
     problems = list(broken_commits(store))
@@ -61,7 +61,7 @@ def broken_commits(store: Path) -> Iterator[str]:
 
 
 def broken_file(store: Path, file: DataFile) -> Iterator[str]:
-    """What is wrong with a data file, if anything is: any bit of it, if it has checksums."""
+    """The problem of a data file, if it has one; with checksums, any changed bit is found."""
     path = store / file.path
     if not path.is_file():
         yield f"{path}: the file is missing"
@@ -78,7 +78,7 @@ def broken_file(store: Path, file: DataFile) -> Iterator[str]:
 
 
 def broken_derivation(store: Path, stream: Stream) -> list[str]:
-    """The files whose derived columns are not what the stream's fragments say."""
+    """The files whose derived columns do not match the stream's fragments."""
     unknown = [
         f"the stream '{stream.name}' has a table for the unknown tag {tsid}"
         for tsid in stream.tables
@@ -95,12 +95,12 @@ def broken_derivation(store: Path, stream: Stream) -> list[str]:
             if not derived_rows.is_unchanged(number)
         ]
     except (XcqlError, pa.ArrowException, LookupError, ValueError) as problem:
-        # a file without checksums may be readable, and still say what cannot be
+        # a file without checksums may be readable and still contain impossible values
         return [f"the stream '{stream.name}' cannot be read: {problem}".splitlines()[0]]
 
 
 def _unreadable(path: Path, rows: int) -> Iterator[str]:
-    """What is wrong with a file that has no checksums, as far as it can be seen."""
+    """The problem of a file without checksums, as far as it can be detected."""
     try:
         found = read_parquet(path).num_rows
     except XcqlError as problem:

@@ -1,4 +1,4 @@
-"""The second pass of a change: which files of a stream's tables to write anew, and writing them."""
+"""The second pass of a change: decides which files of a stream's tables to write; writes them."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ from xcql.store.processes import Run, run_here
 from xcql.store.rows import DerivedRows, StreamRows
 from xcql.store.state import DataFile, Stream, Table, folder_name
 
-# what is smaller than this is not worth a Spark job
+# smaller work is not worth a Spark job
 WORTH_A_JOB = 2 << 20
-# about how many bytes of fillers go into one file
+# the approximate number of bytes of fillers per file
 _FILE_BYTES = 32 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """Where a change is made: the store, a folder for what is under way, and what runs it."""
+    """The context of a change: the store, a folder for work in progress, and what runs the work."""
 
     store: Path
     folder: Path
@@ -49,7 +49,7 @@ class Job:
 
 @contextmanager
 def working(store: Path, run: Run, cores: int) -> Iterator[Job]:
-    """A job with a folder of its own, which is removed when the block ends."""
+    """A job with its own folder, which is removed when the block ends."""
     folder = store / "staging" / uuid.uuid4().hex
     folder.mkdir(parents=True)
     try:
@@ -60,14 +60,14 @@ def working(store: Path, run: Run, cores: int) -> Iterator[Job]:
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """A file to be: all rows that some sources of one table have."""
+    """A file to be written: all rows of some sources of one table."""
 
     tsid: str
     shape: Slot
     parts: list[int]
 
     def size(self, rows: StreamRows) -> int:
-        """In bytes, about."""
+        """The approximate size in bytes."""
         return sum(rows.parts[part].size for part in self.parts)
 
 
@@ -85,9 +85,9 @@ class _Write:
 
 @dataclass(frozen=True, slots=True)
 class TablesToBe:
-    """The tables of a stream after a change, with the files that they keep, and those to write.
+    """The tables of a stream after a change, with the files that they keep and those to write.
 
-    It is all that writing needs: what is known of the rows can be forgotten before.
+    Writing needs nothing else: the other data about the rows can be freed first.
     """
 
     tables: Mapping[str, Table]
@@ -104,10 +104,10 @@ def plan_tables(
     dropped: Flags,
     anew: Collection[str] = (),
 ) -> TablesToBe:
-    """Which files to write: of the staged rows, and the stored ones whose rows have changed.
+    """Decide which files to write: for staged rows, and for stored files whose rows have changed.
 
     `shapes` are those of the staged rows, by tsid; `dropped` marks the rows that are not kept. The
-    tables with the tsids in `anew` are written anew as a whole.
+    tables with the tsids in `anew` are rewritten completely.
     """
     derived_rows = DerivedRows(rows, derived)
     tables: dict[str, Table] = {}
@@ -137,7 +137,7 @@ def plan_tables(
         those = np.flatnonzero(np.isin(rows.sources, parts) & ~dropped)
         tables[tsid] = Table(shape, tuple(kept), *_standing(derived_rows, those))
 
-    # the largest first, so that no core is left with it at the end
+    # largest first, so that no core is left with it at the end
     plans.sort(key=lambda plan: -plan.size(rows))
     writes = [
         write
@@ -148,7 +148,7 @@ def plan_tables(
 
 
 def write_tables(job: Job, planned: TablesToBe) -> dict[str, Table]:
-    """Write the files that are planned; the tables after that."""
+    """Write the planned files and return the resulting tables."""
     tables = dict(planned.tables)
     run = job.run if planned.bytes > WORTH_A_JOB else run_here
     written = run(_write, planned.writes)
@@ -161,7 +161,7 @@ def write_tables(job: Job, planned: TablesToBe) -> dict[str, Table]:
 
 
 def _standing(derived_rows: DerivedRows, rows: Ints) -> tuple[Standing, tuple[int, ...]]:
-    """How rows stand to `now`, and the depths of their fillers' places."""
+    """How the rows depend on `now`, and the depths of their fillers' places."""
     fillers = np.unique(derived_rows.rows.arrivals.fillers[rows])
     begins = derived_rows.place_borders[fillers]
     ends = derived_rows.place_borders[fillers + 1]
@@ -189,7 +189,7 @@ def _standing(derived_rows: DerivedRows, rows: Ints) -> tuple[Standing, tuple[in
 
 
 def _new_path(stream: Stream, folder: str) -> str:
-    """A path in the store that no file has had."""
+    """A new, unique path in the store."""
     return f"{stream.folder}/{folder_name(folder)}/{uuid.uuid4().hex}.parquet"
 
 
@@ -201,7 +201,7 @@ def _planned(
     derived_rows: DerivedRows,
     dropped: Flags,
 ) -> _Write | None:
-    """What is to be written, or None if there is nothing left."""
+    """The write for a plan, or None if no rows are left."""
     rows = derived_rows.rows
     kept = np.flatnonzero(np.isin(rows.sources, plan.parts) & ~dropped)
     if not len(kept):
@@ -226,7 +226,7 @@ def _planned(
 
 
 def write_small(job: Job, stream: Stream, folder: str, rows: pa.Table) -> tuple[DataFile, ...]:
-    """Write removes, or quarantined fragments; no file if there are none."""
+    """Write removes or quarantined fragments; no file if there are none."""
     if not rows.num_rows:
         return ()
     path = _new_path(stream, folder)
@@ -236,7 +236,7 @@ def write_small(job: Job, stream: Stream, folder: str, rows: pa.Table) -> tuple[
 
 
 def _write(file: _Write) -> tuple[int, int, int, Checksums]:
-    """Write a file; how many rows and bytes it has, how many rows have not ended, and checksums."""
+    """Write a file; return its rows, its bytes, its rows that have not ended, and its checksums."""
     path = Path(file.path)
     plan = read_staged(file.plan)
     checksums = write_table(file.structure, file.tsid, file.shape, file.sources, plan, path)
