@@ -123,7 +123,7 @@ def _name(java: str, size: int) -> str:
 def _prefix(java: str) -> str:
     home = Path(os.environ.get("SPARK_HOME") or Path(pyspark.__file__).parent)
     jars = home / "jars"
-        # in whole seconds, because container images round it
+    # in whole seconds, because container images round it
     changed = int(jars.stat().st_mtime) if jars.exists() else 0
     known = hashlib.sha256(repr((java, str(jars), changed)).encode()).hexdigest()
     return f"spark-classes-{known[:16]}"

@@ -70,7 +70,7 @@ def carried(problem: XcqlError, query: Source, place: Span | None = None) -> Wor
         "span": _span_to_json(span, query),
     }
     code = base64.b64encode(json.dumps(data).encode()).decode("ascii")
-        # data may look like our mark; the first mark in a message is always our own
+    # data may look like our mark; the first mark in a message is always our own
     text = _MARK.sub("…", diagnostic.render_concise()[:_MAX_TEXT])
     return WorkerError(f"{text} <xcql-error {code}>")
 
