@@ -2,7 +2,7 @@ xquery version "3.1";
 (:~
  : The library that translated XCQL queries call, in standard XQuery 3.1.
  :
- : A stream is a map: `fragments` in order of arrival; `fillers`, all fragments by id; and `tags`, the
+ : A stream is a map: `fragments` in order of arrival; `fillers`, the fragments by id; `tags`, the
  : type of each tag with fillers and the tags of the enclosing fillers. The paper's names are kept:
  : get_fillers, temporalize, interval_projection, version_projection, vtFrom, vtTo.
  :
