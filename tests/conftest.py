@@ -1,4 +1,4 @@
-"""What many tests share: one Spark session for each process, in an odd time zone."""
+"""Fixtures that many tests share: one Spark session per process, in an unusual time zone."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ XMARK = ROOT.parent / "shared" / "xmark"
 # Spark's Python workers don't see pytest's own search path
 os.environ["PYTHONPATH"] = os.pathsep.join([str(ROOT), str(ROOT / "runtime")])
 os.environ["PYSPARK_PYTHON"] = sys.executable
-# a secret that Java sees, too, if it is in the environment before Java starts
+# a secret that Java sees, too, because it is in the environment before Java starts
 os.environ[CANARY] = SECRET
 
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
-    """A small session; its time zone is one that no answer may depend on.
+    """A small session in a time zone that no answer may depend on.
 
-    It is a local one, unless `XCQL_TEST_SPARK` says `local-cluster` or `connect`.
+    It is local, unless `XCQL_TEST_SPARK` is `local-cluster` or `connect`.
     """
     from pyspark.sql import SparkSession
 
@@ -39,8 +39,8 @@ def spark() -> Iterator[SparkSession]:
         "spark.sql.session.timeZone": "Asia/Kolkata",
         "spark.sql.shuffle.partitions": "2",
         "spark.default.parallelism": "2",
-        # queries here are many and their data small: to compile them to Java, to make that fast,
-        # and to plan them anew after each step would take longest
+        # tests run many queries over small data: compiling them to Java, optimising that code, and
+        # replanning after each stage would take most of the time
         "spark.sql.codegen.wholeStage": "false",
         "spark.sql.codegen.factoryMode": "NO_CODEGEN",
         "spark.sql.adaptive.enabled": "false",
@@ -48,7 +48,7 @@ def spark() -> Iterator[SparkSession]:
     os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1")
     match os.environ.get("XCQL_TEST_SPARK"):
         case "connect":
-            del settings["spark.default.parallelism"]  # no setting of a session
+            del settings["spark.default.parallelism"]  # not a session setting
             builder = SparkSession.builder.remote("local[2]")
             session = builder.config(map=settings).getOrCreate()
         case "local-cluster":

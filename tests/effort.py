@@ -1,4 +1,4 @@
-"""How hard property tests try: a little at every commit, long in `make test-full`."""
+"""How many examples property tests try: few at every commit, many in `make test-full`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ FULL = bool(os.environ.get("XCQL_TEST_FULL"))
 
 
 def examples(at_commit: int, full: int = 10_000) -> settings:
-    """Settings for a property test: this many examples, and a way to run a failure again."""
+    """Settings for a property test: the number of examples, and a way to reproduce a failure."""
     return settings(
         max_examples=full if FULL else at_commit,
         deadline=None,

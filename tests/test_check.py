@@ -1,4 +1,4 @@
-"""`xcql.check`: one value for a query, and no verb that parses or checks a query twice."""
+"""`xcql.check`: one value per query, and no verb that parses or checks a query twice."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class TestChecked:
 
 @dataclass
 class Counts:
-    """How often texts were parsed, and tag types found, in this process."""
+    """How often texts were parsed, and tag types inferred, in this process."""
 
     texts: list[str] = field(default_factory=list)
     modules: list[object] = field(default_factory=list)
@@ -86,7 +86,7 @@ class Counts:
 
     @property
     def checked(self) -> int:
-        """How often at most: queries that are made from this one count by themselves."""
+        """The largest count per query; queries derived from this one are counted separately."""
         return max(Counter(map(id, self.modules)).values(), default=0)
 
 

@@ -1,6 +1,6 @@
-"""Who imports whom: no cycles, no layer that looks up, no hidden imports without a reason.
+"""The imports: no cycles, no layer that imports a higher one, no unexplained imports in functions.
 
-All imports count, those inside functions too; only those for the type checker do not.
+All imports count, including those in functions, except those for the type checker.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ def _statements(
 
 
 def _targets(node: ast.Import | ast.ImportFrom, package: str) -> Iterator[str]:
-    """The modules of the project that an import names."""
+    """The project's modules that an import names."""
     if isinstance(node, ast.Import):
         names = [alias.name for alias in node.names]
     else:
@@ -133,7 +133,7 @@ def _targets(node: ast.Import | ast.ImportFrom, package: str) -> Iterator[str]:
 
 
 def _layer(module: str) -> int:
-    """The layer with the longest name that the module's begins with."""
+    """The layer with the longest name that is a prefix of the module's."""
     fitting = [
         (len(prefix), level)
         for level, prefixes in enumerate(LAYERS)
@@ -145,7 +145,7 @@ def _layer(module: str) -> int:
 
 
 def _cycles() -> list[set[str]]:
-    """The strongly connected parts with more than one module, by Tarjan's algorithm."""
+    """The strongly connected components with more than one module, by Tarjan's algorithm."""
     graph: dict[str, set[str]] = {name: set() for name in _modules()}
     for one in _imports():
         graph[one.importer].add(one.imported)
@@ -190,7 +190,7 @@ def test_every_layer_exists(prefix: str) -> None:
 
 
 def test_imports_in_functions_say_why() -> None:
-    """Only what is slow or optional is imported late, and a comment says so."""
+    """Only slow or optional modules are imported late, and a comment says so."""
     wrong = [str(one) for one in _imports() if one.in_function and not one.explained]
     assert wrong == []
 

@@ -1,4 +1,4 @@
-"""A public class has a name of its own: no other module defines another class of that name."""
+"""The name of a public class is unique: no other module defines a class with that name."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 
-# names that two modules still define; a part of the code that is rewritten removes its own
+# names that two modules still define; whoever rewrites such a module removes its entry
 STILL_SHARED = {
     "Answer",  # sql/lowering
     "Attribute",  # compile/items

@@ -1,4 +1,4 @@
-"""Temporary folders: they go with their process, or when the next process starts."""
+"""Temporary folders: they are removed with their process, or when the next process starts."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ with temporary_folder() as folder:
 
 @pytest.fixture
 def shared(tmp_path: Path) -> Path:
-    """A folder that is everybody's temporary folder."""
+    """A folder that all processes use as the temporary folder."""
     folder = tmp_path / "shared"
     folder.mkdir()
     return folder
@@ -34,7 +34,7 @@ def shared(tmp_path: Path) -> Path:
 
 @contextmanager
 def _holder(shared: Path, then: str = "time.sleep(60)") -> Iterator[subprocess.Popen[str]]:
-    """A process that has a temporary folder."""
+    """A process that holds a temporary folder."""
     process = subprocess.Popen(
         [sys.executable, "-c", _HOLD.format(then=then)],
         env={**os.environ, "TMPDIR": str(shared)},
@@ -74,7 +74,7 @@ def test_the_next_process_removes_what_a_killed_one_left(shared: Path) -> None:
         assert not abandoned.parent.exists()
         assert (used / "file").exists()
         assert new.parent.stat().st_mode & 0o777 == 0o700
-    # these two were killed as well
+    # these two were killed, too
     remove_abandoned(shared)
     assert list(shared.iterdir()) == []
 

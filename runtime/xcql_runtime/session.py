@@ -1,4 +1,4 @@
-"""The session: a store and a Spark session, and what can be asked of them.
+"""The session: a store, a Spark session, and the operations on them.
 
 >>> import xcql
 >>> session = xcql.Session(store="auctions")                                     # doctest: +SKIP
@@ -61,8 +61,8 @@ if TYPE_CHECKING:
 class Session:
     """A store, opened with a Spark session.
 
-    `spark` is used as it is and left as it was; without it a quiet local session is made when
-    one is needed, and again if its Java has ended; with `verbose` it logs what Spark logs.
+    `spark` is used and left unchanged. Without it, a quiet local session is started when one is
+    needed, and restarted if its Java has ended; with `verbose` it shows Spark's log.
     """
 
     def __init__(
@@ -81,15 +81,15 @@ class Session:
 
     @staticmethod
     def prepare() -> Path:
-        """Let Spark start sooner from now on, as `xcqlc prepare` does; the file that is kept.
+        """Make Spark start faster from now on, as `xcqlc prepare` does; return the archive's path.
 
-        It takes half a minute, once for each Java and each Spark.
+        This takes half a minute, once per version of Java and Spark.
         """
         return make_archive()
 
     @property
     def spark(self) -> SparkSession:
-        """The Spark session; one that was started here is started again if its Java has ended."""
+        """The Spark session; if xcql started it and its Java has ended, it is restarted."""
         return self._running_spark()
 
     def _running_spark(self, settings: Mapping[str, str] | None = None) -> SparkSession:
@@ -112,10 +112,10 @@ class Session:
         tags: TagStructure | str | Path | None = None,
         strict: bool = False,
     ) -> IngestSummary:
-        """Add fragment files (files, folders, gzip) to a stream; all of them, or none.
+        """Add fragment files (files, folders, gzip) to a stream: all of them, or none.
 
-        `tags` is a Tag Structure or the path of one; a stream that is there already has one. With
-        `strict` a fragment that is no good is an error, and the store is left as it was.
+        `tags` is a Tag Structure or the path of one; an existing stream already has one. With
+        `strict`, an invalid fragment is an error, and the store stays unchanged.
         """
         if isinstance(tags, str | Path):
             tags = read_tags(tags)
@@ -131,13 +131,13 @@ class Session:
         *,
         verbose: bool = False,
     ) -> Iterator[Session]:
-        """A session over streams in files, each a pair of fragments and tags.
+        """A session over streams in files; each stream is a pair of fragments and tags.
 
         >>> files = {"bids": ("bids.xml", "tags.xml")}                    # doctest: +SKIP
         >>> with xcql.Session.temporary(files) as session:                # doctest: +SKIP
         ...     session.query('count(stream("bids")//bid)').to_xml()
 
-        Its store is a folder that goes when the block ends. A fragment that is no good is an
+        Its store is a folder that is removed when the block ends. An invalid fragment is an
         error.
         """
         with temporary_folder() as folder:
@@ -148,9 +148,9 @@ class Session:
 
     @contextmanager
     def _running(self) -> Iterator[Run]:
-        """What runs pieces of work: this machine's cores, or those of the Spark that is elsewhere.
+        """Give a function that runs pieces of work: on this machine's cores, or on a remote Spark.
 
-        That is started when there is something to do.
+        The remote Spark is only started when there is work to do.
         """
         if is_here(self._spark):
             with on_cores(self._cores) as run:
@@ -165,9 +165,9 @@ class Session:
     def temporalize(
         self, stream: str, *, at: str | datetime | None = None, now: str | datetime | None = None
     ) -> Iterator[str]:
-        """The temporal view of a stream as XML, or the document as it was `at` an instant.
+        """The temporal view of a stream as XML, or the document `at` an instant.
 
-        The text comes in pieces, to be written one after the other: it may be large.
+        The text comes in pieces, to be written one after the other, because it may be large.
         """
         found = read_state(self.store).stream(stream)
         return temporalize(self.spark, self.store, found, _instant_or_now(now), _instant(at))
@@ -180,19 +180,19 @@ class Session:
         variables: Mapping[str, Any] | None = None,
         context: str | None = None,
     ) -> Answer:
-        """The answer of a query, computed when it is asked for.
+        """The answer of a query, computed on demand.
 
         >>> session.query(                                                # doctest: +SKIP
         ...     "declare variable $limit external; stream('s')//bid[price > $limit]",
         ...     variables={"limit": 40},
         ... ).to_xml()
 
-        Errors that need no data to be seen are raised here. `now` is the instant of evaluation,
-        by default the wall clock's at this call. `variables` are the values of external
-        variables: numbers, text, times, lists of them; text that starts with `<` is a document,
-        a `Path` the document in that file; a DataFrame is a sequence of `<row>` elements with a
-        child for each column. `context` is the stream whose document is the context item, so that
-        `//bid` stands for `stream("s")//bid`.
+        Errors that can be found without data are raised here. `now` is the instant of evaluation;
+        it defaults to the wall clock at this call. `variables` are the values of external
+        variables: numbers, text, times, or lists of them. Text that starts with `<` is a document;
+        a `Path` is the document in that file; a DataFrame is a sequence of `<row>` elements with
+        one child per column. `context` is the stream whose document is the context item, so that
+        `//bid` means `stream("s")//bid`.
         """
         if strategy not in get_args(Strategy):
             raise unknown_choice("strategy", strategy, get_args(Strategy))
@@ -201,7 +201,7 @@ class Session:
             source = source.source
         functions = dict(self._functions)
         known = source.text, source.name
-        # a query that was right is so again, but not if its functions have changed
+        # a query that passed the check passes it again, unless its functions have changed
         query = self._cache.checked.get(
             tuple(functions.items()), known, lambda: _without_errors(check(text), functions)
         )
@@ -209,7 +209,7 @@ class Session:
         check_frames(frames)
         state, catalog = self._reader.read()
         if context is not None:
-            state.stream(context)  # an error if there is none
+            state.stream(context)  # raises if the stream does not exist
         query = query.over({name: one.tags for name, one in state.streams.items()}, context)
         around = Surroundings(source, _instant_or_now(now), values, functions, os.getcwd(), context)
         return Answer(
@@ -232,7 +232,7 @@ class Session:
         progress: Callable[[Figures], None] | None = None,
         warn: Callable[[Diagnostic], None] | None = None,
     ) -> StreamHandle:
-        """Keep the answer of a query up to date while fragments come, until it is stopped.
+        """Keep the answer of a query up to date while fragments arrive, until it is stopped.
 
         >>> running = session.stream(                                     # doctest: +SKIP
         ...     'count(stream("bids")//bid?[now-PT1H,now])',
@@ -240,21 +240,21 @@ class Session:
         ... )
         >>> running.await_termination(60), running.answer()               # doctest: +SKIP
 
-        `source` is where the query's only stream comes from, or a mapping that tells it for each: a
-        folder that files are dropped into (`dir:FOLDER`, or just the path), `tcp://host:port` (a
-        fragment a line), `kafka://broker:port/topic`, or a streaming DataFrame with a text column.
-        What the store has of a stream is history: the query begins with it.
+        `source` is the source of the query's only stream, or a mapping with one per stream: a
+        folder that files are dropped into (`dir:FOLDER`, or just the path), `tcp://host:port` (one
+        fragment per line), `kafka://broker:port/topic`, or a streaming DataFrame with a text
+        column. The query starts with the fragments of the stream that are already in the store.
 
         `now` is the wall clock at each trigger, or, with `"event"`, the largest validTime seen.
-        `trigger` says how often Spark looks for what came (`"1 second"`), or `"once"`: all that is
-        there, and then the end. `checkpoint` is the folder to go on from after an end or a crash.
-        At most `max_fragments` are taken in at once.
+        `trigger` says how often Spark checks for new data (`"1 second"`); with `"once"` the query
+        processes all available data and ends. `checkpoint` is the folder to resume from after a
+        stop or a crash. At most `max_fragments` are processed at once.
 
-        `sink` gets the updates of the answer; one, or several: a function, which is called with
-        those of each batch; `"parquet:FOLDER"`, a change log; `"kafka://broker:port/topic"`; or
-        one of `xcql_runtime.streaming.sinks`. `progress` is called with the figures of each batch,
-        `warn` before the start with what is odd, such as state that grows for ever; without it,
-        that is a Python warning.
+        `sink` receives the updates of the answer. It is one or several of: a function, called with
+        the updates of each batch; `"parquet:FOLDER"`, a change log; `"kafka://broker:port/topic"`;
+        or a sink from `xcql_runtime.streaming.sinks`. `progress` is called with the figures of each
+        batch; `warn` is called before the start with each warning, such as state that grows without
+        bound. Without `warn`, these are Python warnings.
         """
         values, frames = split_variables(variables or {})
         if frames:
@@ -277,14 +277,14 @@ class Session:
             progress,
             warn,
         )
-        # batches come and go; a bar for each would be in the way of what is shown
+        # batches are frequent; a progress bar for each would disturb the display
         quiet = {"spark.ui.showConsoleProgress": "false"}
         return start(self._running_spark(quiet), self.store, read_state(self.store), request)
 
     def publish(
         self, fragments: Iterator[bytes], address: KafkaAddress, pace: Pace | None = None
     ) -> int:
-        """Play fragments to a Kafka topic; how many went out."""
+        """Play fragments to a Kafka topic; return how many were sent."""
         return publish(self.spark, fragments, address, pace or Pace())
 
     def register(
@@ -294,19 +294,19 @@ class Session:
         returns: str | None = None,
         vectorised: bool = False,
     ) -> None:
-        """Let queries call a Python function by a name, without a prefix.
+        """Let queries call a Python function by name, without a prefix.
 
         >>> session.register("distance", lambda a, b: abs(a - b), returns="xs:double")
         ...                                                               # doctest: +SKIP
 
         It gets atomic values as Python values: None for an empty sequence, a list for several.
-        What it returns is cast to `returns`. A `vectorised` one gets Arrow arrays, and returns an
-        array as long as they are. It must be one that can be sent to Spark's workers.
+        Its result is cast to `returns`. A `vectorised` function gets Arrow arrays and returns an
+        array of the same length. The function must be serializable, to be sent to Spark's workers.
         """
         self._functions[name] = external_function(name, function, returns, vectorised)
 
     def create_view(self, name: str, query: Answer | str) -> None:
-        """Make an answer a temporary view of the Spark session, for SQL to look at.
+        """Register an answer as a temporary view of the Spark session, for use in SQL.
 
         >>> session.create_view("bids", 'stream("s")//bid')               # doctest: +SKIP
         >>> spark.sql("SELECT count(*) FROM bids WHERE vtTo IS NULL")     # doctest: +SKIP
@@ -316,33 +316,33 @@ class Session:
         self._views[name] = answer
 
     def quarantine(self, stream: str) -> DataFrame:
-        """What was not accepted of a stream: `file`, byte `offset`, `reason`, and its bytes, `raw`.
+        """The rejected fragments of a stream: `file`, byte `offset`, `reason`, and bytes `raw`.
 
-        A reason begins with its kind: `malformed: …`, `tag conflict: …`.
+        A reason starts with its kind: `malformed: …`, `tag conflict: …`.
         """
         files = read_state(self.store).stream(stream).quarantine
         return files_frame(self.spark, self.store, files, QUARANTINE)
 
     def info(self) -> StoreInfo:
-        """What the store holds; prints as a table."""
+        """Describe the contents of the store; prints as a table."""
         return info(self.store)
 
     def verify(self) -> list[str]:
-        """What is wrong with the store, one sentence each; nothing, if all is well."""
+        """List the problems of the store, one sentence each; empty if there are none."""
         return verify(self.store)
 
     def repair(self) -> list[str]:
-        """Make a damaged store sound, and delete nothing; what was done, one sentence each."""
+        """Repair a damaged store without deleting anything; list the repairs, one sentence each."""
         with self._running() as run:
             return repair(self.store, run, self._cores)
 
     def compact(self) -> int:
-        """Put the rows of every table into few files; how many files went."""
+        """Merge the files of every table into few; return how many files were removed."""
         with self._running() as run:
             return compact(self.store, run, self._cores)
 
     def vacuum(self) -> int:
-        """Remove what no longer belongs to the store; how many files went."""
+        """Remove files that no longer belong to the store; return how many."""
         return vacuum(self.store)
 
     def streams(self) -> list[str]:
@@ -355,7 +355,7 @@ class Session:
 
 
 def _without_errors(query: Checked, functions: Mapping[str, ExternalFunction]) -> Checked:
-    """The query, without errors that need no data to be seen."""
+    """The query, after raising any error that can be found without data."""
     prepare(query, functions)
     return query
 

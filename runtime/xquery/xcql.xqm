@@ -1,20 +1,20 @@
 xquery version "3.1";
 (:~
- : What translated XCQL queries call, in standard XQuery 3.1.
+ : The library that translated XCQL queries call, in standard XQuery 3.1.
  :
- : A stream is a map: `fragments` in order of arrival, `fillers`, all fragments of an id, by id, and
- : `tags`, for each tag that has fillers its type and the tags of the fillers that it stands in. The paper's words are
- : kept: get_fillers, temporalize, interval_projection, version_projection, vtFrom, vtTo.
+ : A stream is a map: `fragments` in order of arrival; `fillers`, the fragments by id; `tags`, the
+ : type of each tag with fillers and the tags of the enclosing fillers. The paper's names are kept:
+ : get_fillers, temporalize, interval_projection, version_projection, vtFrom, vtTo.
  :
- : The fragments are those that XCQL's reader accepts: each filler holds one element of its tag, and
- : a hole stands only where its filler's tag is declared. Times may be in any form that XCQL reads.
+ : The fragments must be those that XCQL's reader accepts: each filler holds one element of its tag,
+ : and a hole is only where its filler's tag is declared. Times may have any form that XCQL reads.
  :)
 module namespace xcql = "urn:xcql";
 
 declare namespace array = "http://www.w3.org/2005/xpath-functions/array";
 declare namespace map = "http://www.w3.org/2005/xpath-functions/map";
 
-(:~ The instant of evaluation, in UTC, without a zone. :)
+(:~ The instant of evaluation, in UTC, without a time zone. :)
 declare variable $xcql:now as xs:dateTime external := xcql:utc(fn:current-dateTime());
 
 declare %private variable $xcql:now-text as xs:string := fn:string($xcql:now);
@@ -24,7 +24,7 @@ declare variable $xcql:start as xs:dateTime := xs:dateTime("0001-01-01T00:00:00"
 
 (: ---------------------------------------------------------------- fragments and versions :)
 
-(:~ The fragments that files hold, in order of arrival; what follows an <eos/> does not count. :)
+(:~ The fragments in files, in order of arrival; fragments after an <eos/> are ignored. :)
 declare function xcql:fragments($files as document-node()*, $tags as map(xs:string, xs:string+))
   as map(xs:string, item()*)
 {
@@ -39,7 +39,7 @@ declare function xcql:fragments($files as document-node()*, $tags as map(xs:stri
   }
 };
 
-(:~ A stream: fragments that can be found by their id. :)
+(:~ A stream: fragments indexed by their id. :)
 declare function xcql:stream($fragments as map(*)) as map(xs:string, item()*) {
   map:put($fragments, "fillers", xcql:by-id($fragments?fragments))
 };
@@ -53,8 +53,8 @@ declare %private function xcql:by-id($fragments as element()*) as map(xs:string,
 };
 
 (:~
- : All versions of the fillers with these ids, in the order of the ids and of time, as the children
- : of one element: what is selected from it is in document order.
+ : All versions of the fillers with these ids, in the order of the ids and then of time, as children
+ : of one element, so that selections from it are in document order.
  :)
 declare function xcql:get_fillers($stream as map(*), $ids as xs:anyAtomicType*)
   as element(Q{}filler)
@@ -67,8 +67,8 @@ declare function xcql:get_fillers($stream as map(*), $ids as xs:anyAtomicType*)
 };
 
 (:~
- : The same fillers as they came, in the same order: without lifespans, and a filler that several
- : ids name is one and the same. What is selected from each of them is got with `!`.
+ : The same fillers as they arrived, in the same order: without lifespans, and a filler that several
+ : ids name is the same node each time. To select from each of them, use `!`.
  :)
 declare function xcql:raw_fillers($stream as map(*), $ids as xs:anyAtomicType*) as element()* {
   let $fillers := $stream?fillers
@@ -81,7 +81,7 @@ declare %private function xcql:raw($arrived as element()*, $tags as map(*)) as e
   else xcql:versions-of($arrived, $tags) ! ?element/..
 };
 
-(:~ What get_fillers gives, with an element of its own for each of the elements with the holes. :)
+(:~ The result of get_fillers, in a separate element for each of the elements with holes. :)
 declare function xcql:get_fillers_list($stream as map(*), $elements as element()*)
   as element(Q{}fillers)
 {
@@ -92,9 +92,9 @@ declare function xcql:get_fillers_list($stream as map(*), $elements as element()
 };
 
 (:~
- : All versions of the fillers of these tags that the root leads to, each as often as the temporal
- : view has it, in document order. Holes are followed in the fragments as they are; only fragments
- : of these tags and of those that lead to them are looked at.
+ : All versions of the fillers of these tags that are reachable from the root, each as often as the
+ : temporal view has it, in document order. Holes are followed in the original fragments; only
+ : fragments of these tags, and of the tags that lead to them, are read.
  :)
 declare function xcql:get_fillers_by_tsid($fragments as map(*), $tsids as xs:string+)
   as element(Q{}filler)
@@ -107,8 +107,8 @@ declare function xcql:get_fillers_by_tsid($fragments as map(*), $tsids as xs:str
 };
 
 (:~
- : The same fillers as they came, just as often and in the same order, for paths that ask neither
- : for lifespans nor for the place of an element.
+ : The same fillers as they arrived, just as often and in the same order, for paths that use neither
+ : lifespans nor the position of an element.
  :)
 declare function xcql:raw_fillers_by_tsid($fragments as map(*), $tsids as xs:string+)
   as element()*
@@ -117,7 +117,7 @@ declare function xcql:raw_fillers_by_tsid($fragments as map(*), $tsids as xs:str
   return xcql:raw($arrived?*, $fragments?tags)
 };
 
-(:~ The fragments of each filler of these tags that the root leads to, once for each time. :)
+(:~ The fragments of each filler of these tags reachable from the root, once per occurrence. :)
 declare %private function xcql:reached($fragments as map(*), $tsids as xs:string+)
   as array(element())*
 {
@@ -142,7 +142,7 @@ declare %private function xcql:reached(
       return xcql:reached($version?element, $fillers, $tags, $tsids)
 };
 
-(:~ These tags, and those whose fillers lead to fillers of them. :)
+(:~ These tags, and all tags whose fillers lead to fillers of them. :)
 declare %private function xcql:above($tags as map(*), $tsids as xs:string*) as xs:string* {
   let $parents := fn:distinct-values($tsids ! fn:tail($tags(.)))
   return
@@ -163,8 +163,8 @@ declare %private function xcql:tsid($arrived as element()*) as xs:string? {
 };
 
 (:~
- : The versions of a filler, or its events, in the order of time: maps of `element`, and of `from`
- : and `to` if it has a lifespan.
+ : The versions of a filler, or its events, in order of time: maps of `element`, and of `from` and
+ : `to` if it has a lifespan.
  :)
 declare function xcql:versions($stream as map(*), $id as xs:anyAtomicType) as map(*)* {
   xcql:versions-of($stream?fillers(fn:string($id)), $stream?tags)
@@ -186,7 +186,7 @@ declare %private function xcql:counts($only as element()) as xs:boolean {
   let $time := $only/@validTime
   return
     $only/* and (
-      (: times in the one form that XCQL writes are in order as texts, and most are :)
+      (: times in the form that XCQL writes compare correctly as text, and most have that form :)
       if (fn:translate($time, "0123456789", "") = "--T::" and fn:string-length($time) = 19)
       then $time le $xcql:now-text
       else xcql:valid-time($only) le $xcql:now
@@ -194,7 +194,7 @@ declare %private function xcql:counts($only as element()) as xs:boolean {
 };
 
 declare %private function xcql:history($arrived as element()+, $kind as xs:string) as map(*)* {
-  (: a remove without a time takes all that arrived before it :)
+  (: a remove without a time removes everything that arrived before it :)
   let $last := $arrived[fn:local-name(.) = "remove" and fn:empty(@validTime)][fn:last()]
   let $since := if (fn:empty($last)) then $arrived else $arrived[. >> $last]
   let $past := $since[xcql:valid-time(.) le $xcql:now]
@@ -215,7 +215,7 @@ declare %private function xcql:history($arrived as element()+, $kind as xs:strin
         )
       return xcql:version($event, $kind, xcql:begin($times[$p]), "now")
     else
-      (: of several with one time the one that came last counts :)
+      (: of several with the same time, the one that arrived last counts :)
       let $kept := for $p in 1 to fn:count($ordered)
                    where fn:not($times[$p] = $times[$p + 1]) return $p
       return
@@ -245,7 +245,7 @@ declare %private function xcql:version(
   }
 };
 
-(:~ A version's element, with its lifespan in place of any in the data. :)
+(:~ A version's element, with its lifespan replacing any in the data. :)
 declare function xcql:element($version as map(*)) as element() {
   let $element := $version?element
   return
@@ -266,7 +266,7 @@ declare function xcql:attributes($version as map(*)) as attribute()* {
   )
 };
 
-(:~ What an element has in scope; the prefix `stream` is not the data's. :)
+(:~ The namespaces in scope of an element; the prefix `stream` does not belong to the data. :)
 declare function xcql:namespaces($element as element()) as namespace-node()* {
   for $prefix in fn:in-scope-prefixes($element)
   where fn:not($prefix = ("xml", "stream"))
@@ -275,10 +275,10 @@ declare function xcql:namespaces($element as element()) as namespace-node()* {
 
 (: ---------------------------------------------------------------- the temporal view :)
 
-(: Translated queries have functions of their own, generated from the Tag Structure, which do not
-   call themselves; these here serve recursive tags. :)
+(: Translated queries have their own, non-recursive functions, generated from the Tag Structure; the
+   functions below are for recursive tags. :)
 
-(:~ Elements with their holes filled, and all other items as they are. :)
+(:~ Fill the holes of elements; return all other items unchanged. :)
 declare function xcql:temporalize($stream as map(*), $items as item()*) as item()* {
   let $tsids := map:keys($stream?tags)
   for $item in $items
@@ -289,8 +289,8 @@ declare function xcql:temporalize($stream as map(*), $items as item()*) as item(
 };
 
 (:~
- : An element with the holes filled that have fillers of these tags, or what comes in the place of a
- : hole; other holes are left as they are.
+ : Fill the holes of an element that have fillers of these tags, or replace the node if it is such a
+ : hole; other holes stay as they are.
  :)
 declare function xcql:filled($stream as map(*), $element as element(), $tsids as xs:string*)
   as node()*
@@ -307,7 +307,7 @@ declare %private function xcql:filled(
     let $arrived := $stream?fillers($id)
     let $tsid := xcql:tsid($arrived)
     return
-      (: a hole that names a filler it stands inside is empty :)
+      (: a hole that names an enclosing filler is empty :)
       if (fn:empty($tsid) or $id = $open) then ()
       else if ($tsid = $tsids) then
         for $version in xcql:versions-of($arrived, $stream?tags)
@@ -323,7 +323,7 @@ declare %private function xcql:filled(
   else $node
 };
 
-(:~ A version's element, its holes filled, but for those that name a filler that is open. :)
+(:~ A version's element with its holes filled, except those that name a filler in `$open`. :)
 declare function xcql:whole(
   $stream as map(*), $version as map(*), $tsids as xs:string*, $open as xs:string*
 ) as element()
@@ -342,7 +342,7 @@ declare function xcql:whole(
 
 (: ---------------------------------------------------------------- projections :)
 
-(:~ What is valid in the closed interval, with lifespans clipped to it, as new trees. :)
+(:~ Whatever is valid in the closed interval, with lifespans clipped to it, as new trees. :)
 declare function xcql:interval_projection(
   $items as item()*, $begin as xs:anyAtomicType?, $end as xs:anyAtomicType?
 ) as item()*
@@ -365,7 +365,7 @@ declare function xcql:interval_projection(
       default return $item
 };
 
-(:~ An attribute or a text without a parent. :)
+(:~ Copy an attribute or a text without its parent. :)
 declare %private function xcql:alone($leaf as node()) as node() {
   typeswitch ($leaf)
     case attribute() return attribute { fn:node-name($leaf) } { fn:string($leaf) }
@@ -402,7 +402,7 @@ declare %private function xcql:sliced(
     }
 };
 
-(:~ The items from `$first` to `$last`, the content of each sliced to its own lifespan. :)
+(:~ The items from `$first` to `$last`; the content of each is sliced to its own lifespan. :)
 declare function xcql:version_projection(
   $items as item()*, $first as xs:integer?, $last as xs:integer?
 ) as item()*
@@ -435,8 +435,8 @@ declare function xcql:version_projection(
 
 (:~
  : All elements of a document that have one of these IDs: in a temporal view an element has many
- : versions and copies. `$declared` has lines with the type and name of an attribute, and the names
- : of its element and of elements above that; xml:id needs none.
+ : versions and copies. Each line of `$declared` has the type and name of an attribute, and the
+ : names of its element and of that element's ancestors; xml:id needs no line.
  :)
 declare function xcql:id($values as xs:string*, $node as node(), $declared as xs:string*)
   as element()*
@@ -488,19 +488,19 @@ declare %private function xcql:expanded($node as node()) as xs:string {
 
 (: ---------------------------------------------------------------- lifespans and time :)
 
-(:~ Begin of a node's lifespan. :)
+(:~ The start of a node's lifespan. :)
 declare function xcql:vtFrom($node as node()?) as xs:dateTime? {
   xcql:lifespan($node)[1]
 };
 
-(:~ End of a node's lifespan. :)
+(:~ The end of a node's lifespan. :)
 declare function xcql:vtTo($node as node()?) as xs:dateTime? {
   xcql:lifespan($node)[2]
 };
 
 (:~
- : Begin and end of a node's lifespan: its own, else what covers those of its child elements; that of
- : an attribute or a text is the one of the nearest element above that has its own.
+ : Start and end of a node's lifespan: its own, or else the cover of its child elements' lifespans.
+ : For an attribute or a text, it is that of the nearest ancestor that has its own.
  :)
 declare function xcql:lifespan($node as node()?) as xs:dateTime* {
   typeswitch ($node)
@@ -521,7 +521,7 @@ declare %private function xcql:cover($elements as element()*) as xs:dateTime+ {
     return (fn:min($spans ! .(1)), fn:max($spans ! .(2)))
 };
 
-(:~ Begin and end of an interval; nothing if a bound is empty or the begin comes after the end. :)
+(:~ Start and end of an interval; empty if a bound is empty or the start comes after the end. :)
 declare function xcql:interval($begin as xs:anyAtomicType?, $end as xs:anyAtomicType?)
   as xs:dateTime*
 {
@@ -530,7 +530,7 @@ declare function xcql:interval($begin as xs:anyAtomicType?, $end as xs:anyAtomic
   return if ($from le $to) then ($from, $to) else ()
 };
 
-(:~ The instant that a bound of an interval stands for; a date is its midnight. :)
+(:~ The instant of an interval's bound; a date means its midnight. :)
 declare function xcql:instant($bound as xs:anyAtomicType?) as xs:dateTime? {
   typeswitch ($bound)
     case empty-sequence() return ()
@@ -542,19 +542,19 @@ declare function xcql:instant($bound as xs:anyAtomicType?) as xs:dateTime? {
       fn:error(fn:QName("urn:xcql", "xcql:XCQL0002"), "a bound of an interval is a time")
 };
 
-(:~ `now` as fn:current-dateTime gives it, with the zone Z. :)
+(:~ `now` in the form of fn:current-dateTime, with the zone Z. :)
 declare function xcql:current-dateTime() as xs:dateTime {
   fn:adjust-dateTime-to-timezone($xcql:now, xs:dayTimeDuration("PT0S"))
 };
 
-(:~ A sum, where a number added to a time counts seconds. :)
+(:~ A sum; a number added to a time counts as seconds. :)
 declare function xcql:plus($a as xs:anyAtomicType?, $b as xs:anyAtomicType?) as xs:anyAtomicType? {
   if ($a instance of xs:dateTime) then $a + xcql:seconds($b)
   else if ($b instance of xs:dateTime) then xcql:seconds($a) + $b
   else $a + $b
 };
 
-(:~ A difference, where a number taken from a time counts seconds. :)
+(:~ A difference; a number subtracted from a time counts as seconds. :)
 declare function xcql:minus($a as xs:anyAtomicType?, $b as xs:anyAtomicType?) as xs:anyAtomicType? {
   if ($a instance of xs:dateTime) then $a - xcql:seconds($b) else $a - $b
 };
@@ -573,7 +573,7 @@ declare %private function xcql:utc($time as xs:dateTime) as xs:dateTime {
       fn:adjust-dateTime-to-timezone($time, xs:dayTimeDuration("PT0S")), ())
 };
 
-(:~ How the attribute vtFrom writes an instant. :)
+(:~ The form of an instant in the attribute vtFrom. :)
 declare %private function xcql:begin($instant as xs:dateTime) as xs:string {
   if ($instant eq $xcql:start) then "start" else fn:string($instant)
 };
@@ -582,7 +582,7 @@ declare %private function xcql:valid-time($fragment as element()) as xs:dateTime
   if ($fragment/@validTime) then xcql:time($fragment/@validTime) else $xcql:start
 };
 
-(:~ The instant that a text names; months, days and hours may have one digit. :)
+(:~ Parse the text of an instant; months, days and hours may have one digit. :)
 declare %private function xcql:time($text as xs:string) as xs:dateTime {
   if ($text castable as xs:dateTime) then xcql:utc(xs:dateTime($text))
   else if ($text castable as xs:date) then xcql:utc(xs:dateTime(xs:date($text)))
@@ -618,8 +618,8 @@ declare %private function xcql:time($text as xs:string) as xs:dateTime {
 
 (: ---------------------------------------------------------------- Allen's relations :)
 
-(: An operand is begin and end of an interval, as `xcql:lifespan` and `xcql:interval` give them;
-   an empty one gives the empty sequence. :)
+(: An operand is the start and end of an interval, as `xcql:lifespan` and `xcql:interval` return it;
+   an empty operand gives the empty sequence. :)
 
 declare function xcql:before($a as xs:dateTime*, $b as xs:dateTime*) as xs:boolean? {
   $a[2] lt $b[1]

@@ -1,4 +1,4 @@
-"""What is NULL where a value inside of it is."""
+"""Which expressions are NULL if a value inside them is."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tags that expressions can have: through variables, loops, functions and constructors."""
+"""The possible tags of expressions: through variables, loops, functions and constructors."""
 
 from __future__ import annotations
 

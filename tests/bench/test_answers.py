@@ -1,4 +1,4 @@
-"""When two answers are the same."""
+"""When two answers count as equal."""
 
 from __future__ import annotations
 

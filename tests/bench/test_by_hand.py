@@ -1,4 +1,4 @@
-"""The queries by hand say what the queries say."""
+"""The handwritten queries mean the same as the queries they stand for."""
 
 from __future__ import annotations
 

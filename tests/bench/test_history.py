@@ -1,4 +1,4 @@
-"""The generator: the shape, the proportions, the history, and that it is the same each time."""
+"""The generator: the shape, the proportions, the history, and that its output is deterministic."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_every_query_has_something_to_say(name: str, document: Path) -> None:
 @pytest.mark.skipif(not XMARK.is_dir(), reason="../shared/xmark is not there")
 @pytest.mark.parametrize("name", xmark_queries())
 def test_the_queries_are_xmarks(name: str, document: Path) -> None:
-    """Ours say the same as those that are given."""
+    """Our queries mean the same as the original ones."""
     given = (XMARK / "queries" / f"{name}.xcql").read_text()
     answers = [
         [item.xml for item in xcql.evaluate(text, streams={"auction": document})]

@@ -1,4 +1,4 @@
-"""The best of some runs, peaks of memory, processor time."""
+"""The best of several runs, peak memory, processor time."""
 
 from __future__ import annotations
 

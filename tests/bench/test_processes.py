@@ -1,4 +1,4 @@
-"""Workers are asked, may fail, and are stopped when they take too long."""
+"""Workers answer requests, may fail, and are stopped when they take too long."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The report says what was found, missed and left out; its plots are XML."""
+"""The report says what was found, missed and left out; its plots are valid XML."""
 
 from __future__ import annotations
 

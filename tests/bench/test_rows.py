@@ -1,4 +1,4 @@
-"""Figures: verdicts, what counts as slower, and the way through JSON."""
+"""Figures: verdicts, what counts as slower, and the round trip through JSON."""
 
 from __future__ import annotations
 

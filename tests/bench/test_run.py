@@ -1,4 +1,4 @@
-"""A run: rows are saved as they come; a benchmark that breaks does not take the others along."""
+"""A run: rows are saved as they come; a failing benchmark does not stop the others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`xcqlc explain`: whole texts, which are also what people read; none of it starts Spark."""
+"""`xcqlc explain`: complete outputs, which are also documentation; none of them starts Spark."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _here_without_spark(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("name", CASES)
 def test_whole_texts(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """`XCQL_WRITE_GOLDEN=1` writes the files anew: look at what changed."""
+    """`XCQL_WRITE_GOLDEN=1` rewrites the files; review the diff."""
     assert main(["explain", *CASES[name], *STREAMS["credit"]]) == 0
     out, err = capsys.readouterr()
     assert err == ""

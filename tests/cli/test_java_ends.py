@@ -1,6 +1,6 @@
-"""Commands whose Java is killed: one message, the exit code, nothing left behind; a shell goes on.
+"""Commands whose Java is killed: one message, the exit code, no leftovers; a shell continues.
 
-The messages are in `java_ends/`; `XCQL_WRITE_GOLDEN=1` writes them anew: read what changed.
+The messages are in `java_ends/`; `XCQL_WRITE_GOLDEN=1` rewrites them; review the diff.
 """
 
 from __future__ import annotations
@@ -52,10 +52,10 @@ def until(found: Callable[[], int | None], seconds: float = 900) -> int:
 
 
 def java_of(pid: int, seconds: float = 0) -> int | None:
-    """The Java of a process, once it has worked for so long."""
+    """The Java of a process, once it has used this much processor time."""
     for task in Path(f"/proc/{pid}/task").iterdir():
         for one in (task / "children").read_text().split():
-            with suppress(FileNotFoundError):  # the one that was asked for its version
+            with suppress(FileNotFoundError):  # the one that printed its version
                 if Path("/proc", one, "comm").read_text() == "java\n":
                     stat = Path("/proc", one, "stat").read_text()
                     ticks = int(stat.rpartition(")")[2].split()[11])
@@ -65,7 +65,7 @@ def java_of(pid: int, seconds: float = 0) -> int | None:
 
 
 def kill_java(process: subprocess.Popen[str], *, at_work: bool = False) -> None:
-    # the start of Spark, and of the query, takes less than that
+    # starting Spark and the query takes less than that
     os.kill(until(lambda: java_of(process.pid, 40 if at_work else 0)), signal.SIGKILL)
 
 
@@ -97,7 +97,7 @@ def test_shell(tmp_path: Path) -> None:
             kill_java(process, at_work=True)
         else:
             assert process.stdout.readline() == "4\n"
-    # the last query is answered, but not yet quite done
+    # the last query is answered, but not yet completely finished
     time.sleep(2)
     kill_java(process)
     time.sleep(2)
@@ -117,7 +117,7 @@ def test_watch(tmp_path: Path) -> None:
     )
     assert process.stdout is not None
     process.stdout.readline()
-    time.sleep(5)  # until it waits for more
+    time.sleep(5)  # until it waits for input
     kill_java(process)
     _, err = process.communicate(timeout=900)
     assert process.returncode == 1

@@ -1,4 +1,4 @@
-"""No command leaves a file that nobody asked for, however it ends."""
+"""No command leaves an unrequested file, however it ends."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _WAYS_OUT = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 @dataclass(frozen=True)
 class Place:
-    """A working folder, a temporary folder and a home, all of them empty."""
+    """A working folder, a temporary folder and a home folder, all empty."""
 
     root: Path
 
@@ -62,14 +62,14 @@ class Place:
         return self.root / "temporary"
 
     def left(self) -> set[str]:
-        """The names of what is in any of the folders."""
+        """The names of everything in the folders."""
         folders = (self.work, self.temporary, self.root / "home")
         return {one.name for folder in folders for one in folder.iterdir()}
 
 
 @dataclass(frozen=True)
 class Command:
-    """A command, its exit code, and the names that it is asked to make."""
+    """A command, its exit code, and the names of the files that it should create."""
 
     arguments: Sequence[str]
     wanted: tuple[str, ...] = ()

@@ -1,6 +1,6 @@
-"""What newcomers get wrong: each mistake gets one message that shows the way out.
+"""Typical mistakes of new users: each gets one message that shows the solution.
 
-The whole messages are in `mistakes/`; `XCQL_WRITE_GOLDEN=1` writes them anew: read what changed.
+The complete messages are in `mistakes/`; `XCQL_WRITE_GOLDEN=1` rewrites them; review the diff.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ MISTAKES: dict[str, tuple[list[str], int]] = {
 
 @pytest.fixture(scope="module")
 def prepared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A folder with good files and bad ones, which everybody may look into."""
+    """A folder with good and bad files, readable by everybody."""
     folder = Path(tempfile.mkdtemp(prefix="xcql-mistakes-"))
     folder.chmod(0o755)
     for name in ("fragments.xml", "tags.xml"):
@@ -124,7 +124,7 @@ def test_the_whole_message(name: str, here: Path, capsys: pytest.CaptureFixture[
     check(name, err)
 
 
-# ---------------------------------------------------------------- what takes a process of its own
+# ---------------------------------------------------------------- tests that need their own process
 
 
 def xcqlc(
@@ -147,7 +147,7 @@ def xcqlc(
 
 
 def fake_java(folder: Path, version: str) -> str:
-    """A Java that knows its version and nothing else; the folder it is in."""
+    """A Java that only reports its version; returns the folder it is in."""
     folder.mkdir(exist_ok=True)
     java = folder / "java"
     java.write_text(f"#!/bin/sh\necho 'openjdk version \"{version}\" 2014-03-18' >&2\n")
@@ -176,7 +176,7 @@ def test_old_java(version: str, name: str, here: Path) -> None:
 
 
 def test_no_write_permission(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Root may write anywhere: so as root the commands are run as the user `nobody`."""
+    """Root may write anywhere, so as root the commands run as the user `nobody`."""
     locked = here / "locked"
     locked.mkdir(mode=0o555)
     is_root = os.geteuid() == 0
@@ -197,7 +197,7 @@ def test_no_write_permission(here: Path, capsys: pytest.CaptureFixture[str]) -> 
 
 
 def test_full_disk_under_a_file(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """`/dev/full` is a disk without any room, as Linux has one for such tests."""
+    """`/dev/full` is a full disk, which Linux provides for such tests."""
     if not Path("/dev/full").exists():
         pytest.skip("needs /dev/full")
     assert main(["infer-tags", "books.xml", "-o", "/dev/full"]) == 1
@@ -221,9 +221,9 @@ def test_full_disk_under_standard_output(here: Path) -> None:
 
 
 def test_full_disk_under_a_store(here: Path) -> None:
-    """No file may grow beyond 2,000 bytes (RLIMIT_FSIZE), as if there were no more room.
+    """No file may grow beyond 2,000 bytes (RLIMIT_FSIZE), as if the disk were full.
 
-    The store is left as it was: without the limit, the same command goes through.
+    The store stays unchanged: without the limit, the same command succeeds.
     """
 
     def limit() -> None:

@@ -1,4 +1,4 @@
-"""`xcqlc parse` and what every verb shares: inputs, exit codes, messages."""
+"""`xcqlc parse`, and what all verbs share: inputs, exit codes, messages."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def xcqlc(*arguments: str, stdin: bytes = b"", **extra: str) -> subprocess.CompletedProcess[bytes]:
-    """Run the command line in a process of its own."""
+    """Run the command line in its own process."""
     environment = {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'runtime'}", **extra}
     return subprocess.run(
         [sys.executable, "-m", "xcql.cli.main", *arguments],

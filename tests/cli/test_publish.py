@@ -1,4 +1,4 @@
-"""`xcqlc publish`: fragments for whoever listens, in files, and what goes wrong."""
+"""`xcqlc publish`: fragments for clients, in files, and what can go wrong."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ CREDIT = ROOT / "samples" / "credit"
 
 @contextmanager
 def _publishing(*arguments: str) -> Iterator[int]:
-    """A process that broadcasts; its port."""
+    """A process that broadcasts; yields its port."""
     command = [sys.executable, "-m", "xcql.cli.main", "publish", str(CREDIT / "fragments.xml")]
     process = subprocess.Popen(
         [*command, "--to", "tcp://127.0.0.1:0", *arguments],
@@ -81,7 +81,7 @@ def test_files_appear_whole_and_in_order(
     assert len(files) == 4
     times = [file.stat().st_mtime_ns // 1_000_000 for file in files]
     assert times == sorted(set(times))
-    # the second time the fragments are the same, and the files are not
+    # the second time the fragments are the same, but the files are not
     tags = read_tags(CREDIT / "tags.xml")
     assert len(read_all(inbox, tags).fragments) == 72
 
@@ -125,7 +125,7 @@ def test_pace() -> None:
     lines = [fragment(second) for second in (0, 0, 20, 10, 40)]
     groups = list(groups_of(iter(lines), Pace(speed=2), lambda: 0.0))
     assert [(pause, len(group)) for pause, group in groups] == [(0, 2), (5, 2), (10, 1)]
-    # who is late does not wait
+    # a late sender does not wait
     assert [pause for pause, _ in groups_of(iter(lines), Pace(rate=1), clock)] == [0] * 5
     assert [len(group) for _, group in groups_of(iter(lines), Pace(rate=50), lambda: 0.0)] == [3, 2]
 

@@ -50,7 +50,7 @@ def test_a_document_without_tags_is_the_context_item(
     assert main(["explain", "-e", "//bok", "--doc", "books.xml", "--stage", "sql"]) == 0
     out, err = capsys.readouterr()
     assert out.startswith("1922\n")
-    assert "SELECT" in out  # natively, as any other stream
+    assert "SELECT" in out  # native, like any other stream
     assert "no 'bok' below 'stream(\"books\")'; did you mean 'book'?" in err
     stdin = io.TextIOWrapper(io.BytesIO(b"//title = stream('books')//title, count(//book)"))
     monkeypatch.setattr("sys.stdin", stdin)
@@ -107,7 +107,7 @@ def test_a_store(books: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out, err = capsys.readouterr()
     assert out.splitlines()[0] == '<c id="1234"><customer>John Smith</customer></c>'
     assert err == ""
-    # a warning of a step that finds nothing, unless one wants to hear none
+    # a warning for a step that finds nothing, unless warnings are turned off
     typo = ["run", "-e", 'stream("credit")//acount', "--store", "store"]
     assert main(typo) == 0
     assert "did you mean 'account'?" in capsys.readouterr().err

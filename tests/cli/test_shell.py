@@ -1,4 +1,4 @@
-"""`xcqlc shell`, fed through a pipe; what a terminal adds is tried piece by piece."""
+"""`xcqlc shell`, fed through a pipe; terminal features are tested one by one."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_a_query_ends_when_it_is_complete() -> None:
     assert split("1 + 1\nfor $a in (1, 2)\nreturn $a\n\n\\timing\n2") == [
         *("1 + 1", "for $a in (1, 2)\nreturn $a", "\\timing", "2")
     ]
-    # a backslash goes on where the query is complete, an empty line ends what is not
+    # a backslash continues a complete query, an empty line ends an incomplete one
     assert split('stream("a") \\\n//b\n1 +\n\n2') == ['stream("a") \n//b', "1 +\n", "2"]
     assert split("1 +") == ["1 +"]
 
@@ -124,7 +124,7 @@ with edited_lines(lambda: ["\\\\timing"]) as read_line:
 
 
 def test_history_is_kept(tmp_path: Path) -> None:
-    """On a real terminal, in a process of its own: typed, completed by Tab, and remembered."""
+    """On a real terminal, in its own process: typed, completed by Tab, and remembered."""
     ours, theirs = pty.openpty()
     process = subprocess.Popen(
         [sys.executable, "-c", _TYPED],

@@ -1,4 +1,4 @@
-"""`xcqlc watch`: what it prints, what it warns of, and what goes wrong before it starts."""
+"""`xcqlc watch`: its output, its warnings, and errors before it starts."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ def test_updates_and_figures(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*command, "--checkpoint", "ck", "--until-idle", "1"]) == 0
     told = capsys.readouterr()
     assert told.out.splitlines() == [f"insert {n + 1} <b>{n + 10}</b>" for n in range(3)]
-    assert told.err.startswith("warning[")  # state without a bound
+    assert told.err.startswith("warning[")  # unbounded state
     lines = [line for line in told.err.splitlines() if line.startswith("batch ")]
     assert lines[0].startswith("batch 0: 0 fragments, 0 repeated, 0 late, ")
     assert lines[1].startswith("batch 1: 14 fragments, 0 repeated, 0 late, 1 quarantined, ")
 
-    # it goes on where it ended
+    # it continues where it stopped
     drop(Path("inbox"), "b.xml", [bid(20, 11)])
     more = ["--checkpoint", "ck", "--trigger", "once", "--format", "jsonl", "--quiet"]
     assert main([*command, *more]) == 0

@@ -28,7 +28,7 @@ def reference(expression: str) -> Answer:
 
 
 def native_sql(expression: str) -> str:
-    """The expression as SQL text; `NotNative` where the evaluator has any part in it."""
+    """The expression as SQL text; raises `NotNative` if the evaluator is needed for any part."""
     compiled = compile_query(check(expression), Catalog({}), "qac+", Externals())
     if compiled.evaluations:
         raise NotNative(compiled.evaluations[0].reason)
@@ -36,7 +36,7 @@ def native_sql(expression: str) -> str:
 
 
 def natively(spark: SparkSession, expressions: Sequence[str]) -> list[Answer]:
-    """The items of each expression, in order; all are answered by one query."""
+    """The items of each expression, in order; one query answers all of them."""
     parts = []
     for number, expression in enumerate(expressions):
         parts.append(f"SELECT {number} AS n, item FROM (\n{native_sql(expression)}\n)")
@@ -47,7 +47,7 @@ def natively(spark: SparkSession, expressions: Sequence[str]) -> list[Answer]:
 
 
 def native_error(spark: SparkSession, expression: str) -> str:
-    """The code of the error that the expression ends in."""
+    """The code of the error that the expression raises."""
     from pyspark.errors import PySparkException
 
     from xcql_runtime.spark.failures import translated

@@ -1,4 +1,4 @@
-"""Stores that compiled queries are asked of."""
+"""The stores that compiled queries run on."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def ingested(store: Path, streams: Mapping[str, tuple[Path, TagStructure]]) -> Path:
-    """A store with some streams, made without Spark."""
+    """A store with some streams, created without Spark."""
     from xcql.store.ingest import ingest
     from xcql.store.processes import run_here
 
@@ -27,7 +27,7 @@ def ingested(store: Path, streams: Mapping[str, tuple[Path, TagStructure]]) -> P
 
 
 def world_store(folder: Path, fragments: Mapping[str, str], tags: Mapping[str, str]) -> Path:
-    """A store of streams that are given as texts."""
+    """A store of streams given as text."""
     streams = {}
     for name, text in fragments.items():
         file = folder / f"{name}.xml"
@@ -38,7 +38,7 @@ def world_store(folder: Path, fragments: Mapping[str, str], tags: Mapping[str, s
 
 @pytest.fixture(scope="session")
 def corpus_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """All data sets of the corpus; nobody changes it."""
+    """All data sets of the corpus; tests must not change it."""
     streams = {
         stream.name: (stream.fragments, read_tags(stream.tags))
         for several in corpus.datasets().values()

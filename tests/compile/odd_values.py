@@ -1,8 +1,8 @@
 """Atomic values at the edges of their types, and expressions over them.
 
-A differential test: every expression is answered for every value (or pair of values) by the
-reference evaluator and by Spark, many in one query. The values are elements of a stream, so nothing
-can be computed before the query runs.
+A differential test: the reference evaluator and Spark answer every expression for every value (or
+pair of values), many in one query. The values are elements of a stream, so nothing can be computed
+before the query runs.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ NOW = "2010-01-01"
 TAGS = """<structure><tag type="snapshot" id="1" name="r"><tag type="temporal" id="2" name="i">
   <tag type="snapshot" id="3" name="v"/></tag></tag></structure>"""
 
-# by type, as the data have them
+# by type, as they are in the data
 VALUES: Mapping[str, Sequence[str]] = {
     "xs:double": [
         "0",
@@ -69,7 +69,7 @@ VALUES: Mapping[str, Sequence[str]] = {
         "4.35",
         "0.49999999999999994",
     ],
-    # their digits have room in SQL
+    # their digits fit into SQL's types
     "moderate doubles": [
         "0",
         "-0",
@@ -108,7 +108,7 @@ VALUES: Mapping[str, Sequence[str]] = {
         "7.0",
         "10.10",
     ],
-    # they have no room left to grow
+    # they cannot grow without overflow
     "long decimals": [
         "0.12345678901234567891",
         "-12345678901234567.12345678901234567891",
@@ -133,7 +133,7 @@ VALUES: Mapping[str, Sequence[str]] = {
         "25",
         "-25",
     ],
-    # they have no room left to grow
+    # they cannot grow without overflow
     "long integers": [
         "9223372036854775806",
         "-9223372036854775807",
@@ -217,7 +217,7 @@ VALUES: Mapping[str, Sequence[str]] = {
         "01:02:03.5-14:00",
     ],
 }
-# what is cast to, where the name of the values says something else
+# the target of casts, where it differs from the name of the values
 _TYPES = {
     "moderate doubles": "xs:double",
     "long decimals": "xs:decimal",
@@ -283,7 +283,7 @@ _WHOLE_NUMBER = (
     "$x * 1.5",
     'format-integer(xs:integer($x), "000")',
 )
-# what long decimals have no room for
+# operations that overflow for long decimals
 _GROWS = re.compile(r"\$x [*+d]|sum|avg|\(\$x, \$x \+|round\(\$x, -1")
 _PICTURES = tuple(
     f'format-number($x, "{picture}")' for picture in ("0", "#,##0.00", "0.###", "000.0#")
@@ -476,7 +476,7 @@ def odd_store(folder: Path) -> Path:
 
 @dataclass(frozen=True, slots=True)
 class Engines:
-    """The two that are compared, over one store."""
+    """The two engines that are compared, over one store."""
 
     store: Path
     spark: SparkSession
@@ -490,9 +490,9 @@ class Engines:
         return xcql.Session(self.store, self.spark).query(query, now=NOW).to_xml()
 
     def differences(self, head: str, row: str, expressions: Sequence[str]) -> list[str]:
-        """What the expressions differ in, for the tuples of some clauses; `row` names a tuple.
+        """The differences in the expressions, for the tuples of some clauses; `row` names a tuple.
 
-        Where an expression fails in the evaluator, Spark is not asked.
+        Where an expression fails in the evaluator, it is not run on Spark.
         """
 
         def query(parts: Sequence[str]) -> str:
@@ -522,7 +522,7 @@ _CELL = re.compile(r"<e>(.*?)</e>|<e/>", re.DOTALL)
 
 
 def _rows(items: Sequence[str]) -> dict[str, list[str]]:
-    """The cells of each row, as they were written but for how empty elements are."""
+    """The cells of each row as they were written, with empty elements in one form."""
     rows = {}
     for item in items:
         name = item.partition('n="')[2].partition('"')[0]
@@ -536,7 +536,7 @@ def typed(kind: str, node: str) -> str:
 
 
 def is_native(expression: str, kind: str) -> bool:
-    """Whether SQL says all of it, if its operands are of some type."""
+    """Whether SQL expresses all of it, for operands of this type."""
     cast = _TYPES.get(kind, kind)
     head = f'for $v in ("1", "2") let $x := {cast}($v), $y := {cast}($v) return '
     try:

@@ -1,4 +1,4 @@
-"""Answers in a form in which they can be compared."""
+"""Answers in a comparable form."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from xcql.xdm.serialize import canonical
 
 
 def same_form(items: Iterable[str]) -> list[str]:
-    """Items in canonical form, each by itself."""
+    """Items in canonical form, one by one."""
     return [_canonical(item) for item in items]
 
 
 def _canonical(item: str) -> str:
     try:
         return canonical(parse_xml(f"<item>{item}</item>"))
-    except XcqlError:  # an attribute by itself
+    except XcqlError:  # a standalone attribute
         return item

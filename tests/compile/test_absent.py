@@ -1,4 +1,4 @@
-"""Comparisons of what is computed from an element that may not be there, against the evaluator."""
+"""Comparisons of values computed from an element that may be missing, against the evaluator."""
 
 from __future__ import annotations
 

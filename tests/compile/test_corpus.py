@@ -1,4 +1,4 @@
-"""The corpus of queries, compiled to Spark SQL: most of it natively, all of it rightly."""
+"""The corpus of queries, compiled to Spark SQL: most of it natively, all of it correctly."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 QUERIES = corpus.queries()
 FULL = bool(os.environ.get("XCQL_TEST_FULL"))
-# some queries are compiled at each commit, and a few are run; all of them in the longer test
+# at each commit, some queries are compiled and a few are run; all of them in the full test
 COMPILED = QUERIES if FULL else QUERIES[::5]
 BY_PLACE = QUERIES if FULL else QUERIES[3::25]
 BY_HOLE = QUERIES if FULL else QUERIES[5::40]
-# the part of the corpus that runs without a Python worker, at least
+# the minimum share of the corpus that runs without a Python worker
 NATIVE = 0.9
 
 
@@ -50,7 +50,7 @@ def test_most_of_the_corpus_is_native(corpus_store: Path) -> None:
 def session(
     query: corpus.Query, corpus_session: xcql.Session, spark: SparkSession, tmp_path: Path
 ) -> xcql.Session:
-    """A session over all data sets; a query that names no stream gets one with its own alone."""
+    """A session over all data sets; a query with `stream()` gets only its own data."""
     if "stream()" not in query.text:
         return corpus_session
     streams = {name: (path, read_tags(tags)) for name, (path, tags) in query.streams().items()}
@@ -71,7 +71,7 @@ def check(query: corpus.Query, session: xcql.Session, strategy: str) -> None:
     def answer() -> list[str]:
         answer = session.query(query.text, strategy=strategy, now=query.now)
         if strategy == "qac":
-            # sorted by Spark, and in as many tasks as it likes
+            # sorted by Spark, in any number of tasks
             return answer.first(1_000_000)
         return answer.to_xml()
 

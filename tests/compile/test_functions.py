@@ -1,8 +1,8 @@
-"""Functions and operators mean natively what they mean to the reference evaluator.
+"""Functions and operators mean the same natively as in the reference evaluator.
 
-`functions.xq` has an expression a line: every one has to be native in whole, and all of them are
-answered by a few Spark queries. They look for the corners: nothing at all, NaN, infinity, -0, the
-halves of rounding, the largest and smallest numbers, characters beyond the first 65536, blanks.
+`functions.xq` has one expression per line. Each must be completely native; a few Spark queries
+answer all of them. They cover corner cases: the empty sequence, NaN, infinity, -0, rounding of
+halves, the largest and smallest numbers, characters beyond the first 65536, blanks.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from xcql.compile import NotNative
 
 FULL = bool(os.environ.get("XCQL_TEST_FULL"))
 EVERY = Path(__file__).with_name("functions.xq").read_text("utf-8").splitlines()
-# at each commit, some of each topic: neighbours in the file resemble each other
+# at each commit, some of each topic: neighbours in the file are similar
 EXPRESSIONS = EVERY if FULL else EVERY[::5]
 _BATCH = 70
 
@@ -69,9 +69,9 @@ def test_numbers_that_sql_has_no_room_for_are_errors(
 @pytest.mark.parametrize(
     "expression",
     [
-        'for $p in ("a", "b") return matches("a", $p)',  # the pattern is not known
-        'for $x in ("a", "b") return replace($x, "b*", "x")',  # an error to the evaluator
-        'for $x in ("a", "aa") return matches($x, "(a)\\1")',  # other in Java if no group is there
+        'for $p in ("a", "b") return matches("a", $p)',  # the pattern is not constant
+        'for $x in ("a", "b") return replace($x, "b*", "x")',  # an error in the evaluator
+        'for $x in ("a", "aa") return matches($x, "(a)\\1")',  # differs in Java without a group
         'for $x in (1, 2) return (if ($x = 1) then $x else 1e7) || ""',  # integer or double
         "for $n in (1, 2) return sum(for $x in 1 to $n return if ($x = 1) then $x else 1e7)",
         "for $x in (0.1e0, 2e0) return xs:decimal($x)",  # has 55 digits

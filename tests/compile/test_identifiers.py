@@ -60,17 +60,17 @@ def test_by_the_evaluator() -> None:
         answer = xcql.evaluate(query, streams={"s": (FRAGMENTS, TAGS)}, now=NOW)
         return " ".join(item.xml for item in answer)
 
-    # two versions, at each of two holes
+    # two versions at each of two holes
     assert ask(QUERIES[0].replace("/name", "/name/string()")) == "Ann Anne Ann Anne"
     assert ask(QUERIES[1]) == "person person person name person person"
     assert ask(QUERIES[4]) == "Anne Anne"
     assert ask(QUERIES[5]) == "<who>Ann Anne Ann Anne</who> <who>Bob</who>"
     assert ask('idref("p1", stream("s")) ! name()') == "by seen"
     assert ask('idref("2", stream("s")) ! name()') == "seen by"
-    # what is undeclared is no ID, and a copy has no types
+    # an undeclared attribute is not an ID, and a copy has no types
     assert ask('count(id("p1", stream("s"))[parent::sale])') == "0"
     assert ask('count(document { stream("s") }/id("p1"))') == "0"
-    # of other documents, the first element counts
+    # in other documents, the first element counts
     assert ask("document { <a><b xml:id='x'/><c xml:id='x'/></a> }/id('x')") == '<b xml:id="x"/>'
 
 
@@ -93,7 +93,7 @@ def test_as_standard_xquery(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("number", range(100) if FULL else range(3))
 def test_random_streams(number: int, tmp_path: Path, spark: SparkSession) -> None:
-    """The attribute `k` of some tags is an ID, and of others a reference."""
+    """The attribute `k` is an ID in some tags, and a reference in others."""
     random = Random(f"identifiers {number}")
     root = random_tags(random)
     tags = root.structure()
@@ -112,7 +112,7 @@ def test_random_streams(number: int, tmp_path: Path, spark: SparkSession) -> Non
         expected = xcql.evaluate(query, streams={"s": (fragments, tags)}, now=RANDOM_NOW)
         found = session.query(query, now=RANDOM_NOW).to_xml()
         assert found == [one.xml for one in expected], query
-        # recursive tags of one name, of which only some have the attribute, cannot be told apart
+        # recursive tags with the same name, only some with the attribute, are indistinguishable
         with suppress(xcql.XcqlError):
             files = {"s": (tmp_path / "s.xml", tags)}
             saxon.agree(query, files, RANDOM_NOW, tmp_path, ("auto",))

@@ -1,4 +1,4 @@
-"""Attributes and text in time: valid as long as the nearest element above with its own lifespan."""
+"""Attributes and text in time: they have the lifespan of the nearest ancestor that has its own."""
 
 from __future__ import annotations
 

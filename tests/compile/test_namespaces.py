@@ -1,7 +1,7 @@
 """Namespaces in answers: declared once, on the outermost element, in the same bytes on Spark.
 
-Random streams declare namespaces around fillers, on their elements and further inside, the same
-prefix for several names, names with several prefixes, and the default namespace.
+Random streams declare namespaces around fillers, on their elements and further inside: one prefix
+for several names, names with several prefixes, and the default namespace.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ Scope = dict[str, str]
 class RandomStream:
     """A stream whose elements declare namespaces at random.
 
-    In every third one all declarations are around the fillers.
+    In every third stream, all declarations are around the fillers.
     """
 
     def __init__(self, seed: int) -> None:

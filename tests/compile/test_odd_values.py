@@ -1,6 +1,6 @@
-"""Odd values mean the same to Spark as to the evaluator: see `odd_values`.
+"""Odd values mean the same on Spark as in the evaluator; see `odd_values`.
 
-The quick tests ask what engines are known to differ in; the slow ones the whole table.
+The quick tests cover known differences between engines; the slow ones cover the whole table.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def test_sequences_that_engines_differ_in(kind: str, template: str, engines: Eng
 
 
 def test_letter_case_of_all_letters(spark: SparkSession) -> None:
-    """Each by itself; a byte order mark is lost where texts are decoded here."""
+    """One by one; a byte order mark is lost when texts are decoded here."""
     rows = spark.sql(
         """SELECT id, upper(x) AS upper, lower(x) AS lower FROM (
           SELECT id, decode(unhex(lpad(hex(id), 8, '0')), 'UTF-32') AS x
@@ -113,7 +113,7 @@ def test_letter_case_of_all_letters(spark: SparkSession) -> None:
 
 
 def test_text_is_written_as_references(engines: Engines) -> None:
-    """Byte for byte what the evaluator writes, which is the W3C's xml output method."""
+    """Byte for byte the evaluator's output, which follows the W3C's xml output method."""
     items = 'stream("s")//i[@t = "xs:string"]'
     for query in (
         f"{items}/v/text()",

@@ -1,7 +1,7 @@
 """Random typed queries over random histories: every strategy on Spark gives the same answer.
 
-The answer is that of the reference evaluator, and of the standalone XQuery on SaxonC. A failure is
-named by the two numbers that make it again: `tests.queries.random_queries.case(world, query)`.
+The answer is that of the reference evaluator, and of the standalone XQuery on SaxonC. Two numbers
+name a failure and reproduce it: `tests.queries.random_queries.case(world, query)`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 FULL = bool(os.environ.get("XCQL_TEST_FULL"))
-# at each commit, worlds with few tags: what is asked of many takes long to plan
+# at each commit, worlds with few tags: queries over many tags take long to plan
 WORLDS = range(64) if FULL else (12, 14, 19)
 QUERIES = 8
 

@@ -1,4 +1,4 @@
-"""What data seldom have: lifespans inside of fillers, and holes that no filler can be in."""
+"""Rare data: lifespans inside fillers, and holes that no filler can fill."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ LASTING = 'vtFrom="2002-01-01T00:00:00" vtTo="now"'
 
 
 def fragments(*contents: str, root: str = "") -> str:
-    """Fillers with items of these contents; a comment is not read plainly."""
+    """Fillers with items of these contents; a comment rules out the plain reader."""
     holes = "".join(f'<hole id="{number}"/>' for number, _ in enumerate(contents, 1))
     fillers = "".join(
         f'<filler id="{number}" tsid="2" validTime="2001-01-01"><i>{content}</i></filler>'
@@ -70,7 +70,7 @@ def test_lifespans_that_came_with_the_data(kind: str, tmp_path: Path, spark: Spa
 
 
 def test_a_view_that_was_written_is_asked_again(tmp_path: Path, spark: SparkSession) -> None:
-    """What `xcqlc temporalize` wrote, as `xcqlc run --doc` reads it."""
+    """The output of `xcqlc temporalize`, read by `xcqlc run --doc`."""
     text = fragments(f"<n {ENDED}>1</n>", "<n>2</n>")
     store = world_store(tmp_path, {"s": text}, {"s": TAGS})
     view = "".join(xcql.Session(store, spark).temporalize("s", now=NOW))
@@ -113,7 +113,7 @@ def test_holes_where_no_filler_can_be(tmp_path: Path, spark: SparkSession) -> No
 
 
 def test_what_is_common_is_answered_natively(tmp_path: Path, spark: SparkSession) -> None:
-    """A lifespan of a filler's own element is overwritten, and half a lifespan is none."""
+    """A lifespan on a filler's own element is overwritten, and half a lifespan is ignored."""
     text = fragments('<t>x<b vtFrom="2001-01-01">b1</b></t>', "<n>1</n>").replace(
         "<i><n>", f"<i {ENDED}><n>"
     )
@@ -123,7 +123,7 @@ def test_what_is_common_is_answered_natively(tmp_path: Path, spark: SparkSession
 
 
 def check(query: str, store: Path, spark: SparkSession) -> str:
-    """The answer is the evaluator's; how it was come to."""
+    """Check that the answer is the evaluator's; return the strategy."""
     session = xcql.Session(store, spark)
     stream = {"s": (store.parent / "s.xml", session.tags("s"))}
     expected = [one.xml for one in xcql.evaluate(query, streams=stream, now=NOW)]
@@ -133,7 +133,7 @@ def check(query: str, store: Path, spark: SparkSession) -> str:
 
 
 def test_ways_are_kept_when_a_table_is_shredded_anew(tmp_path: Path, spark: SparkSession) -> None:
-    """Each part of a file has few places in its mixed content, all together have many."""
+    """Each part of a file has few paths in its mixed content; together they have many."""
     names = [f"a{number}" for number in range(300)]
     inside = "".join(f'<tag type="snapshot" id="{one}" name="{one}"/>' for one in ("b", *names))
     tags = f"""<structure><tag type="snapshot" id="1" name="r">

@@ -1,4 +1,4 @@
-"""Texts inside of mixed content, from the columns that an ingest makes of them, on Spark."""
+"""Texts inside mixed content, from the columns that ingest creates for them, on Spark."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ FIRST = [
     item("d", 5, "<text>z<bold>d1</bold></text><text/><par><li>\n<text>t</text></li></par>"),
     item("e", 5, ""),
 ]  # fmt: skip
-# each with whether the bytes of fillers are read
+# each with whether the query reads the fillers' bytes
 QUERIES = [
     ('stream("s")//item/text/bold/text()', False),
     ('stream("s")/site/west/item/text/bold/text()', False),
@@ -89,7 +89,7 @@ QUERIES = [
 
 
 class Asked:
-    """A store, and the stream that it should be."""
+    """A store, and the stream that it should contain."""
 
     def __init__(
         self, folder: Path, spark: SparkSession, patch: pytest.MonkeyPatch, *fillers: str
@@ -121,13 +121,13 @@ class Asked:
         return read_state(self.store)
 
     def check(self, text: str, reads_bytes: bool) -> None:
-        """The answer is the evaluator's, with the bytes of fillers or without."""
+        """Check that the answer is the evaluator's, with or without the fillers' bytes."""
         assert self.strategy(text) != "caq", text
         columns = {path for use in self._compiled[-1].tables for path in use.columns}
         assert (("raw",) in columns) == reads_bytes, text
 
     def strategy(self, text: str) -> str:
-        """How the answer is come to, which is the evaluator's."""
+        """Check that the answer is the evaluator's; return the strategy."""
         streams = {"s": (self._all, parse_tags(TAGS))}
         answer = self._session.query(text, now=NOW)
         found = answer.to_xml()
@@ -142,7 +142,7 @@ def asked(tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch) 
 
 
 def of_old(state: StoreState, ways: bool) -> StoreState:
-    """As it was stored when less was known, with ways or without."""
+    """The state as written by earlier versions, which knew less, with or without ways."""
 
     def strip(slot: dict[str, Any]) -> None:
         del slot["strays"], slot["timed"]
@@ -164,16 +164,16 @@ def test_texts_are_read_from_columns(asked: Asked) -> None:
 
 
 def test_of_a_store_of_old_less_is_known(asked: Asked) -> None:
-    """What may be in mixed content is then taken to be there."""
+    """The compiler then assumes that mixed content may contain anything."""
     write_state(asked.store, renumbered(of_old(asked.state(), ways=True)))
-    # texts are valid as long as an element above, and one inside may have a lifespan of its own
+    # a text has the lifespan of an ancestor, and an element inside may have its own
     assert asked.strategy(QUERIES[0][0]) == "caq"
     asked.check('for $t in stream("s")//item/text return count($t/bold/text())', False)
     assert asked.strategy('stream("s")//item?[2005-01-15]/text/bold/text()') == "caq"
     write_state(asked.store, renumbered(of_old(asked.state(), ways=False)))
     for text, _ in QUERIES[:3]:
         assert asked.strategy(text) == "caq"
-    # and it goes on so: its files have no columns for what is inside
+    # and this does not change: its files have no columns for the inside
     asked.add(item("a", 3, "<text>x<bold>a5</bold></text>", "2005-03-01"))
     assert not asked.slot("3", "text").indexed
     assert asked.strategy(QUERIES[0][0]) == "caq"
@@ -229,13 +229,13 @@ def test_what_becomes_mixed_later(
     )
     asked.check(counts, False)
     assert not asked.slot("5", "text").indexed
-    # the texts around a hole that no filler can be in are one
+    # the texts around a hole that no filler can fill form one text
     assert asked.strategy('stream("s")/site/west/item/text/bold/text()') == "caq"
 
 
 def test_where_there_are_no_ways(asked: Asked) -> None:
     asked.add(item("e", 5, "<text>e<Bold>e1</Bold></text>", "2005-03-01"))
-    # SQL cannot tell the two
+    # SQL cannot distinguish the two
     assert not asked.slot("5", "text").indexed
     asked.check('stream("s")//item/text/bold/text()', True)
     asked.check('stream("s")//item/text/Bold/text()', True)

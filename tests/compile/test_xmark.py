@@ -1,4 +1,4 @@
-"""The 20 XMark queries by Spark, natively. Needs ../shared/xmark."""
+"""The 20 XMark queries on Spark, natively. Needs ../shared/xmark."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 QUERIES = sorted((XMARK / "queries").glob("*.xcql"))
 FULL = bool(os.environ.get("XCQL_TEST_FULL"))
 NOW = "2004-01-01T00:00:00"
-# Python's part in a physical plan of Spark
+# signs of Python in a physical plan of Spark
 PYTHON = re.compile(r"Python|Arrow|MapIn")
 
 pytestmark = pytest.mark.skipif(not QUERIES, reason="../shared/xmark is not there")
@@ -79,7 +79,7 @@ def larger(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> Auc
 @pytest.mark.parametrize("path", QUERIES, ids=lambda path: path.stem)
 @pytest.mark.parametrize("strategy", ["qac", "qac+"])
 def test_answer_that_xmark_expects(path: Path, strategy: str, larger: Auction) -> None:
-    """The expected answers are those of the plain document, without lifespans."""
+    """The expected answers are for the plain document, without lifespans."""
     answer = larger.session.query(path.read_text(), strategy=strategy, now=NOW).to_xml()
     (expected,) = (XMARK / "expected" / "0.05").glob(f"{path.stem}.*")
     plain = [re.sub(r' vtFrom="[^"]*" vtTo="[^"]*"', "", item) for item in answer]

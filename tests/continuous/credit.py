@@ -1,4 +1,4 @@
-"""A small stream of accounts, as tests of single rules need it."""
+"""A small stream of accounts for tests of single rules."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Shapes of queries that any random world can be asked."""
+"""Shapes of queries that work on any random world."""
 
 from __future__ import annotations
 

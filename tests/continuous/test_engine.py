@@ -1,4 +1,4 @@
-"""The engine, rule by rule: what changes what, what is told, what survives."""
+"""The engine, rule by rule: what causes changes, what is reported, what survives."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_a_filler_may_come_before_its_hole(tmp_path: Path) -> None:
     with opened(SPENT, tmp_path) as query:
         advance = query.advance(0, [bought("a", "2004-01-02", 7), account("a")], NOW)
         assert query.answer() == []
-        assert advance.figures.empty_holes == 1  # that of the limit
+        assert advance.figures.empty_holes == 1  # the hole of the limit
         query.advance(1, [root("a")], NOW)
         assert query.answer() == ["<s>7</s>"]
         query.advance(2, [root("b", "a")], NOW)
@@ -81,7 +81,7 @@ def test_a_window_moves_by_itself(tmp_path: Path) -> None:
             datetime(2004, 1, 10, 0, 30),
         )
         assert query.answer() == ["1"]
-        # at one o'clock it is still in the window, which is closed
+        # at one o'clock it is still in the window, whose end is inclusive
         assert advance.next_change == datetime(2004, 1, 10, 1)
         assert query.advance(1, [], datetime(2004, 1, 10, 1)).updates == ()
         after = query.advance(2, [], datetime(2004, 1, 10, 1, 0, 0, 1))

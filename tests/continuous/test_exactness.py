@@ -1,4 +1,4 @@
-"""After every trigger the answer is what the reference evaluator gives over all fragments so far:
+"""After every trigger the answer equals the reference evaluator's over all fragments so far,
 whatever their order, repetitions, replacements and removals, and however they are cut."""
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ RUNS = 200 if FULL else 20
 
 @pytest.mark.parametrize("number", range(RUNS))
 def test_all_shapes(number: int) -> None:
-    """One world for each run; at each commit it is asked a seventh of the shapes, in turn."""
+    """One world per run; at each commit it runs a seventh of the shapes, in turn."""
     random = Random(number)
     world = random_world(random)
     for index, query in enumerate(SHAPES.values()):

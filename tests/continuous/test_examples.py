@@ -1,4 +1,4 @@
-"""The examples in the documentation of these modules are true."""
+"""The examples in the docstrings of these modules are correct."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Killed at any moment and started again, the update stream has no gap and no double."""
+"""Killed at any moment and restarted, the update stream has no gaps and no duplicates."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ KILLS = 40 if FULL else 5
 
 
 def batch(number: int) -> list[Arrival]:
-    """What arrives in a batch: the same each time it is asked for."""
+    """The arrivals of a batch, the same on each call."""
     chance = random.Random(number)
     names = [f"a{n}" for n in range(20)]
     arrivals = [root(*names)] if number == 3 else []
@@ -46,11 +46,11 @@ def batch(number: int) -> list[Arrival]:
 
 
 def play(folder: Path, log: Path) -> None:
-    """What the child does: advance from where the state is, and write out what it is told, as a
-    sink does that knows the last batch that it wrote."""
+    """The child's work: advance from the saved state, and write the updates, like a sink that
+    knows the last batch that it wrote."""
     with opened(QUERY, folder) as query, log.open("a") as out:
         last = query.last_batch
-        # as a source that starts again does: the last batch may be given once more
+        # like a restarted source: the last batch may come again
         for number in range(last if last is not None else 0, BATCHES):
             advance = query.advance(number, batch(number), NOW)
             rows = [[u.op, u.key, u.position, u.item] for u in advance.updates]
@@ -74,7 +74,7 @@ def test_no_gap_and_no_double(tmp_path: Path) -> None:
     for _ in range(KILLS):
         child = run(state, log)
         reached = _lines(log)
-        # let it come to work before it is killed, at any moment
+        # let it start working, then kill it at any moment
         while _lines(log) <= reached and child.poll() is None:
             time.sleep(0.005)
         time.sleep(chance.random() * 0.15)
@@ -86,7 +86,7 @@ def test_no_gap_and_no_double(tmp_path: Path) -> None:
         try:
             number, rows = json.loads(line)
         except ValueError:
-            continue  # the line that was being written at a kill; the batch is told again
+            continue  # the line that was being written at a kill; the batch is sent again
         assert told.setdefault(number, rows) == rows
     with opened(QUERY, state) as query:
         updates = list(query.updates())

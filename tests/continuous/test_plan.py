@@ -1,4 +1,4 @@
-"""Which units the answer of a query is kept by, or why it is computed as a whole."""
+"""Which units the answer of a query is maintained by, or why it is recomputed as a whole."""
 
 from __future__ import annotations
 

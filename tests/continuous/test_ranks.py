@@ -1,4 +1,4 @@
-"""Sorted keys that know their ranks, against a plain list."""
+"""Sorted keys with ranks, against a plain list."""
 
 from __future__ import annotations
 

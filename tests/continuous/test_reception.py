@@ -1,4 +1,4 @@
-"""Arrivals of one filler, which are most, are read as any others are."""
+"""Arrivals with a single filler, the usual case, are read like any others."""
 
 from __future__ import annotations
 

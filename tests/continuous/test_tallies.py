@@ -1,4 +1,4 @@
-"""Counts and sums over the events of a unit: which of them are kept, and what is read for them."""
+"""Counts and sums over the events of a unit: which are maintained, and what is read for them."""
 
 from __future__ import annotations
 
@@ -29,30 +29,30 @@ _LOOP = 'for $a in stream("credit")//account return'
         (f"{_LOOP} fn:exists($a/transaction)", ["exists"]),
         (f"{_LOOP} sum($a/transaction/amount/text())", ["sum"]),
         ('for $a in stream("credit")//account[@id = "7"] return count($a/transaction)', ["count"]),
-        # not of events
+        # not over events
         (f"{_LOOP} count($a/creditLimit)", None),
         (f"{_LOOP} count($a/customer)", None),
-        # what counts is not in the filler of the event
+        # the counted value is not in the event's filler
         (f"{_LOOP} sum($a/transaction)", None),
         (f"{_LOOP} count($a/transaction/status)", None),
         (f"{_LOOP} count($a/transaction[status = 'charged'])", None),
         (f"{_LOOP} count($a/transaction//vendor)", None),
-        # a comment is no number
+        # a comment is not a number
         (f"{_LOOP} sum($a/transaction/comment())", None),
-        # it depends on more than the event
+        # it depends on other events
         (f"{_LOOP} count($a/transaction[2])", None),
         (f"{_LOOP} count($a/transaction[@id = $a/@id])", None),
         (f"{_LOOP} (1 to 2) ! count(('x')[$a/transaction])", None),
         # or on time
         (f"{_LOOP} count($a/transaction?[now-PT1H, now])", None),
         (f"{_LOOP} (count($a/transaction), now())", None),
-        # the variable is another's, too
+        # the variable name is used twice
         (f"{_LOOP} (for $a in 1 to 2 return $a, count($a/transaction))", None),
-        # what the loop goes over is not what a unit is
+        # the loop does not iterate over units
         ('for $t in stream("credit")//account/transaction return count($t/status)', None),
         ('for $c in stream("credit")//account?[now] return count($c/transaction)', None),
         ('for $a in stream("credit")//account/customer return count($a/../transaction)', None),
-        # names mean something else there
+        # names have another meaning there
         (f'{_LOOP} <x xmlns="urn:x">{{count($a/transaction)}}</x>', None),
         (f"{_LOOP} max($a/transaction/amount)", None),
     ],
@@ -124,7 +124,7 @@ def test_what_changes_a_sum(tmp_path: Path, arrivals: list[Arrival], answer: str
         continuous.advance(1, arrivals, _NOW)
         assert continuous.answer() == [answer]
         assert continuous.answer() == continuous.computed_anew()
-        # what is still to come comes with time, and goes when that goes back
+        # future events appear as time passes, and disappear when it goes back
         for now in (datetime(2001, 4, 1), datetime(2001, 1, 1), _NOW):
             continuous.advance(continuous.last_batch + 1, [], now)  # type: ignore[operator]
             assert continuous.answer() == continuous.computed_anew()

@@ -1,4 +1,4 @@
-"""Random streams cut into triggers, and the judge: the reference evaluator over all fragments."""
+"""Random streams cut into triggers, and the reference evaluator over all fragments as the judge."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from xcql.model.time import to_utc
 _FRAGMENT = re.compile(r"<(filler|repeat|replace|remove) .*?</\1>", re.DOTALL)
 
 
-# tags that all shapes of queries find something in, and that the loops of most can be kept by
+# tags in which all shapes of queries find something, and that most loops can be maintained by
 _RICH = Tag(
     "r",
     "snapshot",
@@ -48,15 +48,15 @@ class Trigger:
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """Streams with their tags, and what happens to them."""
+    """Streams with their tags, and the arrivals in each trigger."""
 
     tags: dict[str, TagStructure]
     triggers: tuple[Trigger, ...]
 
 
 def random_world(random: Random, streams: tuple[str, ...] = ("s", "t")) -> World:
-    """Two streams whose fragments come mixed, in any order, some of them again, in some triggers;
-    `now` moves on as a rule, and sometimes back."""
+    """Two streams whose fragments arrive mixed, in any order, some repeated, over some triggers;
+    `now` usually moves forward, and sometimes back."""
     tags: dict[str, TagStructure] = {}
     arrivals: list[Arrival] = []
     for stream in streams:
@@ -90,7 +90,7 @@ def random_world(random: Random, streams: tuple[str, ...] = ("s", "t")) -> World
 def reference(
     query: str, world: World, arrivals: list[Arrival], now: datetime
 ) -> list[tuple[str, datetime | None, datetime | None]]:
-    """The answer over all that has arrived, and its lifespans."""
+    """The answer over everything that has arrived, and its lifespans."""
     streams = {
         name: (
             "<fragments>" + "".join(a.text for a in arrivals if a.stream == name) + "</fragments>",
@@ -109,7 +109,7 @@ def check(
     choice: NowChoice = "wall",
     restarts: bool = False,
 ) -> None:
-    """After each trigger the answer is that of the reference, and so is the display."""
+    """Check that after each trigger the answer and the display equal the reference's."""
     arrived: list[Arrival] = []
     display: list[str] = []
     keys: list[str] = []

@@ -1,16 +1,16 @@
-"""The fenced blocks of a Markdown file, run one after the other as a reader would.
+"""The fenced blocks of a Markdown file, run one after the other as a reader would run them.
 
-| block | is |
+| block | content |
 | --- | --- |
-| `console` | commands after `$ `, each with what it prints (`...` stands for any text); one that
-| | ends in `&` runs beside the others |
-| `python` | a script, or a session with `>>>` and what it prints |
+| `console` | commands after `$ `, each with its output (`...` stands for any text); a command that
+| | ends in `&` runs in the background |
+| `python` | a script, or a session with `>>>` and its output |
 | `xquery SAMPLE` | a query over a sample; the `xml` block after it is the answer |
 | `xquery` | a query that must parse |
-| `sh` | verbs of make, which are only looked for: running them here would run this test again |
+| `sh` | make targets; only their existence is checked, because running them would run this test |
 | `mermaid`, `text`, `xml` | not run |
 
-A block of another kind is an error: nothing in a document goes untried.
+A block of another kind is an error: every block in a document is tested.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ Shell = Callable[[str], str]
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A fenced block: its kind, what follows the kind, its text and line."""
+    """A fenced block: its kind, the text after the kind, its content and line."""
 
     kind: str
     info: str
@@ -72,7 +72,7 @@ def blocks(text: str) -> list[Block]:
 
 
 def commands(block: Block) -> list[tuple[str, str]]:
-    """The commands of a console block, each with the output that is shown."""
+    """The commands of a console block, each with the output shown."""
     found: list[tuple[list[str], list[str]]] = []
     goes_on = False
     for line in block.text.split("\n"):
@@ -89,19 +89,19 @@ def commands(block: Block) -> list[tuple[str, str]]:
 
 
 def matches(expected: str, actual: str) -> bool:
-    """Whether they are equal, but for what `...` stands for."""
+    """Whether two texts are equal, except for what `...` stands for."""
     pattern = ".*".join(map(re.escape, expected.strip("\n").split("...")))
     return re.fullmatch(pattern, actual.strip("\n"), re.DOTALL) is not None
 
 
 def run_here(command: str) -> str:
-    """What a command prints; `xcqlc` runs in this process, everything else in a shell."""
+    """The output of a command; `xcqlc` runs in this process, everything else in a shell."""
     if command.startswith("xcqlc ") and command.endswith(" &"):
         arguments = shlex.split(command.replace("\\\n", " "))[1:-1]
         module = [sys.executable, "-m", "xcql.cli.main", *arguments]
         beside = subprocess.Popen(module, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         atexit.register(beside.kill)
-        # it ends by itself, but nobody waits for it
+        # it ends by itself, but nothing waits for it
         threading.Thread(target=beside.wait, daemon=True).start()
         return ""
     left, bar, right = command.partition(" | xcqlc ")
@@ -119,7 +119,7 @@ def _xcqlc(arguments: list[str], stdin: str = "") -> str:
     sys.stdin = io.TextIOWrapper(io.BytesIO(stdin.encode()), "utf-8")
     try:
         both = contextlib.redirect_stdout(out), contextlib.redirect_stderr(err)
-        # argparse ends `--help` by leaving
+        # argparse exits after `--help`
         with both[0], both[1], contextlib.suppress(SystemExit):
             main(arguments)
         return told.getvalue().decode("utf-8")
@@ -144,7 +144,7 @@ def _in_shell(command: str, path: str = str(Path(sys.executable).parent)) -> str
 
 
 def run_document(path: Path, shell: Shell = run_here, rewrite: bool = False) -> None:
-    """Run all blocks of a document in the current folder; with `rewrite`, write what they print."""
+    """Run all blocks of a document in the current folder; `rewrite` updates their output."""
     text = path.read_text(encoding="utf-8")
     names: dict[str, Any] = {"__name__": "__main__"}
     found = blocks(text)

@@ -1,4 +1,4 @@
-"""Every command and snippet of the README, of docs/ and of the samples' own pages runs."""
+"""Every command and snippet of the README, of docs/ and of the samples' pages runs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ DOCUMENTS = sorted(
 @pytest.mark.usefixtures("spark")
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
 def test_document(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In an empty folder that has the samples; `XCQL_WRITE_GOLDEN=1` writes the output anew."""
+    """Run it in an empty folder with the samples; `XCQL_WRITE_GOLDEN=1` rewrites the output."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "100")
     (tmp_path / "samples").symlink_to(ROOT / "samples")

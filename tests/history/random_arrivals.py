@@ -1,4 +1,4 @@
-"""Random fragments for a few filler ids, with all that may happen to an id."""
+"""Random fragments for a few filler ids, with everything that may happen to an id."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ TAGS = parse_tags("""<structure><tag type="snapshot" id="1" name="r">
   <tag type="snapshot" id="2" name="s"/><tag type="temporal" id="3" name="t"/>
   <tag type="event" id="4" name="e"/></tag></structure>""")
 TIMES = (START, *(datetime(2000, 1, day) for day in range(1, 6)))
-# the last two are one canonically
+# the last two are canonically equal
 BODIES = ("<x/>", "<x>1</x>", '<x a="1" b="2"/>', "<x b='2'  a='1' />")
 
 
 class Step(NamedTuple):
-    """A fragment to be; its id says its tag, unless `stray` says another."""
+    """A fragment to be generated; its id determines its tag, unless `stray` gives another."""
 
     tag: int
     number: int

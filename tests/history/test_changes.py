@@ -1,4 +1,4 @@
-"""`--previous`: a series of dumps becomes a history in which every dump can be found again."""
+"""`--previous`: a series of dumps becomes a history that contains every dump."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def changes(
 def history(
     dumps: list[str], tags: TagStructure = TAGS, keys: tuple[str, ...] = ()
 ) -> tuple[list[bytes], Fragmented]:
-    """The files that a series of dumps makes, and what was told of the last."""
+    """The files for a series of dumps, and the messages for the last one."""
     output = io.BytesIO()
     result = fragment(document(dumps[0]), tags, format_time(FIRST), output)
     files = [output.getvalue()]
@@ -296,7 +296,7 @@ TEXT = st.sampled_from(["", "x", "y", " ", "&amp;", "<!--z-->"])
 
 @st.composite
 def temporal(draw: st.DrawFn, depth: int, key: str | None) -> str:
-    """A t with anything in it, in any order: all of that has a history."""
+    """A t with any content, in any order, all of which has a history."""
     parts = [draw(TEXT)]
     for _ in range(draw(st.integers(0, 2))):
         kind = draw(st.sampled_from(["t", "in", "e", "text"] if depth else ["in", "e", "text"]))
@@ -315,7 +315,7 @@ def temporal(draw: st.DrawFn, depth: int, key: str | None) -> str:
 
 @st.composite
 def event(draw: st.DrawFn, number: int) -> str:
-    """An event is what it is; but what it holds may have a history."""
+    """An event itself does not change, but its content may have a history."""
     child = draw(st.sampled_from(["", "<c/>", "<c>1</c>"]))
     attribute = f" id='{number}'" if number else ""
     return f"<e{attribute}>{number}{child}</e>"
@@ -323,7 +323,7 @@ def event(draw: st.DrawFn, number: int) -> str:
 
 @st.composite
 def dumps(draw: st.DrawFn) -> list[str]:
-    """A root whose own content never changes, but for the temporal and event children."""
+    """A root whose own content never changes, except for temporal and event children."""
     result = []
     happened = [0, 0]
     for _ in range(draw(st.integers(2, 4))):
@@ -342,7 +342,7 @@ def dumps(draw: st.DrawFn) -> list[str]:
 
 @settings(max_examples=40, deadline=None)
 @given(dumps())
-# a and b are never there together before the last, and b comes after a then
+# before the last dump, a and b never occur together; in the last, b comes after a
 @example(
     [
         "<r><s><t id='b'/><t/></s></r>",
@@ -366,7 +366,7 @@ def test_ten_levels_and_five_versions_of_everything() -> None:
     def dump(version: int) -> str:
         content = f"leaf {version}"
         for level in range(9, 0, -1):
-            # the odd levels are temporal, in a namespace, and say which version they are
+            # the odd levels are temporal, in a namespace, and contain their version number
             if level % 2:
                 pair = "".join(
                     f"<n:l{level} k='{version}' id='{side}'>a<b>{version}</b>&lt;{content}"

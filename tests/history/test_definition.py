@@ -1,4 +1,4 @@
-"""What arrives for one filler id, and its versions; section 3 as a whole is in `test_view`."""
+"""The arrivals for one filler id, and its versions; `test_view` covers all of section 3."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from xcql.model.tags import TagKind
 
 
 class Told(NamedTuple):
-    """A fragment with a letter for its body; letters are equal whatever their case."""
+    """A fragment with a letter as its body; case does not matter when comparing letters."""
 
     op: Operation
     valid_time: datetime | None
@@ -25,7 +25,7 @@ def is_same(one: Told, other: Told) -> bool:
 
 
 def told(words: str) -> list[Told]:
-    """Fragments in short: `2a` is a filler at day 2, `=2a` a replace, `-2` a remove."""
+    """Fragments in short notation: `2a` is a filler at day 2, `=2a` a replace, `-2` a remove."""
     found = []
     for word in words.split():
         op: Operation = {"=": "replace", "-": "remove"}.get(word[0], "filler")  # type: ignore

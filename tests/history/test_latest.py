@@ -1,4 +1,4 @@
-"""The latest state is what the definition says of the end of time; more of it in `test_changes`."""
+"""The latest state is the defined state at the end of time; more tests are in `test_changes`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Section 4: an element's own lifespan, else the one that covers its child elements'."""
+"""Section 4: an element's own lifespan, or else the cover of its child elements' lifespans."""
 
 from __future__ import annotations
 

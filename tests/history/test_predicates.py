@@ -1,4 +1,4 @@
-"""Sections 5 and 6: overlapping intervals, Allen's relations; and what counts at `now`."""
+"""Sections 5 and 6: overlapping intervals, Allen's relations; and what is valid at `now`."""
 
 from __future__ import annotations
 
@@ -97,9 +97,9 @@ def test_with_points_several_relations_may_hold() -> None:
     assert holding == {"meets", "starts"}
 
 
-# --- the forms in SQL ---------------------------------------------------------------------------
+# --- the SQL forms ------------------------------------------------------------------------------
 
-# instants are day numbers here, NULL for the ends of time; SQLite computes with them as Spark does
+# instants are day numbers here, NULL for the ends of time; SQLite evaluates them as Spark does
 _DAYS = (None, 1, 2, 3)
 _SQLITE = sqlite3.connect(":memory:")
 

@@ -1,6 +1,6 @@
-"""The rows of a store, for any `now`, are the versions that the definition gives at that `now`.
+"""The rows of a store give, for any `now`, the versions of the definition at that `now`.
 
-Both forms are judged here: `vectorised`, and `bitemporal`, which it calls for the ids that are
+This tests both forms: `vectorised`, and `bitemporal`, which it calls for the ids that are
 not simple.
 """
 
@@ -49,7 +49,7 @@ Shown = dict[str, list[tuple[int, datetime, datetime | None]]]
 
 
 def rows_at(derived: Derived, fragments: list[Fragment], now: datetime) -> Shown:
-    """What counts at `now`: for each id the fragments, with the lifespans, in order."""
+    """What is valid at `now`: for each id the fragments with their lifespans, in order."""
     known = derived.versions
     columns = (known.rows, known.numbers, known.vt_from, known.vt_to, known.since, known.until)
     shown: dict[str, list[tuple[int, int, datetime, datetime | None]]] = {}

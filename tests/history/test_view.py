@@ -1,4 +1,4 @@
-"""Sections 3 and 4 of the language, sentence by sentence: each test's name is a sentence's gist."""
+"""Sections 3 and 4 of the language, sentence by sentence; each test is named after a sentence."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ NAMES = {"list": 1, "box": 2, "lid": 3, "item": 4, "price": 6, "sale": 7, "state
 def filler(
     id: int | str, time: str | int | None, content: str, op: str = "filler", tsid: int | None = None
 ) -> str:
-    """A fragment; a number as the time is a day of January 2001."""
+    """A fragment; a number as the time means a day of January 2001."""
     name = content[1:].replace(">", " ").replace("/", " ").split()[0]
     return f'<{op} id="{id}" tsid="{tsid or NAMES[name]}"{valid_time(time)}>{content}</{op}>'
 
@@ -68,7 +68,7 @@ def look(*fragments: str, now: str = "2002-01-01") -> View:
 
 
 def shown(*fragments: str, now: str = "2002-01-01") -> str:
-    """The view as text, in short: `[2-5]` for a lifespan in days of January 2001."""
+    """The view as text, in short form: `[2-5]` is a lifespan in days of January 2001."""
     view = look(*fragments, now=now)
     assert view.rejected == ()
     assert view.warnings == ()
@@ -559,7 +559,7 @@ CHANGES = st.lists(
         st.sampled_from(["a", "b", "remove"]),
     ),
     max_size=12,
-    # one change an instant: then arrival cannot matter
+    # one change per instant, so that the order of arrival does not matter
     unique_by=lambda change: change[:2],
 )
 

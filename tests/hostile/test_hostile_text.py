@@ -1,8 +1,8 @@
-"""No text of a user, of data or of a file's name is read as anything but text.
+"""No text of a user, in data or in a file name, is interpreted as anything but text.
 
-Queries full of such text are answered by the evaluator and by Spark, byte for byte alike, and a
-secret in the environment of all processes is never seen. A failure names its case:
-`query(world(WORLD), NUMBER)` of `texts` makes it again.
+The evaluator and Spark answer queries full of such text with identical bytes, and a secret in the
+environment of all processes never appears. A failure names its case:
+`query(world(WORLD), NUMBER)` of `texts` reproduces it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tests.hostile.texts import SECRET, TEXTS, Query, World, literal, query, wor
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-# a thousand queries, or a few of every shape
+# a thousand queries, or a few of each shape
 WORLDS, QUERIES = (20, 50) if FULL else (2, 16)
 NOW = "2004-01-01"
 FOLDERS = [one for one in TEXTS if one.strip() and "/" not in one]
@@ -71,7 +71,7 @@ def by_spark(query: Query, session: xcql.Session, way: str) -> list[str] | str:
 
 
 def test_documents_have_any_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A name in `doc()` is a path, or a URI as XQuery has it; nothing is fetched."""
+    """A name in `doc()` is a path, or a URI as in XQuery; nothing is fetched."""
     monkeypatch.chdir(tmp_path)
     for name in ("${env:XCQL_TEST_CANARY}", "{x}", "a b", "*", "[a]", "'", "é"):
         (tmp_path / name).write_text("<a>here</a>")

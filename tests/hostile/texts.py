@@ -1,7 +1,7 @@
-"""Text that somebody on the way to an answer might read as something else, and queries full of it.
+"""Text that some stage on the way to an answer might misinterpret, and queries full of it.
 
-Everything is drawn from a seed: `world(seed)` is a store's worth of streams, `query(world, number)`
-one query over it.
+Everything is drawn from a seed: `world(seed)` is the streams of a store, `query(world, number)`
+is one query over them.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from random import Random
 from xml.sax.saxutils import escape, quoteattr
 
-# what `${env:...}` would show, if anybody looked
+# what `${env:...}` would show if it were substituted
 CANARY = "XCQL_TEST_CANARY"
 SECRET = "s3cr'et\"canary"
 
@@ -173,13 +173,13 @@ NAMES = (
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """A stream with names and values of this kind, and what a query can ask of it."""
+    """A stream with such names and values, and what a query can use of it."""
 
     seed: int
     stream: str
     root: str
     tag: str  # temporal
-    leaf: str  # inside of it
+    leaf: str  # inside it
     attribute: str
     fragments: str
     tags: str
@@ -188,7 +188,7 @@ class World:
 def world(seed: int) -> World:
     draw = Random(f"world {seed}")
     stream = draw.choice([one for one in TEXTS if one.strip() == one and one])
-    # an element called `hole` is a hole, whoever wrote it
+    # an element called `hole` is always a hole
     root, tag, leaf = draw.sample([one for one in NAMES if one != "hole"], 3)
     attribute = draw.choice(NAMES)
     ids = draw.sample([one for one in TEXTS if one.strip() == one and one], 4)
@@ -231,7 +231,7 @@ class Query:
 
 
 def query(world: World, number: int) -> Query:
-    """A query that has such text wherever text may stand."""
+    """A query that has such text wherever text is allowed."""
     draw = Random(f"query {world.seed} {number}")
     x, y, z = draw.sample(NAMES, 3)
     stream = literal(world.stream)

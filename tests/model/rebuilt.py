@@ -1,6 +1,6 @@
-"""A document as it was at a time, rebuilt from fragments by putting text into text.
+"""A document as it was at a time, rebuilt from fragments by text substitution.
 
-It is as simple as can be, to judge the fragmenter by it: no trees, no time line.
+It is as simple as possible, to check the fragmenter: no trees, no timeline.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def canonical_text(document: str | bytes) -> str:
 
 
 def rebuilt(files: list[bytes], structure: TagStructure, at: datetime) -> str:
-    """The canonical text of the document at a time, from files of fragments in their order."""
+    """The canonical text of the document at a time, from files of fragments in order."""
     versions: dict[str, list[Fragment]] = defaultdict(list)
     for file in files:
         batch = read_all(file, structure)

@@ -1,4 +1,4 @@
-"""The examples in the documentation of the modules of the model, of time and of trees are true."""
+"""The examples in the docstrings of the model's modules, of time and of trees, are correct."""
 
 from __future__ import annotations
 

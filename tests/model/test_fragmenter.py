@@ -1,4 +1,4 @@
-"""The fragmenter: what is cut, what stays byte for byte, and what is refused."""
+"""The fragmenter: what is cut, what stays byte for byte, and what is rejected."""
 
 from __future__ import annotations
 
@@ -286,14 +286,14 @@ def test_xmark_round_trip() -> None:
 
 @st.composite
 def documents(draw: st.DrawFn) -> str:
-    """Documents of the tag structure above, with all that XML has."""
+    """Documents of the tag structure above, with all features of XML."""
     text = st.sampled_from(["", "x", " ", "\n", "&lt;", "&#x70;:a", "]]&gt;", "/>", "é", "p:q"])
     aside = st.sampled_from(["", "", "", "<!--<t>-->", "<?t <t>?>", "<![CDATA[<t/>]]>"])
     attribute = st.sampled_from(["", " k='v'", ' k="p:v>"', " xmlns:q='urn:q'", " xmlns:p='urn:p'"])
     inside = {"a": "ts", "t": "tsep", "s": "ts", "e": "", "p": ""}
 
     def element(name: str, depth: int, in_s: bool) -> str:
-        # t in s has nothing in it
+        # a t inside s is empty
         below = "" if depth == 0 or (in_s and name == "t") else inside[name]
         if name == "s" and not in_s and depth < 3:
             below = below if depth == 2 else ""

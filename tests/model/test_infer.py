@@ -116,7 +116,7 @@ def test_a_path_to_where_an_element_recurs() -> None:
         (
             ["/item"],
             "no element matches the path '/item'",
-            "/site/x/item and /site/y/item",
+            "there is /site/x/item",
         ),
         (["//zzz"], "no element matches the path '//zzz'", ""),
         ([""], "is not a path", "write paths like"),
@@ -145,7 +145,7 @@ def test_a_document_that_is_too_deep() -> None:
         tree_of(deep)
     assert problem.value.code == "XCQL0261"
     assert problem.value.line == 1
-    # but not when it is one element in itself
+    # but not if one element is nested in itself
     assert outline(tree_of("<a>" * 5000 + "</a>" * 5000)) == "a(→a)"
 
 

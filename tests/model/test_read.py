@@ -1,4 +1,4 @@
-"""Reading fragments: what is good is read, whatever stands around it."""
+"""Reading fragments: valid fragments are read, whatever surrounds them."""
 
 from __future__ import annotations
 
@@ -339,7 +339,7 @@ PARTS += ["<eos", "x", "</f>", '"', "<f>"]
 
 @given(st.lists(st.sampled_from(PARTS), max_size=12))
 def test_no_byte_is_lost_whatever_comes(parts: list[str]) -> None:
-    """Every byte is in a fragment, in a rejected record, or means nothing."""
+    """Every byte is in a fragment, in a rejected record, or insignificant."""
     data = f"<f>{''.join(parts)}</f>".encode()
     batch = read(data)
     spans = [(found.offset, len(item("1"))) for found in batch.fragments]
@@ -388,7 +388,7 @@ CONTENT = st.recursive(
 
 @given(contents=st.lists(CONTENT, min_size=1, max_size=5))
 def test_what_is_read_is_what_a_parser_sees(contents: list[str]) -> None:
-    """Cutting out bytes gives the same elements and holes as parsing the whole file does."""
+    """Cutting out bytes gives the same elements and holes as parsing the whole file."""
     fillers = [item(str(n), content) for n, content in enumerate(contents, start=1)]
     text = f"<f xmlns:stream='urn:s'>{' '.join(fillers)}</f>"
     batch = read_all(text, NESTED)

@@ -1,4 +1,4 @@
-"""Tag Structures: reading, looking up, writing, and one clear error for each fault."""
+"""Tag Structures: reading, lookup, writing, and one clear error for each fault."""
 
 from __future__ import annotations
 

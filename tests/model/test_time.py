@@ -1,4 +1,4 @@
-"""Section 2: one time line, read leniently where nothing can be misread, written in one form."""
+"""Section 2: one timeline, parsed leniently where it is unambiguous, written in one form."""
 
 from __future__ import annotations
 

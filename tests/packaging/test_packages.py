@@ -1,4 +1,4 @@
-"""What is built and installed: an sdist, a wheel, and the README followed with nothing else."""
+"""Building and installing: an sdist, a wheel, and the README followed with nothing else."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ NEEDED = {
 
 
 def built(kind: str, project: Path, target: Path) -> Path:
-    """A distribution of a project, built with what is installed here."""
+    """A distribution of a project, built with the tools installed here."""
     command = [sys.executable, "-m", "hatchling", "build", "-t", kind, "-d", str(target)]
     subprocess.run(command, cwd=project, check=True, capture_output=True)
     (result,) = target.glob("*.whl" if kind == "wheel" else "*.tar.gz")
@@ -39,7 +39,7 @@ def built(kind: str, project: Path, target: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A wheel that was made from an sdist, as pip makes one."""
+    """A wheel built from an sdist, as pip does it."""
     folder = tmp_path_factory.mktemp("built")
     with tarfile.open(built("sdist", ROOT, folder)) as archive:
         archive.extractall(folder, filter="data")
@@ -74,10 +74,10 @@ def test_the_version_is_in_one_place() -> None:
 
 @pytest.fixture
 def fresh(wheel: Path, tmp_path: Path) -> Path:
-    """The programs of a new virtual environment with the wheel in it.
+    """The executables of a new virtual environment with the wheel in it.
 
-    Its dependencies are those that are installed here, for a test must not need the network; XCQL
-    itself comes from the wheel.
+    Its dependencies are those installed here, because a test must not need the network; XCQL itself
+    comes from the wheel.
     """
     subprocess.run([sys.executable, "-m", "venv", str(tmp_path / "venv")], check=True)
     programs = tmp_path / "venv" / "bin"
@@ -99,7 +99,7 @@ def fresh(wheel: Path, tmp_path: Path) -> Path:
 def test_the_readme_word_for_word(
     fresh: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Every command of the README, each in a process of its own, in an empty folder."""
+    """Every command of the README, each in its own process, in an empty folder."""
     empty = tmp_path / "empty"
     empty.mkdir()
     monkeypatch.chdir(empty)

@@ -1,4 +1,4 @@
-"""Fragments that are cut out of a file, and put on one line, mean what they meant."""
+"""Fragments cut out of a file and put on one line keep their meaning."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_one_line_means_the_same(pieces: list[str], end: str, with_root: bool) -
     assert len(lines) == 2
     assert all(b"\n" not in line for line in lines)
     assert _meaning(b"\n".join(lines)) == _meaning(file)
-    # each by itself
+    # each one separately
     good = [_meaning(as_text(line))[0][0] for line in lines]
     assert good == _meaning(file)[0]
 

@@ -1,9 +1,9 @@
-"""The corpus of queries: what users ask of streams, by chapter, with the data they ask it of.
+"""The corpus of queries: typical queries over streams, by chapter, with their data.
 
 A query is a file `CHAPTER/NNN-name.xcql`. Its first two lines are comments: what it asks, and the
-data sets it is asked of, `(: data: credit, auctions :)`. Where the right answer is an error, the
-second line names its code as well: `(: data: odd :) (: error: FORG0001 :)`. A data set is a folder
-of streams in `data/`, each with `tags.xml` and `fragments.xml`.
+data sets it reads, `(: data: credit, auctions :)`. Where the correct answer is an error, the second
+line also names its code: `(: data: odd :) (: error: FORG0001 :)`. A data set is a folder of streams
+in `data/`, each with `tags.xml` and `fragments.xml`.
 
     for query in queries():
         xcql.evaluate(query.text, streams=query.streams(), now=query.now)
@@ -19,7 +19,7 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 
-# when each data set is looked at; a query of several is asked at the latest of their times
+# the `now` of each data set; a query over several uses the latest
 NOW: Mapping[str, str] = {
     "auctions": "2003-07-01T00:00:00",
     "credit": "2003-12-01T00:00:00",
@@ -35,7 +35,7 @@ _ERROR = re.compile(r"\(: error: ([A-Z]{4}[0-9]{4}) :\)")
 
 @dataclass(frozen=True, slots=True)
 class Stream:
-    """Where a stream's fragments and its Tag Structure are."""
+    """The files of a stream's fragments and Tag Structure."""
 
     name: str
     fragments: Path
@@ -44,7 +44,7 @@ class Stream:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A query of the corpus; `error` is the code that it must fail with, if it must."""
+    """A query of the corpus; `error` is the code of its expected error, if any."""
 
     name: str
     text: str

@@ -1,12 +1,12 @@
 """Random streams: small Tag Structures and fragments for them, from any `random.Random`.
 
-Everything is drawn from the random numbers given, so a seed makes the same stream again, and
-Hypothesis (`st.randoms(use_true_random=False)`) can make a stream smaller that fails a test.
+Everything is drawn from the given random numbers, so a seed reproduces a stream, and Hypothesis
+(`st.randoms(use_true_random=False)`) can shrink a stream that fails a test.
 
-Names tell what to expect: `r` is the root, `a` and `b` hold other elements (or junk), `n` is always
-a number and `w` a word; the attribute `k` is a number, too. Fillers come in any order, with
+Names have a fixed meaning: `r` is the root, `a` and `b` hold other elements (or junk), `n` is
+always a number and `w` a word; the attribute `k` is a number, too. Fillers come in any order, with
 repeats, replaces and removes; holes may name a filler twice, or one that never comes. In some
-streams elements come with lifespans of their own.
+streams elements have lifespans of their own.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ JUNK = ("", "1", "2", "x")
 
 @dataclass(frozen=True, slots=True)
 class Tag:
-    """A tag to be, with what may stand in it; `recurs` if it may stand in itself."""
+    """A tag to be generated, with its possible children; `recurs` if it may contain itself."""
 
     name: str
     kind: str
@@ -36,7 +36,7 @@ class Tag:
 
     @property
     def inside(self) -> tuple[Tag, ...]:
-        """The tags that may stand in it, itself if it recurs."""
+        """The tags that it may contain, including itself if it recurs."""
         return (*self.children, self) if self.recurs else self.children
 
     def all(self) -> Iterator[Tag]:
@@ -51,7 +51,7 @@ class Tag:
         return f'<tag type="{self.kind}" id="{self.id}" name="{self.name}">{inner}</tag>'
 
     def structure(self) -> str:
-        """The Tag Structure whose root it is."""
+        """The Tag Structure with this tag as its root."""
         return f"<structure>{self.xml()}</structure>"
 
 
@@ -106,7 +106,7 @@ def random_fragments(random: Random, root: Tag) -> str:
         for id in ids[tag.id]:
             for number in range(random.randint(1, 3)):
                 operation = random.choice(["filler"] * 20 + ["repeat", "replace", "remove"])
-                # most streams have a root before now
+                # most streams have a root before `NOW`
                 time = random_time(random, 10 if tag is root and number == 0 else LAST_DAY)
                 head = f'{operation} id="{id}" tsid="{tag.id}" validTime="{time}"'
                 body = "" if operation == "remove" else element(tag)
@@ -122,7 +122,7 @@ def random_time(random: Random, last: int = LAST_DAY) -> str:
 
 
 def _lifespan(random: Random) -> str:
-    """Attributes that make a lifespan, or would if there were both."""
+    """Attributes that form a lifespan, or would if both were there."""
     begin, end = sorted([random_time(random), random_time(random)])
     begin = random.choice([begin, begin, "start"])
     end = random.choice([end, end, "now"])

@@ -1,13 +1,13 @@
-"""Random queries that make sense: typed by the Tag Structures of two random streams.
+"""Random meaningful queries, typed by the Tag Structures of two random streams.
 
     for case in cases(seed=1, worlds=5, queries=10):
         xcql.evaluate(case.text, streams=case.streams(), now=case.now)
 
 A query knows what its paths lead to, so it takes steps that exist, compares numbers with numbers
-and words with words, and joins on what can be equal. None of them fails, none depends on an order
-that the standard leaves open (ties are stable, groups sorted, no order between trees of separate
-projections), and sums are exact. `case(world, query)` makes the same case again: a failure is named
-by two numbers.
+and words with words, and joins on values that can be equal. None of them fails, none depends on an
+order that the standard leaves open (ties are stable, groups sorted, no order between trees of
+separate projections), and sums are exact. `case(world, query)` reproduces a case, so two numbers
+identify a failure.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ LEAVES = ("n", "w")
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """Two streams, of which queries are asked."""
+    """Two streams that queries run on."""
 
     seed: int
     roots: Mapping[str, Tag]
@@ -47,7 +47,7 @@ class World:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A query, and what it is asked of."""
+    """A query, and its data."""
 
     text: str
     world: World
@@ -59,20 +59,20 @@ class Case:
         return f"case({self.world.seed}, {self.number})"
 
     def streams(self) -> dict[str, tuple[str, str]]:
-        """Name to fragments and tags, as `xcql.evaluate` takes them."""
+        """Maps names to fragments and tags, as `xcql.evaluate` takes them."""
         tags = self.world.tags
         return {name: (text, tags[name]) for name, text in self.world.fragments.items()}
 
 
 def cases(seed: int, worlds: int, queries: int) -> Iterator[Case]:
-    """So many worlds, beginning with the one of this seed, with so many queries each."""
+    """This many worlds, starting with the given seed, with this many queries each."""
     for number in range(seed, seed + worlds):
         there = world(number)
         yield from (_case(there, query) for query in range(queries))
 
 
 def case(world_seed: int, number: int) -> Case:
-    """The case of a name."""
+    """The case with these numbers."""
     return _case(world(world_seed), number)
 
 
@@ -84,7 +84,7 @@ def world(seed: int) -> World:
 
 
 def _case(there: World, number: int) -> Case:
-    """One without an answer teaches little: it is drawn again, twice at most."""
+    """Generate a case; if its answer is empty, which tests little, try again at most twice."""
     random = Random(f"world {there.seed} query {number}")
     for _ in range(3):
         found = Case(random_query(random, there.roots), there, number)
@@ -94,20 +94,20 @@ def _case(there: World, number: int) -> Case:
 
 
 def random_query(random: Random, roots: Mapping[str, Tag]) -> str:
-    """A query of streams with these root tags."""
+    """A query over streams with these root tags."""
     return _Writer(random, roots).query()
 
 
 def leaf_query(random: Random, roots: Mapping[str, Tag]) -> str:
-    """A query about attributes or text in time, of streams with these root tags."""
+    """A query about attributes or text in time, over streams with these root tags."""
     return _Writer(random, roots).leaves()
 
 
 @dataclass(frozen=True, slots=True)
 class _Nodes:
-    """A path in writing: what it says, the tags it may lead to, and whether it is one node at most.
+    """A path as text, the tags it may lead to, and whether it yields at most one node.
 
-    `whole` if nothing above it was cut off by a projection, so that it has its parents.
+    `whole` if no projection has cut off anything above it, so that it has its parents.
     """
 
     text: str
@@ -125,7 +125,7 @@ class _Nodes:
         return {name: tuple(tags.values()) for name, tags in found.items()}
 
     def deep(self) -> dict[str, tuple[Tag, ...]]:
-        """The tags of elements below, on any level, by name."""
+        """The tags of descendant elements, by name."""
         found: dict[str, dict[int, Tag]] = {}
         for top in self.tags:
             for tag in top.all():
@@ -135,12 +135,12 @@ class _Nodes:
 
     @property
     def is_timed(self) -> bool:
-        """Whether all of it has a lifespan of its own."""
+        """Whether all of its nodes have lifespans of their own."""
         return bool(self.tags) and all(tag.kind != "snapshot" for tag in self.tags)
 
 
 class _Writer:
-    """Writes one query: the random numbers, the streams, and how many variables there are."""
+    """Writes one query; holds the random numbers, the streams, and the number of variables."""
 
     def __init__(self, random: Random, roots: Mapping[str, Tag]) -> None:
         self.random = random
@@ -169,7 +169,7 @@ class _Writer:
         )
 
     def report(self) -> str:
-        """One `for`, with what can follow it."""
+        """One `for`, with clauses that can follow it."""
         x, binding = self.bind(self.stream())
         lines = [f"for {binding}"]
         known = [x]
@@ -191,7 +191,7 @@ class _Writer:
         return "\n".join([*lines, f"return {self.item(self.pick(known), self.pick(ones))}"])
 
     def join(self) -> str:
-        """Two streams, or two levels of one, by a value that both have."""
+        """Two streams, or two levels of one, joined by a common value."""
         x, left = self.bind(self.stream("s"))
         y, right = self.bind(self.stream(self.random.choice(STREAMS)))
         more = f" and {self.condition(self.pick([x, y]))}" if self.random.randrange(2) else ""
@@ -232,7 +232,7 @@ class _Writer:
         return f"({best}return {self.text(x)})[position() <= {self.random.randint(1, 3)}]"
 
     def coincidence(self) -> str:
-        """What of one stream is valid while something of another is."""
+        """Elements of one stream that are valid while some of another are."""
         x, binding = self.bind(self.stream("s"))
         other = self.path(self.stream("t"), 0)
         y = self.variable()
@@ -245,7 +245,7 @@ class _Writer:
         )
 
     def leaves(self) -> str:
-        """Attributes and text, whose lifespans are those of elements above."""
+        """Attributes and text, which have the lifespans of their ancestors."""
         leaf = self.random.choice(["@k", "@k", "text()"])
         name = self.variable()
         start = self.path(self.stream(), 1)
@@ -287,10 +287,10 @@ class _Writer:
         return "$" + "xyzuvpq"[self.variables - 1]
 
     def path(self, start: _Nodes, most: int) -> _Nodes:
-        """Up to so many steps more than one, with predicates and projections."""
+        """One step and up to `most` more, with predicates and projections."""
         found = self.step(start)
         if found.tags == start.tags and found.below() and self.random.randrange(4):
-            # seldom the root itself
+            # rarely the root itself
             found = self.step(found)
         for _ in range(self.random.randint(0, most)):
             if not found.below():
@@ -312,7 +312,7 @@ class _Writer:
         return found
 
     def step(self, start: _Nodes) -> _Nodes:
-        """One step, down as a rule, with a predicate now and then."""
+        """One step, usually down, sometimes with a predicate."""
         below, deep = start.below(), start.deep()
         chance = self.random.randrange(10)
         prefix = "" if start.text == "." else start.text + "/"
@@ -337,7 +337,7 @@ class _Writer:
         return found
 
     def turn(self, start: _Nodes) -> _Nodes:
-        """A step up or sideways, to nodes of which nothing is known."""
+        """A step up or sideways, to nodes of unknown tags."""
         axes = ["..", "ancestor::a", "following-sibling::*", "preceding-sibling::b", "ancestor::*"]
         axes += [
             "following-sibling::n[1]",
@@ -354,7 +354,7 @@ class _Writer:
         return self.random.choice(positions) if self.random.randrange(3) == 0 else self.test(dot)
 
     def condition(self, nodes: _Nodes) -> str:
-        """A condition on nodes; on each of them or some of them, if they may be several."""
+        """A condition on nodes; if there may be several, on each or some of them."""
         if not nodes.one:
             name = self.variable()
             one = replace(nodes, text=name, one=True)
@@ -482,5 +482,5 @@ class _Writer:
 
 
 def _from(one: _Nodes) -> str:
-    """What stands before a step from a node."""
+    """The text before a step from a node."""
     return "" if one.text == "." else one.text + "/"

@@ -1,6 +1,6 @@
 """Random queries over random streams: every strategy of the translation agrees with the evaluator.
 
-A failure names its case: `case(WORLD, QUERY)` of `random_queries` makes it again.
+A failure names its case: `case(WORLD, QUERY)` of `random_queries` reproduces it.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def test_a_case_can_be_made_again(drawn: list[Case]) -> None:
 
 
 def test_they_are_diverse(drawn: list[Case]) -> None:
-    """Each of these is in some query that was drawn."""
+    """Each of these occurs in some query that was drawn."""
     text = "\n".join(one.text for one in drawn)
     for sign in ("where", "order by", "group by", "let", "count(", "sum(", "?[", "#[", "<j>", "//"):
         assert sign in text

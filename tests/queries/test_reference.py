@@ -1,6 +1,6 @@
 """The corpus against the reference evaluator: every query has an answer, or the error it names.
 
-The evaluator defines the answers; a sample of them was worked out by hand and stands here.
+The evaluator defines the answers; a sample of them, worked out by hand, is listed here.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def test_there_is_enough_of_each() -> None:
 
 
 def test_heads() -> None:
-    """Two lines of comment at most, numbers without gaps, names that say something."""
+    """At most two lines of comment, numbers without gaps, meaningful names."""
     for chapter in {query.chapter for query in queries()}:
         files = sorted((HERE / chapter).glob("*.xcql"))
         assert [file.name[:4] for file in files] == [f"{n:03}-" for n in range(1, len(files) + 1)]
@@ -64,7 +64,7 @@ def test_data_is_small_and_sound() -> None:
     assert size < 60 * 1024
 
 
-# worked out by hand from the data and the language's rules
+# worked out by hand from the data and the rules of the language
 EXPECTED = {
     # two versions of John Smith's account hold 3 purchases each, and of Eve's, closed for a while,
     # 3 each; Jane has 4 and Ann & Co 4: 6 + 6 + 4 + 4
@@ -80,14 +80,14 @@ EXPECTED = {
     ],
     # from 6:00 to 8:10, from 8:40 to 9:20, from 9:25 to 10:00
     "aggregates/016-sum-of-durations": ["PT3H25M"],
-    # as text, 105 stands before 15.00, and 9.99 after all
+    # as text, 105 comes before 15.00, and 9.99 after all
     "comparison/002-untyped-with-string": ["open_auction1"] * 4,
-    # 1 has no fraction, NaN is not equal to itself, but distinct-values and deep-equal say it is
+    # 1 has no fraction; NaN is not equal to itself, except for distinct-values and deep-equal
     "comparison/007-nan-comparisons": ["false", "true", "false", "false", "false", "true", "1"],
     # both versions are valid at the instant of the change
     "intervals/010-closed-interval": ["1000", "1500"],
     "intervals/011-just-before": ["1000"],
-    # Eve's account ended at the very instant of 2002-01-01; after now nothing is valid
+    # Eve's account ended exactly at 2002-01-01; after now nothing is valid
     "intervals/009-as-of-date-variable": [
         '<year n="2001">2000 500 300</year>',
         '<year n="2002">5000 500 300</year>',
@@ -106,7 +106,7 @@ EXPECTED = {
         '<transaction id="34502" vtFrom="2003-11-03T11:40:00" vtTo="2003-11-03T11:40:00">'
         "<vendor>Sky Travel</vendor><amount>900</amount></transaction>"
     ],
-    # the firm's last version lasts from 2011: Sales and Research as they are since June 2010, and
+    # the firm's last version starts in 2011: Sales and Research as they are since June 2010, and
     # the board; the third salary is Ada's last
     "versions/012-computed-version": ["60"],
     # 2003-12-01 is the end of what is valid now, and the end of [now, now]
@@ -130,14 +130,14 @@ EXPECTED = {
         "medium alarm at Harbour: Kim",
         "high alarm at Hill: Lou",
     ],
-    # firm 2010: in two versions of Sales; firm 2011: the same, and twice in the board
+    # firm 2010: in two versions of Sales; firm 2011: the same, and twice on the board
     "histories/003-copies-of-one-filler": ["6", "3", "4"],
-    # a repetition changes nothing, another body at one time is another event
+    # a repetition changes nothing; another body at the same time is another event
     "histories/005-equal-times": ["A by Cy", "C by Ada"],
     "histories/006-removed-event": ["B"],
     "histories/007-replaced": ["90"],
     "histories/008-later-arrival-wins": ["320"],
-    # items of all versions: 3 in asia, 4 in europe, 2 in namerica; the lost one is not there
+    # items of all versions: 3 in asia, 4 in europe, 2 in namerica; the lost one is missing
     "paper3/006-count-locations": ["9"],
 }
 

@@ -1,4 +1,4 @@
-"""The corpus on a standard XQuery processor: every strategy of the translation gives the same."""
+"""The corpus on a standard XQuery processor: every strategy of the translation agrees."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from tests.queries.corpus import Query, queries
 from tests.translate import saxon
 
-# the xml output method of the W3C has no form for an attribute by itself; ours has
+# the W3C's xml output method cannot serialize a standalone attribute; ours can
 WITHOUT_FORM = {"paths/005-attribute-nodes"}
 
 

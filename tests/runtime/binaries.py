@@ -1,9 +1,9 @@
-"""Systems of stars as catalogues have them: binaries inside binaries, with a long history.
+"""Star systems as in astronomical catalogues: binaries inside binaries, with a long history.
 
-`system` and `binary` hold a binary, stars and planets; a binary holds binaries, too, which the tag
-structure says by `ref`. Everything below the root is temporal. The view has a copy of a filler
-under each version of the one that it stands in, so the number of copies is the product of the
-numbers of versions along the way: few fragments make a large view.
+`system` and `binary` hold a binary, stars and planets; a binary also holds binaries, which the tag
+structure expresses by `ref`. Everything below the root is temporal. The view has a copy of a filler
+under each version of its parent filler, so the number of copies is the product of the numbers of
+versions along the path: few fragments make a large view.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ TAGS = """<stream:structure>
 BEGIN = datetime(2011, 1, 1)
 NOW = datetime(2026, 1, 1)
 
-# what catalogues write where a number or a text is expected
+# what catalogues contain where a number or text is expected
 _MASSES = ("1.05", "0.3", "2.5e-3", "", "NaN", "1,2", " 11 ", "0", "-1", "INF")
 _NOTES = (
     "found by transit",
@@ -67,14 +67,14 @@ class Shape:
 
     @property
     def planet_copies(self) -> int:
-        """How many planets the view has: one planet under each star, two stars a binary."""
+        """How many planets the view has: one planet per star, two stars per binary."""
         in_binaries = sum(self.binary_versions**level * 2 for level in range(1, self.depth + 1))
         below = self.star_versions * self.planet_versions
         return self.systems * self.system_versions * in_binaries * below
 
 
 def fragments(shape: Shape) -> Iterator[str]:
-    """The fillers of a stream, a line each, in the order of time within each id."""
+    """The fillers of a stream, one per line, in order of time within each id."""
     random = Random(shape.seed)
     holes = "".join(f'<hole id="s{number}" tsid="2"/>' for number in range(shape.systems))
     yield _filler("0", 1, BEGIN, f"<systems>{holes}</systems>")

@@ -1,4 +1,4 @@
-"""One store with all sample streams, and what the reference evaluator is given of them."""
+"""One store with all sample streams, and the reference evaluator's answers for them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="session")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The sample streams, ingested; nobody changes it."""
+    """The sample streams, ingested; tests must not change it."""
     from xcql.store.ingest import ingest
     from xcql.store.processes import run_here
 
@@ -34,7 +34,7 @@ def session(store: Path, spark: SparkSession) -> xcql.Session:
 
 @pytest.fixture
 def expected() -> Callable[..., list[str]]:
-    """What the reference evaluator answers, item by item."""
+    """The answer of the reference evaluator, item by item."""
 
     def evaluate(text: str, now: str, **options: Any) -> list[str]:
         return [item.xml for item in xcql.evaluate(text, streams=STREAMS, now=now, **options)]

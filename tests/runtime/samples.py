@@ -1,4 +1,4 @@
-"""The sample streams by their names, as pairs of fragments and tags."""
+"""The sample streams by name, as pairs of fragments and tags."""
 
 from __future__ import annotations
 

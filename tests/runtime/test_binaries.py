@@ -1,4 +1,4 @@
-"""Binaries inside binaries with a long history: right answers, or a clear error."""
+"""Binaries inside binaries with a long history: correct answers, or a clear error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The samples: their streams, and the instant that their answers are for."""
+"""The samples: their streams, and the instant of their answers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NOW = {
 
 
 def streams(sample: str) -> dict[str, tuple[Path, Path]]:
-    """The streams of a sample: one with its own name, or one for each folder that has tags."""
+    """The streams of a sample: one with its own name, or one per folder that has tags."""
     folder = SAMPLES / sample
     folders = {path.parent.name: path.parent for path in folder.glob("**/tags.xml")}
     return {name: (path / "fragments.xml", path / "tags.xml") for name, path in folders.items()}

@@ -1,4 +1,4 @@
-"""The credit-card stream: what the paper says of it, and what its two queries need of it."""
+"""The credit-card stream: the properties in the paper, and those that its two queries need."""
 
 from __future__ import annotations
 

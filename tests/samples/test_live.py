@@ -1,4 +1,4 @@
-"""The live samples: after each trigger, their answers are those that a batch would give."""
+"""The live samples: after each trigger, their answers equal those of a batch query."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ QUERIES = [
 
 @pytest.fixture
 def streams(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[str]]:
-    """Some minutes of traffic; an hour of purchases, for a theft takes its time."""
+    """Some minutes of traffic; an hour of purchases, because a theft takes time."""
     monkeypatch.setattr(sys, "path", [*sys.path])
     monkeypatch.delitem(sys.modules, "generate", raising=False)
     made = runpy.run_path(str(SAMPLES / "live" / "generate.py"))["streams"]

@@ -1,4 +1,4 @@
-"""Every query of every sample gives the answer that stands beside it; larger ones are read, too."""
+"""Every query of every sample gives the answer stored beside it; larger samples are read, too."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 QUERIES = [(sample, query) for sample in NOW for query in queries(sample)]
-# these are asked of Spark at each commit, too: one a sample
+# these also run on Spark at each commit: one per sample
 NATIVE = {"maxed-out", "answer-times", "heard-once", "last-reports", "reserves", "price-history"}
 
 
@@ -74,7 +74,7 @@ def test_no_sample_is_forgotten() -> None:
 
 @pytest.mark.parametrize("sample", NOW)
 def test_larger_ones(sample: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is generated is read whole, answers the sample's queries, and is always the same."""
+    """The generated data is read completely, answers the sample's queries, and is deterministic."""
     monkeypatch.syspath_prepend(str(SAMPLES))
     monkeypatch.delitem(sys.modules, "generate", raising=False)
     from generate import generate  # type: ignore[import-not-found]

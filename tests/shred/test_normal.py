@@ -1,4 +1,4 @@
-"""Bytes of fillers in the serialiser's form: read one by one, and many at once."""
+"""Bytes of fillers in the serializer's form: read one by one, and in bulk."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from xcql.xdm.serialize import serialize
 TAGS = parse_tags("""<structure><tag type="snapshot" id="1" name="a">
   <tag type="snapshot" id="2" name="b"><tag ref="1"/><tag type="snapshot" id="3" name="c"/></tag>
   <tag type="snapshot" id="4" name="c"/></tag></structure>""")
-# each is valid text; those after the first few take the place of what a parser would read
+# each is valid text; those after the first few contain what a parser would have to interpret
 PLAIN = ("", "x", " ", "\n ", "y z", "1 &lt; 2", "&amp;", "&gt;", "\u00e9\u20ac", "'", '"')
 UNCOMMON = ("&#65;", ">", "&quot;&apos;", "\r\n", "\r", "&#13;", "&#x9;", "\x7f", "\x85", "\u2028")
 MARKUP = ("<![CDATA[<&>]]>", "<![CDATA[]]>", "<!-- c > d -->", "<?p  q ?>", "<?p?>")
@@ -47,7 +47,7 @@ def test_one_element(written: str, expected: str) -> None:
 
 
 def random_element(random: Random, name: str = "a", depth: int = 0) -> str:
-    """An element in any of the ways to write it; most of it plainly."""
+    """An element in any notation, mostly plain."""
 
     def text() -> str:
         chance = random.randrange(24)
@@ -106,7 +106,7 @@ def test_many_at_once(seed: int, tmp_path: Path) -> None:
 
 
 def _check_spans(element: dict[str, object], raw: bytes) -> None:
-    """Every element that has a span begins and ends there."""
+    """Check that every element that has a span starts and ends there."""
     start, length = element["_start"], element["_length"]
     assert isinstance(start, int)
     assert isinstance(length, int)

@@ -1,4 +1,4 @@
-"""Reading fillers all at once gives just what reading them one by one gives."""
+"""Reading fillers in bulk gives exactly the same as reading them one by one."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def text(*parts: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
 
 
 def staged(data: bytes, folder: Path, size: int) -> list[StagedChunk]:
-    """What the chunks of a file are, with those planned again that have to be."""
+    """The staged chunks of a file; some are planned again where that is needed."""
     path = folder / "f.xml"
     path.write_bytes(data)
     chunks, _ = plan_chunks(str(path), "f", 0, size)
@@ -106,7 +106,7 @@ def staged(data: bytes, folder: Path, size: int) -> list[StagedChunk]:
             chunks = plan_with_care(chunk, size)
         else:
             found.append(result)
-            if result.eos is not None:  # no matter what comes after it
+            if result.eos is not None:  # whatever follows is ignored
                 break
     return found
 
@@ -125,7 +125,7 @@ def one_by_one(data: bytes, folder: Path) -> list[StagedChunk]:
 
 
 def tables_of(chunks: list[StagedChunk], folder: Path, shapes: dict[str, Slot]) -> Any:
-    """All that chunks hold, with the elements as the shapes have them."""
+    """The contents of all chunks, with elements laid out by the shapes."""
     eos = min((chunk.eos for chunk in chunks if chunk.eos is not None), default=1 << 40)
     sources: dict[str, list[RowSource]] = {}
     for chunk in chunks:
@@ -169,7 +169,7 @@ def shapes_of(chunks: list[StagedChunk]) -> dict[str, Slot]:
 
 
 def flags(slot: Slot) -> Any:
-    """What a shape says, but for the order of columns, and for white space that nobody can see."""
+    """The contents of a shape, except the order of columns and insignificant white space."""
     return {
         (
             one.tag,
@@ -194,7 +194,7 @@ def check_alike(content: str, root: str, size: int) -> None:
         assert {tsid: flags(shape) for tsid, shape in shapes_of(found).items()} == {
             tsid: flags(shape) for tsid, shape in shapes.items()
         }
-        # the one by one way may know of ways that are without texts
+        # reading one by one may find ways that have no texts
         for tsid, shape in shapes_of(found).items():
             shapes[tsid] = widen(shapes[tsid], shape)
         assert tables_of(found, folder, shapes) == tables_of(expected, folder, shapes)
@@ -223,7 +223,7 @@ def test_with_what_is_not_well_formed(content: str, root: str, size: int) -> Non
 
 
 def test_what_is_common_is_read_at_once() -> None:
-    """Otherwise all of this would be true, and of no use."""
+    """Otherwise the tests above would pass without testing the bulk reader."""
     content = b"""<filler id="1" tsid="1" validTime="2003-01-01T00:00:00"><r x="1">
       <a y="&lt;"><b>x &amp; y</b></a><a/><hole id="2"/><list>a <item>b</item> c</list></r></filler>
       <!-- between -->

@@ -1,4 +1,4 @@
-"""Shapes: what is known of ways inside of what is not shredded, as more data come."""
+"""Shapes: what is known about paths inside unshredded content, as more data arrives."""
 
 from __future__ import annotations
 

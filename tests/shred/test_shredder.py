@@ -1,4 +1,4 @@
-"""Shredding: spans give elements back byte for byte, and columns have their values."""
+"""Shredding: spans return elements byte for byte, and columns have their values."""
 
 from __future__ import annotations
 

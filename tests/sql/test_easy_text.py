@@ -1,4 +1,4 @@
-"""SQL text with nothing in it that Spark's parser finds hard, and the same meaning."""
+"""SQL text without constructs that are slow for Spark's parser, with the same meaning."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names and text of a query in SQL: they stay apart from the names that templates have."""
+"""Names and text of a query in SQL do not clash with the names in templates."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_a_variable_is_not_a_column_of_a_table() -> None:
     assert easy_text(column("raw")) == "`raw`"
 
 
-# what forms are given in queries: columns of the algebra, of tables, and of what a scan unnests
+# typical operands in queries: columns of the algebra, of tables, and of unnested scans
 OPERANDS = [
     *(variable(name) for name in ("an_operand", *ascii_lowercase, "xs", "inner_text", "every")),
     *(column(name) for name in (*COMMON.names, "place_key", "place_since")),
@@ -51,7 +51,7 @@ OPERANDS = [
 
 @pytest.mark.parametrize("name", sorted(dialect._FORMS))
 def test_forms_leave_alone_what_they_are_given(name: str) -> None:
-    """Whatever an operand is called, it stands in the result as often."""
+    """Whatever the name of an operand, it occurs in the result just as often."""
     for number in range(1, 6):
         counts = set()
         for operand in OPERANDS:
@@ -66,7 +66,7 @@ def test_forms_leave_alone_what_they_are_given(name: str) -> None:
 
 
 def _is_bound(use: exp.Expression) -> bool:
-    """Whether a lambda around a name has it as a parameter."""
+    """Whether an enclosing lambda has the name as a parameter."""
     node = use.parent
     while node is not None:
         if isinstance(node, exp.Lambda) and use.name in {one.name for one in node.expressions}:

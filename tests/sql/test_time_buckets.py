@@ -1,4 +1,4 @@
-"""Intervals that meet have one bucket in common that is the first of one of them."""
+"""Overlapping intervals have one common bucket that is the first of one of them."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_an_interval_is_in_few_buckets(spark: SparkSession) -> None:
 
 
 def _interval(random: Random) -> tuple[int, int]:
-    """Near to others, of any length."""
+    """An interval of any length, near others."""
     length = random.choice([0, 0, 1, 10, 16, 100, 4096, 10**6, 10**9, LATEST - EARLIEST])
     begin = random.choice([random.randrange(-50, 50), random.randrange(10**6), 10**9, EARLIEST])
     return begin, min(begin + random.randint(0, length), LATEST)
@@ -48,7 +48,7 @@ def _interval(random: Random) -> tuple[int, int]:
 def _buckets(
     spark: SparkSession, intervals: list[tuple[int, int]], is_left: bool
 ) -> list[dict[int, bool]]:
-    """For each interval its buckets, and whether they are its first ones."""
+    """The buckets of each interval, and whether they are its first ones."""
     frame = spark.createDataFrame(
         [(number, *one) for number, one in enumerate(intervals)], "n BIGINT, b BIGINT, e BIGINT"
     )

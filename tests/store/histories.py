@@ -1,4 +1,4 @@
-"""Random streams for tests, and the view that a store's tables describe, without Spark."""
+"""Random streams for tests, and the view described by a store's tables, without Spark."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def _element(draw: st.DrawFn, tsid: str) -> str:
 
 
 def _filled_root(times: list[str]) -> list[str]:
-    """Enough of a stream that there is something to see."""
+    """Enough of a stream to make the view non-trivial."""
     return [
         f'<filler id="0" tsid="1"{times[0]}><r><a><hole id="1"/><hole id="2"/></a><hole id="6"/>'
         '<hole id="7"/></r></filler>',
@@ -94,8 +94,8 @@ def as_file(fragments: list[str]) -> str:
 def view_of_tables(store: Path, name: str, now: datetime) -> str:
     """The temporal view that the rows and places of a store describe, in canonical form.
 
-    Only versions and places that count are looked at, and nothing is looked up: what
-    a plan over the tables can do, this does.
+    It only reads valid versions and places, without any lookup, as a plan over the tables
+    does.
     """
     stream = read_state(store).stream(name)
     texts: dict[bytes, dict[int, list[tuple[int, str]]]] = {}

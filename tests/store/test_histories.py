@@ -1,4 +1,4 @@
-"""Random histories: whatever comes, in whatever batches, the tables describe the model's view."""
+"""Random histories: whatever arrives, in any batches, the tables describe the model's view."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_tables_describe_the_view(fragments: list[str], cuts: list[int]) -> None
         files = []
         for number, batch in enumerate(batches):
             file = Path(folder) / f"{number}.xml"
-            # the number, lest two batches are the same file
+            # the number makes the files of two batches different
             file.write_text(as_file([f"<!-- {number} -->", *batch]))
             files.append(str(file))
             ingest(store, file, "s", TAGS, run_here, cores=1)

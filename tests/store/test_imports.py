@@ -1,4 +1,4 @@
-"""The store needs pyarrow, and neither Spark nor the runtime."""
+"""The store needs pyarrow, but neither Spark nor the runtime."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ingest: what is accepted, what is put aside, and what is left alone."""
+"""Ingest: what is accepted, what is quarantined, and what is left alone."""
 
 from __future__ import annotations
 
@@ -272,7 +272,7 @@ def read_by(run: Run, store: Path, file: Path) -> IngestSummary:
 def check_parallel(
     folder: Path, monkeypatch: pytest.MonkeyPatch, ingested: Callable[[Path], IngestSummary]
 ) -> None:
-    """Ingest a file in many small chunks: the store is the same as if it was read in one."""
+    """Ingest a file in many small chunks: the store is the same as after reading it in one."""
     monkeypatch.setattr("xcql.store.ingest._SMALLEST_CHUNK", 2000)
     monkeypatch.setattr("xcql.store.ingest._LARGEST_CHUNK", 2000)
     monkeypatch.setattr("xcql.store.ingest.WORTH_A_JOB", 0)

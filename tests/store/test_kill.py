@@ -1,4 +1,4 @@
-"""A writer that is killed leaves a store that opens, with whole batches only."""
+"""A killed writer leaves a store that opens, with complete batches only."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def batches_in(store: Path) -> int:
 
 
 def is_alive(group: int) -> bool:
-    """Whether any process of a group is left: Java and workers end when they miss their driver."""
+    """Whether any process of a group is alive: Java and workers end when their driver is gone."""
     try:
         os.killpg(group, 0)
     except ProcessLookupError:
@@ -64,7 +64,7 @@ def is_alive(group: int) -> bool:
 def check_kills(
     folder: Path, kills: int, seed: int, setup: str = "", longest: float = 0.25
 ) -> None:
-    """Kill writers, each after some time up to the longest, and look at what they leave."""
+    """Kill writers, each after a random time up to the longest, and check what they leave."""
     print("seed", seed)
     chance = random.Random(seed)
     (folder / "tags.xml").write_text(tags_to_xml(TAGS))
@@ -82,7 +82,7 @@ def check_kills(
             assert writer.stdout is not None
             assert int(writer.stdout.readline()) == done
             time.sleep(chance.uniform(0, longest))
-            # all at once, as when a machine goes down; or it alone, and its workers go on a while
+            # the whole group, as when a machine fails; or only the writer, while its workers go on
             kill = chance.choice([os.kill, os.killpg])
             kill(writer.pid, signal.SIGKILL)
             begun = max([int(line) for line in writer.stdout], default=done)

@@ -1,4 +1,4 @@
-"""Pieces of work in processes of their own: results in order, errors as they were raised."""
+"""Work in separate processes: results in order, errors as they were raised."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _kept: list[bytes] = []
 
 
 def much(_: int) -> int:
-    """Take 200 MB, and let go of all but the last thousand bytes."""
+    """Allocate 200 MB, and free all but the last thousand bytes."""
     pieces = [bytes(1000) for _ in range(200_000)]
     _kept.append(pieces.pop())
     return os.getpid()

@@ -1,4 +1,4 @@
-"""Runs translated queries on BaseX, all in one process: each would start a Java of its own."""
+"""Runs translated queries on BaseX, all in one process, because each would start its own Java."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ return (
 
 
 def run_all(modules: Sequence[str], folder: Path) -> list[list[str]]:
-    """The items of the answers of modules, each as XML text."""
+    """The items of each module's answer, as XML text."""
     files = []
     for number, module in enumerate(modules):
         file = folder / f"{number}.xq"

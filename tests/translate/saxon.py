@@ -14,14 +14,14 @@ from xcql.translate.standalone import standalone
 from xcql.xdm.parse import parse_xml
 from xcql.xdm.serialize import canonical
 
-# a sign between the items of an answer that no data has
+# a separator between the items of an answer that does not occur in the data
 SEPARATOR = "\ue000"
 STRATEGIES = ("caq", "qac", "qac+", "auto")
 
 
 @cache
 def processor() -> Any:
-    """The one processor of the test session: each costs a second to start."""
+    """The only processor of the test session: each takes a second to start."""
     from saxonche import PySaxonProcessor
 
     return PySaxonProcessor(license=False)
@@ -43,7 +43,7 @@ def run(text: str) -> list[str]:
 
 
 def same_form(items: list[str]) -> list[str]:
-    """Items in canonical form, so that equal ones are equal texts; empty ones cannot be seen."""
+    """Items in canonical form, so that equal items are equal texts; one empty item is none."""
     return [] if items == [""] else [canonical(parse_xml(f"<item>{item}</item>")) for item in items]
 
 

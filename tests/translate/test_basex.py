@@ -1,4 +1,4 @@
-"""Standalone modules run on BaseX as they do on SaxonC. Needs `basex` (Debian's, for one)."""
+"""Standalone modules run on BaseX as on SaxonC. Needs `basex` (Debian's, for example)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.translate import basex, saxon
 from tests.translate.test_histories import FRAGMENTS, MORE, NOW, QUERIES, TAGS
 from tests.translate.test_papers import CREDIT, PAPERS
 
-# all of them take minutes
+# all of them would take minutes
 SOME = 1 if os.environ.get("XCQL_TEST_FULL") else 15
 
 pytestmark = pytest.mark.skipif(shutil.which("basex") is None, reason="basex is not installed")

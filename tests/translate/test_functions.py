@@ -1,6 +1,6 @@
-"""Functions of the query: a copy for each kind of nodes with holes that they are called with.
+"""Functions of the query: one copy per kind of nodes with holes that they are called with.
 
-That the answers are right is tested with many queries in `one_a_line.xcql`.
+Many queries in `one_a_line.xcql` test that the answers are correct.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def test_a_copy_follows_holes() -> None:
         " { xcql:get_fillers($s, $x/hole/@id)/price }" in emitted
     )
     assert "return local:prices-item($i)" in emitted
-    # nobody calls the function as it was written
+    # the original function is not called
     assert "function local:prices(" not in emitted
 
 
@@ -61,7 +61,7 @@ def test_names_do_not_clash() -> None:
 
 
 def test_no_end_of_types() -> None:
-    """A function that wraps and unwraps its argument is given up, not followed for ever."""
+    """A function that wraps and unwraps its argument is given up, not expanded forever."""
     query = """declare function local:f($x, $n) {
         if ($n = 0) then $x else local:f(($x, $x/*, <x/>), $n - 1) };
         count(local:f(stream("s")/shop, 3))"""

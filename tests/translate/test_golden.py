@@ -1,4 +1,4 @@
-"""The translations that paper 1 prints, as ours are, with every difference explained."""
+"""The translations printed in paper 1, compared with ours, with every difference explained."""
 
 from __future__ import annotations
 

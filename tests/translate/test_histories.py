@@ -1,7 +1,7 @@
-"""Every strategy against the reference evaluator, on histories that are not easy.
+"""Every strategy against the reference evaluator, on difficult histories.
 
-Parents with several versions, holes removed and doubled, fillers that nobody refers to, text around
-empty holes, one name at several places, repeats, replaces, removes, what is still to come.
+Parents with several versions, removed and duplicated holes, fillers without references, text around
+empty holes, one name in several places, repeats, replaces, removes, future fragments.
 """
 
 from __future__ import annotations
@@ -229,7 +229,7 @@ def test_other_times(now: str, shop: dict[str, tuple[Path, str]], tmp_path: Path
 
 
 def test_elements_inside_each_other(tmp_path: Path) -> None:
-    """Filled one by one they would be separate trees, and their children in another order."""
+    """Filled one by one, they would be separate trees, and their children in another order."""
     tags = """<structure><tag type="snapshot" id="1" name="r">
       <tag type="temporal" id="2" name="a"><tag type="snapshot" id="3" name="n"/>
         <tag type="temporal" id="4" name="a"><tag type="snapshot" id="5" name="n"/></tag>

@@ -40,7 +40,7 @@ EVENTS = '<structure><tag type="snapshot" id="1" name="log">{}</tag></structure>
 
 
 def _events(folder: Path, stream: str, tag: str, events: list[tuple[str, str]]) -> Path:
-    """A stream of events below one root, each given by its time and its content."""
+    """A stream of events below one root, each given by its time and content."""
     holes = "".join(f'<hole id="{n}"/>' for n, _ in enumerate(events, start=1))
     fillers = [f'<filler id="0" tsid="1"><log>{holes}</log></filler>']
     for number, (time, content) in enumerate(events, start=1):

@@ -82,7 +82,7 @@ def queries(draw: st.DrawFn) -> str:
         path += draw(st.sampled_from(STEPS)) + draw(st.sampled_from(PREDICATES))
     end = draw(st.sampled_from(ENDS)).strip()
     if "/@k" in path or "text()" in path:
-        # an attribute by itself cannot be shown
+        # a standalone attribute cannot be serialized
         return f"({path}) ! string(.)"
     return end.replace("{}", path).replace("{{", "{").replace("}}", "}")
 
@@ -106,6 +106,6 @@ def test_random_paths(tmp_path_factory: object, data: st.DataObject) -> None:
         try:
             saxon.agree(query, {"s": (file, tags)}, NOW, folder)
         except XcqlError as problem:
-            # comparing x to a number, counting versions of several, and the like
+            # comparing x with a number, counting versions of several, and the like
             if not problem.code.startswith(("FORG", "XPTY")):
                 raise

@@ -1,4 +1,4 @@
-"""The rules one by one: what each kind of step and use becomes."""
+"""The rules one by one: the translation of each kind of step and use."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ IN_T = f"xcql:raw_fillers($d, {IN_ROOT}) ! t/hole/@id"
         ('stream("d")/r/s/x', f"{ROOT}/s/x"),
         ('stream("d")/r/t/x', f"{T}/x"),
         ('stream("d")/r/t/e/v', f"xcql:get_fillers($d, {IN_T})/e/v"),
-        # e//A: inside a filler; one way; several ways
+        # e//A: inside a filler; one path; several paths
         ('stream("d")/r/s//x', f"{ROOT}/s//x"),
         ('stream("d")//v', f"xcql:get_fillers($d, {IN_T})/e/v"),
         (
@@ -71,13 +71,13 @@ IN_T = f"xcql:raw_fillers($d, {IN_ROOT}) ! t/hole/@id"
             f"let $versions := xcql:get_fillers($d, {IN_T})/e return"
             " xcql:version_projection($versions, count($versions), count($versions))",
         ),
-        # holes are filled where somebody looks inside, and only there
+        # holes are filled where the query reads the inside, and only there
         ('count(stream("d")/r/t)', f"count({T})"),
         ('stream("d")/r/t', f"local:temporalize-t($d, {T})"),
         ('stream("d")/r/t ! string()', f"{T} ! string(local:temporalize-t($d, .))"),
         ('stream("d")/r/t = "a"', f'local:temporalize-t($d, {T}) = "a"'),
         ('<a>{ stream("d")/r/t/e }</a>', f"<a>{{ xcql:get_fillers($d, {IN_T})/e }}</a>"),
-        # loops that do not look at elements of fillers as such need no copies of them
+        # loops that do not use fillers' elements themselves need no copies of them
         (
             'for $t in stream("d")/r/t[x = 1] return $t/x',
             f"for $t in xcql:raw_fillers($d, {IN_ROOT}) ! t[x = 1] return $t/x",
@@ -121,7 +121,7 @@ def test_qac_plus(query: str, expected: str | None) -> None:
     elif "[x]" in query:
         assert 'raw_fillers_by_tsid($d-fragments, "4") ! t[x]/hole/@id' in body(query, "qac+")
     else:
-        # a position counts for each parent; a recursive tag stands at many places
+        # a position counts per parent; a recursive tag occurs in many places
         assert "by_tsid" not in body(query, "qac+")
 
 
@@ -146,7 +146,7 @@ def test_view_where_fragments_will_not_do(query: str, reason: str) -> None:
 def test_a_view_holds_what_is_looked_at() -> None:
     translation = translate('count(stream("d")//e/..)', {"d": TAGS}, "qac")
     assert "local:temporalize-r(xcql:stream($d-fragments))" in translation.text
-    # of the two kinds of fillers in t only the one that is asked for
+    # of the two kinds of fillers in t, only the requested one
     assert 'if (xcql:tsid($stream, $n2/@id) = "6")' in translation.text
 
 
@@ -209,7 +209,7 @@ LONG = {
 @pytest.mark.parametrize(("shape", "size"), [("steps", 1000), ("clauses", 200), ("items", 200)])
 def test_long_queries(shape: str, size: int) -> None:
     def seconds(n: int) -> float:
-        """The shortest of some times: in any one of them Python may tidy up what others left."""
+        """The shortest of several times: garbage collection may disturb any one of them."""
         times = []
         for _ in range(3):
             start = time.process_time()
@@ -219,5 +219,5 @@ def test_long_queries(shape: str, size: int) -> None:
 
     short, long = seconds(size // 10), seconds(size)
     assert long < 4
-    # ten times the length may cost ten times as much, not a hundred times
+    # ten times the length may take ten times as long, not a hundred times
     assert long < 30 * max(short, 0.01)

@@ -1,4 +1,4 @@
-"""Modules that run by themselves, and the clean copies of files that no processor could read."""
+"""Self-contained modules, and the clean copies of files that no processor could read."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ ITEM = '<filler id="7" tsid="2" validTime="2003-1-2"><item><name>a</name></item>
 
 
 def _copies(text: str | bytes, tmp_path: Path, name: str = "fragments.xml") -> tuple[str, ...]:
-    """Check the answers over a file, and tell why it was copied, if it was."""
+    """Check the answers over a file, and return why it was copied, if it was."""
     file = tmp_path / name
     file.write_bytes(text if isinstance(text, bytes) else text.encode())
     for query in QUERIES:

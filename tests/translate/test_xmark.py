@@ -63,7 +63,7 @@ def test_q5_is_one_call_by_tsid(auction: Auction) -> None:
     assert "get_fillers" not in text
 
 
-# each crosses holes that the view does not: bidders stand in fillers of their own
+# each crosses holes that the view does not have: bidders are in separate fillers
 AGAINST_THE_GRAIN = """
 for $a in stream("auction")//open_auction
 where some $x in $a/bidder/personref, $y in $a/bidder/personref satisfies $x << $y
@@ -72,7 +72,7 @@ return $a/@id/string()
 
 
 def test_order_across_holes(auction: Auction, tmp_path: Path) -> None:
-    """Q4 has no answer in small documents; this is its like, with one."""
+    """Q4 has no answer in small documents; this is a similar query that has one."""
     streams = {"auction": (auction.file, auction.tags)}
     expected = xcql.evaluate(AGAINST_THE_GRAIN, streams={"auction": auction.view}, now=NOW)
     for strategy in ("caq", "qac", "qac+"):

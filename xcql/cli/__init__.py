@@ -1,1 +1,1 @@
-"""The command line, `xcqlc`: one module a verb, argument parsing and display only."""
+"""The command line, `xcqlc`: one module per verb, argument parsing and display only."""

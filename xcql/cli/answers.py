@@ -1,4 +1,4 @@
-"""Answers in the formats of the command line, written as they come."""
+"""Answers in the formats of the command line, written as they are computed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FORMATS = ("xml", "jsonl", "csv", "parquet", "table")
 
 
 def write_answer(answer: Answer, arguments: argparse.Namespace) -> None:
-    """Write an answer where the arguments want it; a file is there whole, or not at all."""
+    """Write an answer to the requested output; a file is written completely or not at all."""
     if arguments.format == "parquet":
         _write_parquet(answer, arguments.out)
         return
@@ -58,14 +58,14 @@ def _csv_line(cells: list[str]) -> str:
 
 
 def _cell(value: Any) -> str:
-    """A value as one text: what has parts is JSON."""
+    """A value as text; structs and lists are JSON."""
     if value is None:
         return ""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def _table(answer: Answer, arguments: argparse.Namespace) -> Iterator[str]:
-    """The first rows, under the names of the columns, with a note if there are more."""
+    """The first rows, under the column names, with a note if there are more."""
     from rich import box
     from rich.console import Console
     from rich.table import Table
@@ -91,7 +91,7 @@ def _table(answer: Answer, arguments: argparse.Namespace) -> Iterator[str]:
 
 
 def _write_parquet(answer: Answer, target: str | None) -> None:
-    """Let Spark write, however much there is."""
+    """Let Spark write the answer, which may be of any size."""
     if target is None:
         raise error("XCQL0100", "the format parquet needs an output folder: --out FOLDER")
     if Path(target).exists():

@@ -1,4 +1,4 @@
-"""`xcqlc completion`: what makes a shell complete the verbs and options of `xcqlc`."""
+"""`xcqlc completion`: scripts that make a shell complete the verbs and options of `xcqlc`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ fish:  xcqlc completion fish > ~/.config/fish/completions/xcqlc.fish
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """An option of a verb; `choices` are its values, if these are known."""
+    """An option of a verb; `choices` are its values, if they are known."""
 
     flags: tuple[str, ...]
     help: str
@@ -24,7 +24,7 @@ class Option:
 
 @dataclass(frozen=True, slots=True)
 class Verb:
-    """A verb; `words` are the values of its first argument, if these are known."""
+    """A verb; `words` are the values of its first argument, if they are known."""
 
     name: str
     help: str
@@ -44,7 +44,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def read_verbs(parser: argparse.ArgumentParser) -> list[Verb]:
-    """What the parser of the command line knows of its verbs."""
+    """The verbs, as the parser of the command line defines them."""
     (action,) = [one for one in parser._actions if isinstance(one, argparse._SubParsersAction)]
     summaries = {one.dest: one.help or "" for one in action._choices_actions}
     return [_verb(name, summaries[name], one) for name, one in action.choices.items()]
@@ -154,7 +154,7 @@ def fish(verbs: list[Verb]) -> str:
 
 
 def _single(text: str) -> str:
-    """Text for single quotes: an apostrophe would end them."""
+    """Escape text for single quotes, where an apostrophe would end them."""
     return text.replace("'", "’")
 
 

@@ -1,4 +1,4 @@
-"""What a query is asked of: a store, a document, or streams of fragments."""
+"""The input of a query: a store, a document, or streams of fragments."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def add_stream_arguments(parser: argparse.ArgumentParser, of_document: str) -> N
 
 
 def add_data_arguments(parser: argparse.ArgumentParser) -> None:
-    """`--store`, or what `add_stream_arguments` adds."""
+    """`--store`, and the options of `add_stream_arguments`."""
     parser.add_argument("--store", metavar="DIR", help="the store to query")
     add_stream_arguments(
         parser, "a document: the context item, so that //x finds every x; also a stream of its own"
@@ -77,7 +77,7 @@ def variables(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def stream_files(arguments: argparse.Namespace) -> dict[str, tuple[Path, Path | None]]:
-    """For each stream that the arguments name, its fragments, and its tags if there are any."""
+    """For each stream in the arguments, its fragments, and its tags if given."""
     files = dict(pair(given, "--stream") for given in arguments.stream)
     named = dict(pair(given, "--tags") for given in arguments.tags if "=" in given)
     for_all = [given for given in arguments.tags if "=" not in given]
@@ -98,7 +98,7 @@ def stream_files(arguments: argparse.Namespace) -> dict[str, tuple[Path, Path | 
 
 @contextmanager
 def opened(arguments: argparse.Namespace) -> Iterator[tuple[xcql.Session, str | None]]:
-    """A session over what the arguments name, and the stream that is the context item."""
+    """A session over the input in the arguments, and the stream that is the context item."""
     given = [arguments.store is not None, bool(arguments.stream or arguments.doc)]
     if given.count(True) != 1:
         raise error(
@@ -133,12 +133,12 @@ def opened(arguments: argparse.Namespace) -> Iterator[tuple[xcql.Session, str | 
 
 
 def _stream_name(document: str) -> str:
-    """The name of the stream that a document is: that of its file, as far as it is a name."""
+    """The stream name for a document: its file name, with other characters replaced."""
     return re.sub(r"\W", "_", Path(document).name.partition(".")[0]) or "document"
 
 
 def _fragmented(arguments: argparse.Namespace, target: Path) -> tuple[Path, TagStructure]:
-    """A document as fragments, in a file, with its tags: those given, or else as they are in it."""
+    """Fragment a document into a file; return it with its tags: those given, or else inferred."""
     document: str = arguments.doc
     expect(document, "document")
     given = [one.rpartition("=")[2] for one in arguments.tags if not arguments.stream]
@@ -155,7 +155,7 @@ def _fragmented(arguments: argparse.Namespace, target: Path) -> tuple[Path, TagS
 
 @contextmanager
 def asked(arguments: argparse.Namespace) -> Iterator[tuple[Checked, Answer]]:
-    """The query that the arguments name, and its answer from what they name.
+    """The query in the arguments, and its answer over their input.
 
     Errors and old spellings in its text are reported before any data is read.
     """
@@ -169,7 +169,7 @@ def asked(arguments: argparse.Namespace) -> Iterator[tuple[Checked, Answer]]:
 
 
 def parsed(text: str | Source, arguments: argparse.Namespace) -> Checked:
-    """A query, as far as its text says; spellings that have a standard form are reported."""
+    """Parse and check a query's text; report spellings that have a standard form."""
     query = check(text)
     report_warnings(query.module.warnings, arguments)
     return query
@@ -178,7 +178,7 @@ def parsed(text: str | Source, arguments: argparse.Namespace) -> Checked:
 def checked(
     query: Checked, session: xcql.Session, context: str | None, arguments: argparse.Namespace
 ) -> Checked:
-    """A query over a session's streams; steps that can find nothing are reported."""
+    """Check a query against a session's streams; report steps that cannot find anything."""
     query = query.over({name: session.tags(name) for name in session.streams()}, context)
     report_warnings(query.tag_warnings, arguments)
     return query

@@ -19,7 +19,7 @@ def open_document(path: str) -> Iterator[Document]:
         yield read_document(sys.stdin.buffer, "<stdin>")
         return
     try:
-        # the reader of documents has a buffer of its own
+        # the document reader has its own buffer
         file = cast(BinaryIO, open(path, "rb", buffering=0))  # noqa: SIM115 - closed below
     except OSError as problem:
         raise unreadable(path, problem) from None

@@ -1,4 +1,4 @@
-"""`xcqlc eval`: the answer of a query, at once and without Spark."""
+"""`xcqlc eval`: the answer of a query, immediately and without Spark."""
 
 from __future__ import annotations
 

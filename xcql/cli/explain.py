@@ -1,4 +1,4 @@
-"""`xcqlc explain`: how a query is answered, and why so."""
+"""`xcqlc explain`: how a query is answered, and why."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`xcqlc fmt`: queries laid out anew, the same in meaning."""
+"""`xcqlc fmt`: format queries without changing their meaning."""
 
 from __future__ import annotations
 

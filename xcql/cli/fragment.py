@@ -83,7 +83,7 @@ def _read_state(
     shape_of: ShapeReader,
     arguments: argparse.Namespace,
 ) -> LatestState | None:
-    """The state that files and folders (their files by name) amount to, in the order given."""
+    """The state after reading files and folders (a folder's files by name), in the given order."""
     if not paths:
         return None
     state = LatestState()

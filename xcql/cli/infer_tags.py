@@ -82,7 +82,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _read(arguments: argparse.Namespace) -> NameTree:
     source: str = arguments.source
     if source.lower().endswith((".dtd", ".xsd")):
-        # reading XML Schemas is a large import, of no use for documents
+        # reading XML Schemas is a large import that documents do not need
         from xcql.model.infer_schema import infer_from_dtd, infer_from_xsd
 
         if source.lower().endswith(".xsd"):

@@ -1,4 +1,4 @@
-"""Where the command line's inputs come from: files, standard input, inline text."""
+"""The command line's inputs: files, standard input, inline text."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def add_query_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def read_query(arguments: argparse.Namespace) -> Source:
-    """The query that the arguments name."""
+    """The query in the arguments."""
     if arguments.expression is not None:
         if arguments.query is not None:
             raise error("XCQL0100", "give the query as a file or with -e, not both")
@@ -42,7 +42,7 @@ def read_query(arguments: argparse.Namespace) -> Source:
 
 
 def read_text(path: str) -> str:
-    """A UTF-8 text file's content, or an error that says what is wrong with the path."""
+    """The content of a UTF-8 text file; an error says what is wrong with the path."""
     try:
         return _decoded(Path(path).read_bytes(), f"'{path}'")
     except OSError as problem:

@@ -1,4 +1,4 @@
-"""What kind of file the user gave, and what to say when it is not the kind that was meant."""
+"""Detect the kind of a file that the user gave, and explain when another kind was expected."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Kind = Literal["document", "fragments", "tags"]
 _FRAGMENTS = frozenset({"filler", "repeat", "replace", "remove", "eos"})
 _NAMES = {"document": "a document", "fragments": "fragments", "tags": "a tag structure"}
 
-# (what it is, what was wanted) -> the way out; {} is the file
+# (what it is, what was expected) -> the solution; {} is the file
 _WAYS_OUT = {
     ("fragments", "document"): [
         "query fragments with --stream NAME={} --tags TAGS.xml",
@@ -34,13 +34,13 @@ _WAYS_OUT = {
 
 
 class _Seen(Exception):
-    """Enough was read."""
+    """Stop parsing: enough was read."""
 
 
 def expect(path: str | Path, wanted: Kind) -> None:
-    """Raise an error that helps if a file is not there, is empty, or is of another kind.
+    """Raise a helpful error if a file is missing, empty, or of another kind.
 
-    What cannot be told, such as a file that is not well-formed, passes: its reader says more.
+    A file whose kind is unknown, such as a malformed one, passes: its reader gives a better error.
     """
     path = Path(path)
     if path.is_dir() and wanted == "fragments":
@@ -69,7 +69,7 @@ def expect(path: str | Path, wanted: Kind) -> None:
 
 
 def unreadable(path: str | Path, problem: OSError) -> XcqlError:
-    """That a file cannot be read, why, and which one may have been meant."""
+    """The error for a file that cannot be read: why, and which file may have been meant."""
     path = Path(path)
     hints = []
     if isinstance(problem, FileNotFoundError):
@@ -89,7 +89,7 @@ def unreadable(path: str | Path, problem: OSError) -> XcqlError:
 
 
 def existing_store(folder: str) -> str:
-    """The folder, if there is a store in it; else an error that says how to make one."""
+    """The folder, if it contains a store; else an error that says how to create one."""
     path = Path(folder)
     make = f"create one: xcqlc ingest FRAGMENTS --tags TAGS.xml --stream NAME --store {folder}"
     if not path.exists():
@@ -100,14 +100,14 @@ def existing_store(folder: str) -> str:
         raise error("XCQL0106", f"there is no store '{folder}'", hints=hints)
     if not path.is_dir():
         raise error("XCQL0106", f"'{folder}' is a file; a store is a folder", hints=[make])
-    # a damaged store may have lost one of them
+    # a damaged store may lack one of them
     if not any((path / one).is_dir() for one in ("commits", "copies")):
         raise error("XCQL0106", f"the folder '{folder}' is not a store", hints=[make])
     return folder
 
 
 def _kind(file: BinaryIO) -> Kind | None:
-    """By the names of the root and of the first element in it."""
+    """Detect the kind by the names of the root and of its first child element."""
     names: list[str] = []
 
     def start(name: str, _: object) -> None:

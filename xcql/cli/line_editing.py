@@ -1,4 +1,4 @@
-"""Lines as they are typed: with history and completion on a terminal, plain from a pipe.
+"""Read lines as they are typed: with history and completion on a terminal, plain from a pipe.
 
 Python's own `readline` does the editing, so the prompt needs no further package.
 """
@@ -16,9 +16,9 @@ _HISTORY_LINES = 2000
 
 @contextmanager
 def edited_lines(words: Callable[[], list[str]]) -> Iterator[Callable[[str], str | None]]:
-    """A function that shows a prompt and reads a line; it gives None at the end of the input.
+    """A function that shows a prompt and reads a line; it returns None at the end of the input.
 
-    `words` are what the Tab key completes.
+    `words` are the completions for the Tab key.
     """
     if not sys.stdin.isatty():
         yield _piped
@@ -44,7 +44,7 @@ def edited_lines(words: Callable[[], list[str]]) -> Iterator[Callable[[str], str
 
 
 def completer(words: Callable[[], list[str]]) -> Callable[[str, int], str | None]:
-    """What `readline` calls for the first, second, ... word that begins with a text."""
+    """The function that `readline` calls for the first, second, … word that starts with a text."""
     found: list[str] = []
 
     def complete(begun: str, number: int) -> str | None:
@@ -67,7 +67,7 @@ def _typed(prompt: str) -> str | None:
     except EOFError:
         print()
         return None
-    except KeyboardInterrupt:  # the line is given up, the prompt stays
+    except KeyboardInterrupt:  # discard the line, keep the prompt
         print()
         return ""
 

@@ -1,7 +1,7 @@
 """The entry point of `xcqlc`: finds the verb's module, and turns errors into exit codes.
 
-A verb's module is imported only when the verb is asked for, so `xcqlc --help` is instant.
-It offers `add_arguments(parser)` and `run(arguments) -> int`.
+A verb's module is imported only when the verb is used, so `xcqlc --help` is instant.
+It provides `add_arguments(parser)` and `run(arguments) -> int`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ EXIT_QUERY_ERROR = 1
 EXIT_USAGE = 2
 EXIT_BUG = 70
 
-# the code of errors in the command line itself
+# the code for errors in the command line itself
 USAGE = "XCQL0100"
 
 # verb -> (module, one line of help)
@@ -76,13 +76,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         return EXIT_USAGE
     try:
         code = int(import_module(VERBS[arguments.verb][0]).run(arguments))
-        sys.stdout.flush()  # here, where it is told if it fails
+        sys.stdout.flush()  # here, where a failure is reported
         return code
     except XcqlError as problem:
         report_diagnostic(problem.diagnostic, arguments)
         return EXIT_USAGE if problem.code == USAGE else EXIT_QUERY_ERROR
     except BrokenPipeError:
-        _forget_output()  # the reader went away, as `| head` does
+        _forget_output()  # the reader has closed the pipe, as `| head` does
         return EXIT_OK
     except OSError as problem:
         _forget_output()
@@ -99,9 +99,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _end_in_order() -> None:
-    """On SIGTERM and SIGHUP, leave by an exception, so that nothing temporary stays behind."""
+    """On SIGTERM and SIGHUP, exit with an exception, so that no temporary files are left."""
     for number in (signal.SIGTERM, signal.SIGHUP):
-        # it may be ignored on purpose, as by nohup; and only the main thread can set this
+        # the signal may be ignored on purpose, as by nohup; only the main thread can set a handler
         with suppress(ValueError):
             if signal.getsignal(number) is signal.SIG_DFL:
                 signal.signal(number, _leave)
@@ -114,13 +114,13 @@ def _leave(number: int, _: object) -> None:
 
 
 def _forget_output() -> None:
-    """Keep the interpreter's last flush of what cannot be written quiet."""
+    """Suppress the error of the interpreter's final flush when the output cannot be written."""
     with suppress(OSError, io.UnsupportedOperation):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _write_utf_8() -> None:
-    """Queries and answers are UTF-8, whatever the locale says."""
+    """Write UTF-8, whatever the locale is."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")

@@ -1,4 +1,4 @@
-"""Where the command line's results go: a file that appears whole or not at all, or stdout."""
+"""The command line's outputs: a file that is written completely or not at all, or stdout."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from xcql.diagnostics import error
 
 _BUFFER = 1 << 20
 
-# what a write says when there is no more room: on the disk, for the user, for a file
+# the error codes for no space: on the disk, in the user's quota, in a file
 FULL_DISK = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 
 @contextmanager
 def open_output(path: str | None) -> Iterator[IO[bytes]]:
-    """A binary file to write to; none or `-` is standard output.
+    """A binary file to write to; None or `-` is standard output.
 
-    The file gets its name when all is written, so a failed run leaves no half of one.
+    The file gets its name once everything is written, so a failed run leaves no partial file.
     """
     if path is None or path == "-":
         yield sys.stdout.buffer
@@ -59,7 +59,7 @@ def _opened(target: Path) -> Iterator[IO[bytes]]:
 
 def _name(descriptor: int, target: Path) -> None:
     """Give an open file its name."""
-    # the number of a folder is not looked at, but without one Python links the link itself
+    # the folder's descriptor is ignored, but without one Python would link the symbolic link
     link = partial(os.link, f"/proc/self/fd/{descriptor}", src_dir_fd=descriptor)
     try:
         link(target)
@@ -70,9 +70,9 @@ def _name(descriptor: int, target: Path) -> None:
 
 
 def _nameless_file(folder: Path) -> int | None:
-    """A file that has no name yet, and goes if the process is killed; None if there are none here.
+    """A file without a name, which vanishes if the process is killed; None if not supported.
 
-    Linux has them, on most file systems.
+    Linux supports them on most file systems.
     """
     if not hasattr(os, "O_TMPFILE") or not os.path.exists("/proc/self/fd"):
         return None
@@ -86,7 +86,7 @@ def _nameless_file(folder: Path) -> int | None:
 
 @contextmanager
 def _hidden_until_whole(target: Path) -> Iterator[IO[bytes]]:
-    """A file with a hidden name, which a process that is killed leaves behind."""
+    """A file with a hidden name; a killed process leaves it behind."""
     with _explained(target):
         descriptor, temporary = tempfile.mkstemp(
             dir=target.parent, prefix=f".{target.name}.", suffix=".part"
@@ -94,7 +94,7 @@ def _hidden_until_whole(target: Path) -> Iterator[IO[bytes]]:
     try:
         with open(descriptor, "wb", _BUFFER) as output:
             yield output
-        # as `open` would have made it
+        # the same permissions as a file created by `open`
         mask = os.umask(0)
         os.umask(mask)
         os.chmod(temporary, 0o666 & ~mask)
@@ -106,7 +106,7 @@ def _hidden_until_whole(target: Path) -> Iterator[IO[bytes]]:
 
 @contextmanager
 def naming(path: str) -> Iterator[None]:
-    """Say which file it is that the disk has no room for: what fails in a write does not know."""
+    """Add the file name to a "no space" error, because a failed write does not know it."""
     try:
         yield
     except OSError as problem:

@@ -1,4 +1,4 @@
-"""`xcqlc parse`: show how a query is read."""
+"""`xcqlc parse`: show how a query is parsed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`xcqlc prepare`: let Spark start sooner from now on."""
+"""`xcqlc prepare`: make Spark start faster from now on."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ _WHOLE = "nothing was changed: files and commits are written completely or not a
 
 
 def add_report_arguments(parser: argparse.ArgumentParser) -> None:
-    """What every verb offers."""
+    """Add the options that every verb has."""
     group = parser.add_argument_group("messages")
     group.add_argument(
         "--error-format",
@@ -36,7 +36,7 @@ def add_report_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def report_diagnostic(diagnostic: Diagnostic, arguments: argparse.Namespace) -> None:
-    """Print one error or warning in the format that the user chose."""
+    """Print an error or warning in the format that the user chose."""
     if arguments.error_format == "json":
         text = json.dumps(diagnostic.as_dict(), ensure_ascii=False)
     elif arguments.error_format == "concise":
@@ -53,13 +53,13 @@ def report_warnings(warnings: Iterable[Diagnostic], arguments: argparse.Namespac
 
 
 def report_note(text: object, arguments: argparse.Namespace) -> None:
-    """Say what was done, beside the answer."""
+    """Report what was done, separate from the answer."""
     if not arguments.quiet:
         print(text, file=sys.stderr)
 
 
 def report_bug(bug: Exception, verbose: bool) -> None:
-    """Tell of a fault of ours; the traceback is for whoever asked to see it."""
+    """Report an internal error; the traceback is only shown on request."""
     print(
         f"xcqlc {__version__}: internal error: {type(bug).__name__}: {bug}\n"
         "help: this is a bug in XCQL, not in your query. Please report it with the query, the"
@@ -71,7 +71,7 @@ def report_bug(bug: Exception, verbose: bool) -> None:
 
 
 def explained_os_error(problem: OSError) -> XcqlError:
-    """What the system refused, and the way out."""
+    """Explain what the operating system refused, and suggest a solution."""
     name = f"'{problem.filename}'" if problem.filename else "the output"
     match problem.errno:
         case number if number in FULL_DISK:

@@ -1,4 +1,4 @@
-"""`xcqlc run`: the answer of a query, by Spark."""
+"""`xcqlc run`: answer a query with Spark."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`xcqlc shell`: one query after the other, at a prompt, on one warm session."""
+"""`xcqlc shell`: queries at a prompt, one after the other, in one warm session."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 @dataclass(slots=True)
 class Shell:
-    """What the prompt knows from one entry to the next."""
+    """The state of the prompt between entries."""
 
     session: xcql.Session
     context: str | None
@@ -89,9 +89,9 @@ class Shell:
         self.strategy = self.arguments.strategy
 
     def take(self, entry: str) -> bool:
-        """Do what an entry says; false if it is to be the last one.
+        """Execute an entry; return False if it is the last one.
 
-        Whatever goes wrong is told, and the prompt comes back.
+        Errors are reported, and the prompt returns.
         """
         try:
             if entry.startswith("\\"):
@@ -112,7 +112,7 @@ class Shell:
         return True
 
     def words(self) -> list[str]:
-        """What can be completed: commands, streams, names of tags, functions."""
+        """The completions: commands, streams, tag names, functions."""
         found = {f"\\{name}" for name in _COMMANDS}
         found |= {f'stream("{name}")' for name in self.session.streams()}
         for stream in self.session.streams():
@@ -146,7 +146,7 @@ class Shell:
 
 
 def entries(read_line: Callable[[str], str | None]) -> Iterator[str]:
-    """Commands, and whole queries; `read_line` is given a prompt, and gives None at the end."""
+    """Commands and complete queries; `read_line` takes a prompt, and returns None at the end."""
     lines: list[str] = []
     while True:
         line = read_line("   ... " if lines else "xcql> ")
@@ -167,7 +167,7 @@ def entries(read_line: Callable[[str], str | None]) -> Iterator[str]:
 
 
 def is_incomplete(query: str) -> bool:
-    """Whether more text could make a query of it.
+    """Whether more text could complete the query.
 
     >>> is_incomplete("for $a in //account"), is_incomplete("1 + 1"), is_incomplete("1 ) 2")
     (True, False, False)

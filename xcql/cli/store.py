@@ -1,4 +1,4 @@
-"""`xcqlc store`: what a store holds, and its upkeep."""
+"""`xcqlc store`: show the contents of a store, and maintain it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`xcqlc temporalize`: the view of a stream, or the document as it was at an instant."""
+"""`xcqlc temporalize`: the view of a stream, or the document at an instant."""
 
 from __future__ import annotations
 

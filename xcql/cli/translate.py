@@ -119,7 +119,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _to_sql(arguments: argparse.Namespace, query: Checked) -> int:
-    """Print the query as Spark SQL; `:now` is its instant, `{name}` stands for a table."""
+    """Print the query as Spark SQL; `:now` is its instant, and `{name}` is a table."""
     if arguments.store is None:
         raise error("XCQL0100", "--to sql needs a store: --store DIR")
     if arguments.strategy == "caq":
@@ -164,6 +164,6 @@ def _standalone(
 
 
 def _pair(given: str) -> tuple[str | None, str]:
-    """The name and the file of `NAME=FILE`; no name if there is none."""
+    """The name and the file in `NAME=FILE`; the name is None if it is missing."""
     name, equals, file = given.partition("=")
     return (name, file) if equals and "/" not in name else (None, given)

@@ -1,4 +1,4 @@
-"""`xcqlc watch`: the answer of a query, kept up to date while fragments come."""
+"""`xcqlc watch`: the answer of a query, kept up to date while fragments arrive."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ def _watch(
     def tell(figures: object) -> None:
         nonlocal batches
         batches += 1
-        if form != "display":  # which has a line for it
+        if form != "display":  # the display has its own status line
             report_note(figures, arguments)
 
     handle = session.stream(
@@ -177,14 +177,14 @@ def _watch(
             if arguments.until_idle is not None and handle.idle_seconds >= arguments.until_idle:
                 break
     except KeyboardInterrupt:
-        pass  # the usual end
+        pass  # the normal way to stop
     finally:
         handle.stop()
 
 
 @contextmanager
 def _opened(arguments: argparse.Namespace) -> Iterator[xcql.Session]:
-    """A session over the store, or over none."""
+    """A session over the store, or over an empty temporary one."""
     if arguments.store is not None:
         yield xcql.Session(existing_store(arguments.store), verbose=arguments.verbose)
         return
@@ -201,7 +201,7 @@ def _tags(arguments: argparse.Namespace) -> dict[str | None, TagStructure]:
 
 
 def _named(given: list[str], option: str) -> dict[str | None, str]:
-    """What an option says for each stream; None stands for the only one."""
+    """The values of an option by stream; the key None is the only stream."""
     found: dict[str | None, str] = {}
     for one in given:
         match = _NAMED.fullmatch(one)

@@ -1,4 +1,4 @@
-"""The answer of a query: nothing runs before it is asked for."""
+"""The answer of a query; nothing runs until a result is requested."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A query that has passed all static checks, and what it is to be asked of."""
+    """A query that has passed all static checks, and everything needed to answer it."""
 
     query: Checked
     strategy: Strategy
@@ -62,8 +62,8 @@ class Answer:
     >>> answer.count(), answer.first(1)                                    # doctest: +SKIP
     (2, ['<customer>Ann &amp; Co</customer>'])
 
-    Each call runs the query anew, at the same `now` and over the same commit of the store. Errors
-    of the query are `XcqlError`s with the place in its text; but those of actions on `.df` are
+    Each call runs the query again, at the same `now` and over the same commit of the store. Errors
+    of the query are `XcqlError`s with a position in its text; errors of actions on `.df` are
     Spark's own, with the same message in their text.
     """
 
@@ -71,30 +71,30 @@ class Answer:
         self._spark = spark
         self._request = request
         self._compiled, self._reasons = _compiled(request)
-        # of the session that it was made in: after Java's end there is another
+        # together with its session: after Java has ended there is a new one
         self._made: tuple[SparkSession, DataFrame] | None = None
 
     @property
     def strategy(self) -> str:
-        """How it is answered: `caq`, `qac` or `qac+`."""
+        """The strategy that answers it: `caq`, `qac` or `qac+`."""
         return "caq" if self._compiled is None else self._compiled.strategy
 
     @property
     def reasons(self) -> tuple[str, ...]:
-        """Why it is answered so."""
+        """Why this strategy was chosen."""
         return self._reasons
 
     @property
     def warnings(self) -> tuple[Diagnostic, ...]:
-        """What is odd in the query: old spellings that have a standard form."""
+        """Warnings about the query: old spellings that have a standard form."""
         return self._request.query.module.warnings
 
     @property
     def df(self) -> DataFrame:
-        """One row an item, in the order of the answer: `item`, `vtFrom`, `vtTo`.
+        """One row per item, in the order of the answer: `item`, `vtFrom`, `vtTo`.
 
-        `item` is its XML. The lifespan is the item's own, else what covers its content; NULL for
-        `start`, for `now`, and for atomic values.
+        `item` is its XML. The lifespan is the item's own, or else one that covers its content;
+        NULL stands for `start`, for `now`, and for the lifespan of atomic values.
         """
         return self._in_session()[1]
 
@@ -106,12 +106,12 @@ class Answer:
             return self._made
 
     def table(self) -> DataFrame:
-        """One row an item, with a column for each attribute and each child of the elements.
+        """One row per item, with one column per attribute and child of the elements.
 
-        What has attributes or children of its own is a struct, what repeats is an array; text
-        that stands beside them, and an item that is no element, is in the column `value`. What
-        the query computes has the type it was computed in, such as BIGINT of `count()`; the text
-        of the stream's own elements is STRING.
+        Elements with attributes or children become structs; repeated elements become arrays. Text
+        beside attributes or children goes into the column `value`, and so does an item that is not
+        an element. Values that the query computes keep their type, such as BIGINT for `count()`;
+        the text of the stream's own elements is STRING.
         """
         return self._run(self._records)
 
@@ -120,27 +120,27 @@ class Answer:
         if self._compiled is None:
             return _in_order(self._run(lambda df: df.select("item").toArrow()))
         with self._understood():
-            # who holds all of them can sort them sooner than Spark divides that work
+            # all items are in memory here; sorting them is faster than a sort in Spark
             spark = self._spark()
             frame = self._frame(self._items)
             try:
                 return interruptible(spark, lambda: _in_order(frame.toArrow()))
             except BaseException:
-                # a plan that was stopped half-way is not to be run again
+                # do not run an interrupted plan again
                 self._request.cache.frames.clear()
                 raise
 
     def items(self) -> Iterator[str]:
-        """The items as XML, one after the other, without holding all of them."""
+        """The items as XML, one at a time, without holding all of them in memory."""
         frame = self.df
         with self._understood():
             for row in iterate_rows(frame.select("item")):
                 yield row["item"]
 
     def records(self, limit: int | None = None) -> tuple[list[str], Iterator[list[Any]]]:
-        """The columns of `table()`, and its rows: texts, with lists and dicts where they nest.
+        """The columns of `table()`, and its rows: text, with lists and dicts where values nest.
 
-        With a limit only so many rows are computed.
+        With a limit, only that many rows are computed.
         """
         frame = self.table()
         if limit is not None:
@@ -154,8 +154,8 @@ class Answer:
         return frame.columns, rows()
 
     def write_parquet(self, folder: str | Path) -> None:
-        """Write `table()` as Parquet files into a new folder, however much it is."""
-        target = str(Path(folder).absolute())  # Java may be in another folder
+        """Write `table()` as Parquet files into a new folder; the answer may be of any size."""
+        target = str(Path(folder).absolute())  # Java may have another working folder
         self._run(lambda df: self._records(df).write.parquet(target))
 
     def first(self, n: int = 1) -> list[str]:
@@ -167,7 +167,7 @@ class Answer:
         return self._run(lambda df: df.count())
 
     def show(self, n: int = 20) -> None:
-        """Print the first `n` items, and say whether there are more."""
+        """Print the first `n` items, and a note if there are more."""
         items = self.first(n + 1)
         for item in items[:n]:
             print(item)
@@ -177,7 +177,7 @@ class Answer:
     def explain(self, mode: Mode = "plan") -> str:
         """How the query is answered.
 
-        `plan`: the strategy, why it was chosen, and what the evaluator has to do; `algebra`: the
+        `plan`: the strategy, why it was chosen, and what the evaluator computes; `algebra`: the
         stages of the compiler; `sql`: the text that Spark runs; `spark`: Spark's own plan.
         """
         match mode:
@@ -189,14 +189,14 @@ class Answer:
             case "sql":
                 return MultilineText(str(self._compiled.sql) if self._compiled else "")
             case "spark":
-                # `explain` of a DataFrame prints, whatever it is asked for
+                # `explain` of a DataFrame always prints
                 with self._understood(), redirect_stdout(io.StringIO()) as printed:
                     self.df.explain("formatted")
                 return MultilineText(printed.getvalue())
         raise unknown_choice("mode", mode, get_args(Mode))
 
     def explanation(self) -> Explanation:
-        """How the query is answered, as a value: see `xcql.explain`."""
+        """How the query is answered, as a value; see `xcql.explain`."""
         request = self._request
         return explained(
             request.query,
@@ -228,13 +228,13 @@ class Answer:
         return lines
 
     def _frame(self, analysed: Callable[[Compiled], DataFrame]) -> DataFrame:
-        """What Spark makes of the compiled query, or what the evaluator answers."""
+        """The DataFrame of the compiled query, or else of the reference evaluator."""
         check_frames(self._request.frames)
         if self._compiled is not None:
             try:
                 return analysed(self._compiled)
             except _TooDeep:
-                # a session of the user's, with Spark's own limit: the evaluator has none
+                # a user's session, with Spark's default limit: the evaluator has none
                 self._compiled = None
                 self._reasons = ("the plan is deeper than spark.sql.analyzer.maxIterations allows",)
         spark, request = self._spark(), self._request
@@ -248,7 +248,7 @@ class Answer:
         )
 
     def _items(self, compiled: Compiled) -> DataFrame:
-        """The items alone, as Spark has analysed them, at an earlier time if that is the same."""
+        """The items alone; reuses an earlier analysed plan if nothing has changed."""
         text = compiled.items or compiled.sql
         request = self._request
         in_one_task = runs_in_one_task(compiled, request.state)
@@ -262,7 +262,7 @@ class Answer:
         if compiled.evaluations or request.frames:
             return analysed()
         of = self._spark(), request.state
-        # the same text may be of other tables: it has only their names
+        # the same text may read other tables: it only contains their names
         key = text, compiled.tables, request.around.now if ":now" in text.slots else None
         run = request.cache.frames.get(
             of, key, lambda: repeatable(analysed(), compiled, in_one_task)
@@ -270,12 +270,12 @@ class Answer:
         return run()
 
     def _rows(self, compiled: Compiled) -> DataFrame:
-        """Items with lifespans, and columns that no other DataFrame has: a user may join them."""
+        """Items with lifespans, in columns unique to this DataFrame, so that users can join it."""
         return self._analysed(compiled, compiled.sql, self._tables(compiled))
 
     def _tables(self, compiled: Compiled) -> dict[str, DataFrame]:
         spark, request = self._spark(), self._request
-        # opened once: files are listed, and schemas read, only the first time
+        # cached, so that files are listed and schemas read only once
         opened = partial(table_in_use, spark, request.store, request.state)
         of, cache = (spark, request.state), request.cache.tables
         return {use.name: cache.get(of, use, partial(opened, use)) for use in compiled.tables}
@@ -284,7 +284,7 @@ class Answer:
         self, compiled: Compiled, text: SqlText, tables: dict[str, DataFrame]
     ) -> DataFrame:
         spark, request = self._spark(), self._request
-        # Spark reads a text twice to find places for arguments
+        # with arguments, Spark parses the text twice
         arguments = {"now": instant(request.around.now)} if ":now" in text.slots else None
         try:
             with (
@@ -292,7 +292,7 @@ class Answer:
                 registered(spark, compiled.evaluations, request.around) as functions,
             ):
                 sql = text.format_string({**functions, ":now": ":now"})
-                # Spark fills in tables only if there are any
+                # Spark substitutes tables only if any are given
                 return spark.sql(sql if tables else sql.format(), args=arguments, **tables)
         except (PySparkException, Py4JError) as problem:
             if "spark.sql.analyzer.maxIterations" not in str(problem):
@@ -300,7 +300,7 @@ class Answer:
             raise _TooDeep from None
 
     def _records(self, answers: DataFrame) -> DataFrame:
-        # the types belong to the query: they are the same if the evaluator was asked for
+        # types belong to the query: they are the same if the evaluator answers it
         native = self._compiled or _compiled(replace(self._request, strategy="auto"))[0]
         return record_frame(answers, dict(native.leaf_types) if native else {})
 
@@ -315,7 +315,7 @@ class Answer:
 
 
 def _in_order(table: pa.Table) -> list[str]:
-    """The items of a table, by its keys; what is NULL comes first, as in Spark."""
+    """The items of a table, sorted by its keys; NULLs come first, as in Spark."""
     keys: dict[str, pa.ChunkedArray] = {}
     for name in table.column_names:
         if name.startswith("key_"):
@@ -331,11 +331,11 @@ def _in_order(table: pa.Table) -> list[str]:
 
 
 class _TooDeep(Exception):
-    """Spark's analyzer has given up."""
+    """Spark's analyzer reached its iteration limit."""
 
 
 class MultilineText(str):
-    """A text of several lines, which shows as such in a notebook, too."""
+    """A text of several lines, which a notebook displays as such."""
 
     __slots__ = ()
 
@@ -344,7 +344,7 @@ class MultilineText(str):
 
 
 def _compiled(request: Request) -> tuple[Compiled | None, tuple[str, ...]]:
-    """The query as SQL text, or None if the evaluator has to answer it; and why."""
+    """The compiled query, or None if the evaluator has to answer it; and the reasons."""
     around = request.around
     if request.strategy == "caq":
         return None, ("it was requested",)

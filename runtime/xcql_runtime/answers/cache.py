@@ -1,7 +1,7 @@
-"""What a session keeps from one query to the next, so that the second time is faster.
+"""What a session caches between queries, so that repeated queries are faster.
 
-A query that was asked before is not parsed and compiled again; its Spark plan, and the tables that
-it reads, are there. The next commit of the store empties all of it.
+A repeated query is not parsed and compiled again; its Spark plan, and the tables that it reads, are
+reused. The next commit of the store clears all caches except that of checked queries.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ V = TypeVar("V")
 
 
 class Cache(Generic[V]):
-    """At most so many values by key; a cache is emptied when what its values are `of` changes.
+    """A bounded cache by key; it is cleared when the value that its entries are `of` changes.
 
     >>> squares = Cache[int](most=2)
     >>> squares.get("numbers", 4, lambda: 16), squares.get("numbers", 4, lambda: -1)
@@ -29,11 +29,11 @@ class Cache(Generic[V]):
 
     def __init__(self, most: int) -> None:
         self._most = most
-        # one value, so that no thread sees the one without the other
+        # one tuple, so that no thread sees one part updated without the other
         self._values: tuple[Any, dict[Hashable, V]] = None, {}
 
     def get(self, of: Any, key: Hashable, make: Callable[[], V]) -> V:
-        """The value for a key, made if it is not there; the oldest makes room for a new one."""
+        """The value for a key, made if missing; the oldest entry makes room for a new one."""
         values = self._values
         if values[0] != of:
             values = self._values = of, {}
@@ -57,7 +57,7 @@ class SessionCache:
     def __init__(self) -> None:
         self.checked = Cache[Checked](200)
         self.compiled = Cache[tuple[Compiled | None, tuple[str, ...]]](200)
-        # plans of Spark are large, and take memory of its driver
+        # Spark plans are large and use the memory of its driver
         self.frames = Cache[Callable[[], DataFrame]](50)
-        # the plan of a scan is small, but there is no limit to the number of queries
+        # the plan of a scan is small, but the number of queries is unlimited
         self.tables = Cache[DataFrame](500)

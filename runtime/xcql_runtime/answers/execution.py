@@ -1,4 +1,4 @@
-"""How a compiled query runs on Spark: in how many tasks, and what of its plan can be kept."""
+"""How a compiled query runs on Spark: in how many tasks, and whether its plan can be reused."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from xcql.compile import Compiled
 from xcql.store.state import StoreState
 from xcql_runtime.tables.open_tables import is_little
 
-# what makes of each row some others, whatever the rest are
+# operators that process each row independently of the others
 _ROW_BY_ROW: tuple[type[Plan], ...] = (Unit, Extract, Unnest, Select, Project)
 
 
 def runs_in_one_task(compiled: Compiled, state: StoreState) -> bool:
-    """Whether rows are to be brought together in one task from the beginning.
+    """Whether to bring the rows together in one task from the start.
 
-    That is so if they have to come together anyway, and there is little to do before that. What
-    Python evaluates takes long for each row.
+    This pays off if they have to come together anyway and there is little work before that. Rows
+    evaluated in Python are excluded: each of them takes long.
     """
     return (
         not compiled.evaluations
@@ -29,13 +29,13 @@ def runs_in_one_task(compiled: Compiled, state: StoreState) -> bool:
 
 
 def repeatable(frame: DataFrame, compiled: Compiled, in_one_task: bool) -> Callable[[], DataFrame]:
-    """What gives a DataFrame that computes everything anew, each time it is called.
+    """A function that returns a DataFrame which computes everything again on each call.
 
-    That is the DataFrame itself, with its plan, if that goes from files to items without a stop.
-    What rows are exchanged between tasks a plan of Spark holds for ever: who ran it again would get
-    what it held. So others have a plan of their own each time.
+    If the plan goes from files to items without a shuffle, that is the DataFrame itself. Otherwise
+    Spark keeps shuffle output in the plan, and running the plan again would return stale rows. So
+    each call makes a new plan.
     """
-    # of one task, rows need not be exchanged to be counted
+    # in one task, an aggregate needs no shuffle
     allowed = (*_ROW_BY_ROW, Nest) if in_one_task else _ROW_BY_ROW
     if _is_made_of(compiled, allowed):
         return lambda: frame

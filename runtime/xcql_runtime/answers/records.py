@@ -1,12 +1,12 @@
-"""An answer as a table: a column for each attribute and child of its elements.
+"""An answer as a table: one column per attribute and child of its elements.
 
     for $s in … return <sale no="{count($s/part)}"><to>{$s/name/text()}</to>{$s/item}</sale>
 
     no BIGINT, to STRING, item ARRAY<STRING>
 
-The columns are found in one pass over the answer, which is kept by Spark for the second; their
-types are those that the compiler knows. Names that differ only in case, or an attribute and a
-child with one name, are told apart by a number.
+One pass over the answer finds the columns; Spark keeps the answer for the second pass. The types
+are those that the compiler knows. Names that differ only in case, or an attribute and a child with
+the same name, get a number to tell them apart.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ from xcql.xdm.parse import parse_xml
 from xcql_runtime.evaluator.items import unwrapped
 from xcql_runtime.tables.frames import structure
 
-# where the text of what has attributes or children, too, and the text of no element goes
+# the column for text beside attributes or children, and for items that are not elements
 VALUE = "value"
 
 
 @dataclass(frozen=True, slots=True)
 class LeafType:
-    """The type of a column, and how a text is read for it: an xs:integer is a BIGINT, an
-    xs:dateTime a TIMESTAMP_NTZ in UTC. An empty text of a number is NULL."""
+    """The type of a column, and how text is converted to it: an xs:integer is a BIGINT, an
+    xs:dateTime a TIMESTAMP_NTZ in UTC. Empty text is NULL, except in a text column."""
 
     arrow: pa.DataType
     read: Callable[[str], Any] | None = None
@@ -49,7 +49,7 @@ class LeafType:
 
 
 def leaf_type(name: str | None) -> LeafType:
-    """The type of the column for a type of XML Schema; texts for all that Spark has no type for."""
+    """The column type for an XML Schema type; text if Spark has no such type."""
     return _TYPES.get(name or "", TEXT)
 
 
@@ -79,9 +79,9 @@ _TYPES = {
 
 @dataclass(slots=True)
 class RecordShape:
-    """What the elements at one place have: text, attributes, children; whether they repeat.
+    """What the elements on one path have: text, attributes, children; and whether they repeat.
 
-    `leaf` is the type of their text, and each attribute has one, too.
+    `leaf` is the type of their text; each attribute has a type, too.
     """
 
     text: bool = False
@@ -95,7 +95,7 @@ class RecordShape:
         return not self.attributes and not self.children
 
     def fields(self) -> list[tuple[str, RecordShape | LeafType, str]]:
-        """The fields as (name of the attribute or child, what the child is like, column)."""
+        """The fields as (name of the attribute or child, its shape or type, column)."""
         wanted: list[tuple[str, RecordShape | LeafType]] = [*self.attributes.items()]
         wanted += self.children.items()
         if self.text:
@@ -112,7 +112,7 @@ class RecordShape:
         return found
 
     def see(self, element: ElementNode) -> None:
-        """Widen the shape by an element."""
+        """Extend the shape to cover an element."""
         counts: dict[str, int] = {}
         for attribute in element.attributes:
             self.attributes.setdefault(str(attribute.name), TEXT)
@@ -135,7 +135,7 @@ class RecordShape:
             self.children.setdefault(name, RecordShape()).merge(shape)
 
     def know(self, types: Mapping[Place, str], place: Place = ()) -> None:
-        """Take over the types that the compiler knows."""
+        """Apply the types that the compiler knows."""
         self.leaf = leaf_type(types.get(place))
         for name in self.attributes:
             self.attributes[name] = leaf_type(types.get((*place, f"@{name}")))
@@ -155,7 +155,7 @@ class RecordShape:
         )
 
     def value(self, element: ElementNode) -> Any:
-        """One element as a value of the type, but for its repeating."""
+        """One element as a value of the type, ignoring repetition."""
         return self.leaf.value(element.string_value()) if self.is_leaf else self.record(element)
 
     def record(self, element: ElementNode) -> dict[str, Any]:
@@ -236,7 +236,7 @@ def _row(shape: RecordShape, text: str) -> dict[str, Any]:
 
 
 def _item(text: str) -> ElementNode | str:
-    """The element that an item is, or its text if it is none."""
+    """The element of an item, or the text of an item that is not an element."""
     document = unwrapped(parse_xml(f"<item>{text}</item>", "<item>"))
     if len(document.children) == 1 and isinstance(document.children[0], ElementNode):
         return document.children[0]

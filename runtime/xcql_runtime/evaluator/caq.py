@@ -1,8 +1,8 @@
 """CaQ: Spark builds the views of a query's streams, and the reference evaluator answers it.
 
-All copies of fillers that the views have come to one task, in document order, with their bytes; it
-puts them together, and evaluates the query. CaQ is the definition of every answer, and the way for
-all that has no native form.
+One task receives all copies of fillers in the views, in document order, with their bytes. It
+assembles them and evaluates the query. CaQ defines every answer, and handles every query that has
+no native form.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ ANSWER_COLUMNS = "item string, vtFrom timestamp_ntz, vtTo timestamp_ntz"
 
 
 def streams_of(query: Checked, state: StoreState) -> tuple[str, ...]:
-    """The streams of a store that a query may look at; that of its context item is one."""
+    """The streams of a store that a query may read, including that of its context item."""
     named = query.streams
     return tuple(
         name
@@ -47,8 +47,8 @@ def caq_frame(
     around: Surroundings,
     frames: Mapping[str, DataFrame],
 ) -> DataFrame:
-    """The answer of a query: one row an item, in order."""
-    # a prefix for lifespans that nothing in the data can have
+    """The answer of a query: one row per item, in order."""
+    # a prefix for lifespans that cannot occur in the data
     prefix = f"xcql-{secrets.token_hex(8)}"
     task = Task(
         around,
@@ -73,7 +73,7 @@ def caq_frame(
     return result
 
 
-# a row that is always there: without any, the task would not run
+# a row that always exists: without any row, the task would not run
 _ALWAYS = """SELECT -1 AS source, X'' AS key, X'' AS raw, array(0) AS starts, array(0) AS lengths,
   '' AS declarations, false AS timed,
   CAST(NULL AS TIMESTAMP_NTZ) AS vtFrom, CAST(NULL AS TIMESTAMP_NTZ) AS vtTo"""
@@ -81,13 +81,13 @@ _ALWAYS = """SELECT -1 AS source, X'' AS key, X'' AS raw, array(0) AS starts, ar
 _ROWS = """SELECT {number}, key, binary(text), array(), array(), '', false, NULL, NULL
 FROM {{rows{number}}}"""
 
-# the versions that count, once for each of their places that count
+# the versions valid for this evaluation, once per valid place
 _PLACED = """SELECT {number}, concat(place.key, unhex(lpad(hex(number), 8, '0'))), raw,
   holes.start, holes.length, namespaces, {timed}, vtFrom, vtTo
 FROM (SELECT *, explode(places) AS place
   FROM (SELECT *, :now AS now FROM {{{table}}}) WHERE {counts}) WHERE {place_counts}"""
 
-# the same where the store keeps no places
+# the same for a store that keeps no places
 _LOOKED_UP = """SELECT {number}, concat(key, unhex(lpad(hex(number), 8, '0'))), raw,
   holes.start, holes.length, namespaces, {timed}, vtFrom, vtTo
 FROM (SELECT *, :now AS now FROM {{{table}}}) JOIN {{places{number}}} USING (seq) WHERE {counts}"""
@@ -96,7 +96,7 @@ FROM (SELECT *, :now AS now FROM {{{table}}}) JOIN {{places{number}}} USING (seq
 def _copies(
     spark: SparkSession, store: Path, stream: Stream, number: int, now: datetime
 ) -> Iterator[tuple[str, dict[str, DataFrame]]]:
-    """The copies of a stream's fillers, as SQL texts with the tables that they read."""
+    """The copies of a stream's fillers, as SQL texts with the tables they read."""
     files: dict[bool, list[DataFile]] = {}
     for tsid, table in stream.tables.items():
         tag = stream.tags.by_id(tsid)
@@ -118,7 +118,7 @@ def _copies(
 
 
 def _answering(task: Task) -> type:
-    """The class whose instance a worker feeds with the copies, batch by batch."""
+    """The class that a worker instantiates and feeds with the copies, batch by batch."""
 
     class Answering:
         def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""What users bring along: Python functions that queries call, and values of external variables."""
+"""What users provide: Python functions that queries call, and values of external variables."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ from xcql_runtime.spark.java_process import has_ended
 class ExternalFunction:
     """A Python function under the name that queries call it by.
 
-    What it returns is cast to the type `returns`, if there is one. A vectorised function gets
-    Arrow arrays, one for each argument, and gives an array of the same length.
+    Its result is cast to the type `returns`, if there is one. A vectorised function gets Arrow
+    arrays, one per argument, and returns an array of the same length.
     """
 
     name: str
@@ -53,7 +53,7 @@ class ExternalFunction:
 def external_function(
     name: str, function: Callable[..., Any], returns: str | None, vectorised: bool
 ) -> ExternalFunction:
-    """The function, if it can be called by that name and its type is one."""
+    """The function, if the name can be used and the return type is valid."""
     if not is_ncname(name):
         raise error("XCQL0502", f"'{name}' cannot be the name of a function")
     if registry.arities(FN, name):
@@ -86,7 +86,7 @@ def _no_type(text: str) -> XcqlError:
 
 
 def _cast(value: Any, type: str, name: str) -> list[Any]:
-    """What a function returned as the type that it should be; more is cast than XQuery would."""
+    """Cast a function's result to its declared type; this casts more than XQuery would."""
     wanted = _sequence_type(type)
     items = list(from_python(value))
     if isinstance(wanted.item, AtomicItemType):
@@ -103,10 +103,10 @@ def _cast(value: Any, type: str, name: str) -> list[Any]:
 def split_variables(
     variables: Mapping[str, Any],
 ) -> tuple[dict[str, Any], dict[str, DataFrame]]:
-    """Python values, and DataFrames, by the names of the variables.
+    """Split variables into Python values and DataFrames, by name.
 
-    A value that has no counterpart in a query is an error here. A file is read here, too: workers
-    may not see it.
+    A value that has no counterpart in a query is an error here. Files are also read here, because
+    workers may not have access to them.
     """
     values: dict[str, Any] = {}
     frames: dict[str, DataFrame] = {}
@@ -123,7 +123,7 @@ def split_variables(
 
 
 def check_frames(frames: Mapping[str, DataFrame]) -> None:
-    """Raise an error if a DataFrame was of a Spark that has ended."""
+    """Raise an error if a DataFrame belongs to a Spark that has ended."""
     for name, frame in frames.items():
         if has_ended(frame.sparkSession):
             raise error(
@@ -139,7 +139,7 @@ def as_externals(
     functions: Mapping[str, ExternalFunction],
     context: str | None = None,
 ) -> Externals:
-    """What the compiler is told of all this."""
+    """The external functions and variables, as the compiler needs them."""
     return Externals(
         values,
         {name: tuple(frame.columns) for name, frame in frames.items()},

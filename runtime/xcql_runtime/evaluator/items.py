@@ -1,4 +1,4 @@
-"""Items between Spark's columns and the evaluator: kind and text of each, and its lifespan."""
+"""Convert items between Spark's columns and the evaluator: the kind and text of each."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def encoded(item: Any) -> dict[str, str]:
     {'kind': 'xs:double', 'value': '1.5'}
     """
     if isinstance(item, (Node, XdmFunction)):
-        # a function has no text, and this is where its error is raised
+        # a function has no text; reading it raises the error
         return {"kind": getattr(item, "kind", "function"), "value": ResultItem(item).xml}
     if isinstance(item, ep.AbstractQName):
         return {"kind": str(type_of(item)), "value": f"Q{{{item.uri or ''}}}{item.qname}"}
@@ -29,7 +29,7 @@ def encoded(item: Any) -> dict[str, str]:
 
 
 def decoded(kind: str, value: str) -> Any:
-    """The item that `encoded` gave; a node is a new one, without a parent."""
+    """The inverse of `encoded`; a node is a new one, without a parent."""
     if kind == "xs:QName" and value.startswith("Q{"):
         uri, _, name = value[2:].rpartition("}")
         prefix, _, local = name.rpartition(":")
@@ -53,7 +53,7 @@ def decoded(kind: str, value: str) -> Any:
 
 
 def unwrapped(document: DocumentNode) -> DocumentNode:
-    """A document whose children are those of its only element, which is dropped."""
+    """Drop the only element of a document; its children become the document's."""
     (wrapper,) = document.children
     assert isinstance(wrapper, ElementNode)
     document.children = wrapper.children

@@ -1,11 +1,11 @@
-"""A DataFrame as a sequence of elements: `<row>` with one child for each column that has a value.
+"""A DataFrame as a sequence of elements: `<row>` with one child per column that has a value.
 
     <row><id>7</id><price>4.5</price><name><first>Ann</first></name><tag>a</tag><tag>b</tag></row>
 
-NULL is no element. A struct is an element with its fields inside; an array is an element for each
-of its values (an array in it: elements `item` inside); a map is like an array of structs with
-`key` and `value`. Times are in UTC without a zone. A name that XML does not allow is written as
-SQL/XML does it: `unit price` becomes `unit_x0020_price`.
+NULL produces no element. A struct is an element with its fields inside. An array is one element per
+value (a nested array: elements `item` inside); a map is like an array of structs with `key` and
+`value`. Times are in UTC without a zone. A name that XML does not allow is escaped as in SQL/XML:
+`unit price` becomes `unit_x0020_price`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _NOT_IN_XML = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff
 
 
 def row_pieces(frame: DataFrame, query: Source) -> DataFrame:
-    """The rows as text, made by workers: `key`, by which they are to be sorted, and `text`."""
+    """The rows as text, produced by workers: `key` is the sort key, `text` the element."""
     names = tuple(frame.columns)
 
     class RowsAsXml:
@@ -44,7 +44,7 @@ def row_pieces(frame: DataFrame, query: Source) -> DataFrame:
             columns = [keys, pa.array(texts, pa.string())]
             yield pa.RecordBatch.from_arrays(columns, names=["key", "text"])
 
-    # two columns may have one name
+    # two columns may have the same name
     plain = frame.toDF(*(f"c{number}" for number in range(len(names))))
     numbered = plain.select(monotonically_increasing_id().alias("number"), struct("*").alias("row"))
     as_xml: Any = arrow_udtf(RowsAsXml, returnType="key binary, text string")
@@ -53,7 +53,7 @@ def row_pieces(frame: DataFrame, query: Source) -> DataFrame:
 
 
 def _elements(array: pa.Array, name: str) -> list[str]:
-    """For each value of a column the text of its elements; none for NULL."""
+    """The text of the elements for each value of a column; empty for NULL."""
     kind = array.type
     if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_map(kind):
         return _repeated(array, name)
@@ -73,13 +73,13 @@ def _wrapped(element: str, contents: Sequence[str]) -> list[str]:
 
 
 def _fields(array: pa.StructArray, names: Sequence[str]) -> list[str]:
-    """The elements of all fields, for each struct of a column."""
+    """The elements of all fields, for each struct in a column."""
     fields = [_elements(field, name) for field, name in zip(array.flatten(), names, strict=True)]
     return ["".join(row) for row in zip(*fields, strict=True)] if fields else [""] * len(array)
 
 
 def _repeated(array: pa.Array, name: str) -> list[str]:
-    """The elements of the values of lists; a list in a list is one element."""
+    """The elements for the values of lists or maps; a nested list is one element."""
     is_map = pa.types.is_map(array.type)
     if is_map:
         values = pa.StructArray.from_arrays([array.keys, array.items], ["key", "value"])
@@ -104,9 +104,9 @@ def _present(array: pa.Array) -> list[bool]:
 
 
 def _texts(array: pa.Array, name: str) -> list[str]:
-    """The text of each value, as a query would write it."""
+    """The text of each value, as a query would serialize it."""
     if pa.types.is_timestamp(array.type):
-        array = array.cast(pa.timestamp("us"))  # in UTC, whatever its zone
+        array = array.cast(pa.timestamp("us"))  # in UTC, whatever its time zone
     return ["" if value is None else _text(value, name) for value in array.to_pylist()]
 
 
@@ -131,7 +131,7 @@ def _text(value: Any, name: str) -> str:
 
 
 def element_name(name: str) -> str:
-    """The name of a column as the name of an element.
+    """Convert a column name to an element name.
 
     >>> element_name("unit price")
     'unit_x0020_price'

@@ -1,10 +1,10 @@
-"""Parts of a query that SQL cannot say: functions of the SQL text that the evaluator computes.
+"""Parts of a query that SQL cannot express: SQL functions that the evaluator computes.
 
-Spark's SQL calls only functions that are registered. So they are, for each query under names of
-its own: queries that run at the same time, and functions of the user's, stay apart. Classic Spark
-has looked them up when the DataFrame is there, and they are dropped at once, which leaves the
-session as it was. Spark Connect looks them up at each run of the DataFrame, so there they stay
-until the session ends.
+Spark's SQL only calls registered functions, so each query registers its own, under unique names.
+Concurrent queries and the user's functions do not interfere. Classic Spark resolves the functions
+when it creates the DataFrame; they are dropped right after that, which leaves the session
+unchanged. Spark Connect resolves them at each run of the DataFrame, so there they stay until the
+session ends.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ SEQUENCE_COLUMNS = "array<struct<kind: string, value: string>>"
 def registered(
     spark: SparkSession, evaluations: Sequence[Evaluation], around: Surroundings
 ) -> Iterator[dict[str, str]]:
-    """Names for evaluations under which SQL can call them inside, by their own names."""
+    """Map the evaluations' own names to the names under which SQL can call them in this block."""
     names: dict[str, str] = {}
     try:
         for evaluation in evaluations:

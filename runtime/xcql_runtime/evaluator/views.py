@@ -1,4 +1,4 @@
-"""What a worker is given to evaluate over: views of streams, and rows of DataFrames, from text."""
+"""The evaluator's input in a worker, parsed from text: views of streams, rows of DataFrames."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ class Copy:
     """A copy of a filler in the view: its place (see `xcql.history.places`) and its bytes.
 
     `key` ends with the number of the version. `holes` are the byte spans of the holes, in order;
-    `declarations` are the namespaces around the element, as text. A filler without a lifespan of
-    its own is not `timed`.
+    `declarations` are the namespaces in scope of the element, as text. `timed` is False for a
+    filler without its own lifespan.
     """
 
     key: bytes
@@ -35,15 +35,15 @@ class Copy:
     timed: bool
     vt_from: datetime | None
     vt_to: datetime | None
-    written: int = 0  # how many of the bytes are in the text already
+    written: int = 0  # how many of the bytes are already in the text
 
 
 def parse_view(copies: Iterable[Copy], now: datetime, prefix: str) -> DocumentNode:
-    """The temporal view that the copies make, given in the order of their keys.
+    """The temporal view assembled from the copies, which come in the order of their keys.
 
-    A filler's element is marked by attributes with a prefix that no data can know. Its lifespan
-    comes to stand where the reference evaluator has it: after the other attributes, in place of any
-    lifespan that came with the data. And it sees no namespaces of the fillers around it.
+    A filler's element is marked with attributes whose prefix cannot occur in the data. Its lifespan
+    is placed as in the reference evaluator: after the other attributes, replacing any lifespan in
+    the data. The element does not inherit namespaces of the enclosing fillers.
     """
     start = f'<view xmlns:{prefix}="{_MARKS}">'.encode()
     text = b"".join((start, *_assembled(copies, now, prefix), b"</view>"))
@@ -57,7 +57,7 @@ def parse_view(copies: Iterable[Copy], now: datetime, prefix: str) -> DocumentNo
 
 
 def parse_rows(copies: Iterable[Copy]) -> list[ElementNode]:
-    """The elements whose text comes as copies without holes, each a tree of its own."""
+    """Parse elements whose text comes as copies without holes; each becomes a tree of its own."""
     text = b"".join((b"<rows>", *(copy.raw for copy in copies), b"</rows>"))
     rows = []
     for child in unwrapped(parse_xml(text, "<rows>")).children:
@@ -68,8 +68,8 @@ def parse_rows(copies: Iterable[Copy]) -> list[ElementNode]:
 
 
 def _assembled(copies: Iterable[Copy], now: datetime, prefix: str) -> Iterator[bytes]:
-    """The text of the view: what stands in a hole comes between what is before and after it."""
-    around: list[Copy] = []  # the copies that are not written to their ends, outermost first
+    """The text of the view: the fillers of a hole go between the text before and after it."""
+    around: list[Copy] = []  # the copies that are not completely written, outermost first
     for copy in copies:
         while around and not copy.key.startswith(around[-1].key):
             yield from _up_to(around.pop(), None)
@@ -90,7 +90,7 @@ def _assembled(copies: Iterable[Copy], now: datetime, prefix: str) -> Iterator[b
 
 
 def _up_to(copy: Copy, position: int | None) -> Iterator[bytes]:
-    """What is to be written of a copy before the hole at a position, or to its end."""
+    """The unwritten text of a copy before the hole at a position, or to its end."""
     for start, length in copy.holes:
         if start >= copy.written:
             yield copy.raw[copy.written : start]
@@ -102,7 +102,7 @@ def _up_to(copy: Copy, position: int | None) -> Iterator[bytes]:
 
 
 def _end_of_name(raw: bytes) -> int:
-    """Where the name in an element's start tag ends."""
+    """The byte offset at which the name in an element's start tag ends."""
     end = 1
     while raw[end] not in b" \t\r\n/>":
         end += 1
@@ -110,7 +110,7 @@ def _end_of_name(raw: bytes) -> int:
 
 
 def _take_marks(element: ElementNode) -> None:
-    """Take the marks off a filler's element, and do as they say."""
+    """Remove the marks from a filler's element, and apply them."""
     marks = [one for one in element.attributes if one.name.uri == _MARKS]
     others = element.attributes[len(marks) :]
     orders = [attribute.order for attribute in element.attributes]
@@ -124,6 +124,6 @@ def _take_marks(element: ElementNode) -> None:
         attribute.order = order
     if isinstance(element.parent, ElementNode):
         around = element.parent.namespaces()
-        if len(around) > 1:  # `xml` is always there
+        if len(around) > 1:  # `xml` is always in scope
             unseen = around.keys() - element.declarations.keys() - {"xml"}
             element.declarations = {**element.declarations, **dict.fromkeys(sorted(unseen), "")}

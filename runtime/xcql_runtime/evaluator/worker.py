@@ -1,4 +1,4 @@
-"""What happens in a worker: the reference evaluator answers a query, or a part of one."""
+"""The work of a worker: the reference evaluator answers a query, or a part of one."""
 
 from __future__ import annotations
 
@@ -35,17 +35,17 @@ ANSWER = pa.schema(
 )
 SEQUENCE = pa.list_(pa.struct([("kind", pa.string()), ("value", pa.string())]))
 
-# a batch of answers is given back when it has so many items, or characters
+# a batch of answers is returned when it reaches this many items, or characters
 _BATCH_ITEMS = 10_000
 _BATCH_CHARACTERS = 1 << 22
 
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What the evaluator needs to know wherever it runs.
+    """What the evaluator needs to know, wherever it runs.
 
-    `folder` is the user's working folder, which the paths in `doc()` are relative to. `context` is
-    the stream whose document is the context item.
+    `folder` is the user's working folder; paths in `doc()` are relative to it. `context` is the
+    stream whose document is the context item.
     """
 
     query: Source
@@ -60,9 +60,9 @@ class Surroundings:
 class Task:
     """A query to be answered over the views of streams.
 
-    What comes with it is numbered: first `streams`, then `frames`, the variables that are rows of
-    DataFrames. `known` are all streams of the store, with their tags; `prefix` is that of lifespans
-    in the text.
+    Its inputs are numbered: first `streams`, then `frames`, the variables that are rows of
+    DataFrames. `known` are all streams of the store, with their tags; `prefix` is the prefix of
+    lifespans in the text.
     """
 
     surroundings: Surroundings
@@ -73,7 +73,7 @@ class Task:
 
 
 def answer(task: Task, copies: dict[int, list[Copy]]) -> Iterator[pa.RecordBatch]:
-    """The items of the answer with their lifespans, batch by batch; `copies` are used up."""
+    """The items of the answer with their lifespans, batch by batch; `copies` is consumed."""
     around = task.surroundings
 
     @cache
@@ -128,8 +128,8 @@ def _batch(
 
 
 def row_function(evaluation: Evaluation, around: Surroundings) -> Callable[..., pa.Array]:
-    """The function that a worker calls with batches of arguments; the expression is made ready
-    when the first one comes."""
+    """The function that a worker calls with batches of arguments; it prepares the expression when
+    the first batch comes."""
     ready: list[CompiledQuery] = []
 
     def evaluate_rows(now: pa.Array, *arguments: pa.Array) -> pa.Array:
@@ -137,7 +137,7 @@ def row_function(evaluation: Evaluation, around: Surroundings) -> Callable[..., 
             if not ready:
                 ready.append(prepare(evaluation.expression, around.functions))
             rows = zip(now.to_pylist(), *(one.to_pylist() for one in arguments), strict=True)
-            # one large stack for all rows of the batch
+            # one deep stack for all rows of the batch
             return with_deep_stack(lambda: _values(evaluation, around, ready[0], rows))
 
     return evaluate_rows
@@ -159,7 +159,7 @@ def _values(
 
 @contextmanager
 def _errors_of(query: Source, place: Span | None = None) -> Iterator[None]:
-    """Send errors on their way; those that are not in the query's own text are at `place`."""
+    """Pass on errors to the driver; those outside the query's own text are reported at `place`."""
     try:
         yield
     except XcqlError as problem:
@@ -168,7 +168,7 @@ def _errors_of(query: Source, place: Span | None = None) -> Iterator[None]:
 
 @contextmanager
 def _in_folder(folder: str) -> Iterator[None]:
-    """Be in the user's working folder, if this machine has it."""
+    """Change to the user's working folder, if this machine has it."""
     if not os.path.isdir(folder):
         yield
         return

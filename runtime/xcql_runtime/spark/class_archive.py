@@ -1,9 +1,9 @@
-"""Java's archive of the classes that Spark needs: with it, Spark starts sooner.
+"""Java's archive of the classes that Spark needs; it makes Spark start faster.
 
-Most of that time Java spends on finding, checking and linking thousands of classes. It can keep
-them ready in a file, if it may once see which ones a run needs. `xcqlc prepare` makes that file;
-every later session on this machine uses it. Java itself checks whether the file fits, and does
-without if not.
+Java spends most of Spark's start time on finding, checking and linking thousands of classes. It can
+keep them ready in a file, once it has seen which ones a run needs. `xcqlc prepare` creates that
+file; every later session on this machine uses it. Java itself checks whether the file matches, and
+ignores it if not.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from xcql.diagnostics import error
 from xcql.temporary import remove_abandoned, temporary_folder
 from xcql_runtime.spark.java import check_java
 
-# what Java says of archives is for those who look into one
+# Java's messages about archives only matter for debugging them
 _QUIET = "-Xlog:cds*=off"
-# a run that needs what others will: a join, groups, an order, elements
+# a query that needs what others need: a join, groups, an order, elements
 _DOCUMENT = """\
 <shop>
   <customer id="c1"><name>Ann</name></customer><customer id="c2"><name>Bob</name></customer>
@@ -38,29 +38,29 @@ where count($orders) > 0
 order by $c/name
 return <customer name="{$c/name}" orders="{count($orders)}">{sum($orders/price)}</customer>
 """
-# -P: not what is called so in the current folder
+# -P: do not import a module of that name from the current folder
 _XCQLC = (sys.executable, "-P", "-m", "xcql.cli.main")
 
 
 def archive_options(java: str) -> tuple[str, ...]:
-    """How Java is told to use the archive; nothing if there is none.
+    """The options that make Java use the archive; none if there is no archive.
 
-    `java` is what it says of itself: an archive is of one Java and one Spark.
+    `java` is the output of `java -version`: an archive belongs to one Java and one Spark.
     """
     remove_abandoned(_folder())
     for path in _archives(java):
         try:
             file = path.stat()
-        except OSError:  # it has just gone
+        except OSError:  # it was just removed
             continue
-        # Java crashes over one that was cut off, and runs whatever is in it
+        # Java crashes on a truncated archive, and runs any code in it
         if path.name == _name(java, file.st_size) and file.st_uid in (os.getuid(), 0):
             return f"-XX:SharedArchiveFile={path}", _QUIET
     return ()
 
 
 def make_archive() -> Path:
-    """Run a small query, and keep the classes that it needed; the file that they are in."""
+    """Run a small query and archive the classes that it needed; return the path of the archive."""
     java = check_java()
     folder = _folder()
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -83,25 +83,25 @@ def make_archive() -> Path:
 
 
 def _run_query(document: Path, archive: Path, work: Path) -> str:
-    """Run the query so that Java writes the archive; what was said on standard error."""
-    # Java writes the archive when it ends, and holds the pipes until then
+    """Run the query so that Java writes the archive; return its standard error."""
+    # Java writes the archive when it ends, and keeps the pipes open until then
     process = subprocess.Popen(
         [*_XCQLC, "run", "--verbose", "-e", _QUERY, "--doc", str(document)],
         env={
             **os.environ,
             "SPARK_SUBMIT_OPTS": f'"-XX:ArchiveClassesAtExit={archive}" {_QUIET}',
-            # none can be used while one is made
+            # no archive can be used while one is created
             "XDG_CACHE_HOME": str(work),
-            # what it leaves if it is killed goes with the folder
+            # if it is killed, its files are removed with the folder
             "TMPDIR": str(work),
-            # that of this machine, wherever queries run otherwise
+            # use this machine's Spark, wherever queries run otherwise
             "XCQL_SPARK": "",
         },
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         encoding="utf-8",
         errors="replace",
-        # so that it can be ended with its Java
+        # so that it can be killed together with its Java
         start_new_session=True,
     )
     try:
@@ -123,14 +123,14 @@ def _name(java: str, size: int) -> str:
 def _prefix(java: str) -> str:
     home = Path(os.environ.get("SPARK_HOME") or Path(pyspark.__file__).parent)
     jars = home / "jars"
-    # in whole seconds, as images keep it
+    # in whole seconds, because container images round it
     changed = int(jars.stat().st_mtime) if jars.exists() else 0
     known = hashlib.sha256(repr((java, str(jars), changed)).encode()).hexdigest()
     return f"spark-classes-{known[:16]}"
 
 
 def _folder() -> Path:
-    # a user who has no home has no archive: this must not fail
+    # a user without a home folder has no archive: this must not fail
     return Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")) / "xcql"
 
 

@@ -1,9 +1,9 @@
 """Errors on their way from Spark to the user.
 
-An error of a query arises in a worker, far from the query's text. It travels as the text of an
-exception: readable, for one who runs `.df` by himself, and with all of the diagnostic behind it.
-What SQL text raises of its own accord says `XCQL|<number of the site>|<value>`. Anything else is
-a failure of Spark, which is told in one line.
+An error of a query is raised in a worker, far from the query's text. It travels as the text of an
+exception: a readable message, for users who run `.df` themselves, followed by the whole diagnostic.
+Errors that the SQL text raises itself have the form `XCQL|<number of the site>|<value>`. Anything
+else is a failure of Spark, which is reported in one line.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from xcql.store.commit import is_store
 from xcql_runtime.spark import java_process
 from xcql_runtime.spark.start import ended
 
-# no message is so long that Spark would cut what stands behind it
+# messages stay short enough that Spark does not cut off the diagnostic after them
 _MAX_TEXT = 2000
 _CARRIED = re.compile(r"<xcql-error ([A-Za-z0-9+/=]+)>")
 _RAISED = re.compile(r"XCQL\|(\d+)\|(.*?)(?: SQLSTATE: P0001|\n\tat |\Z)", re.DOTALL)
@@ -41,11 +41,11 @@ _OVERFLOW = re.compile(
 _UNREADABLE = re.compile(r"\[FAILED_READ_FILE\.(\w+)\][^\n]*? file (file:\S+?)\.(?:\s|\Z)")
 _CONDITION = re.compile(r"^\s*\[[A-Z_.]+\]\s*")
 _RAISED_IN_PYTHON = re.compile(r"^[\w.]+: .*", re.MULTILINE)
-# what those see who were about to hear from Java, or to ask it for something
+# raised while waiting for a reply from Java, or while sending it a request
 _JAVA_IS_GONE = (Py4JNetworkError, ConnectionError)
-# what calls of Spark raise that has failed, or ended
+# raised by calls to a Spark that has failed or ended
 SPARK_FAILURES = (PySparkException, Py4JError, *_JAVA_IS_GONE)
-# the same with Spark Connect: no server, or one that knows nothing of the session
+# the same with Spark Connect: no server, or one that does not know the session
 _SERVER_IS_GONE = re.compile(
     r"StatusCode\.UNAVAILABLE|\[RETRIES_EXCEEDED\]|\[INVALID_HANDLE\.SESSION_\w+\]"
 )
@@ -57,7 +57,7 @@ class WorkerError(Exception):
 
 
 def carried(problem: XcqlError, query: Source, place: Span | None = None) -> WorkerError:
-    """The error to raise in a worker; one that is not in the query's own text is at `place`."""
+    """The error to raise in a worker; one outside the query's own text is reported at `place`."""
     diagnostic = problem.diagnostic
     span = diagnostic.span
     if place is not None and (span is None or span.source.text != query.text):
@@ -70,30 +70,30 @@ def carried(problem: XcqlError, query: Source, place: Span | None = None) -> Wor
         "span": _span_to_json(span, query),
     }
     code = base64.b64encode(json.dumps(data).encode()).decode("ascii")
-    # data may look like a mark of ours; the first mark in a message is always our own
+    # data may look like our mark; the first mark in a message is always our own
     text = _MARK.sub("…", diagnostic.render_concise()[:_MAX_TEXT])
     return WorkerError(f"{text} <xcql-error {code}>")
 
 
 @contextmanager
 def understood(query: Source | None = None, sites: Sequence[Site] = ()) -> Iterator[None]:
-    """Failures of Spark become errors of the query, or of what else was to be done."""
+    """Turn failures of Spark into errors of the query, or of another task if there is no query."""
     try:
         yield
     except SPARK_FAILURES as problem:
         raise translated(problem, query, sites) from None
     except (EOFError, OSError, pa.ArrowException):
-        # half an answer, if Java has ended while it handed it over
+        # the answer is incomplete if Java ended while sending it
         if java_process.exit_code() is None:
             raise
         raise ended(_place(query)) from None
 
 
 def translated(problem: Exception, query: Source | None, sites: Sequence[Site] = ()) -> XcqlError:
-    """What a failure of Spark means to the user."""
+    """Translate a failure of Spark into an error for the user."""
     text = str(problem)
     if isinstance(problem, _JAVA_IS_GONE) or (
-        # the bridge gives no reason if it could not reach Java
+        # Py4J gives no reason if it could not reach Java
         type(problem) is Py4JError and "\n" not in text and java_process.has_left()
     ):
         return ended(_place(query))
@@ -148,12 +148,12 @@ def translated(problem: Exception, query: Source | None, sites: Sequence[Site] =
 
 
 def _place(query: Source | None) -> Span | None:
-    """The beginning of a query, for what is no fault of any part of it."""
+    """The start of a query, for errors that no specific part of it causes."""
     return Span(query, 0, 0) if query else None
 
 
 def _damage(text: str) -> XcqlError | None:
-    """The error for a file of a store that Spark could not read, if it says so."""
+    """The error for a store file that Spark could not read, if the message reports one."""
     found = _UNREADABLE.search(text)
     if found is None:
         return None
@@ -168,15 +168,15 @@ def _damage(text: str) -> XcqlError | None:
 
 
 def _cause(text: str) -> str:
-    """The one line of Spark's message that says what happened."""
+    """The line of Spark's message that says what happened."""
     text = _STATE.sub("", text.partition("\n\nJVM stacktrace")[0])
     if "Traceback (most recent call last)" in text:
-        # Python tells last what matters
+        # the last line of a Python traceback is the one that matters
         lines = _RAISED_IN_PYTHON.findall(text)[-1:]
     else:
         lines = [line.strip() for line in text.splitlines() if line.strip()]
         if lines and lines[0].startswith("An error occurred while calling"):
-            # the bridge to Java tells only of itself; the last cause is the first
+            # Py4J's own message says nothing; the last "Caused by" is the root cause
             lines = [line for line in lines if line.startswith("Caused by: ")][-1:] or lines[1:]
     return _CONDITION.sub("", lines[0] if lines else "no reason given")[:_MAX_TEXT]
 
@@ -186,7 +186,7 @@ def _span_to_json(span: Span | None, query: Source) -> Any:
         return None
     if span.source.text == query.text:
         return [span.start, span.end]
-    # of another text, such as a document that is not well-formed, one line is enough
+    # for another text, such as a malformed document, one line is enough
     line, column = span.source.position(span.start)
     text = span.source.line(line)
     begin = max(0, column - 1 - _MAX_TEXT // 4)

@@ -1,7 +1,7 @@
-"""Java, which Spark needs: found and asked for its version before Spark is started.
+"""Find the Java that Spark needs, and check its version before Spark is started.
 
-Without this, Spark's own start script says what is missing in a way that only those understand
-who know what a gateway is.
+Without this check, Spark's own start script reports a missing Java in terms of a "gateway", which
+few users understand.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from xcql.diagnostics import error
 
 OLDEST = 17
 
-# a throughput collector: what it costs other threads is less than of Java's own choice, G1
+# a throughput collector: it slows down other threads less than G1, Java's default
 _COLLECTOR = "-XX:+UseParallelGC"
 _ANY_COLLECTOR = re.compile(r"-XX:\+Use\w+GC\b")
 _TEMPORARY_FOLDER = re.compile(r"-Djava\.io\.tmpdir=|^spark\.local\.dir\b", re.MULTILINE)
-# Java that has run out of memory is to end at once, and to say so not in the midst of an answer:
-# if it goes on without the thread that was refused some, queries may wait for ever
+# Java must end at once when it runs out of memory, and must not report that within an answer: if it
+# went on without the thread whose allocation failed, queries could wait forever
 _ENDS_WITHOUT_MEMORY = ("-XX:+ExitOnOutOfMemoryError", "-XX:+DisplayVMOutputToStderr")
-# where users tell Java what they want of it
+# the variables with which users set Java's options
 _VARIABLES = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS", "SPARK_SUBMIT_OPTS")
 _SIZE = re.compile(r"([0-9]{1,6})([mMgG])")
-# Spark's own limit is 450 MB, of which Java counts a part as not for use
+# Spark requires 450 MB, and Java counts a part of its memory as unusable
 _LEAST_MEMORY = 512
 _VERSION = re.compile(r'version "(?:1\.)?(\d+)')
 _WAYS_OUT = (
@@ -38,8 +38,8 @@ _WAYS_OUT = (
 
 
 def check_java() -> str:
-    """What the Java says of itself that Spark will run on; an error that says what to do if there
-    is none that it can run on."""
+    """The `java -version` output of the Java that Spark will run on; if there is no usable Java,
+    raise an error that says what to do."""
     home = os.environ.get("JAVA_HOME")
     java = os.path.join(home, "bin", "java") if home else shutil.which("java")
     needed = f"Spark needs Java {OLDEST} or newer"
@@ -54,7 +54,7 @@ def check_java() -> str:
 
 
 def local_options() -> tuple[str, ...]:
-    """How Java is to run a Spark of our own: sparing with time, and ending when memory does.
+    """The Java options for our own local Spark: a fast collector, and exit when out of memory.
 
     A garbage collector that the user has chosen stays: Java does not start with two.
     """
@@ -63,12 +63,12 @@ def local_options() -> tuple[str, ...]:
 
 
 def has_own_folder() -> bool:
-    """Whether the user has not said where Java keeps its temporary files."""
+    """Whether our own temporary folder applies: the user has not chosen one for Java."""
     return not _is_chosen(_TEMPORARY_FOLDER)
 
 
 def _is_chosen(option: re.Pattern[str]) -> bool:
-    """Whether the user has told Java something of the kind."""
+    """Whether the user has set a Java or Spark option that matches."""
     told = [os.environ.get(name, "") for name in _VARIABLES]
     home = os.environ.get("SPARK_HOME")
     if folder := os.environ.get("SPARK_CONF_DIR") or (home and os.path.join(home, "conf")):
@@ -79,7 +79,7 @@ def _is_chosen(option: re.Pattern[str]) -> bool:
 
 
 def memory() -> str:
-    """How much memory Java may have for a Spark of our own, as Java writes it: `2g`."""
+    """The memory limit of Java for our own Spark, in Java's notation: `2g`."""
     size = os.environ.get("XCQL_MEMORY") or "2g"
     found = _SIZE.fullmatch(size)
     if not found or int(found[1]) << (10 if found[2] in "gG" else 0) < _LEAST_MEMORY:
@@ -92,7 +92,7 @@ def memory() -> str:
 
 
 def java_version(told: str) -> int | None:
-    """The major version in what a Java says of itself; None if it does not say.
+    """The major version in the output of `java -version`; None if it is not there.
 
     Java 8 and older call themselves 1.8 and so on.
 

@@ -1,11 +1,11 @@
-"""The Java process that a Spark session runs in: whether it has ended, and how to go on after that.
+"""The Java process of a Spark session: whether it has ended, and how to continue after that.
 
-PySpark takes Java for granted: it keeps the bridge to it, the context and the session for as long
-as Python lives, and cannot start Spark again in a process whose Java has ended. `forget` undoes
-what it keeps, so that the next session starts a Java of its own.
+PySpark assumes that Java never ends: it keeps the bridge to Java, the context and the session for
+as long as Python lives, and cannot start Spark again in a process whose Java has ended. `forget`
+clears this state, so that the next session starts a new Java.
 
-Java ends by itself when the pipe to it closes, but a while after the process that started it. Until
-then it uses our temporary folder, so this process waits for it before it removes the folder.
+Java ends by itself when the pipe to it closes, but some time after the process that started it.
+Until then it uses our temporary folder, so this process waits for it before removing the folder.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ import pyspark.util
 from pyspark import SparkContext, java_gateway
 from pyspark.sql import SparkSession, SQLContext
 
-# with -XX:+ExitOnOutOfMemoryError, which `java.local_options` has
+# with -XX:+ExitOnOutOfMemoryError, which `java.local_options` sets
 _OUT_OF_MEMORY = 3
-# seconds until a process whose connections are closed has ended
+# seconds to wait for the end of a process whose connections are closed
 _PATIENCE = 2.0
-# seconds for Java's own end; keeping its classes (`xcqlc prepare`) takes the longest
+# seconds to wait for Java at exit; archiving its classes (`xcqlc prepare`) takes the longest
 _PATIENCE_AT_EXIT = 60
 
 
 @dataclass(slots=True)
 class _Forgotten:
-    """The Java that was forgotten last: threads may fail by it when there is another already."""
+    """The exit code of the last Java that was forgotten; threads may still fail because of it."""
 
     code: int | None = None
 
@@ -47,17 +47,17 @@ _last = _Forgotten()
 def has_ended(spark: SparkSession) -> bool:
     """Whether the Java of a session has ended, or the session was stopped.
 
-    A session by Spark Connect has its Java elsewhere.
+    False for a Spark Connect session: its Java runs elsewhere.
     """
     if not isinstance(spark, SparkSession):
         return False
-    # those of a Java that was forgotten have another bridge
+    # sessions of a forgotten Java have another bridge
     is_current = spark._jvm is SparkContext._jvm and spark._sc._jsc is not None
     return not is_current or exit_code() is not None
 
 
 def exit_code(patience: float = 0) -> int | None:
-    """The exit code of the Java that sessions of this process run in; None if it runs.
+    """The exit code of the Java that this process's sessions run in; None while it runs.
 
     `patience` is how many seconds to wait for a process that is about to end.
     """
@@ -71,12 +71,12 @@ def exit_code(patience: float = 0) -> int | None:
 
 
 def has_left() -> bool:
-    """Whether Java has ended, or is about to."""
+    """Whether Java has ended, or is about to end."""
     return exit_code(_PATIENCE) is not None
 
 
 def reason_of_end() -> str:
-    """What has become of Java, as far as its exit code tells; for when connections have failed."""
+    """What happened to Java, judging by its exit code; called when connections have failed."""
     code = exit_code(_PATIENCE)
     match _last.code if code is None else code:
         case None:
@@ -91,7 +91,7 @@ def reason_of_end() -> str:
 
 @contextmanager
 def ended_with_this_process() -> Iterator[None]:
-    """End the Java processes that are started in this block with this process, or if it fails."""
+    """End Java processes started in this block when this process ends, or when the block fails."""
     started: list[subprocess.Popen[bytes]] = []
 
     def start(*arguments: Any, **options: Any) -> subprocess.Popen[bytes]:
@@ -100,7 +100,7 @@ def ended_with_this_process() -> Iterator[None]:
         atexit.register(_end, process)
         return process
 
-    # PySpark tells of the process only after it has waited for it to be ready
+    # PySpark only exposes the process after waiting for it to be ready
     module: Any = java_gateway
     original = module.Popen
     module.Popen = start
@@ -126,9 +126,9 @@ def keep_quiet(spark: SparkSession) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Unraisable:
-    """Reports errors in destructors, except PySpark's when it closes a connection that is broken.
+    """Reports errors in destructors, except PySpark's when it closes a broken connection.
 
-    The rows that were being read when Java ended are such a connection.
+    That happens to the connection whose rows were being read when Java ended.
     """
 
     report: Callable[[sys.UnraisableHookArgs], object]
@@ -140,7 +140,7 @@ class _Unraisable:
 
 
 def forget(folder: Path | None) -> None:
-    """Undo what PySpark keeps of a Java that has ended, and remove the files that it has left."""
+    """Clear PySpark's state of a Java that has ended, and remove the files it left behind."""
     context: Any = SparkContext._active_spark_context
     gateway: Any = SparkContext._gateway
     _last.code = exit_code()
@@ -165,9 +165,9 @@ def forget(folder: Path | None) -> None:
 
 
 def _process() -> subprocess.Popen[bytes] | None:
-    """Java's process; None if there is none, or if it is not a child of this one."""
+    """Java's process; None if there is none, or if it is not our child process."""
     gateway: Any = SparkContext._gateway
-    # an attribute that is missing would be asked of Java
+    # with getattr, a missing attribute would be looked up in Java
     return None if gateway is None else gateway.__dict__.get("proc")
 
 
@@ -177,7 +177,7 @@ def _report_unless_ended(server: Any, *request: Any) -> None:
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    # a second Ctrl-C must not interrupt this
+    # a second Ctrl-C must not interrupt the wait
     with suppress(ValueError):
         signal.signal(signal.SIGINT, signal.SIG_IGN)
     if process.stdin is not None:

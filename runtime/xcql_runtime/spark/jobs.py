@@ -1,4 +1,4 @@
-"""Jobs on Spark: one that Ctrl-C cancels, rows that are handed out in parts, Python work."""
+"""Jobs on Spark: jobs that Ctrl-C cancels, rows fetched in parts, Python work on workers."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _PATIENCE = 10
 
 
 def interruptible(spark: SparkSession, job: Callable[[], T]) -> T:
-    """The result of a job; when Ctrl-C comes, what the job has started is cancelled.
+    """Run a job and return its result; Ctrl-C cancels everything that the job has started.
 
-    It runs in a thread of its own, for a call that waits for Spark cannot be left half-way.
+    It runs in its own thread, because a call that waits for Spark cannot be interrupted.
     """
     tag = f"xcql-{uuid.uuid4().hex}"
     outcome: list[Any] = [None, None]
@@ -51,17 +51,17 @@ def interruptible(spark: SparkSession, job: Callable[[], T]) -> T:
 
 
 def iterate_rows(frame: DataFrame, *, ahead: bool = False) -> Iterator[Row]:
-    """The rows one after the other; Java holds one part of them at a time, or two if `ahead`.
+    """Iterate over the rows; Java holds one partition of them at a time, or two if `ahead`.
 
-    `DataFrame.toLocalIterator` does the same, but classic Spark 4 keeps each part that it handed
-    out for as long as the session lives: the jobs of a query are forgotten when the query ends,
-    and the jobs of these parts come after that end. Those of an RDD belong to no query.
+    `DataFrame.toLocalIterator` does the same, but classic Spark 4 keeps each partition that it
+    returned for as long as the session lives: it forgets the jobs of a query when the query ends,
+    and the jobs for these partitions run after that end. Jobs of an RDD belong to no query.
     """
     try:
         if isinstance(frame.sparkSession, SparkSession):
             yield from frame.rdd.toLocalIterator(prefetchPartitions=ahead)
         else:
-            # a server of Spark Connect hands out parts as they are made
+            # a Spark Connect server returns partitions as they are computed
             yield from frame.toLocalIterator(prefetchPartitions=ahead)
     except EOFError:
         raise ConnectionError("Java ended in the middle of an answer") from None
@@ -76,7 +76,7 @@ def on_workers(spark: SparkSession) -> Run:
     def run(function: Callable[[Piece], Result], pieces: Sequence[Piece]) -> list[Result]:
         if not pieces:
             return []
-        # a plain function: those over Arrow batches would need pandas, for nothing
+        # a plain function: Arrow UDFs would need pandas, without any benefit
         work = udf(lambda number: outcome(function, pieces[number]), "binary", useArrow=False)
         numbers = spark.range(0, len(pieces), 1, len(pieces))
         with understood():

@@ -1,7 +1,7 @@
-"""The settings of Spark under which our SQL text means what we wrote.
+"""The Spark settings under which our SQL text means what we intend.
 
-A session may be the user's own, with other settings. They are changed only while Spark reads a
-text of ours: what it makes of the text keeps them. Spark Connect reads the text again whenever the
+The session may be the user's own, with other settings. They are changed only while Spark analyses
+our text: the resulting plan keeps them. Spark Connect analyses the text again whenever the
 DataFrame is used, so there they stay changed.
 """
 
@@ -15,11 +15,11 @@ from pyspark.sql import SparkSession
 from pyspark.sql.utils import is_remote
 
 SETTINGS = {
-    # `${env:HOME}` in a text is text
+    # `${env:HOME}` in a query is plain text
     "spark.sql.variable.substitute": "false",
-    # the literal r'\d' has no quotes in its value
+    # the value of the literal r'\d' does not include its quotes
     "spark.sql.parser.escapedStringLiterals": "false",
-    # numbers that are too large are errors, not other numbers
+    # numbers that are too large are errors; they do not wrap around
     "spark.sql.ansi.enabled": "true",
 }
 _CHANGING = threading.Lock()
@@ -27,7 +27,7 @@ _CHANGING = threading.Lock()
 
 @contextmanager
 def our_settings(spark: SparkSession) -> Iterator[None]:
-    """Read SQL under our settings, and give the session its own back."""
+    """Apply our settings while SQL is analysed, then restore the session's own."""
     with _CHANGING:
         ours = {
             name: value
@@ -45,7 +45,7 @@ def our_settings(spark: SparkSession) -> Iterator[None]:
 
 @contextmanager
 def changed(spark: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
-    """Change settings of a session until the block ends."""
+    """Change settings of a session for the duration of the block."""
     before = {name: spark.conf.get(name, None) for name in settings}
     for name, value in settings.items():
         spark.conf.set(name, value)

@@ -1,4 +1,4 @@
-"""A local Spark session for users who bring none: quiet, and small."""
+"""A quiet, small local Spark session for users who do not provide one."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ from xcql_runtime.spark.class_archive import archive_options
 from xcql_runtime.spark.java import check_java, has_own_folder, local_options, memory
 from xcql_runtime.spark.settings import SETTINGS
 
-# what Java and Spark say at their start, whatever they are told
+# messages that Java and Spark always print at startup
 _NOISE = re.compile(
     rb"(?:WARNING: Using incubator modules.*|Using Spark's default log4j profile.*)\r?\n"
 )
-# what Java says at its end, which the error of the query says better
+# Java's message at its end; the error of the query explains it better
 _LAST_WORDS = re.compile(rb"Terminating due to java\.lang\.OutOfMemoryError.*\r?\n")
 
 
 @dataclass(frozen=True, slots=True)
 class _Started:
-    """A Spark that was started here: what it was told, and the folder of its temporary files."""
+    """A Spark that was started here: its arguments, and the folder of its temporary files."""
 
     context: SparkContext | None
     cores: int | None
@@ -58,14 +58,14 @@ class _Own:
 def local_session(
     cores: int | None = None, settings: Mapping[str, str] | None = None, *, verbose: bool = False
 ) -> SparkSession:
-    """The session that is active, or a new one: local, unless `XCQL_SPARK` names another Spark.
+    """The active session, or a new one: local, unless `XCQL_SPARK` names another Spark.
 
-    `XCQL_SPARK` is what Spark calls a master (`spark://host:7077`, `yarn`, `local[4]`), or the
-    address of a Spark Connect server (`sc://host:15002`). A session that we make says nothing but
-    what matters unless it is to be `verbose`, shows Spark's progress bar only on a terminal, and
-    keeps time in UTC; a local one has few partitions, as data on one machine needs them.
+    `XCQL_SPARK` is a Spark master (`spark://host:7077`, `yarn`, `local[4]`), or the address of a
+    Spark Connect server (`sc://host:15002`). A session created here only prints what matters unless
+    it is `verbose`, shows Spark's progress bar only on a terminal, and keeps time in UTC; a local
+    one has few partitions, which suits data on one machine.
 
-    If the Java of a session that was made here has ended, another one is started in its place,
+    If the Java of a session that was created here has ended, a new one is started in its place,
     with the same settings.
     """
     with _Own.lock:
@@ -83,7 +83,7 @@ def local_session(
 
 
 def ended(place: Span | None = None) -> XcqlError:
-    """The error that Java has ended, with the way out; whose Java it was makes the difference."""
+    """The error for a Java that has ended, with a remedy that depends on who started it."""
     reason = java_process.reason_of_end()
     if not _Own.is_current():
         return error(
@@ -121,19 +121,19 @@ def _twice(size: str) -> str:
 
 def _new_session(cores: int | None, settings: Mapping[str, str], verbose: bool) -> SparkSession:
     address = os.environ.get("XCQL_SPARK", "")
-    # what Spark, and the bridge to Java, say about an error that they raise anyway
+    # Spark and Py4J log errors that they also raise
     logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL + 1)
     logging.getLogger().addFilter(_not_of_the_bridge)
     if address.startswith("sc://"):
         return SparkSession.builder.remote(address).getOrCreate()
     java_options = archive_options(check_java())
-    # a Java that runs already, for a context that was stopped, stays as it is
+    # a Java that already runs, for a context that was stopped, stays as it is
     is_new = SparkContext._gateway is None
     folder = None if is_new else _Own.started.folder
     if is_new and has_own_folder():
         folder = new_temporary_folder()
         java_options += (f"-Djava.io.tmpdir={folder}",)
-    # workers are to be this very Python, and to find what it finds
+    # workers must use this Python, and find the same modules
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     cores = cores or os.cpu_count() or 1
     master = address or f"local[{cores}]"
@@ -141,10 +141,10 @@ def _new_session(cores: int | None, settings: Mapping[str, str], verbose: bool) 
         **SETTINGS,
         "spark.ui.showConsoleProgress": str(sys.stderr.isatty()).lower(),
         "spark.sql.session.timeZone": "UTC",
-        # long queries take more rounds than Spark expects
+        # long queries take more iterations than Spark expects
         "spark.sql.analyzer.maxIterations": "1000",
         "spark.sql.optimizer.maxIterations": "1000",
-        # what the parser remembers of long queries has no end otherwise
+        # otherwise the parser's cache grows without bound with long queries
         "spark.sql.parser.parserDfaCacheFlushRatio": "10",
     }
     if not verbose:
@@ -153,26 +153,26 @@ def _new_session(cores: int | None, settings: Mapping[str, str], verbose: bool) 
     if master.startswith("local"):
         java_options += local_options()
         chosen |= {
-            # what was compiled to Java for one query is there for the next; a hundred is Spark's
-            # own limit, which twenty queries in turn go beyond
+            # keep generated Java code for later queries; Spark's default limit of 100 entries is
+            # exceeded by twenty different queries
             "spark.sql.codegen.cache.maxEntries": "1000",
             "spark.ui.enabled": "false",
             "spark.sql.shuffle.partitions": str(max(2, cores)),
-            # what is sorted may be large, and is handed on part by part: each has to fit in here
+            # sorted data may be large, and is fetched by partition: each has to fit in memory
             "spark.sql.adaptive.coalescePartitions.initialPartitionNum": "64",
             "spark.sql.adaptive.advisoryPartitionSizeInBytes": "8m",
-            # Spark describes every plan that it runs, for pages that nobody sees here
+            # Spark describes every plan that it runs, for a web UI that is disabled here
             "spark.sql.ui.explainMode": "simple",
             "spark.driver.host": "localhost",
             "spark.driver.bindAddress": "127.0.0.1",
             "spark.driver.memory": memory(),
-            # what a task found is handed over in the process, not through the block manager
+            # results of tasks are passed within the process, not through the block manager
             "spark.task.maxDirectResultSize": "64m",
             "spark.executorEnv.PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
         }
     if master.startswith("local") and folder is not None:
         chosen["spark.sql.warehouse.dir"] = (folder / "spark-warehouse").as_uri()
-        # SPARK_LOCAL_DIRS still names another place
+        # SPARK_LOCAL_DIRS still takes precedence
         chosen["spark.local.dir"] = str(folder)
     if java_options:
         chosen["spark.driver.extraJavaOptions"] = " ".join(f'"{one}"' for one in java_options)
@@ -188,7 +188,7 @@ def _new_session(cores: int | None, settings: Mapping[str, str], verbose: bool) 
         ):
             session = builder.getOrCreate()
     except BaseException:
-        # killed while it was starting, it would be taken for a Java of the user's
+        # a Java killed during startup would be mistaken for the user's
         if is_new and (SparkContext._gateway is None or java_process.has_left()):
             java_process.forget(folder)
         raise
@@ -198,20 +198,20 @@ def _new_session(cores: int | None, settings: Mapping[str, str], verbose: bool) 
 
 
 def is_here(spark: SparkSession | None) -> bool:
-    """Whether a session, or the one that `local_session` would make, runs on this machine alone."""
+    """Whether a session, or the one that `local_session` would make, runs only on this machine."""
     known = spark
     if known is None and java_process.exit_code() is None:
         known = SparkSession.getActiveSession()
     if known is None or java_process.has_ended(known):
         return (os.environ.get("XCQL_SPARK") or "local").startswith("local")
-    # that of a Spark Connect server is of another class, and may be anywhere
+    # a Spark Connect session is of another class, and its server may be anywhere
     master = known.conf.get("spark.master") if isinstance(known, SparkSession) else None
     return master is not None and master.startswith("local")
 
 
 @contextmanager
 def _temporary_files_in(folder: Path | None) -> Iterator[None]:
-    """Let PySpark put what it needs for its start into a folder of ours."""
+    """Make PySpark put its temporary files for startup into our folder."""
     before = tempfile.tempdir
     if folder is not None:
         tempfile.tempdir = str(folder)
@@ -227,14 +227,14 @@ def _not_of_the_bridge(record: logging.LogRecord) -> bool:
 
 @contextmanager
 def _noise_removed() -> Iterator[None]:
-    """Keep the noise of Java's start from standard error, and pass on everything else.
+    """Remove the noise of Java's startup from standard error, and pass on everything else.
 
-    Java inherits standard error when it starts, and writes to it for as long as it lives: so it
-    is given a pipe, which a thread empties.
+    Java inherits standard error at startup and writes to it for as long as it lives, so it gets a
+    pipe, which a thread reads.
     """
     try:
         real = os.dup(2)
-    except OSError:  # there is none
+    except OSError:  # standard error is closed
         yield
         return
     reading, writing = os.pipe()

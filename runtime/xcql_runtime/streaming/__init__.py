@@ -2,11 +2,11 @@
 
 | module | does |
 | --- | --- |
-| `sources/` | a module for each kind of source, and their table |
-| `arrivals` | the fragments in what sources bring |
+| `sources/` | one module per kind of source, and a table of them |
+| `arrivals` | extracts the fragments from the data of sources |
 | `journal`, `triggers` | the numbering of batches, and what happens in one |
 | `sinks`, `display` | where updates go |
-| `handle`, `start` | a query that runs, and how it gets to run |
+| `handle`, `start` | a running query, and how it is started |
 
-What a query answers, and what it keeps for that, is the matter of `xcql.continuous`.
+The answer of a query, and the state that it needs, are defined in `xcql.continuous`.
 """

@@ -1,4 +1,4 @@
-"""The fragments in the rows that sources bring; see `sources.source` for their columns."""
+"""Extract fragments from the rows of sources; see `sources.source` for their columns."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from xcql_runtime.streaming.journal import SeenFiles
 
 
 def arrivals_of(rows: pa.Table, batch: int, seen: Mapping[str, SeenFiles]) -> list[Arrival]:
-    """The fragments of a batch, those of a stream in the order in which they came."""
+    """The fragments of a batch; those of one stream are in order of arrival."""
     columns = [rows.column(name).to_pylist() for name in ("stream", "place", "position")]
     order = sorted(range(rows.num_rows), key=lambda row: [column[row] for column in columns])
     data, is_file = rows.column("data"), rows.column("is_file").to_pylist()
@@ -41,7 +41,7 @@ def arrivals_of(rows: pa.Table, batch: int, seen: Mapping[str, SeenFiles]) -> li
 
 
 def _of_line(line: bytes) -> Iterator[bytes]:
-    """The fragment that a message is; should it be several, all of them."""
+    """The fragment in a message; if it contains several, all of them."""
     line = line.strip()
     if FRAGMENT_START.match(line) and not FRAGMENT_START.search(line, 1):
         yield line
@@ -50,7 +50,7 @@ def _of_line(line: bytes) -> Iterator[bytes]:
 
 
 def _of_file(path: str, data: bytes) -> Iterator[bytes]:
-    """The fragments of a file; an `<eos/>` ends only the file, and so is not passed on."""
+    """The fragments of a file, without `<eos/>`, which here only ends the file."""
     name = unquote(path.removeprefix("file:"))
     if name.endswith(".gz"):
         try:

@@ -1,4 +1,4 @@
-"""The answer on a terminal, kept up to date; as lines of updates where there is no terminal."""
+"""The answer on a terminal, kept up to date; or lines of updates if there is no terminal."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from xcql_runtime.streaming.sinks import Beginning, ForgetfulSink, as_json
 
 
 class LiveDisplay:
-    """Shows the answer in place: as many of its items as there is room for, the last changed."""
+    """Shows the answer in place: as many of its last items as fit on the screen."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -52,7 +52,7 @@ class LiveDisplay:
 
 
 class Lines(ForgetfulSink):
-    """Writes an update a line: what happens, at which position, and the item; or as JSON."""
+    """Writes one update per line: operation, position and item; or as JSON."""
 
     def __init__(self, output: IO[str], as_json: bool = False) -> None:
         self._output = output

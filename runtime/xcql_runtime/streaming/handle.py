@@ -1,4 +1,4 @@
-"""A continuous query that runs: what it has done, its answer, and its end."""
+"""A running continuous query: its progress, its answer, and its end."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ from xcql_runtime.spark.java_process import has_ended
 from xcql_runtime.streaming.sinks import Sink
 from xcql_runtime.streaming.triggers import Triggers, wall_clock
 
-# the figures of so many triggers are kept
+# the figures of this many triggers are kept
 _KEPT = 1000
-# time does not pass more often than this, in seconds, however often an answer changes
+# shortest interval between two advances of time, in seconds, however often an answer changes
 _SHORTEST_WAIT = 0.1
 _LONGEST_WAIT = timedelta(days=1)
 
 
 class _Stopped(Exception):
-    """No batch is begun any more."""
+    """No new batch is started."""
 
 
 class StreamHandle:
-    """What `session.stream(…)` gives: a query that runs until it is stopped, or fails.
+    """The result of `session.stream(…)`: a query that runs until it is stopped or fails.
 
     >>> with session.stream(query, source="tcp://localhost:9000", tags="tags.xml") as running:
     ...     running.await_termination(60)                                 # doctest: +SKIP
@@ -55,7 +55,7 @@ class StreamHandle:
         tell: Callable[[Figures], None],
         forget: Path | None,
     ) -> None:
-        """`start` makes it; `forget` is a folder to be removed at the end."""
+        """Called by `start`; `forget` is a folder to remove at the end."""
         self._spark = spark
         self._query = query
         self._source = source
@@ -67,7 +67,7 @@ class StreamHandle:
         self._guard = threading.Condition(threading.RLock())
         self._stopping = threading.Event()
         self._ended = threading.Event()
-        self._cleared = threading.Event()  # and nothing is left behind
+        self._cleared = threading.Event()  # set when cleanup is done, too
         self._problem: XcqlError | BrokenPipeError | None = None
         self._spark_query: StreamingQuery | None = None
         self._heard = time.monotonic()
@@ -77,7 +77,7 @@ class StreamHandle:
 
     @property
     def progress(self) -> list[Figures]:
-        """The figures of the last triggers, the newest at the end; each prints as a line."""
+        """The figures of the last triggers, newest last; each prints as a line."""
         return list(self._figures)
 
     @property
@@ -86,30 +86,30 @@ class StreamHandle:
 
     @property
     def idle_seconds(self) -> float:
-        """For how long nothing has arrived, and nothing was left to do."""
+        """How many seconds nothing has arrived and nothing was left to do."""
         spark = self._spark_query
         with suppress(*SPARK_FAILURES):  # `_watch` reports them
-            # Spark looks for data first, and then takes its time to hand it over
+            # Spark first checks for data, and passes it on only some time later
             if self._working or spark is None or self._is_first or spark.status["isDataAvailable"]:
                 self._is_first = spark is None or spark.lastProgress is None
                 self._heard = time.monotonic()
         return time.monotonic() - self._heard
 
     def answer(self) -> list[str]:
-        """The answer as it stands, or stood at the end: its items as XML, in order."""
+        """The current answer, or the last one after the end: its items as XML, in order."""
         with self._guard:
             return self._last_answer if self._ended.is_set() else self._query.answer()
 
     def updates(self, after: int = -1) -> list[Update]:
-        """The update stream so far, from the batch after `after` on."""
+        """The update stream so far, starting after the batch `after`."""
         return list(self._running().updates(after))
 
     def quarantine(self) -> list[tuple[int, str, int, str, str, str]]:
-        """What was not taken in: batch, stream, place in the arrival, kind, reason, text."""
+        """The rejected fragments: batch, stream, position in the arrival, kind, reason, text."""
         return self._running().quarantine()
 
     def explain(self) -> str:
-        """What is kept as state, how it is bounded, and what needs the whole."""
+        """What state is kept, how it is bounded, and what needs the whole history."""
         return str(self._query.explanation())
 
     def _running(self) -> Continuous:
@@ -122,19 +122,19 @@ class StreamHandle:
         return self._query
 
     def stop(self) -> None:
-        """End the query, after the trigger that is under way; its checkpoint stays."""
+        """End the query after the current trigger; its checkpoint stays."""
         self._stopping.set()
-        # from a sink, in the midst of a trigger, it cannot be waited for
+        # called from a sink, in the middle of a trigger, it cannot wait for the end
         if self._spark_query is not None and threading.current_thread() is not self._working:
-            with self._guard:  # no batch is under way
+            with self._guard:  # no batch is running
                 self._guard.notify_all()
             self._stop_spark_query()
             self._cleared.wait()
 
     def await_termination(self, timeout: float | None = None) -> bool:
-        """Wait until the query ends; whether it did, within so many seconds.
+        """Wait until the query ends; return whether it ended within `timeout` seconds.
 
-        If it has failed, its error is raised here.
+        If the query has failed, its error is raised here.
         """
         ended = self._cleared.wait(timeout)
         if self._problem is not None:
@@ -157,7 +157,7 @@ class StreamHandle:
         history: Callable[[], Iterator[Arrival]],
         run: Callable[[Callable[[int, Callable[[], list[Arrival]]], None]], StreamingQuery],
     ) -> None:
-        """Take in history, and then what comes by the Spark query that `run` starts."""
+        """Process history, and then the data of the Spark query that `run` starts."""
         try:
             self._triggers.begin(history)
             self._spark_query = run(self._on_batch)
@@ -169,7 +169,7 @@ class StreamHandle:
             InheritableThread(target=work, session=self._spark, daemon=True).start()
 
     def _on_batch(self, batch: int, arrivals: Callable[[], list[Arrival]]) -> None:
-        """A batch of Spark's: if this raises anything, Spark's query ends."""
+        """Process a batch of Spark's; any exception raised here ends Spark's query."""
         with self._guard:
             if self._stopping.is_set():
                 raise _Stopped
@@ -198,7 +198,7 @@ class StreamHandle:
             self._working = None
 
     def _keep_time(self) -> None:
-        """Wait for the next moment at which the answer may change, and let it."""
+        """Wait for the next moment at which the answer may change, and advance the query."""
         with self._guard:
             while not self._stopping.is_set():
                 moment = self._triggers.next_change
@@ -223,7 +223,7 @@ class StreamHandle:
                 self._spark_query.stop()
 
     def _watch(self) -> None:
-        """Wait for the end of Spark's query, and put things in order."""
+        """Wait for the end of Spark's query, and clean up."""
         assert self._spark_query is not None
         try:
             self._spark_query.awaitTermination()
@@ -233,7 +233,7 @@ class StreamHandle:
         self._finish()
 
     def _explained(self, problem: Exception) -> XcqlError:
-        """What the end of Spark's query means to the user."""
+        """Translate the end of Spark's query into an error for the user."""
         explained = translated(problem, self._source)
         if has_ended(self._spark):
             again = "the continuous query has ended; restart it with its checkpoint"

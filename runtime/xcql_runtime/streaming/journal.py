@@ -1,9 +1,9 @@
-"""What must be remembered beside the state of a query: the numbers of batches, files that came.
+"""What is persisted beside the state of a query: batch numbers, and the files seen so far.
 
-Spark numbers its batches, and runs the last one again after a crash. Time passes between them, and
-that is a batch, too, of which Spark knows nothing. All are numbered in one sequence. The journal
-says which numbers Spark's last batch has; it is written before that batch is begun, so that the
-batch has the same ones when it is run again.
+Spark numbers its batches, and runs the last one again after a crash. Between them time passes,
+which is also a batch, but one that Spark does not know. All batches share one sequence of numbers.
+The journal records which numbers Spark's last batch has. It is written before that batch starts, so
+that the batch gets the same numbers when it runs again.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from pathlib import Path
 from xcql.diagnostics import error
 from xcql.durable import write_whole
 
-HISTORY = -1  # the place of the store's fragments among Spark's batches
+HISTORY = -1  # the number of the store's fragments among Spark's batches
 _NAME = "journal.json"
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """Spark's last batch: its number there, the first of its numbers here, whether it is done.
+    """Spark's last batch: its number in Spark, its first number here, and whether it is done.
 
-    At most `bound` of its fragments have one number. `delivered` is the number of the last batch
-    whose updates all sinks have; `commit` is that of the store that the query began with; `id` is
-    different for every checkpoint folder.
+    At most `bound` of its fragments share one number. `delivered` is the number of the last batch
+    whose updates have reached all sinks; `commit` is the store's commit that the query started
+    with; `id` is unique for each checkpoint folder.
     """
 
     id: str
@@ -40,7 +40,7 @@ class Entry:
 
 
 def read_journal(folder: Path, bound: int, commit: int) -> Entry:
-    """What the folder's journal says; at first, that history is to come, that of a commit."""
+    """Read the folder's journal; a new one says that history is pending, as of `commit`."""
     try:
         return Entry(**json.loads((folder / _NAME).read_text(encoding="utf-8")))
     except FileNotFoundError:
@@ -58,13 +58,13 @@ def write_journal(folder: Path, entry: Entry) -> None:
 
 
 class SeenFiles:
-    """The contents that came as files: one that comes again is passed over.
+    """The contents of files that have arrived; a file that arrives again is skipped.
 
-    Each is known with Spark's batch in which it came first, for that batch may be run again.
+    Each is stored with the Spark batch in which it first came, because that batch may run again.
     """
 
     def __init__(self, path: Path, known: frozenset[str] = frozenset()) -> None:
-        """`known` are those of the store, if this is the beginning."""
+        """`known` are the contents in the store; they are only used when the folder is new."""
         self._path = path
         self._first: dict[str, int] = {}
         if not path.exists():
@@ -72,13 +72,13 @@ class SeenFiles:
         text = path.read_text(encoding="ascii")
         whole = text.rfind("\n") + 1
         if whole < len(text):
-            os.truncate(path, whole)  # it was being written when the process was killed
+            os.truncate(path, whole)  # the process was killed while writing it
         for line in text[:whole].splitlines():
             batch, _, digest = line.partition(" ")
             self._first.setdefault(digest, int(batch))
 
     def new(self, batch: int, digests: list[str]) -> list[bool]:
-        """Which of a batch's files, in their order, are new; they are remembered."""
+        """Which of a batch's files, in order, are new; new ones are recorded."""
         answers, lines = [], []
         here: set[str] = set()
         for digest in digests:

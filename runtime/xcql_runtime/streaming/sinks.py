@@ -1,8 +1,8 @@
-"""Where the updates of a continuous query go.
+"""The sinks for the updates of a continuous query.
 
-A sink is told, when it begins, what it may have missed. One that knows what it has, such as the
-change log, gets each batch once, whatever happens. One that does not may get the last batch twice
-after a crash: the rows carry their batch's number.
+When a sink begins, it is told what it may have missed. A sink that knows what it has, such as the
+change log, gets each batch exactly once. A sink that does not know may get the last batch twice
+after a crash; the rows carry the number of their batch.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ UPDATES = pa.schema(
 
 @dataclass(frozen=True, slots=True)
 class Beginning:
-    """What a sink is told at the start: the query as it stands, which checkpoint it is that of,
-    and up to which batch all sinks had everything when it was last stopped (-1: none)."""
+    """What a sink is told at the start: the query in its current state, the id of its checkpoint,
+    and the last batch that all sinks had received when it was last stopped (-1: none)."""
 
     query: Continuous
     id: str
@@ -50,16 +50,16 @@ class Beginning:
 
 
 class Sink(Protocol):
-    """Takes the updates of one batch after the other."""
+    """Receives the updates, batch by batch."""
 
     def begin(self, beginning: Beginning) -> int:
-        """Get ready, and say which batch is the last that need not be told."""
+        """Prepare, and return the last batch that the sink already has."""
 
     def write(self, batch: int, updates: Sequence[Update]) -> None:
-        """Take the updates of a batch; there are some."""
+        """Receive the updates of a batch; there is at least one."""
 
     def close(self) -> None:
-        """Nothing more will come."""
+        """End; no more updates will come."""
 
 
 class ForgetfulSink:
@@ -73,7 +73,7 @@ class ForgetfulSink:
 
 
 class Callback(ForgetfulSink):
-    """Calls a function with the updates of each batch, a list.
+    """Calls a function with the list of updates of each batch.
 
     >>> sink = Callback(lambda updates: print(updates[0].item))
     """
@@ -110,12 +110,12 @@ class KafkaTopic(ForgetfulSink):
 
 
 class ParquetLog:
-    """A change log: a folder with one Parquet file for each batch that changed something.
+    """A change log: a folder with one Parquet file per batch that changed the answer.
 
-        FOLDER/batch-000000000012.parquet    the rows of batch 12, in their order
-        FOLDER/_checkpoint                   which checkpoint folder it goes with
+        FOLDER/batch-000000000012.parquet    the rows of batch 12, in order
+        FOLDER/_checkpoint                   the id of the checkpoint folder it belongs to
 
-    A file has its batch's number, and appears whole; the same batch gives the same file.
+    A file is named after its batch and written atomically; the same batch gives the same file.
     """
 
     _NAME = re.compile(r"batch-(\d{12})\.parquet")
@@ -150,7 +150,7 @@ class ParquetLog:
 
 
 def read_log(folder: str | Path) -> list[Update]:
-    """The updates of a change log, in their order."""
+    """The updates of a change log, in order."""
     files = sorted(Path(folder).glob("batch-*.parquet"))
     return [
         Update(**row) for file in files for row in pq.read_table(file, schema=UPDATES).to_pylist()
@@ -166,13 +166,13 @@ def update_table(updates: Sequence[Update]) -> pa.Table:
 
 
 def update_frame(spark: SparkSession, updates: Sequence[Update]) -> DataFrame:
-    """Updates as a DataFrame, in one partition and in their order."""
+    """Updates as a DataFrame, in one partition and in order."""
     rows = [tuple(asdict(update).values()) for update in updates]
     return spark.createDataFrame(rows, structure(UPDATES)).coalesce(1)
 
 
 def as_json(update: Update) -> str:
-    """An update as one line of JSON; `vtFrom` and `vtTo` are null for start and for now."""
+    """An update as one line of JSON; `vtFrom` is null for start, `vtTo` is null for now."""
     values = {
         name: value.isoformat() if isinstance(value, datetime) else value
         for name, value in asdict(update).items()

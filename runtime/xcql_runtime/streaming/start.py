@@ -1,4 +1,4 @@
-"""How a continuous query gets to run: sources, state and sinks are put together."""
+"""Start a continuous query: connect its sources, state and sinks."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ from xcql_runtime.streaming.triggers import Triggers, wall_clock
 Tags = TagStructure | str | Path
 SinkLike = Sink | Callable[..., Any] | str
 
-# fragments that are taken in at once
+# how many fragments are processed at once
 MAX_FRAGMENTS = 10_000
-# how often sources are looked at, if nothing is said
+# how often sources are checked by default
 _OFTEN = "100 milliseconds"
 _NOW = ("wall", "event")
 _MANAGER = "spark.sql.streaming.checkpointFileManagerClass"
@@ -71,7 +71,7 @@ class StreamRequest:
 def start(
     spark: SparkSession, store: Path, state: StoreState, request: StreamRequest
 ) -> StreamHandle:
-    """Begin, or go on after what the checkpoint says was done."""
+    """Start a query, or resume it from its checkpoint."""
     if request.now not in _NOW:
         raise error("XCQL0501", f"'{request.now}' is not a valid now", hints=["use wall or event"])
     trigger = _trigger(request.trigger)
@@ -136,16 +136,16 @@ def start(
 
 
 def _quick_triggers(spark: SparkSession) -> dict[str, str]:
-    """Settings that let Spark do what it does at each trigger by the shorter way.
+    """Settings that make Spark's own work at each trigger faster.
 
-    Where files are local, it would start a process for each of the two files in which it notes its
-    progress, and list the files of a batch by a job with a task for each. A query keeps the
+    With local files, Spark would start a process for each of the two files in which it records its
+    progress, and list the files of a batch in a job with one task per file. A query keeps the
     settings it was started with.
     """
     settings = {}
     if (spark.conf.get("spark.master", None) or "").startswith("local["):
         settings["spark.sql.sources.parallelPartitionDiscovery.threshold"] = "1000000"
-        # before 4.1 the class stood elsewhere; and whoever has set one knows better
+        # before 4.1 the class was in another package; a class that the user has set stays
         if not spark.version.startswith("4.0") and spark.conf.get(_MANAGER, None) is None:
             settings[_MANAGER] = _MANAGER_CLASS
     return settings
@@ -183,7 +183,7 @@ def _warn(warning: Diagnostic, request: StreamRequest) -> None:
 
 
 def sinks_of(spark: SparkSession, given: SinkLike | Sequence[SinkLike] | None) -> list[Sink]:
-    """The sinks that are meant: a function is called back, a text names a place."""
+    """The sinks for an argument: a function is a callback, text names a target."""
     if given is None:
         return []
     if isinstance(given, str) or not isinstance(given, Iterable):
@@ -212,7 +212,7 @@ def _sink(spark: SparkSession, given: SinkLike) -> Sink:
 
 
 def _trigger(given: str | None) -> dict[str, Any]:
-    """What Spark calls a trigger."""
+    """The arguments of Spark's `trigger`."""
     if given in _ALL_THERE_IS:
         return {"availableNow": True}
     text = (given or _OFTEN).strip()
@@ -231,7 +231,7 @@ def _tag_structures(
     state: StoreState,
     stored: Sequence[str],
 ) -> dict[str, TagStructure]:
-    """The Tag Structure of every stream: the store's, or as given."""
+    """The Tag Structure of every stream: the store's, or the given one."""
     tags = {name: state.stream(name).tags for name in stored}
     named = given if isinstance(given, Mapping) else {}
     for name in sources:

@@ -1,10 +1,10 @@
-"""What happens in a trigger: the query advances, then the sinks get what has changed.
+"""What happens in a trigger: the query advances, then the sinks get the changes.
 
-There are three kinds: the store's fragments at the beginning, a batch of Spark's, and time that has
-passed. They have one sequence of numbers. A batch of Spark's, or a store, with many fragments has
-several numbers, for at most so many fragments are taken in at once.
+There are three kinds: the store's fragments at the start, a batch of Spark's, and time that has
+passed. They share one sequence of numbers. A large batch of Spark's, or a large store, takes
+several numbers, because the number of fragments processed at once is bounded.
 
-All methods are to be called from one thread.
+All methods must be called from one thread.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ def wall_clock() -> datetime:
 class Triggers:
     """The triggers of one query, over one checkpoint folder.
 
-    `clock` tells the time; None if `now` is the largest validTime. `tell` hears of each trigger.
-    `commit` is that of the store whose fragments are history.
+    `clock` returns the time; it is None if `now` is the largest validTime. `tell` is called after
+    each trigger. `commit` is the commit of the store whose fragments are history.
     """
 
     def __init__(
@@ -54,14 +54,14 @@ class Triggers:
         self.next_change: datetime | None = None
 
     def begin(self, history: Callable[[], Iterator[Arrival]]) -> None:
-        """Bring the sinks up to date, and the query: with history, or to the present time."""
+        """Bring the sinks and the query up to date: with history, or to the current time."""
         entry = self._entry
         is_history = entry.spark_batch == HISTORY and not entry.is_done
         if self._query.last_batch is None and not is_history:
             raise _damaged(self._folder, "the state of the query is missing")
         if is_history and self._query.last_batch is not None and entry.commit != self._commit:
             raise _damaged(self._folder, "the store changed before it was read completely")
-        write_journal(self._folder, entry)  # sinks may take its id from now on
+        write_journal(self._folder, entry)  # sinks may use its id from now on
         beginning = Beginning(self._query, entry.id, entry.delivered)
         self._have = [sink.begin(beginning) for sink in self._sinks]
         self._catch_up()
@@ -73,7 +73,7 @@ class Triggers:
             self._save()
 
     def fragments(self, spark_batch: int, arrivals: Sequence[Arrival]) -> None:
-        """A batch of Spark's; it may be the last one again. One without fragments is none."""
+        """Process a batch of Spark's, possibly the last one again; an empty new one is ignored."""
         entry = self._entry
         if not arrivals and spark_batch > entry.spark_batch:
             return
@@ -91,7 +91,7 @@ class Triggers:
         self._run(iter(arrivals), self._entry.bound)
 
     def time_passes(self) -> None:
-        """Advance if the answer may have changed by now; not while a batch is to be run again."""
+        """Advance if the answer may have changed by now; not while a batch is still to be rerun."""
         if self._clock is None or self.next_change is None or not self._entry.is_done:
             return
         if self._clock() >= self.next_change:
@@ -99,7 +99,7 @@ class Triggers:
             self._save()
 
     def _run(self, arrivals: Iterator[Arrival], bound: int) -> None:
-        # also without any arrival: at the beginning the answer is to be shown
+        # even without arrivals: the sinks must get the initial answer
         group = list(islice(arrivals, bound))
         for number in count(self._entry.first):
             self._advance(number, group)
@@ -117,7 +117,7 @@ class Triggers:
         last = self._query.last_batch
         is_new = last is None or number > last
         advance = self._query.advance(number, arrivals, now)
-        if is_new or number == last:  # what an earlier one expected is over
+        if is_new or number == last:  # what an earlier batch predicted no longer applies
             self.next_change = advance.next_change
         for index, sink in enumerate(self._sinks):
             if advance.updates and number > self._have[index]:
@@ -127,7 +127,7 @@ class Triggers:
             self._tell(advance.figures)
 
     def _catch_up(self) -> None:
-        """Give the sinks what happened without them."""
+        """Send the sinks the updates that they missed."""
         if self._query.last_batch is None:
             return
         for index, sink in enumerate(self._sinks):
@@ -139,7 +139,7 @@ class Triggers:
             self._save()
 
     def _save(self, is_done: bool | None = None) -> None:
-        """All sinks have everything up to the query's last batch."""
+        """Record that all sinks have everything up to the query's last batch."""
         last = self._query.last_batch
         assert last is not None
         entry = replace(self._entry, delivered=last)

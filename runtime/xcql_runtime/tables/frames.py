@@ -29,7 +29,7 @@ from pyspark.sql.types import (
 from xcql.shred.checksums import check_opening
 from xcql.store.state import DataFile
 
-# whatever the session's settings are, rows that cannot be read are not left out
+# never leave out rows that cannot be read, whatever the session's settings are
 _CAREFUL = {
     "parquet.page.verify-checksum.enabled": "true",
     "ignoreCorruptFiles": "false",
@@ -40,26 +40,26 @@ _CAREFUL = {
 def files_frame(
     spark: SparkSession, store: Path, files: Sequence[DataFile], schema: pa.Schema
 ) -> DataFrame:
-    """The rows of Parquet files of the store; an error if one is missing, or damaged."""
+    """The rows of Parquet files of the store; raises an error if one is missing or damaged."""
     for file in files:
         check_opening(store / file.path, file.bytes, file.checksums)
     paths = [str((store / file.path).absolute()) for file in files]
     if not paths:
         return spark.createDataFrame([], structure(schema))
-    # a path is a path: `[` and `*` in the name of a folder are no patterns
+    # `[` and `*` in the name of a folder are not patterns
     options = {**_CAREFUL, "__globPaths__": "false"}
     return spark.read.schema(structure(schema)).options(**options).parquet(*paths)
 
 
 def structure(schema: pa.Schema) -> StructType:
-    """An Arrow schema as Spark has it."""
+    """Convert an Arrow schema to a Spark schema."""
     return StructType([StructField(field.name, _type(field.type)) for field in schema])
 
 
 def counts_at(prefix: str = "") -> str:
-    """The condition that a row, or a place, counts for an evaluation at `now`, a column.
+    """The SQL condition that a row, or a place, is valid for an evaluation at the column `now`.
 
-    It is the form in SQL of `counts_at` in `xcql.history.predicates`.
+    It is the SQL form of `counts_at` in `xcql.history.predicates`.
     """
     return (
         f"({prefix}since IS NULL OR {prefix}since <= now)"
@@ -68,7 +68,7 @@ def counts_at(prefix: str = "") -> str:
 
 
 def instant(time: datetime) -> Column:
-    """An instant as a column; one that no time zone can touch."""
+    """An instant as a column; it has no time zone, so none can change it."""
     return expr(f"timestamp_ntz'{time.isoformat(sep=' ')}'")
 
 

@@ -1,4 +1,4 @@
-"""The tables of compiled SQL text: DataFrames over exactly the files and fields that it needs."""
+"""The tables of compiled SQL: DataFrames over exactly the files and fields that it needs."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from xcql.sql.easy_text import literal_text
 from xcql.store.state import DataFile, StoreState, folder_name
 from xcql_runtime.tables.frames import files_frame
 
-# more rows than that are worth a second task
+# more rows than this are worth a second task
 _FEW_ROWS = 1 << 17
 
 
 def is_little(state: StoreState, uses: Iterable[TableUse]) -> bool:
-    """Whether all that is read of some tables is soonest read in one task.
+    """Whether reading some tables is fastest in one task.
 
-    That takes no exchange of rows between tasks, each of which costs more than a few rows do. It
-    is not so for bytes and long texts, of which much may be made.
+    One task needs no shuffle, which costs more than processing a few rows. This does not hold for
+    bytes and long text, which may be large.
     """
     rows = 0
     for use in uses:
@@ -38,7 +38,7 @@ def is_little(state: StoreState, uses: Iterable[TableUse]) -> bool:
 
 
 def _rows_of(file: DataFile, use: TableUse) -> int:
-    """How many rows of a file may be asked for."""
+    """How many rows of a file may be needed."""
     return file.present if use.present and file.present is not None else file.rows
 
 
@@ -50,9 +50,9 @@ def _reads_long_text(slot: Slot, path: tuple[str, ...], columns: Sequence[tuple[
 
 
 def table_in_use(spark: SparkSession, store: Path, state: StoreState, use: TableUse) -> DataFrame:
-    """The rows of the tags' tables as one, with the columns that `layout.joint_schema` gives.
+    """The rows of several tags' tables as one table, with the columns of `layout.joint_schema`.
 
-    Files are read together as far as their layouts agree; no other field of theirs is read.
+    Files with the same layout are read together; only the fields in use are read.
     """
     stream = state.stream(use.stream)
     tables = {tsid: stream.tables.get(tsid) for tsid in use.tags}
@@ -101,7 +101,7 @@ def _read(
 
 
 def _as_type(value: str, type: pa.DataType, wanted: pa.DataType, depth: int = 0) -> str:
-    """A value with arrays of one where the wanted type has arrays."""
+    """Convert a value to the wanted type: single values become arrays where it has arrays."""
     if type == wanted:
         return value
     if pa.types.is_list(type):
@@ -119,11 +119,11 @@ def _as_type(value: str, type: pa.DataType, wanted: pa.DataType, depth: int = 0)
 
 
 def _tag(tags: Sequence[str]) -> str:
-    """The tsid of a row, which is that of its file."""
+    """The SQL expression for a row's tsid, which its file's path determines."""
     if len(tags) < 2:
         return literal_text(tags[0] if tags else "")
     folder = "regexp_extract(_metadata.file_path, '([^/]+)/[^/]+$', 1)"
-    # the path is a URI, so what is escaped in the folder's name is escaped again
+    # the path is a URI, so escapes in the folder's name are escaped again
     cases = " ".join(
         f"WHEN {literal_text(quote(folder_name(tag)))} THEN {literal_text(tag)}" for tag in tags
     )

@@ -1,4 +1,4 @@
-"""What a store holds, kept in mind from one query to the next, and as the compiler sees it."""
+"""The contents of a store, cached between queries, and as the compiler sees them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from xcql.store.state import StoreState, Stream
 
 
 class StoreReader:
-    """Reads what a store holds, and reads it again only when there is a new commit."""
+    """Reads the state of a store, and reads it again only after a new commit."""
 
     def __init__(self, store: Path) -> None:
         self._store = store
@@ -19,7 +19,7 @@ class StoreReader:
         self._read: tuple[StoreState, Catalog] = StoreState(), Catalog({})
 
     def read(self) -> tuple[StoreState, Catalog]:
-        """The state of the store, and what the compiler needs to know of it."""
+        """The state of the store, and its catalog for the compiler."""
         stamp = stamp_of(self._store)
         if self._stamp != stamp:
             state = read_state(self._store)
@@ -28,7 +28,7 @@ class StoreReader:
 
 
 def catalog_of(state: StoreState) -> Catalog:
-    """What the compiler needs to know of a store."""
+    """What the compiler needs to know about a store."""
     return Catalog({name: _shape(stream) for name, stream in state.streams.items()})
 
 

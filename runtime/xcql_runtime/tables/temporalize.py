@@ -1,9 +1,9 @@
 """Temporalize: the view of a stream as XML text, rebuilt by Spark from the leaves up.
 
-Fillers at the greatest depth of the view are complete as they are. The texts of one depth come
-together with the pieces of the fillers one depth higher, between whose holes they stand: both
-carry the key of the parent's row, and where in it they belong. The root is never one value: its
-pieces are handed over one by one, in document order.
+Fillers at the greatest depth of the view are complete. The texts of one depth are combined with
+the pieces of the fillers one level up, whose holes they fill: both carry the key of the parent's
+row, and their position in it. The root is never one value: its pieces are returned one by one, in
+document order.
 """
 
 from __future__ import annotations
@@ -35,21 +35,21 @@ from xcql_runtime.tables.frames import counts_at, files_frame, instant
 _NAME_OF_TAG = r"^<[^\s/>]+"
 _VALUE = r"""(?:"[^"]*"|'[^']*')"""
 _NAME_AND_ATTRIBUTES = rf"^<[^\s/>]+(?:\s+[^\s=/>]+\s*=\s*{_VALUE})*"
-# a lifespan that came with the data, after whatever other attributes stand before it
+# a lifespan in the data, after any other attributes
 _OLD_LIFESPAN = (
     rf"^(<[^\s/>]+(?:\s+(?!(?:vtFrom|vtTo)[\s=])[^\s=]+\s*=\s*{_VALUE})*)"
     rf"\s+(?:vtFrom|vtTo)\s*=\s*{_VALUE}"
 )
 
 
-# more copies than this are not written out where the store does not keep them
+# the limit for copies that are computed because the store does not keep them
 _MAX_COPIES = 2_000_000
 
 
 def temporalize(
     spark: SparkSession, store: Path, stream: Stream, now: datetime, at: datetime | None = None
 ) -> Iterator[str]:
-    """The text of the whole temporal view, or of the document as it was `at` an instant.
+    """The text of the whole temporal view, or of the document `at` an instant.
 
     It comes in pieces, to be written one after the other.
     """
@@ -63,7 +63,7 @@ def temporalize(
 def _ordered(
     spark: SparkSession, store: Path, stream: Stream, now: datetime, at: datetime | None
 ) -> DataFrame | None:
-    """The pieces of the text in their order; None if there is not even a root."""
+    """The pieces of the text in order; None if there is no root."""
     looked_up: DataFrame | None = None
     deepest = max((depth for table in stream.tables.values() for depth in table.depths), default=-1)
     if not stream.placed:
@@ -75,7 +75,7 @@ def _ordered(
         below = _complete(_pieces(spark, store, stream, depth, now, at, below, looked_up))
     pieces = _pieces(spark, store, stream, 0, now, at, below, looked_up)
     if at is not None:
-        # the root itself may not have been there, and then nothing was
+        # if the root itself did not exist at that instant, nothing did
         roots = pieces.where("position < 0").select("row")
         pieces = pieces.join(broadcast(roots), "row", "left_semi")
     return pieces.orderBy("row", "position", "part", "number").select("text")
@@ -91,13 +91,13 @@ def _pieces(
     below: DataFrame | None,
     looked_up: DataFrame | None,
 ) -> DataFrame:
-    """What the fillers at a depth consist of: their text between holes, and what fills these.
+    """The pieces of the fillers at a depth: their text between holes, and what fills the holes.
 
     Columns: `row`, the key of the filler's row; `position`, the offset of the hole that the piece
-    fills or follows (-1: the first piece); `part`, 0 for what fills, 1 for what follows;
-    `number`, to tell the versions that fill a hole; `text`.
+    fills or follows (-1: the first piece); `part`, 0 if it fills the hole, 1 if it follows it;
+    `number`, which distinguishes the versions that fill a hole; `text`.
     """
-    # tables that are handled alike are read as one
+    # tables that are handled alike are read together
     alike: dict[tuple[TagKind, bool], list[DataFile]] = {}
     for tsid, table in stream.tables.items():
         tag = stream.tags.by_id(tsid)
@@ -123,7 +123,7 @@ def _pieces(
 def _own_pieces(
     rows: DataFrame, kind: TagKind, has_lifespan: bool, at: datetime | None
 ) -> DataFrame:
-    """The fillers' own text; `has_lifespan` says that the data may bring a lifespan of its own."""
+    """The fillers' own text; `has_lifespan` says that the data may contain lifespans of its own."""
     if at is not None:
         rows = rows.withColumn("at", instant(at)).where(stands_at(kind))
     start = expr("string(substring(raw, 1, coalesce(get(holes, 0).start, octet_length(raw))))")
@@ -161,7 +161,7 @@ def _own_pieces(
 
 
 def _placed(frame: DataFrame, looked_up: DataFrame | None, now: datetime, depth: int) -> DataFrame:
-    """The rows that count, once for each of their places at a depth, with the place's `key`."""
+    """The valid rows, once for each of their places at a depth, with the place's `key`."""
     rows = frame.withColumn("now", instant(now)).where(counts_at())
     if looked_up is not None:
         rows = rows.join(looked_up, "seq")
@@ -174,9 +174,9 @@ def _placed(frame: DataFrame, looked_up: DataFrame | None, now: datetime, depth:
 def places_for(
     spark: SparkSession, store: Path, stream: Stream, now: datetime, at: datetime | None = None
 ) -> tuple[DataFrame, int]:
-    """The places of what is to be shown, where the store keeps none; and the greatest depth.
+    """Compute the places of what is shown, for a store that keeps none; and the greatest depth.
 
-    A view with too many copies to be kept may have few at any instant.
+    A view with too many copies to be stored may have only few at any instant.
     """
     parts = list(stored_rows(store, stream))
     arrivals = gather(
@@ -230,11 +230,11 @@ def places_for(
 
 
 def _complete(pieces: DataFrame) -> DataFrame:
-    """The fillers put together of their pieces, as pieces for those that they stand in."""
+    """Assemble fillers from their pieces; the results are pieces of the enclosing fillers."""
     parts = (
         "array_sort(collect_list(named_struct('p', position, 'q', part, 'n', number, 't', text)))"
     )
-    # without its first piece the row itself does not count, whatever would stand in it
+    # without its first piece the row itself is not valid, whatever fills its holes
     whole = pieces.groupBy("row").agg(expr(parts).alias("parts")).where("parts[0].p = -1")
     return whole.selectExpr(
         "substring(row, 1, length(row) - 8) AS row",
@@ -246,9 +246,9 @@ def _complete(pieces: DataFrame) -> DataFrame:
 
 
 def stands_at(kind: TagKind) -> str:
-    """The condition that a version is in the document at the instant `at`, a column.
+    """The SQL condition that a version is in the document at the instant in the column `at`.
 
-    It is the form in SQL of `stands_at` in `xcql.history.predicates`.
+    It is the SQL form of `stands_at` in `xcql.history.predicates`.
     """
     begun = "(vtFrom IS NULL OR vtFrom <= at)"
     if kind == "event":

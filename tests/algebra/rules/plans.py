@@ -1,6 +1,6 @@
-"""Small plans for each rule, by what happens to them; the specs beside hold them as text.
+"""Small plans for each rule, named by the rule's effect; the specs beside hold them as text.
 
-A plan is in a case with the facts that it is rewritten with, where they are not the usual ones.
+A case has a plan and the facts that it is rewritten with, if they are not the usual ones.
 """
 
 from __future__ import annotations

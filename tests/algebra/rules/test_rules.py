@@ -1,6 +1,6 @@
-"""Each rule on small plans: what they are before and after it, and what a rule must have.
+"""Each rule on small plans: before and after it, and what every rule must have.
 
-`XCQL_WRITE_GOLDEN=1` writes the specs: read what changed.
+`XCQL_WRITE_GOLDEN=1` rewrites the specs; review the diff.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from tests.queries import corpus
 
 NOW = "2010-01-01"
 FULL = bool(os.environ.get("XCQL_TEST_FULL"))
-# by data set; each of them is native
+# by data set; all of them are native
 QUERIES = {
     "credit": [
         'stream("credit")//transaction[last()]/@id/string()',

@@ -1,4 +1,4 @@
-"""Constants are computed when a query is compiled, and kept; what may change is none."""
+"""Constants are computed once, when a query is compiled; values that may change are not folded."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Elements, texts and attributes inside of mixed content on Spark, against the evaluator."""
+"""Elements, texts and attributes inside mixed content on Spark, against the evaluator."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 NOW = "2010-01-01"
 FULL = bool(os.environ.get("XCQL_TEST_FULL"))
-# each of them is native
+# all of them are native
 CORPUS = {
     "auctions": [
         'count(stream("auction")//emph)',
@@ -61,7 +61,7 @@ FRAGMENTS = """<fragments xmlns:stream="urn:xcql:stream">
 <filler id="m" tsid="7" validTime="2005-02-01"><mark>M2</mark></filler>
 <filler id="n" tsid="5" validTime="2005-01-01"><note>N</note></filler>
 </fragments>"""
-# of a stream that uses namespaces, and holes in mixed content; whether it is native
+# over a stream that uses namespaces, and holes in mixed content; with whether the query is native
 OWN = [
     ('stream("s")//b/name()', True),
     ('stream("s")//p/*/name()', True),
@@ -170,7 +170,7 @@ def test_string_values(xml: str, expected: str, spark: SparkSession) -> None:
         ("<a><c/><x.y/><b/></a>", False),
         ("<a><b/><xzy/></a>", False),
         ("<a>b x.y</a>", False),
-        # it may look so: then a parser has to tell
+        # a false positive is allowed: the parser decides
         ("<a><bold/><x.y/></a>", True),
     ],
 )

@@ -8,7 +8,7 @@ import xcql
 from tests.queries import corpus
 
 NOW = "2010-01-01"
-# queries over the data set `sensors`, or over none
+# queries over the data set `sensors`, or without data
 QUERIES = {
     "fixed length": """for tumbling window $w in (1 to 10)
         start at $s when true() end at $e when $e - $s = 2 return <w>{$w}</w>""",

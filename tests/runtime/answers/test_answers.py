@@ -1,6 +1,6 @@
 """Every strategy gives the reference evaluator's answers.
 
-The tests of this module are also run on other kinds of Spark sessions: see `test_elsewhere.py`.
+The tests of this module also run on other kinds of Spark sessions: see `test_elsewhere.py`.
 """
 
 from __future__ import annotations
@@ -48,17 +48,17 @@ PAPERS = [
 ]
 
 OTHERS = [
-    # whole views, and copies with their order of attributes
+    # whole views, and copies with the order of their attributes
     'stream("credit")',
     'stream("credit")//account/@*/name()',
     'stream("credit")?[2003-10-01, 2003-11-02]//transaction',
     'stream("credit")//creditLimit#[last]',
     'for $t in stream("credit")//transaction order by number($t/amount) return $t/ancestor::*/@id',
     "let $c := stream('credit') return ($c is stream('credit'), count($c//status), now())",
-    # streams that only a running query can name
+    # streams whose names are only known when the query runs
     'for $s in ("gsyn", "ack") return count(stream($s)//*)',
     '"credit" => stream() => count()',
-    # no stream at all; text that must be escaped; nodes of other kinds
+    # no stream at all; text that needs escaping; nodes of other kinds
     '"Ann &amp; Co", <a b="&lt;">x &amp; y</a>, attribute a { "1" }, text { "<" }, comment { "c" }',
     "declare function local:f($n) { if ($n = 0) then 0 else 1 + local:f($n - 1) }; local:f(5000)",
     'for tumbling window $w in stream("credit")//transaction start at $i when $i mod 3 = 1 '
@@ -102,8 +102,8 @@ def test_a_stream_whose_places_are_not_kept(
 
 
 def test_lifespans(session: xcql.Session) -> None:
-    # its own; what covers its content; none; instants after a projection; of an attribute that
-    # of its element; not those that are no times
+    # its own; the cover of its content; none; instants after a projection; an attribute has its
+    # element's; values that are not times are ignored
     answer = session.query(
         """let $a := stream("credit")//account[@id = "1234"]
            return ($a/creditLimit, <both>{$a/creditLimit[1], $a/transaction[2]}</both>, 1,

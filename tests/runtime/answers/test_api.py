@@ -1,4 +1,4 @@
-"""What `session.query` promises besides answers: laziness, checks at once, and telling how."""
+"""What `session.query` guarantees besides answers: laziness, early checks, and explanations."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NOW = "2003-12-01"
 
 @pytest.fixture
 def without_spark(store: Path, monkeypatch: pytest.MonkeyPatch) -> xcql.Session:
-    """A session that fails when it is asked for Spark."""
+    """A session that fails when Spark is needed."""
 
     def refuse(*_: object, **__: object) -> None:
         raise AssertionError("Spark was asked for")
@@ -40,7 +40,7 @@ def test_the_document_of_a_stream_as_the_context_item(
         without_spark.query("//account", context="nosuch")
     query = 'count(//account), exists(/self::document-node()), . is stream("credit")'
     assert session.query(query, "caq", NOW, context="credit").to_xml() == ["4", "true", "true"]
-    # one of the query's own counts more
+    # the query's own context item takes precedence
     own = "declare context item := <a><b/></a>; count(b)"
     assert session.query(own, now=NOW, context="credit").to_xml() == ["1"]
 

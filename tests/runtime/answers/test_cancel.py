@@ -1,4 +1,4 @@
-"""Ctrl-C cancels what runs, and the session goes on."""
+"""Ctrl-C cancels a running query, and the session continues."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_an_interrupted_query_leaves_the_session_usable(tmp_path: Path) -> None:
     assert process.stdout is not None
     try:
         assert process.stdout.readline() == "ready\n"
-        # the query has to be under way
+        # the query must be running
         try:
             process.wait(timeout=4)
         except subprocess.TimeoutExpired:

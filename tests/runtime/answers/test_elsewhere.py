@@ -1,6 +1,6 @@
-"""The same answers on two executors in processes of their own, and through Spark Connect.
+"""The same answers on two executors in separate processes, and through Spark Connect.
 
-A process has one kind of session, so each kind gets one, which runs `test_answers.py`.
+A process has one kind of session, so each kind gets a process, which runs `test_answers.py`.
 """
 
 from __future__ import annotations

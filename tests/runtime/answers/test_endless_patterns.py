@@ -1,6 +1,6 @@
-"""Regular expressions on Spark end, whatever the pattern and however long the text.
+"""Regular expressions on Spark terminate, whatever the pattern and however long the text.
 
-Java tries one way after the other, and takes of its stack for each turn of a loop over a group.
+Java backtracks, and uses its stack for each iteration of a loop over a group.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def session(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> xc
     return session
 
 
-# what each finds: the ids of the texts that match
+# the ids of the texts that each pattern matches
 _FOUND = {
     "(a*)*$": "a b c d",
     "(a|aa)+$": "",

@@ -1,4 +1,4 @@
-"""Queries that are asked again: planned once, computed each time; and in one task, if little."""
+"""Repeated queries: planned once, computed each time; and in one task if the data is small."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_nothing_that_was_computed_is_kept(
     state = read_state(small.store)
     for file in state.stream("s").tables["2"].files:
         (small.store / file.path).unlink()
-    # who read the files again must miss them
+    # a query that read the files again would fail
     with pytest.raises(xcql.XcqlError):
         small.query(query, now=NOW).to_xml()
 
@@ -117,7 +117,7 @@ def test_who_asks_for_the_present_reads_no_files_of_the_past(
     (tmp_path / "later.xml").write_text("""<f>
 <filler id="1" tsid="2" validTime="2003-03-01"><a><n>9</n></a></filler>
 <filler id="2" tsid="2" validTime="2003-03-01"><a><n>10</n></a></filler></f>""")
-    # as a file that is full has it
+    # as if the file were full
     monkeypatch.setattr("xcql.store.write._FILE_BYTES", 1)
     small.ingest(tmp_path / "later.xml", stream="s")
     present, past = 'sum(stream("s")//a?[now]/n)', 'sum(stream("s")//a/n)'
@@ -164,7 +164,7 @@ def test_buckets_of_time_are_made_of_what_is_joined_alone(
 ) -> None:
     (tmp_path / "later.xml").write_text('<f><remove id="2" validTime="2003-06-01"/></f>')
     small.ingest(tmp_path / "later.xml", stream="s")
-    # as many intervals have it
+    # as if there were many intervals
     monkeypatch.setattr(sys.modules["xcql.algebra.rules.interval_joins"], "MANY", 0)
     answer = small.query(
         'for $a in stream("s")//a[n = 7], $b in stream("s")//a where $b during $a return $b/n',

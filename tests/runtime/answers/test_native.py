@@ -1,6 +1,6 @@
-"""What runs compiled SQL text: tables, evaluations, and errors at their sites.
+"""Running compiled SQL text: tables, evaluations, and errors at their sites.
 
-The compiler has tests of its own; here the texts are written by hand.
+The compiler has its own tests; here the SQL is written by hand.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def compiled_to(monkeypatch: pytest.MonkeyPatch, compiled: Compiled) -> None:
 
 @pytest.fixture
 def mixed(session: xcql.Session, tmp_path: Path) -> xcql.Session:
-    """A store in which an element repeats in one tag's fillers, and not in another's."""
+    """A store in which an element repeats in the fillers of one tag, but not of another."""
     (tmp_path / "tags.xml").write_text(TAGS)
     (tmp_path / "f.xml").write_text(FRAGMENTS)
     mixed = xcql.Session(tmp_path / "store", session.spark)
@@ -63,7 +63,7 @@ def test_only_what_is_asked_for_is_read(mixed: xcql.Session) -> None:
         "struct<filler:string,places:array<struct<key:binary>>,"
         "element:struct<v:struct<_text:string>>>"
     )
-    # what has not ended comes first
+    # rows that have not ended come first
     assert [row["element"]["v"] and row["element"]["v"]["_text"] for row in frame.collect()] == [
         None,
         "x",

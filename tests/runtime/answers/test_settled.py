@@ -1,4 +1,4 @@
-"""A late `now` is like any later one; and what is remembered of a query is never of old data."""
+"""All late values of `now` behave alike; and the cache never returns results for old data."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_a_query_sees_what_came_since_it_was_asked(small: xcql.Session) -> None:
 def test_queries_that_read_alike_are_of_different_tables(
     session: xcql.Session, tmp_path: Path
 ) -> None:
-    """Their SQL is the same but for what its tables stand for."""
+    """Their SQL is the same, but its table names stand for different tables."""
     (tmp_path / "tags.xml").write_text("""<structure><tag type="snapshot" id="1" name="r">
       <tag type="snapshot" id="2" name="b"><tag type="temporal" id="3" name="a"/></tag>
       <tag type="snapshot" id="4" name="c"><tag type="temporal" id="5" name="a"/></tag>

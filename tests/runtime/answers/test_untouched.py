@@ -1,4 +1,4 @@
-"""The user's Spark session is used as it is, through its public side, and left as it was."""
+"""The user's Spark session is used through its public API, and left unchanged."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ def test_only_the_public_side_of_spark() -> None:
         for match in private.finditer(path.read_text(encoding="utf-8"))
     }
     assert found == {
-        # public, but not on Spark Connect, where the same is asked for in another way
+        # public, but not on Spark Connect, where another way is used
         ("jobs.py", ".rdd"),
-        # PySpark has no public way to forget a Java that has ended
+        # PySpark has no public way to drop a Java that has ended
         ("java_process.py", "_jsc"),
         ("java_process.py", "_jvm"),
     }

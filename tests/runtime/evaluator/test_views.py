@@ -1,4 +1,4 @@
-"""The view that a worker puts together is the model's, to the order of its attributes."""
+"""The view that a worker assembles is the model's, down to the order of attributes."""
 
 from __future__ import annotations
 

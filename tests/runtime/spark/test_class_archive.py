@@ -1,4 +1,4 @@
-"""The archive of Java's classes: used if there is one that fits, made by a real run."""
+"""The archive of Java's classes: used if a matching one exists, created by a real run."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_it_is_of_one_java_and_one_spark(
 
 
 def _written(cache: Path, java: str) -> Path:
-    """An empty archive, where one of this Java and this Spark would be."""
+    """An empty archive, in the place for this Java and this Spark."""
     path = cache / f"{class_archive._prefix(java)}-0.jsa"
     path.touch()
     return path
@@ -85,7 +85,7 @@ def test_a_java_that_makes_none(
     cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "spark-defaults.conf").write_text("spark.ui.enabled false\n")
-    monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))  # Java keeps no classes beside a folder
+    monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))  # no archive: folder on class path
     with pytest.raises(XcqlError, match="did not create an archive"):
         make_archive()
     assert list(cache.iterdir()) == []

@@ -1,4 +1,4 @@
-"""Errors come from workers as they were raised there, with their places."""
+"""Errors arrive from workers as they were raised there, with their positions."""
 
 from __future__ import annotations
 

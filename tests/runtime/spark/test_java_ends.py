@@ -1,6 +1,6 @@
-"""Java ends, killed or out of memory: what the user is told, and that the session goes on.
+"""Java is killed or runs out of memory: what the user is told, and that the session continues.
 
-Everything happens in processes of their own, for the tests' own Java is to live.
+Everything runs in separate processes, because the tests' own Java must survive.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ streams = {{"credit": (CREDIT / "fragments.xml", CREDIT / "tags.xml")}}
 
 
 def run(program: str, folder: Path, **environment: str) -> list[str]:
-    """What a program prints; it leaves nothing behind, and says nothing else."""
+    """The output of a program, which must leave nothing behind and print nothing else."""
     done = subprocess.run(
         [sys.executable, "-c", _BEGIN + program],
         env={**os.environ, "TMPDIR": str(folder), "XCQL_MEMORY": "600m", **environment},

@@ -1,4 +1,4 @@
-"""What Java holds while an answer is handed out, and what happens when it has no memory left."""
+"""Java's memory while an answer is fetched, and what happens when it runs out."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ for _ in range(2):
 
 @pytest.mark.slow
 def test_parts_are_not_kept_and_without_memory_java_ends() -> None:
-    # it used to keep what it had handed out, and queries waited for ever for threads that had died
+    # it used to keep fetched rows, and queries waited forever for threads that had died
     run = subprocess.run(
         [sys.executable, "-c", PROGRAM],
         env={**os.environ, "XCQL_MEMORY": "600m"},

@@ -1,5 +1,5 @@
-"""A user's own Spark session may be set otherwise than ours: answers are the same, and so are its
-settings afterwards."""
+"""A user's Spark session may have other settings than ours: answers are the same, and the session's
+settings are unchanged afterwards."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def users_own(spark: SparkSession) -> Iterator[SparkSession]:
 
 
 def test_the_environment_is_not_read(users_own: SparkSession, store: Path) -> None:
-    # Spark does read it in a text that is not ours
+    # Spark does substitute it in text that is not ours
     with pytest.raises(ParseException, match="s3cr"):
         users_own.sql(f"SELECT '${{env:{CANARY}}}'")
     session = xcql.Session(store, users_own)

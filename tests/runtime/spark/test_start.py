@@ -1,4 +1,4 @@
-"""Which Spark is used, a local one or that of `XCQL_SPARK`; and Java, before it starts."""
+"""Which Spark is used, a local one or that of `XCQL_SPARK`; and the check of Java before that."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from xcql_runtime.spark.java import check_java, java_version, local_options
 
 
 class Builder:
-    """Notes what it is told, and starts nothing."""
+    """Records its arguments, and starts nothing."""
 
     def __init__(self) -> None:
         self.told: dict[str, Any] = {}
@@ -129,4 +129,4 @@ def test_versions_of_java(
         with pytest.raises(XcqlError, match="XCQL0511"):
             check_java()
     else:
-        assert check_java().strip() == told  # what cannot be told is left to Spark
+        assert check_java().strip() == told  # an unknown version is left to Spark

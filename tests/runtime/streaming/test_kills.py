@@ -1,4 +1,4 @@
-"""Real processes of `xcqlc watch` that are killed: the change log has no gap and no double."""
+"""Real `xcqlc watch` processes are killed: the change log has no gaps and no duplicates."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ REPOSITORY = Path(__file__).parents[3]
 
 @contextmanager
 def _watching(folder: Path, *more: str) -> Iterator[subprocess.Popen[bytes]]:
-    """A process that watches, in a group of its own; what is left of the group goes at the end."""
+    """A watching process in its own process group; the rest of the group is killed at the end."""
     command = [sys.executable, "-m", "xcql.cli.main", "watch", "-e", QUERY]
     command += ["--source", f"s=dir:{folder / 'inbox'}", "--tags", f"s={folder / 'tags.xml'}"]
     command += ["--checkpoint", str(folder / "ck"), "--sink", f"parquet:{folder / 'log'}", *more]
@@ -55,7 +55,7 @@ def _watching(folder: Path, *more: str) -> Iterator[subprocess.Popen[bytes]]:
 
 
 def _files(chance: random.Random) -> list[list[str]]:
-    """What comes, in files: bids in any order, some again, some replaced or removed."""
+    """The arriving files: bids in any order, some repeated, some replaced or removed."""
     fragments = [ROOT, *map(bid, range(400))]
     fragments[1:] = chance.sample(fragments[1:], 400)
     for _ in range(40):
@@ -86,19 +86,19 @@ def _kill(folder: Path, kills: int, seed: int) -> None:
                 until(lambda: any((folder / "log").glob("batch-*")), 120)
             elif chance.random() < 0.9:
                 wanted = before + chance.randrange(1, 4)
-                with suppress(AssertionError):  # it may have nothing more to do
+                with suppress(AssertionError):  # it may have nothing left to do
                     until(lambda wanted=wanted: _triggers(folder) >= wanted, 60)
             time.sleep(chance.uniform(0, 1 if kills > 1 else 0.1))
             os.kill(process.pid, signal.SIGKILL)
             process.wait()
             dropping.join()
             done = share
-            time.sleep(chance.choice([0, 0, 1]))  # Java notices in its own time
+            time.sleep(chance.choice([0, 0, 1]))  # Java takes a while to notice
     _drop(folder, files, done, len(files))
     fragments = [fragment for file in files for fragment in file]
     answer = batch_answer(QUERY, fragments)
     if kills == 1:
-        # this one ends by Ctrl-C, which the whole group of processes hears
+        # this one is stopped by Ctrl-C, which the whole process group receives
         with _watching(folder) as process:
             until(lambda: applied(read_log(folder / "log")) == answer, 120)
             os.killpg(process.pid, signal.SIGINT)
@@ -120,14 +120,14 @@ def _kill(folder: Path, kills: int, seed: int) -> None:
 
 
 def _triggers(folder: Path) -> int:
-    """How many triggers were told of."""
+    """How many triggers were reported."""
     told = folder / "told"
     return told.read_bytes().count(b"batch ") if told.exists() else 0
 
 
 def _drop(folder: Path, files: list[list[str]], begin: int, end: int) -> None:
     for number in range(begin, end):
-        # no two files are the same, and each is younger than the one before
+        # no two files are equal, and each is newer than the one before
         content = [*files[number], f"<!-- {number} -->"]
         drop(folder / "inbox", f"{number:06}.xml", content)
         time.sleep(0.03)
@@ -141,5 +141,5 @@ def test_one_kill(seed: int, tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_many_kills(seed: int, tmp_path: Path) -> None:
-    """Ten of each seed: thirty in all."""
+    """Ten per seed: thirty in total."""
     _kill(tmp_path, 10, seed)

@@ -1,4 +1,4 @@
-"""Continuous queries on Spark: sources of all kinds, several at once, and what goes wrong."""
+"""Continuous queries on Spark: all kinds of sources, several at once, and failures."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def test_history_of_a_store(session: Session, tmp_path: Path) -> None:
 def test_broadcast_to_two_and_a_server_that_goes_away(
     session: Session, server: Server, tmp_path: Path
 ) -> None:
-    """Both hear everything; the one with a checkpoint is read again where it ended."""
+    """Both receive everything; the one with a checkpoint resumes where it stopped."""
     address = f"tcp://127.0.0.1:{server.port}"
     one = session.stream(QUERY, address, checkpoint=tmp_path / "ck", **_quiet())
     with session.stream(COUNT, address, max_fragments=7, **_quiet()) as two:
@@ -137,7 +137,7 @@ def test_a_dead_source_beside_a_living_one(session: Session, tmp_path: Path) -> 
 
 
 def test_time_passes(session: Session, tmp_path: Path) -> None:
-    """A window slides though nothing comes, at the moment at which its answer changes."""
+    """A window slides although nothing arrives, exactly when its answer changes."""
     inbox = tmp_path / "inbox"
     time_of_bid = datetime.now(UTC).replace(tzinfo=None)
     event = f'<filler id="1" tsid="2" validTime="{time_of_bid.isoformat()}"><bid>1</bid></filler>'

@@ -1,4 +1,4 @@
-"""Triggers without Spark: crashes at every step of one, and what the sinks have in the end."""
+"""Triggers without Spark: crashes at every step of a trigger, and what the sinks end up with."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from xcql_runtime.streaming.triggers import Triggers
 
 
 class Crash(BaseException):
-    """The process is gone, here."""
+    """The process dies here."""
 
 
 class World:
-    """A checkpoint folder, a change log, and a Spark that repeats what was not committed."""
+    """A checkpoint folder, a change log, and a Spark that repeats uncommitted batches."""
 
     def __init__(self, folder: Path, chance: random.Random, history: int, monkeypatch: Any) -> None:
         self.folder, self.chance = folder, chance
@@ -49,7 +49,7 @@ class World:
         monkeypatch.setattr(Continuous, "advance", self.risky(Continuous.advance))
 
     def risky(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """The function, before or after which a crash may happen."""
+        """Wrap a function so that a crash may happen before or after it."""
 
         def call(*arguments: Any) -> Any:
             self.may_crash()
@@ -67,7 +67,7 @@ class World:
         return self.clock
 
     def run(self) -> list[str]:
-        """One life of the process, up to the end or a crash; the answer."""
+        """One life of the process, until the end or a crash; returns the answer."""
         with open_continuous(QUERY, {"s": TAGS}, self.folder / "state") as query:
             sinks = [
                 ParquetLog(self.folder / "log"),
@@ -101,7 +101,7 @@ def test_crashes_leave_no_gap_and_no_double(
     world = World(tmp_path, chance, seed % 3 * 8, monkeypatch)
     crashes = 0
     while True:
-        # the last life is a long one
+        # the last life has no crashes
         world.likely = 0.0 if crashes > 12 else chance.choice([0.02, 0.1, 0.3])
         try:
             answer = world.run()
@@ -112,7 +112,7 @@ def test_crashes_leave_no_gap_and_no_double(
     assert answer == applied(log) == batch_answer(QUERY, world.fragments)
     batches = [update.batch for update in log]
     assert batches == sorted(batches)
-    # nobody missed anything; one who cannot tell may have heard a batch twice
+    # no sink missed anything; one that cannot know what it has may have received a batch twice
     assert sorted(set(world.heard)) == sorted(set(batches))
     assert world.heard == sorted(world.heard)
 
@@ -127,7 +127,7 @@ def test_undisturbed_each_batch_is_heard_once(
     assert numbers == list(range(len(numbers)))
     assert max(figures.fragments for figures in world.told) <= 5
     assert sum(figures.fragments for figures in world.told) == len(world.fragments)
-    # started again, it has nothing to do but to look at the clock
+    # after a restart, only the clock can cause changes
     world.run()
     assert len(world.told) == len(numbers) + 1
 
@@ -152,7 +152,7 @@ def test_files_that_were_seen(tmp_path: Path) -> None:
     seen = SeenFiles(path, frozenset({"stored"}))
     assert seen.new(0, ["a", "stored", "b", "a"]) == [True, False, True, False]
     with path.open("a") as file:
-        file.write("1 ha")  # half a line: the process was killed
+        file.write("1 ha")  # an incomplete line: the process was killed
     seen = SeenFiles(path)
     assert seen.new(0, ["a", "stored", "b", "a"]) == [True, False, True, False]
     assert seen.new(1, ["half", "a", "c"]) == [True, False, True]

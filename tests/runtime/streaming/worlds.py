@@ -22,7 +22,7 @@ ROOT = '<filler id="0" tsid="1" validTime="2004-01-01"><bids><hole id="1"/></bid
 
 
 def bid(number: int, amount: int | None = None) -> str:
-    """The bid with a number; its time tells it from all others."""
+    """The bid with this number; its time is unique."""
     minute, second = divmod(number, 60)
     text = number if amount is None else amount
     return (
@@ -32,7 +32,7 @@ def bid(number: int, amount: int | None = None) -> str:
 
 
 def drop(folder: Path, name: str, fragments: Sequence[str]) -> None:
-    """Put a file of fragments into a folder, all at once."""
+    """Put a file of fragments into a folder atomically."""
     folder.mkdir(exist_ok=True)
     draft = folder / f".{name}"
     draft.write_text(f"<fs>{''.join(fragments)}</fs>", encoding="utf-8")
@@ -40,14 +40,14 @@ def drop(folder: Path, name: str, fragments: Sequence[str]) -> None:
 
 
 def batch_answer(query: str, fragments: Sequence[str], stream: str = "s") -> list[str]:
-    """What the reference evaluator says of all fragments, at a late hour."""
+    """The reference evaluator's answer over all fragments, at a late `now`."""
     text = f"<fs>{''.join(fragments)}</fs>"
     result = evaluate(query, streams={stream: (text, TAGS)}, now="2020-01-01")
     return [item.xml for item in result]
 
 
 def until(is_so: Callable[[], bool], seconds: float = 60) -> None:
-    """Wait for something to become so."""
+    """Wait until a condition holds."""
     end = time.monotonic() + seconds
     while not is_so():
         assert time.monotonic() < end, "it takes too long"
@@ -55,7 +55,7 @@ def until(is_so: Callable[[], bool], seconds: float = 60) -> None:
 
 
 class Server:
-    """A broadcaster whose every step is told: it sends what it is given to all who listen."""
+    """A broadcaster under test control: it sends what it is given to all clients."""
 
     def __init__(self) -> None:
         self._socket = socket.create_server(("127.0.0.1", 0))

@@ -1,4 +1,4 @@
-"""Damage: it is seen, it is told with the way out, and what is left brings a store back."""
+"""Damage is detected and reported with a remedy, and the remaining data restores the store."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ Change = Callable[[Path], None]
 
 @pytest.fixture(scope="module")
 def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with three batches, and a store with all of them; nobody changes it."""
+    """A folder with three batches, and a store with all of them; tests must not change it."""
     folder = tmp_path_factory.mktemp("sound")
     (folder / "tags.xml").write_text(tags_to_xml(TAGS))
     for number, fragments in enumerate(BATCHES):
@@ -91,7 +91,7 @@ def first(sound: Path, batches: int) -> Path:
 
 
 def evaluated(sound: Path) -> list[list[str]]:
-    """The evaluator's answers."""
+    """The answers of the evaluator."""
     streams = {"s": (first(sound, len(BATCHES)), TAGS)}
     return [
         [item.xml for item in xcql.evaluate(text, streams=streams, now=NOW)] for text, _ in QUERIES
@@ -99,7 +99,7 @@ def evaluated(sound: Path) -> list[list[str]]:
 
 
 def check_view(sound: Path, store: Path, batches: int = len(BATCHES)) -> None:
-    """The store is sound, and has what the first batches say."""
+    """Check that the store is sound, and contains the first batches."""
     assert verify(store) == []
     now = parse_time(NOW)
     fragments = read_all([first(sound, batches)], TAGS).fragments
@@ -138,9 +138,9 @@ def answer_or_refusal(session: Session, text: str, strategy: Strategy) -> list[s
 
 
 def check_flips(sound: Path, folder: Path, spark: SparkSession, flips: int, asked: int) -> int:
-    """Flip a bit in a copy of the store, each time another: it is seen, and no answer is wrong.
+    """Flip a different bit in each copy of the store: it is detected, and no answer is wrong.
 
-    So many of the queries are asked each time, in turn; the number of those that were refused.
+    Each time `asked` of the queries run, in rotation; returns how many of them were refused.
     """
     seed = random.randrange(1 << 30)
     print("seed", seed)
@@ -149,7 +149,7 @@ def check_flips(sound: Path, folder: Path, spark: SparkSession, flips: int, aske
     assert answers(sound / "store", spark) == expected
     refused = 0
     for number in range(flips):
-        # its own folder: nothing that was read of another is taken for it
+        # a separate folder, so that nothing is cached from another store
         store = Path(shutil.copytree(sound / "store", folder / f"store{number}"))
         path = chance.choice(files_of(store))
         bit = chance.randrange(path.stat().st_size * 8)
@@ -190,7 +190,7 @@ def test_settings_of_a_session_do_not_hide_damage(store: Path, spark: SparkSessi
     for file in read_state(store).stream("s").tables["3"].files:
         data = bytearray((store / file.path).read_bytes())
         assert file.checksums
-        # every page, and nothing else: the damage is in each column that is read
+        # every page, and nothing else: each column that is read has damage
         for position in _pages(store / file.path):
             data[position] ^= 1
         (store / file.path).write_bytes(data)
@@ -206,7 +206,7 @@ def test_settings_of_a_session_do_not_hide_damage(store: Path, spark: SparkSessi
 
 
 def _pages(path: Path) -> Iterator[int]:
-    """The position of the last byte of each page."""
+    """The byte offset of the last byte of each page."""
     import base64
     import zlib
 
@@ -253,7 +253,7 @@ BREAKS: dict[str, Change] = {
 
 
 def check_told(store: Path) -> XcqlError:
-    """Every way to use the store tells that it is damaged, and how to go on."""
+    """Check that every use of the store reports the damage, and what to do."""
     fragments = store.parent / "more.xml"
     fragments.write_text(as_file(['<filler id="9" tsid="3"><t/></filler>']))
     uses: list[Callable[[], object]] = [
@@ -276,7 +276,7 @@ def test_a_broken_commit_is_told_and_restored_from_its_copy(store: Path, kind: s
     told = check_told(store)
     assert "the copy of commit 3 is intact" in str(told)
     done = repair(store)
-    assert any("restored from its copy" in one for one in done)
+    assert any("from its copy" in one for one in done)
     assert read_state(store).streams == before.streams
     assert read_state(store).number == 4
     assert verify(store) == []
@@ -327,7 +327,7 @@ def kinds_of_files(store: Path) -> dict[str, Path]:
 def test_a_deleted_file(
     sound: Path, store: Path, spark: SparkSession, kind: str, vacuumed: bool
 ) -> None:
-    """It is told; and after the repair the fragments that are ingested again complete the rest."""
+    """It is reported; after the repair, ingesting the fragments again completes the rest."""
     if vacuumed:
         vacuum(store)
     path = kinds_of_files(store)[kind]
@@ -350,7 +350,7 @@ def test_a_deleted_file(
 
 
 def test_what_is_derived_is_rebuilt(sound: Path, store: Path, spark: SparkSession) -> None:
-    """Damage in columns that the fragments give again costs nothing."""
+    """Damage in columns that can be derived from the fragments loses nothing."""
     import pyarrow.parquet as pq
 
     vacuum(store)

@@ -1,4 +1,4 @@
-"""Ingest on Spark's workers, and what a session tells of a store."""
+"""Ingest on Spark's workers, and what a session reports about a store."""
 
 from __future__ import annotations
 

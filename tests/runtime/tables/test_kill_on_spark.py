@@ -1,4 +1,4 @@
-"""A writer that is killed while Spark's workers do its work leaves a store that opens."""
+"""A writer killed while Spark's workers do its work leaves a store that opens."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from tests.store.test_kill import check_kills
 
-# small batches are done without Spark, and in one piece, if nobody says otherwise
+# by default, small batches are processed without Spark, and in one piece
 ON_SPARK = """
 import xcql.store.ingest as first_pass, xcql.store.write as second_pass
 from xcql_runtime.spark.start import local_session

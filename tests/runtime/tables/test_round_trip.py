@@ -1,4 +1,4 @@
-"""Documents to fragments, into a store and back: canonically the same."""
+"""Documents to fragments, into a store and back: canonically equal."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_xmark_01(spark: SparkSession, tmp_path: Path) -> None:
 
 
 def nested(depth: int, version: int) -> str:
-    """An element with as many levels below it, mixed content, and namespaces on every other."""
+    """An element with this many levels, mixed content, and namespaces on every other level."""
     if depth == 0:
         return f"deepest &amp; <!-- {version} --> <![CDATA[<{version}>]]>"
     prefix, declaration = ("p:", ' xmlns:p="urn:p"') if depth % 2 else ("", "")
@@ -70,7 +70,7 @@ def nested(depth: int, version: int) -> str:
 
 
 def check_history(spark: SparkSession, folder: Path, depth: int, versions: int) -> Session:
-    """A document nested so deep, and so many states of it in which every level has changed."""
+    """A document of this depth, and this many states of it; each state changes every level."""
     states = [
         f"<root xmlns='urn:d'>{nested(depth, number)}</root>".encode() for number in range(versions)
     ]
@@ -106,6 +106,6 @@ def test_two_levels_three_versions_of_everything(spark: SparkSession, tmp_path: 
 @pytest.mark.slow
 def test_ten_levels_five_versions_of_everything(spark: SparkSession, tmp_path: Path) -> None:
     session = check_history(spark, tmp_path, depth=10, versions=5)
-    # all of the view would be 5 ** 10 copies of the innermost element
+    # the whole view would have 5 ** 10 copies of the innermost element
     with pytest.raises(XcqlError, match="XCQL0318"):
         "".join(session.temporalize("d"))

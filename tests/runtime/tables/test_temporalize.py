@@ -1,4 +1,4 @@
-"""The view that Spark puts together is the view of the model."""
+"""The view that Spark assembles is the view of the model."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ CREDIT = """<f>
 
 
 def assert_same_view(session: Session, stream: str, fragments: str, tags: TagStructure) -> None:
-    """The store's view, and documents at several instants, are those of the model."""
+    """Check that the store's view, and documents at several instants, are those of the model."""
     known = read_all(fragments, tags).fragments
     for now in (NOW, datetime(2003, 3, 10)):
         expected = canonical(temporal_view(known, tags, now).document)

@@ -1,6 +1,6 @@
-"""Where fragments come from: a module for each kind of source, and a table of all of them.
+"""Sources of fragments: one module per kind, and a table of all of them.
 
-A source is a class that implements the protocol `source.StreamSource`, and is used, also on the
-command line, as soon as `table.SOURCES` lists it. What comes by TCP is heard once: `receiver` puts
-it into a `spool`, until Spark is done with it.
+A source is a class that implements the protocol `source.StreamSource`. Once it is listed in
+`table.SOURCES`, it can be used, also on the command line. A TCP broadcast is sent only once, so
+`receiver` puts it into a `spool` until Spark has processed it.
 """

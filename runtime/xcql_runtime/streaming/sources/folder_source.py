@@ -12,9 +12,9 @@ from xcql.diagnostics import error
 from xcql.publish.addresses import FolderAddress
 from xcql_runtime.streaming.sources.source import source_columns
 
-# so many bytes of files are in one batch, or one file
+# a batch has at most this many bytes of files, or a single file
 _MAX_BYTES = 1 << 25
-# what Spark would take for a pattern in the path of a folder
+# characters that Spark would take for a glob pattern in the path of a folder
 _PATTERN = re.compile(r"[][{}*?\\]")
 _FILES = "path string, modificationTime timestamp, length long, content binary"
 

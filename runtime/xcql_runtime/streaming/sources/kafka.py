@@ -1,4 +1,4 @@
-"""Kafka, as a source and a target, by Spark's own connector: a jar that Spark does not include."""
+"""Kafka as a source and a target, through Spark's connector: a jar that Spark does not include."""
 
 from __future__ import annotations
 
@@ -55,12 +55,12 @@ def write_messages(frame: DataFrame, address: KafkaAddress) -> None:
 def publish(
     spark: SparkSession, fragments: Iterator[bytes], address: KafkaAddress, pace: Pace
 ) -> int:
-    """Play fragments to a topic, some at once; how many went out."""
+    """Play fragments to a topic, in groups; return how many were sent."""
     sent = 0
     for pause, group in groups_of(fragments, pace):
         time.sleep(pause)
         rows = [(None, bytearray(one)) for one in group]
-        # one partition: messages are to come in their order
+        # one partition keeps the messages in order
         frame = spark.createDataFrame(rows, "key binary, value binary").coalesce(1)
         write_messages(frame, address)
         sent += len(group)
@@ -68,7 +68,7 @@ def publish(
 
 
 def connector() -> str:
-    """The package with the connector that fits the Spark that is installed.
+    """The package with the connector that matches the installed Spark.
 
     >>> connector()                                                       # doctest: +ELLIPSIS
     'org.apache.spark:spark-sql-kafka-0-10_2.1...:4...'

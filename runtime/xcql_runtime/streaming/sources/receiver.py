@@ -1,6 +1,6 @@
-"""A client of a broadcast: a thread that puts the lines it hears into a spool.
+"""A client of a broadcast: a thread that writes the lines it receives to a spool.
 
-It connects again after a failure, with pauses that grow. Nobody waits for it.
+It reconnects after a failure, with growing pauses. No other thread waits for it.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from pathlib import Path
 from xcql.publish.addresses import TcpAddress
 from xcql_runtime.streaming.sources.spool import Spool
 
-# a line that is longer is no fragment; it is cut here, and what follows is passed over
+# a longer line is not a fragment; it is cut here, and the rest is skipped
 MAX_LINE = 1 << 26
-# with so many bytes waiting on disk, nothing more is read: the server will notice
+# with this many bytes waiting on disk, nothing more is read, which slows down the server
 MAX_WAITING = 1 << 30
 
 _SHORTEST_PAUSE, _LONGEST_PAUSE = 0.1, 15.0
@@ -37,11 +37,11 @@ class Receiver:
         self._thread.start()
 
     def end(self, otherwise: int) -> int:
-        """The number after that of the last line on disk; `otherwise` before any is known."""
+        """The number after the last line on disk; `otherwise` before any is known."""
         return otherwise if self._spool is None else self._spool.synced_end()
 
     def forget(self, before: int) -> None:
-        """Spark has done with the lines before this one."""
+        """Drop the lines before this one: Spark has processed them."""
         if self._spool is not None:
             self._spool.forget(before)
 
@@ -63,13 +63,13 @@ class Receiver:
             if has_ended:
                 break
             pause = _SHORTEST_PAUSE if heard else min(pause * 2, _LONGEST_PAUSE)
-            # clients that lost one server are not to come back all at once
+            # clients that lost a server should not all reconnect at once
             self._stopped.wait(pause * random.uniform(0.5, 1))
         self._stopped.wait()
         spool.close()
 
     def _listen(self, connection: socket.socket, spool: Spool) -> tuple[bool, bool]:
-        """Take in what a connection brings; whether there was anything, and the stream ended."""
+        """Receive from a connection; return whether data came, and whether the stream ended."""
         connection.settimeout(1)
         rest, is_too_long, heard = b"", False, False
         while not self._stopped.is_set():
@@ -84,7 +84,7 @@ class Receiver:
                 data = b""
             *lines, rest = (rest + data).split(b"\n") if data else [rest, b""]
             if is_too_long and lines:
-                del lines[0]  # the end of a line whose beginning was taken already
+                del lines[0]  # the end of a line whose start was already taken
                 is_too_long = False
             if len(rest) > MAX_LINE:
                 if not is_too_long:
@@ -102,7 +102,7 @@ class Receiver:
 
 
 def _keep_alive(connection: socket.socket) -> None:
-    """Notice a server that is gone without a word."""
+    """Detect a server that is gone without closing the connection."""
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     for option, seconds in (("TCP_KEEPIDLE", 30), ("TCP_KEEPINTVL", 10), ("TCP_KEEPCNT", 3)):
         if hasattr(socket, option):

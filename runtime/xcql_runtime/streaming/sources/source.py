@@ -1,4 +1,4 @@
-"""What a source of fragments is, for a continuous query."""
+"""The interface of a source of fragments for a continuous query."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ class StreamSource(Address, Protocol):
     def rows(self, spark: SparkSession, folder: Path, max_fragments: int) -> DataFrame:
         """A streaming frame with the columns that `source_columns` selects.
 
-        The source may keep in `folder`, which is a part of the checkpoint, what it needs to read
-        a batch again. At most `max_fragments` rows should be in one batch.
+        The source may use `folder`, which is part of the checkpoint, to keep what it needs to read
+        a batch again. A batch should have at most `max_fragments` rows.
         """
 
 
 def source_columns(
     frame: DataFrame, place: Column, position: Column, data: Column, *, is_file: bool = False
 ) -> DataFrame:
-    """The rows of a source.
+    """Select the columns that every source provides.
 
-    place     what orders the rows of a stream: a file's path, a partition
-    position  and the position of a row in it
+    place     orders the rows of a stream: a file's path, a partition
+    position  the position of a row within its place
     data      bytes: a fragment, or a whole file
-    is_file   which of the two
+    is_file   whether `data` is a whole file
     """
     return frame.select(
         place.alias("place"),

@@ -1,10 +1,10 @@
-"""Lines on disk, numbered from 0: what has come by TCP is there until Spark is done with it.
+"""Lines on disk, numbered from 0: data received by TCP stays there until Spark has processed it.
 
-    FOLDER/00000000000000000000.lines    each file begins with the line that its name says
-    FOLDER/lock                          held by the one who writes
+    FOLDER/00000000000000000000.lines    each file is named after the number of its first line
+    FOLDER/lock                          held by the writer
 
-A broadcast is heard once. What Spark has given a number to must be there to be read again, also
-after a crash; so it is on disk before its number is told.
+A broadcast is sent only once. Lines that Spark has numbered must be readable again, also after a
+crash, so they are on disk before their numbers are reported.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import IO
 
 from xcql.durable import sync
 
-# so many lines, or bytes, are in a file
+# a file has about this many lines, or bytes
 _LINES = 10_000
 _BYTES = 1 << 22
 
@@ -28,10 +28,10 @@ _NAME = re.compile(r"(\d{20})\.lines")
 
 
 class Spool:
-    """The one writer of a spool; several threads may use it."""
+    """The only writer of a spool; it is thread-safe."""
 
     def __init__(self, folder: Path) -> None:
-        """Go on after the last whole line; waits while another process still writes."""
+        """Continue after the last complete line; wait while another process is writing."""
         folder.mkdir(parents=True, exist_ok=True)
         self._folder = folder
         self._lock_file = (folder / "lock").open("a")
@@ -44,7 +44,7 @@ class Spool:
         self._synced = self._end
 
     def append(self, lines: Sequence[bytes]) -> None:
-        """Add lines; they have no line feed in them."""
+        """Add lines, given without line feeds."""
         data = b"".join(line + b"\n" for line in lines)
         with self._guard:
             if self._file is None:
@@ -59,14 +59,14 @@ class Spool:
                 self._file = None
 
     def synced_end(self) -> int:
-        """The number after that of the last line; all before it are on disk."""
+        """The number after the last line; all lines before it are on disk."""
         with self._guard:
             if self._synced < self._end:
                 self._sync()
             return self._end
 
     def forget(self, before: int) -> None:
-        """Remove files that hold only lines before this one; the last one tells the number."""
+        """Remove files that only have lines before this one; the last file keeps the number."""
         begins = _begins(self._folder)
         for begin, following in pairwise(begins):
             if following <= before:
@@ -74,7 +74,7 @@ class Spool:
 
     @property
     def size(self) -> int:
-        """The bytes that are on disk."""
+        """The number of bytes on disk."""
         return sum(
             (self._folder / _file_name(begin)).stat().st_size for begin in _begins(self._folder)
         )
@@ -95,7 +95,7 @@ class Spool:
         self._synced = self._end
 
     def _repaired_end(self) -> int:
-        """Cut off what was being written when a process was killed."""
+        """Cut off an incomplete line that a killed process left; return the end."""
         begins = _begins(self._folder)
         if not begins:
             return 0
@@ -110,7 +110,7 @@ class Spool:
 
 
 def spooled(folder: Path, start: int, end: int) -> list[bytes]:
-    """The lines from number `start` up to, not including, `end`; any process may ask.
+    """The lines from number `start` up to, but not including, `end`; any process may call this.
 
     >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp())
@@ -124,7 +124,7 @@ def spooled(folder: Path, start: int, end: int) -> list[bytes]:
         following = begins[number + 1] if number + 1 < len(begins) else end
         if begin < end and following > start:
             data = (folder / _file_name(begin)).read_bytes()
-            # what comes after the last line feed is nothing, or not whole
+            # the text after the last line feed is empty, or incomplete
             lines += data.split(b"\n")[:-1][max(0, start - begin) : end - begin]
     return lines
 

@@ -1,7 +1,7 @@
-"""All kinds of sources, and the rows of those that a query reads.
+"""All kinds of sources, and the rows of the sources that a query reads.
 
-The rows of all sources of a query are one streaming frame, so that there is one sequence of
-batches: its columns are `stream`, the name, and those of `source.source_columns`.
+All sources of a query form one streaming frame, so that there is one sequence of batches. Its
+columns are `stream`, the name, and those of `source.source_columns`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ SOURCES: tuple[type[StreamSource], ...] = (TcpSource, FolderSource, KafkaSource)
 def source_rows(
     spark: SparkSession, sources: Mapping[str, SourceLike], spool: Path, max_fragments: int
 ) -> DataFrame:
-    """The rows of all sources of a query, by the names of their streams."""
+    """The rows of all sources of a query; `sources` is keyed by stream name."""
 
     def rows(name: str, source: SourceLike) -> DataFrame:
         if isinstance(source, DataFrame):
@@ -45,7 +45,7 @@ def source_rows(
 
 
 def _frame_rows(frame: DataFrame, name: str) -> DataFrame:
-    """The rows of a streaming DataFrame with a text column; they stay in its order."""
+    """The rows of a streaming DataFrame with a text column, in their original order."""
     if not frame.isStreaming:
         raise error(
             "XCQL0726",
@@ -68,7 +68,7 @@ def _frame_rows(frame: DataFrame, name: str) -> DataFrame:
 def resolved(
     source: SourceLike | Mapping[str, SourceLike], named: frozenset[str] | None, known: list[str]
 ) -> dict[str, SourceLike]:
-    """The sources by the names of their streams; one alone is that of the query's only stream."""
+    """The sources by stream name; a single source belongs to the query's only stream."""
     if isinstance(source, Mapping):
         if not source:
             raise _no_source("no source")

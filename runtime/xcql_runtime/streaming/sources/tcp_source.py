@@ -1,11 +1,11 @@
-"""A Spark data source of lines that are broadcast by TCP.
+"""A Spark data source for lines broadcast over TCP.
 
     spark.dataSource.register(BroadcastLines)
     spark.readStream.format("xcql-tcp").options(host="localhost", port=9000, spool=FOLDER).load()
 
-Its rows are lines: `number` from 0, and `data`, the line's bytes. Lines are received by a process
-of the driver and kept in the folder `spool` until Spark has done with them, so that a batch can be
-read again. At most `maxLines` are in one batch.
+Its rows are lines: `number` from 0, and `data`, the line's bytes. A process of the driver receives
+the lines and keeps them in the folder `spool` until Spark has processed them, so that a batch can
+be read again. A batch has at most `maxLines` lines.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ MAX_LINES = 10_000
 
 
 class TcpSource(TcpAddress):
-    """The lines that are broadcast at a port, each a fragment."""
+    """The lines broadcast at a port; each is a fragment."""
 
     __slots__ = ()
 
@@ -66,7 +66,7 @@ class BroadcastLines(DataSource):
 
 
 class LineReader(SimpleDataSourceStreamReader):
-    """Tells Spark what has come. It receives from when it is first asked to read."""
+    """Tells Spark what has arrived. It starts to receive at the first read."""
 
     def __init__(self, address: TcpAddress, folder: Path, max_lines: int) -> None:
         self._address = address
@@ -87,7 +87,7 @@ class LineReader(SimpleDataSourceStreamReader):
         return self.readBetweenOffsets(start, {"line": end}), {"line": end}
 
     def readBetweenOffsets(self, start: Offset, end: Offset) -> Iterator[tuple[Any, ...]]:
-        # Spark copies what it is given here, and a generator cannot be copied
+        # Spark copies the iterator, and a generator cannot be copied
         lines = spooled(self._folder, start["line"], end["line"])
         return iter(list(enumerate(lines, start["line"])))
 

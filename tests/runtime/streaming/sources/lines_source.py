@@ -1,4 +1,4 @@
-"""A source as anybody may add one: files in a folder with a fragment on each line."""
+"""An example of an added source: files in a folder with one fragment per line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lines on disk, and a client of a broadcast that fills them."""
+"""Lines on disk, and a broadcast client that writes them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_lines_keep_their_numbers(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert spooled(tmp_path, 13, 20) == lines[13:20]
     spool.close()
 
-    # a process that was killed as it wrote
+    # as if a process was killed while writing
     last = max(tmp_path.glob("*.lines"))
     with last.open("ab") as file:
         file.write(b"half a li")

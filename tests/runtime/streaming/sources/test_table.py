@@ -1,4 +1,4 @@
-"""A new source is a module and an entry in the table: nothing else knows of it."""
+"""A new source needs a module and an entry in the table, and no other change."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ COUNT = 'count(stream("s")//bid)'
 
 @pytest.fixture
 def inbox(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with a file of three fragments; the table has the source that can read it."""
+    """A folder with a file of three fragments; the table has the source that reads it."""
     monkeypatch.setattr("xcql_runtime.streaming.sources.table.SOURCES", (*SOURCES, LinesSource))
     folder = tmp_path / "inbox"
     folder.mkdir()
