@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 
 from xcql.algebra.operators import Number, Plan, Select, columns
@@ -40,6 +40,7 @@ from xcql.compile.terms.mapping import mapped, mapped_items
 from xcql.compile.terms.scope import CompileExpression, Scope, value_of
 from xcql.compile.terms.values import EMPTY, Single, Value, each, guarded
 from xcql.diagnostics import XcqlError
+from xcql.history.predicates import ALLEN_CONDITIONS, ALLEN_INVERSES
 from xcql.model.time import parse_time
 from xcql.source import Span
 from xcql.syntax.node import Expr, Node, walk
@@ -282,18 +283,13 @@ def _allen(expr: AllenComparison, scope: Scope) -> Value:
     b = _operand(expr.right, scope, expr.span)
     if a is None or b is None:
         return EMPTY
-    inverse = {
-        "after": "before",
-        "met-by": "meets",
-        "overlapped-by": "overlaps",
-        "started-by": "starts",
-        "contains": "during",
-        "finished-by": "finishes",
-    }
     name = expr.relation
-    if name in inverse:
-        a, b, name = b, a, inverse[name]
-    condition = _RELATIONS[name](a, b)
+    if name in ALLEN_INVERSES:
+        a, b, name = b, a, ALLEN_INVERSES[name]
+    bounds = {"a1": a[0], "a2": a[1], "b1": b[0], "b2": b[1]}
+    condition = conjunction(
+        *(call(test, bounds[left], bounds[right]) for left, test, right in ALLEN_CONDITIONS[name])
+    )
     scalars_ = (*a, *b)
     item = Single(Atomic(condition, "xs:boolean"))
     if all(_is_certain(one) for one in scalars_):
@@ -310,19 +306,6 @@ def _is_certain(scalar: Scalar) -> bool:
         and scalar.function == "coalesce"
         and not any(isinstance(one, Constant) and one.value is None for one in scalar.arguments)
     )
-
-
-_RELATIONS: dict[str, Callable[[Lifespan, Lifespan], Scalar]] = {
-    "before": lambda a, b: call("<", a[1], b[0]),
-    "meets": lambda a, b: call("=", a[1], b[0]),
-    "overlaps": lambda a, b: conjunction(
-        call("<", a[0], b[0]), call("<", b[0], a[1]), call("<", a[1], b[1])
-    ),
-    "starts": lambda a, b: conjunction(call("=", a[0], b[0]), call("<", a[1], b[1])),
-    "during": lambda a, b: conjunction(call("<", b[0], a[0]), call("<", a[1], b[1])),
-    "finishes": lambda a, b: conjunction(call("=", a[1], b[1]), call(">", a[0], b[0])),
-    "equals": lambda a, b: conjunction(call("=", a[0], b[0]), call("=", a[1], b[1])),
-}
 
 
 def _operand(operand: Node, scope: Scope, span: Span) -> Lifespan | None:
