@@ -63,7 +63,7 @@ def test_no_row_is_asked_whether_it_counts_by_now(small: xcql.Session) -> None:
         assert not any(word in sql for word in (":now", "since", "until"))
 
 
-@pytest.mark.parametrize("more", [None, REPLACED, LOST])
+@pytest.mark.parametrize("more", [None, REPLACED, LOST] if FULL else [REPLACED])
 @pytest.mark.parametrize("strategy", ["qac+", "qac"] if FULL else ["qac+"])
 def test_answers_at_every_now(small: xcql.Session, strategy: str, more: str | None) -> None:
     if more is not None:

@@ -133,6 +133,7 @@ def _drop(folder: Path, files: list[list[str]], begin: int, end: int) -> None:
         time.sleep(0.03)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [1])
 def test_one_kill(seed: int, tmp_path: Path) -> None:
     _kill(tmp_path, 1, seed)
