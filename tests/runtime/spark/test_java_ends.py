@@ -101,7 +101,7 @@ with xcql.Session.temporary(streams) as session:
     assert said == [
         *("1", "['4']", "1", "4", "['4']", "['8']"),
         *(lost, lost),
-        "XCQL0505 Java, in which Spark runs, ran out of memory",
+        "XCQL0505 Spark's Java process ran out of memory",
         "stream 'credit': nothing new",
         "['4']",
     ]
