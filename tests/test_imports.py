@@ -44,6 +44,7 @@ LAYERS = (
     ("xcql.algebra",),
     ("xcql.algebra.rewriting",),
     ("xcql.algebra.rules",),
+    ("xcql.dialects",),
     ("xcql.sql",),
     ("xcql.compile.catalog", "xcql.compile.result"),
     ("xcql.compile.terms",),

@@ -9,6 +9,7 @@ from itertools import product
 import pytest
 from sqlglot import exp
 
+from xcql.dialects.forms.times import overlaps
 from xcql.history.predicates import (
     ALLEN_RELATIONS,
     Interval,
@@ -18,7 +19,6 @@ from xcql.history.predicates import (
     stands_at,
 )
 from xcql.model.tags import TagKind
-from xcql.sql.time_forms import overlaps
 from xcql.syntax import temporal
 from xcql_runtime.tables import frames, temporalize
 

@@ -24,6 +24,8 @@ from xcql.compile.terms.items import StreamDocument, is_node
 from xcql.compile.terms.leaf_types import leaf_types
 from xcql.compile.terms.scope import Compilation, Scope, value_of
 from xcql.compile.terms.values import Single, Value, leaves, merged_order
+from xcql.dialects.dialect import Dialect
+from xcql.dialects.spark import SPARK
 from xcql.evaluate.collations import CODEPOINT_URI
 from xcql.recursion import deep_recursion
 from xcql.sql.lowering import Answer, lowered
@@ -42,6 +44,7 @@ def compile_query(
     strategy: Native,
     externals: Externals,
     settled: frozenset[str] = frozenset(),
+    dialect: Dialect = SPARK,
 ) -> Compiled:
     """Compile the query to SQL text by a strategy; `NotNative` if the query has no such form.
 
@@ -59,7 +62,7 @@ def compile_query(
     answer = replace(answer, plan=steps[-1][1])
     standings = {name: catalog.streams[name].standings for name in settled}
     sizes = {name: stream.sizes for name, stream in catalog.streams.items()}
-    made = lowered(answer, graphs, compilation.demands, picked, standings, sizes)
+    made = lowered(answer, dialect, graphs, compilation.demands, picked, standings, sizes)
     if len(made.text) > MOST_TEXT:
         raise NotNative("there are too many paths to the data: the SQL is too long", module.span)
     return Compiled(

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from xcql.algebra.operators import Plan
 from xcql.algebra.printing import plan_text
+from xcql.dialects.slots import SqlText
 from xcql.source import Span
-from xcql.sql.slots import SqlText
 from xcql.syntax.prolog import MainModule
 
 

@@ -11,7 +11,7 @@ Queries use other forms of these predicates, each of which names the function he
 | --- | --- | --- |
 | `counts_at` | `xcql.sql.scans`, `xcql_runtime.tables.frames` | `xcql:counts` |
 | `stands_at` | `xcql_runtime.tables.temporalize` | |
-| `overlap` | `overlaps` in `xcql.sql.time_forms` | `xcql:sliced` |
+| `overlap` | `overlaps` in `xcql.dialects.forms.times` | `xcql:sliced` |
 | `ALLEN_RELATIONS` | `_allen` in `xcql.compile.syntax.temporal` | `xcql:before` … |
 """
 

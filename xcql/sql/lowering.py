@@ -39,17 +39,14 @@ from xcql.algebra.operators import (
 )
 from xcql.algebra.scalars import TRUE, Call, Column, Constant, Scalar, conjuncts, walk_scalar
 from xcql.analysis.graph import TagGraph
+from xcql.dialects import trees
+from xcql.dialects.dialect import Dialect, Gather, Query
+from xcql.dialects.slots import SqlText
+from xcql.dialects.trees import Sql, call, cast, identifier, number, variable, variable_name
 from xcql.history.standing import Standing
-from xcql.sql import dialect, window_forms
-from xcql.sql.dialect import Sql, call, cast, identifier, sql, variable, variable_name
-from xcql.sql.easy_text import easy_text
-from xcql.sql.parts import Parts, Relation, Tables, Together, conjunction, one_row, window
+from xcql.sql.parts import Parts, Relation, Tables, conjunction, one_row, unnested, window
 from xcql.sql.reductions import ORDERED, reduced
 from xcql.sql.scans import Demands, Scans
-from xcql.sql.slots import SqlText
-
-# modules that only declare more forms
-_FORMS = (window_forms,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +74,8 @@ class Lowered:
     """The SQL text of an answer, and the tables that it reads.
 
     `items` is a text that gives the items without order, each with the keys `key_0`, `key_1`, … of
-    its place, if it has one: for who has all of them in hand anyway. It is None where keys are not
-    simply the least first.
+    its place, if it has one: for callers that hold all of them anyway. It is None where the keys
+    are not simply sorted from the least.
     """
 
     text: SqlText
@@ -88,6 +85,7 @@ class Lowered:
 
 def lowered(
     answer: Answer,
+    dialect: Dialect,
     graphs: dict[str, TagGraph],
     demands: Demands,
     strategy: str,
@@ -99,14 +97,14 @@ def lowered(
     `standings` are those of the streams that are settled at `now`, by tsid; `sizes` how many bytes
     the tables of the streams have.
     """
-    lowering = _Lowering(answer.plan, graphs, demands, strategy, standings)
+    lowering = _Lowering(answer.plan, dialect, graphs, demands, strategy, standings)
     relation = lowering.lower(answer.plan, answer.columns)
     relation = lowering.parts.wrapped(relation, answer.columns, "answer")
 
-    def query(*chosen: tuple[str, str, str]) -> exp.Select:
+    def select(*chosen: tuple[str, str, str]) -> exp.Select:
         return exp.Select(
             expressions=[
-                exp.Alias(this=cast(relation.columns[name], type_), alias=identifier(alias))
+                exp.Alias(this=cast(relation.columns[name].copy(), type_), alias=identifier(alias))
                 for name, alias, type_ in chosen
             ],
             from_=exp.From(this=relation.source.copy() if relation.source else None),
@@ -115,21 +113,22 @@ def lowered(
     item = (answer.item, "item", "STRING")
     times = [(answer.begin, "vtFrom", "TIMESTAMP_NTZ"), (answer.end, "vtTo", "TIMESTAMP_NTZ")]
     keys = [key for key in answer.order if not _is_constant(key.scalar)]
-    whole = query(item, *times)
+    whole = select(item, *times)
     if keys:
-        whole.set("order", exp.Order(expressions=[_sorted(key, relation.columns) for key in keys]))
-    items = None
-    if all(map(_sorts_anywhere, keys)):
-        places = query(item)
-        for index, key in enumerate(keys):
-            value = sql(key.scalar, relation.columns)
-            places.append("expressions", exp.Alias(this=value, alias=identifier(f"key_{index}")))
-        items = lowering.parts.text(places, None)
+        ordered = [lowering.sorted(key, relation.columns) for key in keys]
+        whole.set("order", exp.Order(expressions=ordered))
     tables = lowering.parts.tables
     size = sum(sizes[stream].get(tag, 0) for stream, tags, _ in tables for tag in tags)
-    together: Together = "one" if size <= _FEW_BYTES else "several"
-    text = lowering.parts.text(whole, together if keys else None)
-    return Lowered(text, items, tables)
+    gather: Gather = "one" if size <= _FEW_BYTES else "several"
+    queries = [Query(whole, gather if keys else None)]
+    if all(map(_sorts_anywhere, keys)):
+        places = select(item)
+        for index, key in enumerate(keys):
+            value = lowering.sql(key.scalar, relation.columns)
+            places.append("expressions", exp.Alias(this=value, alias=identifier(f"key_{index}")))
+        queries.append(Query(places))
+    text, *items = dialect.write(lowering.parts.bodies, queries)
+    return Lowered(text, items[0] if items else None, tables)
 
 
 def _sorts_anywhere(key: SortKey) -> bool:
@@ -137,35 +136,24 @@ def _sorts_anywhere(key: SortKey) -> bool:
     return key.kind != "other" and not key.descending and not key.empty_greatest
 
 
-def _condition(scalar: Scalar, known: dict[str, Sql]) -> Sql:
-    """A condition; one that only fails has to be told that it is one."""
-    condition = sql(scalar, known)
-    if isinstance(scalar, Call) and scalar.function == "fail":
-        return dialect.is_true(condition)
-    return condition
-
-
 def _is_constant(scalar: Scalar) -> bool:
     return isinstance(scalar, Constant)
-
-
-def _sorted(key: SortKey, known: dict[str, Sql]) -> Sql:
-    """A key of ORDER BY; Spark puts NULL before all else, as XQuery puts nothing."""
-    nulls_first = key.descending == key.empty_greatest
-    return exp.Ordered(this=sql(key.scalar, known), desc=key.descending, nulls_first=nulls_first)
 
 
 class _Lowering:
     def __init__(
         self,
         plan: Plan,
+        dialect: Dialect,
         graphs: dict[str, TagGraph],
         demands: Demands,
         strategy: str,
         standings: Mapping[str, Mapping[str, Standing]],
     ) -> None:
+        self.dialect = dialect
+        self.sql = dialect.sql
         self.parts = Parts(graphs)
-        self.scans = Scans(self.parts, graphs, demands, strategy, standings)
+        self.scans = Scans(self.parts, dialect, graphs, demands, strategy, standings)
         # the fields of collected structs that anything asks for
         self.fields = frozenset(
             str(one.arguments[1].value)  # type: ignore[attr-defined]
@@ -174,6 +162,19 @@ class _Lowering:
             for one in walk_scalar(scalar)
             if isinstance(one, Call) and one.function == "field"
         )
+
+    def condition(self, scalar: Scalar, known: dict[str, Sql]) -> Sql:
+        """A condition; one that only fails has to be declared as one."""
+        condition = self.sql(scalar, known)
+        if isinstance(scalar, Call) and scalar.function == "fail":
+            return self.dialect.forms["is_true"](condition)
+        return condition
+
+    def sorted(self, key: SortKey, known: dict[str, Sql]) -> Sql:
+        """A key of ORDER BY; the empty sequence, NULL, is the least unless the query says not."""
+        nulls_first = key.descending == key.empty_greatest
+        value = self.sql(key.scalar, known)
+        return exp.Ordered(this=value, desc=key.descending, nulls_first=nulls_first)
 
     def lower(self, plan: Plan, needed: frozenset[str]) -> Relation:
         match plan:
@@ -193,13 +194,13 @@ class _Lowering:
                     relation = self.scans.extract(below, wanted, has_no_end)
                 else:
                     relation = self.open(below, wanted)
-                relation.where += [_condition(one, relation.columns) for one in conditions]
+                relation.where += [self.condition(one, relation.columns) for one in conditions]
                 return relation
             case Project(input=below, name=name, scalar=scalar):
                 if name not in needed:
                     return self.lower(below, needed)
                 relation = self.open(below, (needed - {name}) | used(scalar))
-                relation.columns[name] = sql(scalar, relation.columns)
+                relation.columns[name] = self.sql(scalar, relation.columns)
                 if _is_heavy(scalar):
                     return self.parts.wrapped(relation, needed, relation.hint)
                 return relation
@@ -231,7 +232,7 @@ class _Lowering:
     def unnest(self, plan: Unnest, needed: frozenset[str]) -> Relation:
         own = own_columns(plan)
         relation = self.open(plan.input, (needed - own) | used(plan.array))
-        array = sql(plan.array, relation.columns)
+        array = self.sql(plan.array, relation.columns)
         if not isinstance(array, exp.Column):
             # Spark goes wrong where a generator looks into structs, and a Python function has to
             # be called before its result is unnested
@@ -242,17 +243,9 @@ class _Lowering:
             array = variable(name)
         if relation.source is None:
             relation.source = one_row()
-        relation.laterals.append(
-            exp.Lateral(
-                this=call("posexplode", array),
-                view=True,
-                outer=plan.outer or None,
-                alias=exp.TableAlias(
-                    this=variable_name(f"{plan.item}.view"),
-                    columns=[variable_name(plan.position), variable_name(plan.item)],
-                ),
-            )
-        )
+        names = [variable_name(plan.position), variable_name(plan.item)]
+        view = f"{plan.item}.view"
+        relation.laterals.append(unnested("posexplode", array, view, names, plan.outer))
         relation.columns[plan.item] = variable(plan.item)
         relation.columns[plan.position] = variable(plan.position)
         if relation.hint == "part":
@@ -267,25 +260,23 @@ class _Lowering:
         ends = {f"{plan.name}.from": "least", f"{plan.name}.to": "greatest"}
         for name, function in ends.items():
             moment = Call("seconds_of", (Call(function, (plan.begin, plan.end)),))
-            relation.columns[name] = sql(moment, relation.columns)
+            relation.columns[name] = self.sql(moment, relation.columns)
         relation = self.parts.wrapped(relation, kept | ends.keys(), relation.hint)
         buckets = f"{plan.name}.buckets"
         made = Call("time_buckets", (*map(Column, ends), Constant(plan.is_left)))
-        relation.columns[buckets] = sql(made, relation.columns)
+        relation.columns[buckets] = self.sql(made, relation.columns)
         relation = self.parts.wrapped(relation, kept | {buckets}, relation.hint)
         names = [plan.name, f"{plan.name}.first"]
-        relation.laterals.append(
-            exp.Lateral(
-                this=call("inline", variable(buckets)),
-                view=True,
-                # every tuple has a bucket; were it not said, Spark would make those of whole tables
-                # before the joins that leave few of their rows, to see who has none
-                outer=True,
-                alias=exp.TableAlias(
-                    this=variable_name(f"{plan.name}.view"), columns=list(map(variable_name, names))
-                ),
-            )
+        # every tuple has a bucket; unless it is outer, Spark computes those of whole tables before
+        # the joins that leave few of their rows, to see which rows have none
+        view = unnested(
+            "inline",
+            variable(buckets),
+            f"{plan.name}.view",
+            list(map(variable_name, names)),
+            outer=True,
         )
+        relation.laterals.append(view)
         del relation.columns[buckets]
         relation.columns |= {one: variable(one) for one in names}
         return relation
@@ -297,10 +288,12 @@ class _Lowering:
             *(used(one) for one in plan.partition), *(used(key.scalar) for key in keys)
         )
         relation = self.open(plan.input, (needed - own) | looks)
-        partition = [sql(one, relation.columns) for one in plan.partition if not _is_constant(one)]
+        partition = [
+            self.sql(one, relation.columns) for one in plan.partition if not _is_constant(one)
+        ]
         if plan.name in needed:
             ordered = [
-                _sorted(
+                self.sorted(
                     replace(key, descending=not key.descending) if plan.backwards else key,
                     relation.columns,
                 )
@@ -308,7 +301,7 @@ class _Lowering:
                 if not _is_constant(key.scalar)
             ]
             relation.columns[plan.name] = cast(
-                window(call("row_number"), partition, ordered or [exp.Var(this="1")]), "BIGINT"
+                window(call("row_number"), partition, ordered or [number(1)]), "BIGINT"
             )
         if plan.total is not None and plan.total in needed:
             relation.columns[plan.total] = window(
@@ -320,13 +313,13 @@ class _Lowering:
     def distinct(self, plan: Distinct, needed: frozenset[str]) -> Relation:
         looks = frozenset().union(*(used(one) for one in (plan.key, *plan.within)))
         relation = self.open(plan.input, needed | looks)
-        partition = [sql(one, relation.columns) for one in (*plan.within, plan.key)]
+        partition = [self.sql(one, relation.columns) for one in (*plan.within, plan.key)]
         copy = ".copy"
         relation.columns[copy] = window(
             call("row_number"), partition, [exp.Ordered(this=partition[-1].copy())]
         )
         relation = self.parts.wrapped(relation, needed | looks | {copy}, relation.hint)
-        relation.where.append(dialect.binary("=", variable(copy), exp.Var(this="1")))
+        relation.where.append(trees.binary("=", variable(copy), number(1)))
         del relation.columns[copy]
         return relation
 
@@ -353,9 +346,11 @@ class _Lowering:
             right_source = exp.Table(this=identifier(left_name), alias=alias)
         known: dict[str, Sql] = {name: variable(name, left_name) for name in left_needed}
         inner = {name: variable(name, right_name) for name in right_needed}
-        on: list[Sql] = [dialect.binary("=", sql(a, known), sql(b, inner)) for a, b in plan.keys]
+        on: list[Sql] = [
+            trees.binary("=", self.sql(a, known), self.sql(b, inner)) for a, b in plan.keys
+        ]
         if plan.condition != TRUE:
-            on += [sql(one, {**known, **inner}) for one in conjuncts(plan.condition)]
+            on += [self.sql(one, {**known, **inner}) for one in conjuncts(plan.condition)]
         kind = {"inner": "INNER", "left": "LEFT", "semi": "LEFT SEMI", "anti": "LEFT ANTI"}[
             plan.kind
         ]
@@ -371,7 +366,7 @@ class _Lowering:
                 this=right_source,
                 side=side,
                 kind=rest or None,
-                on=conjunction(on) if on else dialect.constant(True),
+                on=conjunction(on) if on else trees.constant(True),
             )
         relation = Relation(left.source, [join], hint=left.hint)
         relation.columns = dict(known)
@@ -396,19 +391,19 @@ class _Lowering:
             side = self.open(below, own.union(*map(used, compared)))
             made = {name: side.columns[name] if index == 0 else exp.Null() for name in kept}
             made |= {
-                name: sql(one, side.columns)
+                name: self.sql(one, side.columns)
                 for name, one in zip([*keys, value], compared, strict=True)
             }
             if index == 1:
-                side.where += [dialect.is_not_null(made[name].copy()) for name in (*keys, value)]
-            side.columns = {**made, is_right: dialect.constant(index == 1)}
+                side.where += [trees.is_not_null(made[name].copy()) for name in (*keys, value)]
+            side.columns = {**made, is_right: trees.constant(index == 1)}
             sides.append(
                 self.parts.wrapped(side, frozenset(side.columns), side.hint).query(
                     frozenset(side.columns)
                 )
             )
         union = exp.Union(this=sides[0], expression=sides[1], distinct=False)
-        name = self.parts.add(easy_text(union), plan.name)
+        name = self.parts.add(union, plan.name)
         # the larger before the smaller for "less than", and equal ones after the tuple itself
         # unless they count
         ordered: list[Sql] = [
@@ -419,8 +414,8 @@ class _Lowering:
         counted.set("spec", _SO_FAR.copy())
         relation = Relation(exp.Table(this=identifier(name)), hint=plan.name)
         relation.columns = {one: variable(one) for one in (*kept, is_right)}
-        relation.columns[plan.name] = dialect.case_(
-            dialect.is_null(variable(value)), dialect.constant(0), counted
+        relation.columns[plan.name] = trees.case_(
+            trees.is_null(variable(value)), trees.constant(0), counted
         )
         relation = self.parts.wrapped(relation, frozenset(relation.columns), plan.name)
         relation.where.append(exp.Not(this=variable(is_right)))
@@ -440,28 +435,28 @@ class _Lowering:
         if any(one.reduction in ORDERED for _, one in wanted):
             kept = [key for key in keys_of if not _is_constant(key.scalar)]
             if any(key.descending or key.empty_greatest for key in kept):
-                ordered = [_sorted(key, relation.columns) for key in kept]
-                partition = [sql(scalar, relation.columns) for _, scalar in plan.keys]
+                ordered = [self.sorted(key, relation.columns) for key in kept]
+                partition = [self.sql(scalar, relation.columns) for _, scalar in plan.keys]
                 relation.columns[".rank"] = window(call("row_number"), partition, ordered)
                 relation = self.parts.wrapped(relation, looks | {".rank"}, relation.hint)
                 sort = [variable(".rank")]
             else:
-                sort = [sql(key.scalar, relation.columns) for key in kept]
+                sort = [self.sql(key.scalar, relation.columns) for key in kept]
         made: dict[str, Sql] = {}
         group: list[Sql] = []
         for name, scalar in plan.keys:
-            value = sql(scalar, relation.columns)
+            value = self.sql(scalar, relation.columns)
             group.append(value)
             if name in needed:
                 made[name] = value.copy()
         for name, one in wanted:
-            made[name] = reduced(one, relation.columns, sort, self.fields)
+            made[name] = reduced(one, relation.columns, sort, self.fields, self.dialect)
         relation.columns = made
         relation.group = group
         if relation.source is None:
             relation.source = one_row()
         if not made:
-            relation.columns = {".one": call("any_value", exp.Var(this="1"))}
+            relation.columns = {".one": call("any_value", number(1))}
         hint = relation.hint
         result = self.parts.wrapped(relation, frozenset(made), f"nested_{hint}"[:40])
         result.hint = f"nested_{hint}"[:40]
@@ -473,13 +468,13 @@ class _Lowering:
         for index, below in enumerate(plan.inputs):
             looks: frozenset[str] = frozenset().union(*(used(each[index]) for _, each in shared))
             relation = self.open(below, looks)
-            made = {name: sql(each[index], relation.columns) for name, each in shared}
+            made = {name: self.sql(each[index], relation.columns) for name, each in shared}
             relation.columns = made
             queries.append(relation.query(frozenset(made)))
         union: exp.Expression = queries[0]
         for one in queries[1:]:
             union = exp.Union(this=union, expression=one, distinct=False)
-        name = self.parts.add(easy_text(union), "merged")
+        name = self.parts.add(union, "merged")
         known: dict[str, Sql] = {one: variable(one) for one, _ in shared}
         return Relation(exp.Table(this=identifier(name)), columns=known, hint="merged")
 

@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from itertools import chain, count
 
 from sqlglot import exp
 
 from xcql.analysis.graph import TagGraph
-from xcql.sql.dialect import Sql, call, identifier, variable, variable_name
-from xcql.sql.easy_text import easy_text
-from xcql.sql.slots import SqlText, slot
+from xcql.dialects.slots import slot
+from xcql.dialects.trees import Sql, call, identifier, number, variable, variable_name
 
 # tables by stream, tags, and whether only what has not ended is read: the name in the text, and the
 # columns that are read
 Tables = dict[tuple[str, tuple[str, ...], bool], tuple[str, set[tuple[str, ...]]]]
-# in how many tasks an answer is brought together
-Together = Literal["one", "several"]
-_HINTS: dict[Together, str] = {"one": "REPARTITION(1)", "several": "REBALANCE"}
 
 
 @dataclass(slots=True)
@@ -47,7 +43,7 @@ class Relation:
         chosen = [
             _named(self.columns[name], name) for name in sorted(needed) if name in self.columns
         ]
-        query = exp.Select(expressions=chosen or [exp.Var(this="1 AS one")])
+        query = exp.Select(expressions=chosen or [_one()])
         if self.source is not None:
             query.set("from_", exp.From(this=self.source))
         if self.joins:
@@ -83,23 +79,31 @@ def window(function: Sql, partition: list[Sql], ordered: list[Sql]) -> Sql:
     return exp.Window(
         this=function,
         partition_by=partition,
+        over="OVER",
         order=exp.Order(expressions=ordered) if ordered else None,
     )
 
 
-def explode(array: Sql, view: str, name: str) -> exp.Lateral:
+def unnested(
+    function: str, array: Sql, view: str, columns: list[exp.Identifier], outer: bool = False
+) -> exp.Lateral:
+    """A row for each element of an array: `explode`, `posexplode` or, for structs, `inline`."""
     return exp.Lateral(
-        this=call("explode", array),
+        this=call(function, array),
         view=True,
-        alias=exp.TableAlias(this=variable_name(view), columns=[variable_name(name)]),
+        outer=outer or None,
+        alias=exp.TableAlias(this=variable_name(view), columns=columns),
     )
 
 
 def one_row() -> Sql:
     """What a query without a table reads: one row with nothing in it."""
-    return exp.Subquery(
-        this=exp.Select(expressions=[exp.Var(this="1 AS one")]), alias=identifier("unit")
-    )
+    alias = exp.TableAlias(this=identifier("unit"))
+    return exp.Subquery(this=exp.Select(expressions=[_one()]), alias=alias)
+
+
+def _one() -> Sql:
+    return exp.Alias(this=number(1), alias=identifier("one"))
 
 
 class Parts:
@@ -108,9 +112,8 @@ class Parts:
     def __init__(self, graphs: Mapping[str, TagGraph]) -> None:
         self._graphs = graphs
         self.tables: Tables = {}
-        # the texts by name, and the names by text
-        self._texts: dict[str, str] = {}
-        self._names: dict[str, str] = {}
+        self.bodies: dict[str, Sql] = {}
+        self._names: dict[Sql, str] = {}
 
     def wrapped(self, relation: Relation, needed: frozenset[str], hint: str) -> Relation:
         """The relation as a common table expression."""
@@ -118,21 +121,20 @@ class Parts:
             _is_called(one, name) for name, one in relation.columns.items()
         ):
             return relation
-        text = easy_text(relation.query(needed))
-        name = self._names.get(text)
+        body = relation.query(needed)
+        name = self._names.get(body)
         if name is None:
-            name = self._names[text] = self.add(text, hint)
+            name = self._names[body] = self.add(body, hint)
         known: dict[str, Sql] = {one: variable(one) for one in needed if one in relation.columns}
         return Relation(exp.Table(this=identifier(name)), columns=known, hint=hint)
 
-    def add(self, text: str, hint: str) -> str:
+    def add(self, body: Sql, hint: str) -> str:
         """The name of a new common table expression."""
         plain = re.sub(r"[^a-z0-9_]", "_", hint.lower()) or "part"
-        name, number = plain, 1
-        while name in self._texts or name in {table for table, _ in self.tables.values()}:
-            number += 1
-            name = f"{plain}_{number}"
-        self._texts[name] = text
+        taken = self.bodies.keys() | {table for table, _ in self.tables.values()}
+        name = _free_name(plain, taken)
+        # parts of it may be in several places
+        self.bodies[name] = body.copy()
         return name
 
     def table(
@@ -144,37 +146,16 @@ class Parts:
         """
         key = stream, tags, present
         if key not in self.tables:
-            graph = self._graphs[stream]
-            hint = f"{stream}_{graph.tag(tags[0]).name.local}"
-            name = re.sub(r"\W", "_", hint, flags=re.ASCII)
+            hint = f"{stream}_{self._graphs[stream].tag(tags[0]).name.local}"
+            plain = re.sub(r"\W", "_", hint, flags=re.ASCII)
             taken = {table for table, _ in self.tables.values()}
-            number, free_name = 1, name
-            while free_name in taken:
-                number += 1
-                free_name = f"{name}_{number}"
-            self.tables[key] = (free_name, set())
-        self.tables[key][1].update(columns_)
-        name = slot(self.tables[key][0])
-        return exp.Table(this=exp.Identifier(this=name, quoted=False))
-
-    def text(self, query: exp.Select, together: Together | None) -> SqlText:
-        """The whole text; the answer may be brought together before it is sorted.
-
-        Otherwise Spark computes all of it twice, the first time to see how to divide the work of
-        sorting.
-        """
-        written = []
-        for name, body in self._texts.items():
-            written.append(f"{identifier(name).sql(dialect='spark')} AS (\n{_indented(body)}\n)")
-        if written:
-            # in parentheses, since text that begins with WITH might also be an INSERT for all that
-            # Spark's parser knows, until it has come to the end of the parts
-            last = query.args["from_"].sql(dialect="spark")
-            hint = "" if together is None else f"/*+ {_HINTS[together]} */ "
-            inner = _indented(f"WITH {', '.join(written)}\nSELECT {hint}* {last}")
-            query.set("from_", exp.From(this=exp.Var(this=f"(\n{inner}\n)")))
-        return SqlText.of(easy_text(query))
+            self.tables[key] = (_free_name(plain, taken), set())
+        name, read = self.tables[key]
+        read.update(columns_)
+        return exp.Table(this=exp.Identifier(this=slot(name), quoted=False))
 
 
-def _indented(text: str) -> str:
-    return "\n".join(f"  {line}" for line in text.splitlines())
+def _free_name(name: str, taken: Collection[str]) -> str:
+    """The name, with a number behind it if it is taken."""
+    numbered = (f"{name}_{number}" for number in count(2))
+    return next(one for one in chain([name], numbered) if one not in taken)

@@ -8,11 +8,11 @@ from sqlglot import exp
 
 from xcql.algebra.operators import Extract, Follow, Plan, Unit, own_columns, used
 from xcql.analysis.graph import TagGraph
+from xcql.dialects import trees
+from xcql.dialects.dialect import Dialect
+from xcql.dialects.trees import Sql, call, column, dot, identifier, number, variable, variable_name
 from xcql.history.standing import Standing, joint
-from xcql.sql import dialect
-from xcql.sql.dialect import Sql, call, column, identifier, sql, variable
-from xcql.sql.node_forms import four_bytes, number_of_bytes
-from xcql.sql.parts import Parts, Relation, explode
+from xcql.sql.parts import Parts, Relation, unnested
 
 # the columns that elements are asked for, by stream and tags
 Demands = Mapping[tuple[str, tuple[str, ...]], set[tuple[str, ...]]]
@@ -27,12 +27,14 @@ class Scans:
     def __init__(
         self,
         parts: Parts,
+        dialect: Dialect,
         graphs: Mapping[str, TagGraph],
         demands: Demands,
         strategy: str,
         standings: Mapping[str, Mapping[str, Standing]],
     ) -> None:
         self._parts = parts
+        self._dialect = dialect
         self._graphs = graphs
         self._demands = demands
         self._strategy = strategy
@@ -59,22 +61,11 @@ class Scans:
         def key() -> Sql:
             return of("key")
 
+        form = self._dialect.forms
         above = {
-            "key": lambda: call("concat", key(), four_bytes(column("number"))),
-            "parent": lambda: call(
-                "substring",
-                key(),
-                exp.Var(this="1"),
-                exp.Sub(this=call("length", key()), expression=exp.Var(this="4")),
-            ),
-            "offset": lambda: number_of_bytes(
-                call(
-                    "substring",
-                    key(),
-                    exp.Sub(this=call("length", key()), expression=exp.Var(this="3")),
-                    exp.Var(this="4"),
-                )
-            ),
+            "key": lambda: form["copy_key"](key(), column("number")),
+            "parent": lambda: form["parent_key"](key()),
+            "offset": lambda: form["hole_offset"](key()),
             "pathFrom": lambda: of("vtFrom"),
             "pathTo": lambda: _end(of("vtTo"), standing),
         }
@@ -82,35 +73,28 @@ class Scans:
         present = has_no_end and is_settled and not self._are_events(plan.stream, plan.tags)
         relation = self._rows(plan.stream, plan.tags, plan.row, wanted, above, present=present)
         if standing is not None and standing.min_places < 1 and at_once:
-            relation.where.append(exp.Not(this=dialect.is_null(key())))
+            relation.where.append(exp.Not(this=trees.is_null(key())))
         relation.where += _counts(of, standing)
         fields = looked_at if at_once else _PLACE
         places = (("places", one) for one in fields)
         self._parts.table(plan.stream, plan.tags, *places, present=present)
         if at_once:
             return relation
-        relation.laterals.append(
-            exp.Lateral(
-                this=call("inline", column("places")),
-                view=True,
-                alias=exp.TableAlias(
-                    this=identifier("place"), columns=[identifier(f"place_{one}") for one in _PLACE]
-                ),
-            )
-        )
+        columns = [identifier(f"place_{one}") for one in _PLACE]
+        relation.laterals.append(unnested("inline", column("places"), "place", columns))
         return relation
 
     def _root(self, plan: Extract, needed: frozenset[str]) -> Relation:
         """The root filler, where nothing leads to but its id."""
         above = {
-            "key": lambda: four_bytes(column("number")),
-            "parent": lambda: dialect.constant(b""),
-            "offset": lambda: exp.Var(this="0"),
+            "key": lambda: self._dialect.forms["four_bytes"](column("number")),
+            "parent": lambda: trees.constant(b""),
+            "offset": lambda: number(0),
             "around": lambda: call("array", column("filler")),
         }
         wanted = needed & own_columns(plan)
         relation = self._rows(plan.stream, plan.tags, plan.row, wanted, above, "filler")
-        relation.where.append(dialect.binary("=", column("filler"), "0"))
+        relation.where.append(trees.binary("=", column("filler"), "0"))
         return relation
 
     def _rows(
@@ -178,24 +162,25 @@ class Scans:
         below = (needed - own).union({f"{plan.parent}.key", f"{plan.parent}.holes"}, ids, *looks)
         parent = open(plan.input, frozenset(below))
         hole = f"{plan.row}.hole"
-        parent.laterals.append(explode(parent.columns[f"{plan.parent}.holes"], f"{hole}s", hole))
+        holes = parent.columns[f"{plan.parent}.holes"]
+        parent.laterals.append(unnested("explode", holes, f"{hole}s", [variable_name(hole)]))
 
         def of(name: str) -> Sql:
-            return exp.Dot(this=variable(hole), expression=identifier(name))
+            return dot(variable(hole), name)
 
         if is_recursive:
             passed = call("array_contains", parent.columns[around].copy(), of("filler"))
             parent.where.append(exp.Not(this=passed))
         fits = sorted({above for tag in plan.tags for above in graph.parents(tag)})
         parent.where.append(
-            exp.In(this=of("tag"), expressions=[dialect.constant(one) for one in fits])
+            exp.In(this=of("tag"), expressions=[trees.constant(one) for one in fits])
         )
         if plan.within is not None:
-            start, length = (sql(one, parent.columns) for one in plan.within)
+            start, length = (self._dialect.sql(one, parent.columns) for one in plan.within)
             end = exp.Add(this=start.copy(), expression=length)
             parent.where += [
-                dialect.binary(">=", of("start"), start),
-                dialect.binary("<", of("start"), exp.Paren(this=end)),
+                trees.binary(">=", of("start"), start),
+                trees.binary("<", of("start"), exp.Paren(this=end)),
             ]
         parent.columns |= {
             f"{hole}.id": of("filler"),
@@ -208,16 +193,13 @@ class Scans:
         inner_needed -= {f"{plan.row}.{part}" for part in ("key", "parent", "offset", "around")}
         right = self._rows(plan.stream, plan.tags, plan.row, frozenset(inner_needed), above)
         right = self._parts.wrapped(right, frozenset(inner_needed), f"{plan.row}.fillers")
-        on = dialect.binary("=", variable(f"{hole}.id"), variable(f"{plan.row}.filler"))
+        on = trees.binary("=", variable(f"{hole}.id"), variable(f"{plan.row}.filler"))
         left.joins.append(exp.Join(this=right.source, on=on))
         left.columns |= right.columns
         parent_key = left.columns[f"{plan.parent}.key"]
         left.columns |= {
-            f"{plan.row}.key": call(
-                "concat",
-                parent_key.copy(),
-                four_bytes(variable(f"{hole}.start")),
-                four_bytes(variable(f"{plan.row}.number")),
+            f"{plan.row}.key": self._dialect.forms["copy_key"](
+                parent_key.copy(), variable(f"{hole}.start"), variable(f"{plan.row}.number")
             ),
             f"{plan.row}.parent": parent_key.copy(),
             f"{plan.row}.offset": variable(f"{hole}.start"),
@@ -231,7 +213,7 @@ class Scans:
 
 def _first(array: Sql, name: str) -> Sql:
     """A field of an array's first struct; NULL if there is none."""
-    return exp.Dot(this=call("get", array, exp.Var(this="0")), expression=identifier(name))
+    return dot(call("get", array, number(0)), name)
 
 
 def _end(value: Sql, standing: Standing | None) -> Sql:
@@ -239,15 +221,15 @@ def _end(value: Sql, standing: Standing | None) -> Sql:
     if standing is not None:
         return value
     now = exp.Placeholder(this="now")
-    return dialect.case_(dialect.binary("<=", value, now), value.copy(), exp.Null())
+    return trees.case_(trees.binary("<=", value, now), value.copy(), exp.Null())
 
 
 def _counts(of: Callable[[str], Sql], standing: Standing | None) -> list[Sql]:
     """The conditions that a row, or a place, counts at `now`."""
     if standing is not None:
-        return [] if standing.is_lasting else [dialect.is_null(of("until"))]
+        return [] if standing.is_lasting else [trees.is_null(of("until"))]
     now = exp.Placeholder(this="now")
     return [
-        dialect.either(dialect.is_null(of("since")), dialect.binary("<=", of("since"), now)),
-        dialect.either(dialect.is_null(of("until")), dialect.binary(">", of("until"), now.copy())),
+        trees.either(trees.is_null(of("since")), trees.binary("<=", of("since"), now)),
+        trees.either(trees.is_null(of("until")), trees.binary(">", of("until"), now.copy())),
     ]

@@ -21,7 +21,7 @@ from xcql.compile import Compiled, NotNative, compile_query
 from xcql.compile.catalog import Catalog
 from xcql.diagnostics import Diagnostic, error
 from xcql.explain import Explanation, explained
-from xcql.sql.slots import SqlText
+from xcql.dialects.slots import SqlText
 from xcql.store.state import StoreState
 from xcql_runtime.answers.cache import SessionCache
 from xcql_runtime.answers.execution import repeatable, runs_in_one_task

@@ -14,8 +14,8 @@ from tests.compile.conftest import world_store
 from tests.queries import corpus
 from xcql.algebra.scalars import Constant, call
 from xcql.compile.library.inner import tags_in_order
+from xcql.dialects.spark import SPARK, spark_text
 from xcql.model.tags import parse_tags
-from xcql.sql import dialect
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -141,7 +141,7 @@ XML = """<a q="x>y">é<b k='a>"b'>u<b/>v<!-- <b> --></b><![CDATA[<b>]]>w&amp;<?b
 )
 def test_forms(form: str, names: list[str], expected: list[object], spark: SparkSession) -> None:
     scalar = call(form, Constant(XML), *map(Constant, names))
-    text = dialect.sql(scalar, {}).sql("spark")
+    text = spark_text(SPARK.sql(scalar, {}))
     (row,) = spark.sql(f"SELECT {text} AS found").collect()
     assert [tuple(one) for one in row.found] == expected
 
@@ -157,7 +157,7 @@ def test_forms(form: str, names: list[str], expected: list[object], spark: Spark
     ],
 )
 def test_string_values(xml: str, expected: str, spark: SparkSession) -> None:
-    text = dialect.sql(call("string_of_xml", Constant(xml)), {}).sql("spark")
+    text = spark_text(SPARK.sql(call("string_of_xml", Constant(xml)), {}))
     (row,) = spark.sql(f"SELECT {text} AS found").collect()
     assert row.found == expected
 

@@ -14,9 +14,9 @@ import pytest
 import xcql
 from xcql.compile import Compiled, Evaluation, NotNative, Site, TableUse
 from xcql.compile.terms.layout import joint_schema, read_schema
+from xcql.dialects.slots import SqlText, slot
 from xcql.shred.shape import Slot
 from xcql.source import Source, Span
-from xcql.sql.slots import SqlText, slot
 from xcql.store.commit import read_state
 from xcql_runtime.tables.open_tables import table_in_use
 from xcql_runtime.tables.store_reader import catalog_of

@@ -11,7 +11,7 @@ import pytest
 import xcql
 from tests.runtime.answers.test_native import EVALUATED, EVALUATION
 from xcql.compile import Compiled
-from xcql.sql.slots import SqlText
+from xcql.dialects.slots import SqlText
 
 RUNTIME = Path(__file__).parents[3] / "runtime"
 

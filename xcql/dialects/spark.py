@@ -1,22 +1,26 @@
-"""SQL text that is easy to read, for people and for Spark's parser.
+"""Spark's SQL, in a form that is easy to read for people and for Spark's parser.
 
-The forms of the dialect put parentheses around whatever they make, cast by CAST(x AS type), and
-decide by CASE WHEN. Spark's parser has to look far ahead before it knows what each of these is,
-since most of its words may also be names, and it remembers all that it has seen there: text full
-of them takes seconds and hundreds of megabytes. Calls of functions it knows at once.
+The forms of operations put parentheses around everything they make, cast by CAST(x AS type), and
+decide by CASE WHEN. Spark's parser has to look far ahead to recognise each of these, since most of
+its keywords may also be names, and it remembers everything it has seen there: text full of them
+takes seconds and hundreds of megabytes. It recognises calls of functions at once.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
 from sqlglot import exp
 from sqlglot.dialects.spark import Spark
 
-from xcql.sql.dialect import Sql
-from xcql.sql.slots import slot
+from xcql.dialects.dialect import Dialect, Gather, Query
+from xcql.dialects.forms import FORMS
+from xcql.dialects.slots import SqlText, slot
+from xcql.dialects.templates import CASTS
+from xcql.dialects.trees import Sql, decimal_type, identifier
 
 # how strongly operators hold their operands, the loosest first
 _LEVELS: tuple[tuple[type, ...], ...] = (
@@ -43,13 +47,15 @@ _LEVELS: tuple[tuple[type, ...], ...] = (
 )
 # around these a chain of equals may go without: (a AND b) AND c
 _CHAINS = (exp.Or, exp.And)
-# these are read from the left: (a - b) - c
+# a chain of these is read from the left: (a - b) - c
 _FROM_LEFT = (exp.Add, exp.Sub, exp.Mul, exp.Dot, exp.Cast)
 # what has its own beginning and end, whatever stands around it
 _CLOSED = (
     exp.Column,
     exp.Identifier,
     exp.Literal,
+    exp.HexString,
+    exp.Var,
     exp.Null,
     exp.Boolean,
     exp.Placeholder,
@@ -75,41 +81,33 @@ _OPEN = (
 )
 
 
-# casts that have functions of their own
-_CASTS = {
-    "STRING": "string",
-    "DOUBLE": "double",
-    "INT": "int",
-    "BIGINT": "bigint",
-    "BOOLEAN": "boolean",
-    "DATE": "date",
-    "BINARY": "binary",
-}
+# hints for how an answer is brought together
+_HINTS: dict[Gather, str] = {"one": "REPARTITION(1)", "several": "REBALANCE"}
+# stands for the parts of a query while what selects from them is written
+_SOURCE = slot("")
 # functions that also have a form with words inside, unless their names are quoted
 _WITH_WORDS = frozenset({"substring", "substr", "trim", "position", "extract", "struct"})
 
 
-def easy_text(tree: Sql) -> str:
-    """The text of a tree, which is changed on the way, in a form that is easy to parse.
+def spark_text(tree: Sql) -> str:
+    """The text of a tree, which is changed on the way.
 
-    Names that are known only when it runs are slots, see `xcql.sql.slots`.
+    Names that are known only when it runs are slots, see `xcql.dialects.slots`.
 
-    >>> import sqlglot
-    >>> print(easy_text(sqlglot.parse_one("SELECT (CAST(a AS DOUBLE)) + (1)")))
+    >>> from xcql.dialects.templates import parsed
+    >>> print(spark_text(parsed("SELECT (CAST(a AS DOUBLE)) + (1L)")))
     SELECT
-      double(a) + 1
+      double(a) + 1L
     """
-    # one walk finds all that is to be changed: trees are large
-    kinds = (exp.Case, exp.Cast, exp.Substring, exp.Anonymous, exp.Paren)
+    # one walk finds everything that has to be changed: trees are large
+    kinds = (exp.Case, exp.Cast, exp.Anonymous, exp.Paren)
     found = list(tree.find_all(*kinds, bfs=False))
     for node in reversed(found):
         match node:
             case exp.Case():
                 node.replace(_branches(node))
-            case exp.Cast() if type(node) is exp.Cast:
+            case exp.Cast() if type(node) is exp.Cast and _literal_text(node) is None:
                 found += _plain_cast(node)
-            case exp.Substring():
-                node.replace(_plain_substring(node))
             case exp.Anonymous() if str(node.this).lower() in _WITH_WORDS:
                 node.set("this", f"`{node.this}`")
     for node in found:
@@ -119,12 +117,42 @@ def easy_text(tree: Sql) -> str:
     return str(writer.generate(tree, copy=False))
 
 
+def _write(parts: Mapping[str, Sql], queries: Sequence[Query]) -> tuple[SqlText, ...]:
+    """The texts of queries; the text of their parts is written once."""
+    written = ", ".join(
+        f"{identifier(name).sql('spark')} AS (\n{_indented(spark_text(body))}\n)"
+        for name, body in parts.items()
+    )
+    return tuple(_query_text(written, query) for query in queries)
+
+
+def _query_text(parts: str, query: Query) -> SqlText:
+    """The whole text; an answer may be brought together before it is sorted.
+
+    Otherwise Spark computes all of it twice, the first time to see how to divide the work of
+    sorting.
+    """
+    if not parts:
+        return SqlText.of(spark_text(query.select))
+    # in a subquery: text that begins with WITH might also be an INSERT for all that Spark's parser
+    # knows, until it has come to the end of the parts
+    source = query.select.args["from_"].sql("spark")
+    hint = "" if query.gather is None else f"/*+ {_HINTS[query.gather]} */ "
+    inner = _indented(f"WITH {parts}\nSELECT {hint}* {source}")
+    query.select.set("from_", exp.From(this=exp.Table(this=exp.Identifier(this=_SOURCE))))
+    return SqlText.of(spark_text(query.select).replace(_SOURCE, f"(\n{inner}\n)"))
+
+
+def _indented(text: str) -> str:
+    return "\n".join(f"  {line}" for line in text.splitlines())
+
+
 @cache
 def _writer() -> Any:
-    """Spark's SQL with casts as `x::type`, and text that nobody reads as anything else."""
+    """A generator with casts as `x::type`, and text that nothing reads as anything else."""
 
     def cast(self: Any, node: exp.Cast) -> str:
-        return f"{self.sql(node, 'this')}::{self.sql(node, 'to')}"
+        return _literal_text(node) or f"{self.sql(node, 'this')}::{self.sql(node, 'to')}"
 
     def literal(self: Any, node: exp.Literal) -> str:
         return literal_text(node.this) if node.is_string else str(node.this)
@@ -147,6 +175,25 @@ def _writer() -> Any:
         exp.Placeholder: placeholder,
     }
     return type("Writer", (Spark.Generator,), {"TRANSFORMS": changed})
+
+
+_SUFFIXES = {"BIGINT": "L", "DOUBLE": "D"}
+_INSTANT = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{6})?")
+
+
+def _literal_text(cast: exp.Cast) -> str | None:
+    """A cast of a literal that is a literal itself, such as 1L; None for other casts."""
+    literal, type_ = cast.this, cast.to
+    if not isinstance(literal, exp.Literal):
+        return None
+    if not literal.is_string:
+        suffix = _SUFFIXES.get(type_.sql("spark"))
+        return f"{literal.this}{suffix}" if suffix else None
+    if type_.this == exp.DataType.Type.DECIMAL and type_ == decimal_type(literal.this):
+        return f"{literal.this}BD"
+    if type_.this == exp.DataType.Type.TIMESTAMPNTZ and _INSTANT.fullmatch(literal.this):
+        return f"TIMESTAMP_NTZ'{literal.this}'"
+    return None
 
 
 # what ends a literal, what ends a line, and `${`, which Spark replaces wherever it stands
@@ -176,25 +223,18 @@ def _branches(case: exp.Case) -> Sql:
 
 def _plain_cast(cast: exp.Cast) -> list[exp.Paren]:
     """A cast by a function, or else around parentheses, which are given back."""
-    name = _CASTS.get(cast.to.sql("spark"))
-    if name is not None:
-        cast.replace(exp.Anonymous(this=name, expressions=[cast.this]))
+    name = cast.to.sql("spark")
+    if name in CASTS:
+        cast.replace(exp.Anonymous(this=name.lower(), expressions=[cast.this]))
         return []
     operand = exp.Paren(this=cast.this)
     cast.set("this", operand)
     return [operand]
 
 
-def _plain_substring(part: exp.Substring) -> Sql:
-    arguments = (part.this, part.args.get("start"), part.args.get("length"))
-    given = [one for one in arguments if one is not None]
-    return exp.Anonymous(this="`substring`", expressions=given)
-
-
 def _level(node: Sql) -> int | None:
-    if isinstance(node, exp.Var):
-        # a number with its sign
-        return _level(exp.Neg()) if str(node.this).startswith("-") else len(_LEVELS)
+    if isinstance(node, exp.Cast) and _literal_text(node) is not None:
+        return len(_LEVELS)
     if isinstance(node, _CLOSED) or (isinstance(node, exp.Func) and not _is_operator(node)):
         return len(_LEVELS)
     return next((level for level, kinds in enumerate(_LEVELS) if isinstance(node, kinds)), None)
@@ -223,7 +263,7 @@ def _is_needed(paren: exp.Paren) -> bool:
     if isinstance(parent, _CHAINS):
         return False
     # operators of one level are read from the left
-    return held != len(_LEVELS) and not (
-        paren.arg_key == "this"
-        and isinstance(parent, exp.Add | exp.Sub | exp.Mul | exp.Dot | exp.Cast)
-    )
+    return held != len(_LEVELS) and not (paren.arg_key == "this" and isinstance(parent, _FROM_LEFT))
+
+
+SPARK = Dialect("spark", FORMS, {}, _write)

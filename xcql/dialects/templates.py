@@ -4,17 +4,25 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from functools import cache
+from functools import cache, partial
 from itertools import count
+from typing import Any, ClassVar
 
 import sqlglot
 from sqlglot import exp
+from sqlglot.dialects.spark import Spark
 
+from xcql.dialects.trees import cast
+
+# types whose names are also functions that cast to them
+CASTS = ("STRING", "DOUBLE", "INT", "BIGINT", "BOOLEAN", "DATE", "BINARY")
+# functions whose first argument is a unit of time
+_WITH_UNIT = ("timestampadd", "timestampdiff")
 # what needs no parentheses wherever it stands
 _TIGHT = (
     exp.Column,
-    exp.Var,
     exp.Literal,
+    exp.HexString,
     exp.Func,
     exp.Paren,
     exp.Placeholder,
@@ -25,16 +33,16 @@ _TIGHT = (
 )
 
 
-def said(template: str, **parts: exp.Expression) -> exp.Expression:
+def template(template: str, **parts: exp.Expression) -> exp.Expression:
     """The SQL expression of a text, with parts of a query in place of the names in it.
 
     A part with a name of one letter is a value: if it is looked at more than once, it is computed
     once. Others stand where they are named: they may fail, and only some rows may come to them.
 
-    >>> said("x + 2 * x", x=exp.column("price")).sql("spark")
+    >>> template("x + 2 * x", x=exp.column("price")).sql("spark")
     '(price + 2 * price)'
     """
-    tree = _parsed(template).copy()
+    tree = _parsed_template(template).copy()
     uses = Counter(one.name for one in tree.find_all(exp.Column) if not one.table)
     taken = free_names(parts.values())
     values: dict[str, exp.Expression] = {}
@@ -50,7 +58,7 @@ def said(template: str, **parts: exp.Expression) -> exp.Expression:
             values[name] = part if isinstance(part, _TIGHT) else exp.Paren(this=part)
     result: exp.Expression = exp.Paren(this=filled(tree, values))
     for alias, part in bound:
-        result = named(part, alias, result)
+        result = _named(part, alias, result)
     return result
 
 
@@ -60,7 +68,7 @@ def filled(tree: exp.Expression, values: Mapping[str, exp.Expression]) -> exp.Ex
     A lambda of the tree whose parameter has a name that stands in a value gets another parameter:
     it must not capture that name.
 
-    >>> said("transform(xs, e -> e + y)", y=exp.column("e")).sql("spark")
+    >>> template("transform(xs, e -> e + y)", y=exp.column("e")).sql("spark")
     '(TRANSFORM(xs, e2 -> e2 + e))'
     """
     taken = free_names(values.values())
@@ -108,19 +116,29 @@ def _binder(use: exp.Expression) -> exp.Lambda | None:
     return None
 
 
-def named(value: exp.Expression, name: str, body: exp.Expression) -> exp.Expression:
-    """The body with a name for a value, which is computed once."""
+def let(value: exp.Expression, name: str, body: exp.Expression) -> exp.Expression:
+    """The body, which is changed, with a name for a value; it is computed once."""
+    return filled(body, {name: value}) if _is_short(value) else _named(value, name, body)
+
+
+def _named(value: exp.Expression, name: str, body: exp.Expression) -> exp.Expression:
     array = exp.Anonymous(this="array", expressions=[value])
     function = exp.Lambda(this=body, expressions=[exp.to_identifier(name)])
     transformed = exp.Anonymous(this="transform", expressions=[array, function])
-    return exp.Anonymous(this="get", expressions=[transformed, exp.Var(this="0")])
+    return exp.Anonymous(this="get", expressions=[transformed, exp.Literal.number(0)])
 
 
 def _is_simple(part: exp.Expression) -> bool:
-    """Whether it is no more than a column, a field of one, or a constant."""
-    if isinstance(part, exp.Dot | exp.Paren):
+    """Whether it is only a column, a field of one, or a constant."""
+    if isinstance(part, exp.Dot | exp.Paren | exp.Neg):
         return _is_simple(part.this)
-    return isinstance(part, exp.Column | exp.Var | exp.Literal | exp.Placeholder | exp.Null)
+    return _is_short(part)
+
+
+def _is_short(part: exp.Expression) -> bool:
+    if isinstance(part, exp.Cast):
+        return isinstance(part.this, exp.Literal)
+    return isinstance(part, exp.Column | exp.Literal | exp.HexString | exp.Placeholder | exp.Null)
 
 
 def _names(hint: str) -> Iterator[str]:
@@ -128,22 +146,46 @@ def _names(hint: str) -> Iterator[str]:
     yield from (f"{hint}{number}" for number in count(2))
 
 
-@cache
-def _parsed(template: str) -> exp.Expression:
-    tree = sqlglot.parse_one(template, dialect="spark")
-    # CAST as Spark's ANSI mode has it: `sqlglot` takes it to be as lenient as Hive's
-    for cast in reversed(list(tree.find_all(exp.TryCast, bfs=False))):
-        if not cast.args.get("safe"):
-            strict = exp.Cast(this=cast.this, to=cast.to)
-            if cast is tree:
-                tree = strict
-            else:
-                cast.replace(strict)
+def _cast(type_: str, arguments: list[exp.Expression]) -> exp.Expression:
+    return cast(arguments[0], type_)
+
+
+class _Parser(Spark.Parser):  # type: ignore[misc, valid-type]
+    """Spark's syntax, without knowledge of functions: they keep the names that they are given."""
+
+    FUNCTIONS: ClassVar[dict[str, Any]] = {name: partial(_cast, name) for name in CASTS}
+    FUNCTION_PARSERS: ClassVar[dict[str, Any]] = {
+        name: Spark.Parser.FUNCTION_PARSERS[name] for name in ("CAST", "TRY_CAST")
+    }
+    NO_PAREN_FUNCTION_PARSERS: ClassVar[dict[str, Any]] = {
+        "CASE": Spark.Parser.NO_PAREN_FUNCTION_PARSERS["CASE"]
+    }
+    STRICT_CAST = True
+
+
+class Vocabulary(Spark):
+    """The SQL that templates are written in, and that the text for Spark is read back by."""
+
+    Parser = _Parser
+
+
+def parsed(text: str) -> exp.Expression:
+    """The tree of a text; parameters of lambdas are columns in it, as everywhere in our trees."""
+    tree = sqlglot.parse_one(text, dialect=Vocabulary)
     assert isinstance(tree, exp.Expression)
     for name in list(tree.find_all(exp.Identifier)):
         if _is_parameter(name):
             name.replace(exp.Column(this=name.copy()))
-    return tree.transform(_field_of_column)
+    for function in tree.find_all(exp.Anonymous):
+        if function.name in _WITH_UNIT:
+            unit = function.expressions[0]
+            unit.replace(exp.Var(this=unit.name))
+    return tree
+
+
+@cache
+def _parsed_template(template: str) -> exp.Expression:
+    return parsed(template).transform(_field_of_column)
 
 
 def _is_parameter(name: exp.Identifier) -> bool:

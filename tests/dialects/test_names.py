@@ -8,12 +8,12 @@ import pytest
 import sqlglot
 from sqlglot import exp
 
+from xcql.dialects.forms import FORMS
+from xcql.dialects.slots import SqlText, slot
+from xcql.dialects.spark import literal_text, spark_text
+from xcql.dialects.templates import let, template
+from xcql.dialects.trees import column, lambda_, variable
 from xcql.shred.tables import COMMON
-from xcql.sql import dialect
-from xcql.sql.dialect import column, lambda_, let, variable
-from xcql.sql.easy_text import easy_text, literal_text
-from xcql.sql.slots import SqlText, slot
-from xcql.sql.templates import said
 
 
 @pytest.mark.parametrize(
@@ -37,9 +37,9 @@ def test_text(value: str, written: str) -> None:
 
 
 def test_a_variable_is_not_a_column_of_a_table() -> None:
-    assert easy_text(variable("raw")) == "`$raw`"
-    assert easy_text(variable("item.key")) == "`$item@key`"
-    assert easy_text(column("raw")) == "`raw`"
+    assert spark_text(variable("raw")) == "`$raw`"
+    assert spark_text(variable("item.key")) == "`$item@key`"
+    assert spark_text(column("raw")) == "`raw`"
 
 
 # typical operands in queries: columns of the algebra, of tables, and of unnested scans
@@ -49,14 +49,14 @@ OPERANDS = [
 ]
 
 
-@pytest.mark.parametrize("name", sorted(dialect._FORMS))
+@pytest.mark.parametrize("name", sorted(FORMS))
 def test_forms_leave_alone_what_they_are_given(name: str) -> None:
     """Whatever the name of an operand, it occurs in the result just as often."""
     for number in range(1, 6):
         counts = set()
         for operand in OPERANDS:
             try:
-                tree = dialect._FORMS[name](*(operand.copy() for _ in range(number)))
+                tree = FORMS[name](*(operand.copy() for _ in range(number)))
             except (TypeError, ValueError, AttributeError, IndexError):
                 break  # another number of operands, or constants
             uses = [one for one in tree.find_all(exp.Column) if one == operand]
@@ -77,9 +77,9 @@ def _is_bound(use: exp.Expression) -> bool:
 
 def test_a_value_is_not_captured_by_a_lambda_around_its_place() -> None:
     body = exp.Anonymous(this="f", expressions=[column("xs"), lambda_("e", column("y"))])
-    assert easy_text(let(column("e"), "y", body)) == "f(`xs`, `e2` -> `e`)"
-    assert easy_text(said("transform(xs, e -> m.p + e)", m=column("e"))).replace("\n", "") == (
-        "(  TRANSFORM(xs, e2 -> `e`.p + e2))"
+    assert spark_text(let(column("e"), "y", body)) == "f(`xs`, `e2` -> `e`)"
+    assert spark_text(template("transform(xs, e -> m.p + e)", m=column("e"))).replace("\n", "") == (
+        "(  transform(xs, e2 -> `e`.p + e2))"
     )
 
 

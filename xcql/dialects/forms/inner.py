@@ -6,8 +6,12 @@ places are offsets of bytes in it.
 
 from __future__ import annotations
 
-from xcql.sql.dialect import Sql, form, let, text_literal
-from xcql.sql.templates import said
+from xcql.dialects.forms.registry import Forms
+from xcql.dialects.templates import let, template
+from xcql.dialects.trees import Sql, text_literal
+
+forms = Forms()
+
 
 # comments, CDATA sections, processing instructions, tags, text; what repeats gives nothing back,
 # so that no text is too long for it
@@ -20,7 +24,7 @@ _CLOSES = "endswith(inner_token, '/>')"
 _IS_TEXT = "substr(inner_token, 1, 1) <> '<' OR startswith(inner_token, '<![CDATA[')"
 
 
-@form
+@forms
 def inner_children(text: Sql, *names: Sql) -> Sql:
     """The elements right inside of an element whose local names are among some.
 
@@ -30,7 +34,7 @@ def inner_children(text: Sql, *names: Sql) -> Sql:
     return _elements(text, "= 1", names)
 
 
-@form
+@forms
 def inner_descendants(text: Sql, *names: Sql) -> Sql:
     """The elements anywhere inside of an element, as `inner_children`, in document order."""
     return _elements(text, ">= 1", names)
@@ -48,7 +52,7 @@ def _elements(text: Sql, depth: str, names: tuple[Sql, ...]) -> Sql:
 
     here, above = "element_at(inner_state.open, -1)", "element_at(inner_state.open, -2)"
     name = "regexp_extract(inner_token, name_of_tag, 1)"
-    body = said(
+    body = template(
         f"""sort_array(aggregate(
           regexp_extract_all(inner_text, tokens, 0),
           named_struct('place', 0,
@@ -78,10 +82,10 @@ def _elements(text: Sql, depth: str, names: tuple[Sql, ...]) -> Sql:
     return _with_text(text, body)
 
 
-@form
+@forms
 def string_of_xml(text: Sql) -> Sql:
     """The string value of an element; only what is more than tags and text has to be parsed."""
-    string = said(
+    string = template(
         """CASE WHEN contains(inner_text, '&') OR contains(inner_text, '<!')
             OR contains(inner_text, '<?') OR contains(inner_text, end_of_line)
           THEN xpath_string(inner_text, 'string(/)')
@@ -92,19 +96,19 @@ def string_of_xml(text: Sql) -> Sql:
     return _with_text(text, string)
 
 
-@form
+@forms
 def local_part(name: Sql) -> Sql:
     """A name without its prefix."""
-    return said("substring_index(name, ':', -1)", name=name)
+    return template("substring_index(name, ':', -1)", name=name)
 
 
-@form
+@forms
 def inner_texts(text: Sql) -> Sql:
     """The text nodes right inside of an element: structs of their places and values.
 
     CDATA sections are part of the text around them; comments and processing instructions are not.
     """
-    texts = said(
+    texts = template(
         f"""aggregate(
           regexp_extract_all(inner_text, tokens, 0),
           named_struct('place', 0, 'depth', 0, 'start', 0, 'run', '',
@@ -126,7 +130,7 @@ def inner_texts(text: Sql) -> Sql:
         tokens=text_literal(_TOKEN),
     )
     # entities, CDATA sections and ends of lines are as any parser reads them
-    read = said(
+    read = template(
         """filter(transform(texts, inner_run -> named_struct('start', inner_run.start, 'text',
             CASE WHEN regexp_like(inner_run.text, signs)
               THEN xpath_string(concat('<x>', inner_run.text, '</x>'), 'string(/)')
@@ -138,13 +142,13 @@ def inner_texts(text: Sql) -> Sql:
     return _with_text(text, read)
 
 
-@form
+@forms
 def inner_values(text: Sql, tags: Sql, xpath: Sql) -> Sql:
     """What an XPath finds, if the tags that a pattern looks for are there.
 
     To look takes a small part of the time that parsing takes.
     """
-    values = said(
+    values = template(
         "CASE WHEN regexp_like(inner_text, tags) THEN xpath(plain, path)"
         " ELSE slice(array(''), 1, 0) END",
         tags=tags,
@@ -159,7 +163,7 @@ def _without_cdata() -> Sql:
     content = "substr(inner_token, 10, length(inner_token) - 12)"
     for sign, written in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;")):
         content = f"replace({content}, '{sign}', '{written}')"
-    return said(
+    return template(
         f"""CASE WHEN contains(inner_text, '<![CDATA[')
           THEN array_join(transform(regexp_extract_all(inner_text, tokens, 0), inner_token ->
             CASE WHEN startswith(inner_token, '<![CDATA[') THEN {content}
@@ -170,4 +174,4 @@ def _without_cdata() -> Sql:
 
 
 def _with_text(text: Sql, body: Sql) -> Sql:
-    return let(said("x", x=text), "inner_text", body)
+    return let(template("x", x=text), "inner_text", body)

@@ -6,34 +6,61 @@ it (`DECIMAL`); an operation whose exact result has more fails, too, and is neve
 
 from __future__ import annotations
 
+import math
 from decimal import Decimal
 
 from sqlglot import exp
 
-from xcql.sql.dialect import Sql, call, cast, constant, form, let, text_literal, trimmed
-from xcql.sql.templates import said
+from xcql.dialects.forms.casts import trimmed
+from xcql.dialects.forms.registry import Forms
+from xcql.dialects.templates import let, template
+from xcql.dialects.trees import Sql, call, cast, constant, integer_value, number, text_literal
+
+forms = Forms()
+
 
 DECIMAL = "DECIMAL(37, 20)"
 # doubles from here on are integers, and so are their doubles
 _WHOLE = "4503599627370496.0D"
 
 
-def _let(template: str, **parts: Sql) -> Sql:
+def _let(text: str, **parts: Sql) -> Sql:
     """A template with its first part computed once, as it is looked at often."""
     (name, value), *rest = parts.items()
-    return let(value, name, said(template, **dict(rest)))
+    return let(value, name, template(text, **dict(rest)))
+
+
+@forms
+def negative(value: Sql) -> Sql:
+    return exp.Paren(this=exp.Neg(this=value))
+
+
+@forms
+def idiv(x: Sql, y: Sql) -> Sql:
+    return exp.Paren(this=exp.IntDiv(this=x, expression=y))
 
 
 # doubles
 
 
-@form
+@forms
+def is_nan(value: Sql) -> Sql:
+    return call("isnan", value)
+
+
+@forms
+def least_if_nan(value: Sql) -> Sql:
+    """The number, or a value less than any number."""
+    return call("nanvl", value, -math.inf)
+
+
+@forms
 def double_text(value: Sql) -> Sql:
     """A double as XQuery writes it: 100000, 1.0E6, 0.000001, 1.0E-7, INF."""
     long = let(
         _shortest(),
         "s",
-        said(
+        template(
             """CASE WHEN abs(d) >= 0.000001D AND abs(d) < 1000000.0D
             THEN regexp_replace(CAST(CAST(s AS DECIMAL(38, 25)) AS STRING), '[.]?0+$', '')
             ELSE regexp_replace(regexp_replace(s, '[.]?0*e', 'e'), '^(-?[0-9])e', '$1.0e')
@@ -71,20 +98,20 @@ def _shortest() -> Sql:
     written = "format_string(concat('%.', CAST(greatest(k - fewer, 0) AS STRING), 'e'), d)"
     texts = f"transform(array(4, 3, 2, 1), fewer -> {written})"
     choice = f"get(filter({texts}, shorter -> CAST(shorter AS DOUBLE) = d), 0)"
-    return let(said(digits), "k", said(choice))
+    return let(template(digits), "k", template(choice))
 
 
-@form
+@forms
 def is_finite(value: Sql) -> Sql:
-    return said(f"NOT isnan(x) AND abs(x) < {_infinite('')}", x=value)
+    return template(f"NOT isnan(x) AND abs(x) < {_infinite('')}", x=value)
 
 
-@form
+@forms
 def double_divide(x: Sql, y: Sql) -> Sql:
     """Division of doubles by zero is infinite, or not a number."""
-    if isinstance(y, exp.Var) and y.this not in ("0.0D", "-0.0D"):
-        return said("x / y", x=x, y=y)
-    return said(
+    if isinstance(y, exp.Cast) and isinstance(y.this, exp.Literal) and float(y.this.this):
+        return template("x / y", x=x, y=y)
+    return template(
         f"""CASE
           WHEN y <> 0.0D THEN x / y
           WHEN isnan(x) OR x = 0.0D THEN CAST('NaN' AS DOUBLE)
@@ -96,9 +123,9 @@ def double_divide(x: Sql, y: Sql) -> Sql:
     )
 
 
-@form
+@forms
 def double_modulo(x: Sql, y: Sql) -> Sql:
-    return said(
+    return template(
         """CASE WHEN y <> 0.0D THEN x % y
           WHEN x IS NOT NULL AND y = 0.0D THEN CAST('NaN' AS DOUBLE) END""",
         x=x,
@@ -106,12 +133,12 @@ def double_modulo(x: Sql, y: Sql) -> Sql:
     )
 
 
-@form
+@forms
 def double_floor(value: Sql) -> Sql:
     return _let(_with_sign("CAST(floor(d) AS DOUBLE)"), d=value)
 
 
-@form
+@forms
 def double_ceiling(value: Sql) -> Sql:
     return _let(_with_sign("CAST(ceil(d) AS DOUBLE)"), d=value)
 
@@ -125,24 +152,24 @@ def _with_sign(rounded: str, limit: str = _WHOLE) -> str:
     END"""
 
 
-@form
+@forms
 def round_half_up(value: Sql) -> Sql:
     """Halves go up, also below zero."""
     rounded = "CAST(floor(d) AS DOUBLE) + CASE WHEN d - floor(d) >= 0.5D THEN 1.0D ELSE 0.0D END"
     return _let(_with_sign(rounded), d=value)
 
 
-@form
+@forms
 def round_digits(value: Sql, digits: Sql) -> Sql:
     """Rounding to some digits after the point, by the exact value: 1.005 is a bit less than that.
 
     `p + e` is the exact product with a power of ten; what matters is on which side of a half it is.
     """
-    power = 10.0 ** _number(digits)
+    power = 10.0 ** integer_value(digits)
     product = let(
         _exact_product(exp.column("d"), constant(power)),
         "m",
-        said(
+        template(
             """CASE WHEN abs(m.p) >= 9007199254740992.0D THEN d
             ELSE (CAST(floor(m.p) AS DOUBLE) + CASE
               WHEN m.p - floor(m.p) > 0.5D OR (m.p - floor(m.p) = 0.5D AND m.e >= 0.0D)
@@ -150,40 +177,38 @@ def round_digits(value: Sql, digits: Sql) -> Sql:
             c=constant(power),
         ),
     )
-    return let(value, "d", said(_with_sign("product", f"{2.0**53 / power!r}D"), product=product))
+    return let(
+        value, "d", template(_with_sign("product", f"{2.0**53 / power!r}D"), product=product)
+    )
 
 
 def _exact_product(x: Sql, y: Sql) -> Sql:
     """The product of two doubles as a struct: `p`, rounded, and `e`, what that lacks."""
     # both factors in halves of 26 bits, whose products are exact
     split = "named_struct('h', v * 134217729.0D - (v * 134217729.0D - v), 'v', v)"
-    halves = said(
+    halves = template(
         """named_struct('p', a.v * b.v, 'e',
           ((a.h * b.h - a.v * b.v) + a.h * (b.v - b.h) + (a.v - a.h) * b.h)
           + (a.v - a.h) * (b.v - b.h))"""
     )
-    return let(said(split, v=x), "a", let(said(split, v=y), "b", halves))
+    return let(template(split, v=x), "a", let(template(split, v=y), "b", halves))
 
 
-@form
+@forms
 def round_half_even(value: Sql, digits: Sql) -> Sql:
     """Halves go to the even neighbour; a double counts as the decimal that it is written as."""
-    return let(value, "d", said(_with_sign(f"bround(d, {_number(digits)})", _infinite(""))))
+    return let(
+        value, "d", template(_with_sign(f"bround(d, {integer_value(digits)})", _infinite("")))
+    )
 
 
-def _number(constant_: Sql) -> int:
-    """The value of a constant integer."""
-    written = constant_.this if isinstance(constant_, exp.Paren) else constant_
-    return int(written.this.removesuffix("L"))
-
-
-@form
+@forms
 def times_rounded(factor: Sql, number: Sql) -> Sql:
     """A BIGINT times a double, exactly, then as a BIGINT again; halves go to the even number."""
     return let(
         _exact_product(factor, cast(number, "DOUBLE")),
         "m",
-        said(
+        template(
             """CASE WHEN abs(m.p) >= 4503599627370496.0D
               THEN CAST(m.p AS DECIMAL(20, 0)) + CAST(bround(m.e, 0) AS DECIMAL(20, 0))
             ELSE floor(m.p) + CASE
@@ -197,45 +222,45 @@ def times_rounded(factor: Sql, number: Sql) -> Sql:
 # decimals
 
 
-@form
+@forms
 def to_decimal(value: Sql) -> Sql:
     return cast(value, DECIMAL)
 
 
-@form
+@forms
 def decimal_text(value: Sql) -> Sql:
     # as a decimal of ours it has a point, so that no zero before it goes
-    return said(f"rtrim('.', rtrim('0', CAST(CAST(x AS {DECIMAL}) AS STRING)))", x=value)
+    return template(f"rtrim('.', rtrim('0', CAST(CAST(x AS {DECIMAL}) AS STRING)))", x=value)
 
 
-@form
+@forms
 def decimal_add(x: Sql, y: Sql) -> Sql:
-    return said(f"CAST(x + y AS {DECIMAL})", x=x, y=y)
+    return template(f"CAST(x + y AS {DECIMAL})", x=x, y=y)
 
 
-@form
+@forms
 def decimal_negative(value: Sql) -> Sql:
     """A difference: Spark's own minus sign and `abs` round to 34 digits."""
     return decimal_subtract(constant(Decimal(0)), value)
 
 
-@form
+@forms
 def decimal_abs(value: Sql) -> Sql:
-    return said(f"CASE WHEN x < 0 THEN CAST(0 - x AS {DECIMAL}) ELSE x END", x=value)
+    return template(f"CASE WHEN x < 0 THEN CAST(0 - x AS {DECIMAL}) ELSE x END", x=value)
 
 
-@form
+@forms
 def decimal_subtract(x: Sql, y: Sql) -> Sql:
-    return said(f"CAST(x - y AS {DECIMAL})", x=x, y=y)
+    return template(f"CAST(x - y AS {DECIMAL})", x=x, y=y)
 
 
 _SHORT = "DECIMAL(18, 6)"
 
 
-@form
+@forms
 def decimal_multiply(x: Sql, y: Sql, too_long: Sql) -> Sql:
     """A product of decimals, if it can be told that all of its digits have a place."""
-    return said(
+    return template(
         f"""CASE
           WHEN x IS NULL OR y IS NULL THEN NULL
           WHEN try_cast(x AS {_SHORT}) = x AND try_cast(y AS {_SHORT}) = y
@@ -252,10 +277,10 @@ def decimal_multiply(x: Sql, y: Sql, too_long: Sql) -> Sql:
     )
 
 
-@form
+@forms
 def millionths(x: Sql, too_long: Sql) -> Sql:
     """A decimal with few digits as a number of millionths."""
-    return said(
+    return template(
         f"""CASE
           WHEN x IS NULL THEN NULL
           WHEN try_cast(x AS {_SHORT}) = x THEN CAST(CAST(x AS {_SHORT}) * 1000000BD AS BIGINT)
@@ -266,18 +291,18 @@ def millionths(x: Sql, too_long: Sql) -> Sql:
     )
 
 
-@form
+@forms
 def from_millionths(x: Sql) -> Sql:
-    return said(f"CAST(CAST(x AS DECIMAL(19, 0)) * 0.000001BD AS {DECIMAL})", x=x)
+    return template(f"CAST(CAST(x AS DECIMAL(19, 0)) * 0.000001BD AS {DECIMAL})", x=x)
 
 
-@form
+@forms
 def integer_divide(x: Sql, y: Sql) -> Sql:
     """A quotient of integers, with 18 digits after the point; halves are rounded down."""
     return _quotient(x, y, 9)
 
 
-@form
+@forms
 def duration_ratio(x: Sql, y: Sql) -> Sql:
     """A quotient of durations, with 20 digits after the point; halves are rounded down."""
     return _quotient(x, y, 10)
@@ -288,13 +313,13 @@ def _quotient(x: Sql, y: Sql, digits: int) -> Sql:
     power = f"1{'0' * digits}BD"
     unit = f"0.{'0' * (digits - 1)}1BD"
     wide = "CAST({} AS DECIMAL(20, 0))"
-    first = said(
+    first = template(
         f"""named_struct('x', q.x, 'y', q.y,
           'f', {wide.format("abs(q.x % q.y)")} * {power} DIV {wide.format("abs(q.y)")},
           'r', {wide.format("abs(q.x % q.y)")} * {power} % {wide.format("abs(q.y)")})"""
     )
     second = f"{wide.format('a.r')} * {power}"
-    result = said(
+    result = template(
         f"""CAST(CAST(a.x DIV a.y AS DECIMAL(17, 0))
           + CASE WHEN (a.x < 0) <> (a.y < 0) THEN -1BD ELSE 1BD END
           * (CAST(a.f AS DECIMAL(11, 0)) * {unit}
@@ -303,52 +328,52 @@ def _quotient(x: Sql, y: Sql, digits: int) -> Sql:
               THEN 1 ELSE 0 END AS DECIMAL(11, 0)) * {unit} * {unit})
         AS {DECIMAL})"""
     )
-    operands = said(
+    operands = template(
         "named_struct('x', CAST(m AS DECIMAL(19, 0)), 'y', CAST(n AS DECIMAL(19, 0)))", m=x, n=y
     )
     return let(operands, "q", let(first, "a", result))
 
 
-@form
+@forms
 def decimal_floor(value: Sql) -> Sql:
     return cast(call("floor", value), DECIMAL)
 
 
-@form
+@forms
 def decimal_ceiling(value: Sql) -> Sql:
     return cast(call("ceil", value), DECIMAL)
 
 
-@form
+@forms
 def decimal_round(value: Sql, digits: Sql) -> Sql:
     """Halves go up, also below zero."""
-    places = _number(digits)
+    places = integer_value(digits)
     if places >= 20:
         return value
     half = constant(Decimal(5).scaleb(-places - 1))
-    places_ = exp.Paren(this=exp.Var(this=str(places)))
-    shifted = said(f"CAST(x AS {DECIMAL}) + CAST(half AS DECIMAL(36, 20))", x=value, half=half)
+    places_ = number(places)
+    shifted = template(f"CAST(x AS {DECIMAL}) + CAST(half AS DECIMAL(36, 20))", x=value, half=half)
     return cast(call("floor", shifted, places_), DECIMAL)
 
 
-@form
+@forms
 def decimal_round_half_even(value: Sql, digits: Sql) -> Sql:
-    return cast(call("bround", value, exp.Var(this=str(_number(digits)))), DECIMAL)
+    return cast(call("bround", value, number(integer_value(digits))), DECIMAL)
 
 
-@form
+@forms
 def integer_round(value: Sql, power: Sql) -> Sql:
     """An integer as a multiple of a power of ten; halves go up."""
-    return said(
+    return template(
         """CAST(floor((2 * CAST(x AS DECIMAL(20, 0)) + p) / (2 * p)) * p AS BIGINT)""",
         x=value,
         p=power,
     )
 
 
-@form
+@forms
 def array_sum_decimals(array: Sql) -> Sql:
-    return said(
+    return template(
         f"""aggregate(filter(xs, x -> x IS NOT NULL), CAST(0 AS {DECIMAL}),
           (total, x) -> CAST(total + CAST(x AS {DECIMAL}) AS {DECIMAL}))""",
         xs=array,
@@ -358,7 +383,7 @@ def array_sum_decimals(array: Sql) -> Sql:
 # mathematics
 
 
-@form
+@forms
 def square_root(value: Sql) -> Sql:
     return call("sqrt", value)
 
@@ -366,13 +391,13 @@ def square_root(value: Sql) -> Sql:
 # numbers from text
 
 
-@form
+@forms
 def parse_double(value: Sql) -> Sql:
     """Spark reads `Infinity`, XQuery `INF`; it trims more than blanks, but only these are here."""
     return cast(call("replace", value, text_literal("INF"), text_literal("Infinity")), "DOUBLE")
 
 
-@form
+@forms
 def parse_integer(value: Sql, too_large: Sql) -> Sql:
     return _let(
         "coalesce(try_cast(t AS BIGINT), too_large)",
@@ -381,7 +406,7 @@ def parse_integer(value: Sql, too_large: Sql) -> Sql:
     )
 
 
-@form
+@forms
 def parse_decimal(value: Sql, too_long: Sql) -> Sql:
     """No digit of the text may be lost."""
     return _let(
@@ -395,43 +420,43 @@ def parse_decimal(value: Sql, too_long: Sql) -> Sql:
 # numbers as people write them
 
 
-@form
+@forms
 def formatted_number(value: Sql, least: Sql, most: Sql, grouped: Sql, is_double: Sql) -> Sql:
     """A number by a picture such as #,##0.0#: its least and most digits after the point."""
-    fewest, digits = _number(least), _number(most)
+    fewest, digits = integer_value(least), integer_value(most)
     exact = f"CAST(ltrim('-', CAST(x AS STRING)) AS {DECIMAL})"
-    rounded = said(f"format_number(bround({exact}, {digits}), {digits})")
-    text = rounded if grouped.this else said("replace(t, ',', '')", t=rounded)
+    rounded = template(f"format_number(bround({exact}, {digits}), {digits})")
+    text = rounded if grouped.this else template("replace(t, ',', '')", t=rounded)
     if fewest < digits:
         kept = f"([.][0-9]{{{fewest}}}[0-9]*?)0+$"
-        text = said(f"regexp_replace(regexp_replace(t, '{kept}', '$1'), '[.]$', '')", t=text)
+        text = template(f"regexp_replace(regexp_replace(t, '{kept}', '$1'), '[.]$', '')", t=text)
     sign = "CASE WHEN startswith(CAST(x AS STRING), '-') THEN '-' ELSE '' END"
-    whole = said(f"concat({sign}, t)", t=text)
+    whole = template(f"concat({sign}, t)", t=text)
     if is_double.this:
-        whole = said(
+        whole = template(
             f"CASE WHEN isnan(x) THEN 'NaN' WHEN abs(x) = {_infinite('')} "
             f"THEN concat({sign}, 'Infinity') ELSE t END",
             t=whole,
         )
-    return let(value, "x", said("coalesce(t, 'NaN')", t=whole))
+    return let(value, "x", template("coalesce(t, 'NaN')", t=whole))
 
 
-@form
+@forms
 def filled_up(value: Sql, digits: Sql) -> Sql:
     """An integer with zeros in front, up to some digits."""
-    if _number(digits) == 1:
+    if integer_value(digits) == 1:
         return cast(value, "STRING")
-    return said(
-        f"CASE WHEN length(CAST(x AS STRING)) >= {_number(digits)} THEN CAST(x AS STRING) "
-        f"ELSE lpad(CAST(x AS STRING), {_number(digits)}, '0') END",
+    return template(
+        f"CASE WHEN length(CAST(x AS STRING)) >= {integer_value(digits)} THEN CAST(x AS STRING) "
+        f"ELSE lpad(CAST(x AS STRING), {integer_value(digits)}, '0') END",
         x=value,
     )
 
 
-@form
+@forms
 def padded_integer(value: Sql, least: Sql) -> Sql:
     """An integer with zeros in front, so that it has so many digits at least."""
-    return said(
+    return template(
         """concat(CASE WHEN x < 0 THEN '-' ELSE '' END,
         repeat('0', n - length(replace(CAST(x AS STRING), '-', ''))),
         replace(CAST(x AS STRING), '-', ''))""",

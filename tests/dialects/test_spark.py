@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 import sqlglot
 
-from xcql.sql.easy_text import easy_text
-from xcql.sql.templates import said
+from xcql.dialects.spark import spark_text
+from xcql.dialects.templates import template
 
 CASES = {
     "(a + b) * (c)": "(a + b) * c",
@@ -37,6 +37,6 @@ CASES = {
 
 @pytest.mark.parametrize("written", CASES)
 def test_easy(written: str) -> None:
-    query = sqlglot.exp.Select(expressions=[said(written)])
-    on_one_line = " ".join(easy_text(query).split()).replace("( ", "(").replace(" )", ")")
+    query = sqlglot.exp.Select(expressions=[template(written)])
+    on_one_line = " ".join(spark_text(query).split()).replace("( ", "(").replace(" )", ")")
     assert on_one_line == f"SELECT {CASES[written]}"

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from xcql.sql.dialect import Sql, form, let, matches_pattern, trimmed
-from xcql.sql.number_forms import DECIMAL, decimal_text
-from xcql.sql.templates import said
+from xcql.dialects.forms.casts import trimmed
+from xcql.dialects.forms.numbers import DECIMAL, decimal_text
+from xcql.dialects.forms.registry import Forms
+from xcql.dialects.templates import let, template
+from xcql.dialects.trees import Sql, matches
+
+forms = Forms()
+
 
 _DAY, _HOUR, _MINUTE = 86_400_000_000, 3_600_000_000, 60_000_000
 _DAY_TIME = r"^-?P(?=[0-9T])([0-9]+D)?(T(?=[0-9])([0-9]+H)?([0-9]+M)?([0-9]+([.][0-9]+)?S)?)?\z"
 _YEAR_MONTH = r"^-?P(?=[0-9])([0-9]+Y)?([0-9]+M)?\z"
 
 
-@form
+@forms
 def day_time_text(value: Sql) -> Sql:
     """Microseconds as a duration: P1DT2H3M4.5S, PT0S."""
-    seconds = decimal_text(said(f"CAST(abs(n) % {_MINUTE} AS DECIMAL(8, 0)) * 0.000001BD"))
-    text = said(
+    seconds = decimal_text(template(f"CAST(abs(n) % {_MINUTE} AS DECIMAL(8, 0)) * 0.000001BD"))
+    text = template(
         f"""CASE
           WHEN n IS NULL THEN NULL
           WHEN n = 0 THEN 'PT0S'
@@ -35,9 +40,9 @@ def day_time_text(value: Sql) -> Sql:
     return let(value, "n", text)
 
 
-@form
+@forms
 def year_month_text(value: Sql) -> Sql:
-    text = said(
+    text = template(
         """CASE
           WHEN n IS NULL THEN NULL
           WHEN n = 0 THEN 'P0M'
@@ -52,15 +57,15 @@ def year_month_text(value: Sql) -> Sql:
 
 def _fits(value: Sql, pattern: str) -> Sql:
     """Whether a text has a form, with at least one part, and after a T, too."""
-    return matches_pattern(trimmed(value), pattern)
+    return matches(trimmed(value), pattern)
 
 
-@form
+@forms
 def is_dayTimeDuration_text(value: Sql) -> Sql:
     return _fits(value, _DAY_TIME)
 
 
-@form
+@forms
 def is_yearMonthDuration_text(value: Sql) -> Sql:
     return _fits(value, _YEAR_MONTH)
 
@@ -72,7 +77,7 @@ def _part(letter: str) -> str:
     )
 
 
-@form
+@forms
 def parse_dayTimeDuration(value: Sql) -> Sql:
     """Microseconds; what is finer is rounded to the even one."""
     seconds = (
@@ -85,7 +90,7 @@ def parse_dayTimeDuration(value: Sql) -> Sql:
     return let(
         trimmed(value),
         "t",
-        said(
+        template(
             f"""CAST(CASE WHEN startswith(t, '-') THEN -1 ELSE 1 END * (
               {_part("D")} * {_DAY}BD + {_part("H")} * {_HOUR}BD + {minutes} * {_MINUTE}BD
               + {seconds} * 1000000BD) AS BIGINT)"""
@@ -93,19 +98,19 @@ def parse_dayTimeDuration(value: Sql) -> Sql:
     )
 
 
-@form
+@forms
 def parse_yearMonthDuration(value: Sql) -> Sql:
     return let(
         trimmed(value),
         "t",
-        said(
+        template(
             f"""CAST(CASE WHEN startswith(t, '-') THEN -1 ELSE 1 END
               * ({_part("Y")} * 12BD + {_part("M")}) AS BIGINT)"""
         ),
     )
 
 
-@form
+@forms
 def divided_half_even(x: Sql, y: Sql) -> Sql:
     """An integer divided by another, as an integer; halves go to the even one."""
     return _quotient(
@@ -115,7 +120,7 @@ def divided_half_even(x: Sql, y: Sql) -> Sql:
     )
 
 
-@form
+@forms
 def divided_half_up(x: Sql, y: Sql) -> Sql:
     """An integer divided by another, as an integer; halves go up."""
     return _quotient(
@@ -129,9 +134,9 @@ def _quotient(x: Sql, y: Sql, away: str) -> Sql:
     """The quotient towards zero, or one further away from it."""
     wide = "named_struct('x', CAST(a AS DECIMAL(38, 0)), 'y', CAST(b AS DECIMAL(38, 0)))"
     return let(
-        said(wide, a=x, b=y),
+        template(wide, a=x, b=y),
         "q",
-        said(
+        template(
             f"""CAST(q.x DIV q.y + CASE WHEN {away}
               THEN CASE WHEN (q.x < 0) = (q.y < 0) THEN 1 ELSE -1 END ELSE 0 END AS BIGINT)"""
         ),
@@ -147,25 +152,25 @@ _IS_ODD = "m.whole % 2 <> 0"
 _IS_POSITIVE = "(m.x < 0) = (m.y < 0)"
 
 
-@form
+@forms
 def times_decimal_half_even(x: Sql, y: Sql) -> Sql:
     """An integer times a decimal, as an integer; halves go to the even one."""
     return _rounded(_product(x, y), _HALF, _IS_ODD)
 
 
-@form
+@forms
 def times_decimal_half_up(x: Sql, y: Sql) -> Sql:
     """An integer times a decimal, as an integer; halves go up."""
     return _rounded(_product(x, y), _HALF, _IS_POSITIVE)
 
 
-@form
+@forms
 def by_decimal_half_even(x: Sql, y: Sql) -> Sql:
     """An integer divided by a decimal, as an integer; halves go to the even one."""
     return _rounded(_long_division(x, y), "m.divisor - m.rest", _IS_ODD)
 
 
-@form
+@forms
 def by_decimal_half_up(x: Sql, y: Sql) -> Sql:
     """An integer divided by a decimal, as an integer; halves go up."""
     return _rounded(_long_division(x, y), "m.divisor - m.rest", _IS_POSITIVE)
@@ -176,7 +181,7 @@ def _rounded(made: Sql, half: str, up_at_half: str) -> Sql:
     return let(
         made,
         "m",
-        said(
+        template(
             f"""CAST(CASE WHEN {_IS_POSITIVE} THEN 1 ELSE -1 END * (m.whole + CASE
               WHEN m.rest > {half} OR m.rest = {half} AND {up_at_half} THEN 1 ELSE 0 END) AS BIGINT)
             """
@@ -191,7 +196,7 @@ def _product(x: Sql, y: Sql) -> Sql:
     twice ten digits.
     """
     unit = "10000000000BD"
-    parts = said(
+    parts = template(
         f"""named_struct('x', x, 'y', y, 'size', CAST(abs(x) AS DECIMAL(19, 0)),
           'whole', CAST({_LAST_DIGITS} DIV 100000000000000000000BD AS DECIMAL(17, 0)),
           'first', CAST({_LAST_DIGITS} % 100000000000000000000BD DIV {unit} AS DECIMAL(10, 0)),
@@ -199,12 +204,12 @@ def _product(x: Sql, y: Sql) -> Sql:
         x=x,
         y=y,
     )
-    low = said(
+    low = template(
         f"""named_struct('x', p.x, 'y', p.y, 'whole', p.size * p.whole,
           'middle', p.size * p.first + p.size * p.last DIV {unit},
           'last', p.size * p.last % {unit})"""
     )
-    result = said(
+    result = template(
         f"""named_struct('x', q.x, 'y', q.y, 'whole', q.whole + q.middle DIV {unit},
           'rest', CAST(q.middle % {unit} AS DECIMAL(10, 0)) * {unit} + q.last)"""
     )
@@ -217,8 +222,8 @@ def _long_division(x: Sql, y: Sql) -> Sql:
       'rest', CAST(d.rest * 10BD % n.divisor AS DECIMAL(37, 0)))"""
     begin = """named_struct('whole', abs(n.x) DIV n.divisor,
       'rest', CAST(CAST(abs(n.x) AS DECIMAL(19, 0)) % n.divisor AS DECIMAL(37, 0)))"""
-    operands = said(f"named_struct('x', x, 'y', y, 'divisor', {_LAST_DIGITS})", x=x, y=y)
-    divided = said(
+    operands = template(f"named_struct('x', x, 'y', y, 'divisor', {_LAST_DIGITS})", x=x, y=y)
+    divided = template(
         f"""aggregate(sequence(1, 20), {begin}, (d, i) -> {step},
           d -> named_struct('x', n.x, 'y', n.y, 'whole', d.whole, 'rest', d.rest,
             'divisor', n.divisor))"""

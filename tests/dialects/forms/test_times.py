@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from xcql.sql.easy_text import easy_text
-from xcql.sql.time_forms import time_buckets
+from xcql.dialects.forms.times import time_buckets
+from xcql.dialects.spark import spark_text
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -52,7 +52,7 @@ def _buckets(
     frame = spark.createDataFrame(
         [(number, *one) for number, one in enumerate(intervals)], "n BIGINT, b BIGINT, e BIGINT"
     )
-    made = easy_text(time_buckets(exp.column("b"), exp.column("e"), exp.Boolean(this=is_left)))
+    made = spark_text(time_buckets(exp.column("b"), exp.column("e"), exp.Boolean(this=is_left)))
     found: dict[int, dict[int, bool]] = defaultdict(dict)
     for row in frame.selectExpr("n", f"inline({made}) AS (bucket, first)").collect():
         assert row.bucket not in found[row.n]

@@ -1,37 +1,83 @@
-"""Strings in SQL; positions count characters, and regular expressions are Java's."""
+"""Strings in SQL; positions count characters."""
 
 from __future__ import annotations
 
-from xcql.sql.dialect import Sql, form, let
-from xcql.sql.templates import said
+from xcql.dialects.forms.casts import trimmed
+from xcql.dialects.forms.registry import Forms
+from xcql.dialects.templates import let, template
+from xcql.dialects.trees import Sql, call, cast, text_literal
+
+forms = Forms()
 
 
-@form
+@forms
+def length_of_text(value: Sql) -> Sql:
+    return cast(call("length", value), "BIGINT")
+
+
+@forms
+def collapsed(value: Sql) -> Sql:
+    return call("regexp_replace", trimmed(value), text_literal(r"[ \t\r\n]+"), text_literal(" "))
+
+
+@forms
+def substring_of_text(value: Sql, start: Sql, length: Sql | None = None) -> Sql:
+    """From a position that may be before the text, so many characters."""
+    first = "CAST(greatest(start, 1L) AS INT)"
+    if length is None:
+        return template(f"substr(text, {first})", text=value, start=start)
+    count = "CAST(greatest(start + length - greatest(start, 1L), 0L) AS INT)"
+    return template(f"substr(text, {first}, {count})", text=value, start=start, length=length)
+
+
+@forms
+def text_before(value: Sql, part: Sql) -> Sql:
+    return template(
+        """CASE WHEN part = '' OR instr(text, part) = 0 THEN ''
+          ELSE substr(text, 1, instr(text, part) - 1) END""",
+        text=value,
+        part=part,
+    )
+
+
+@forms
+def text_after(value: Sql, part: Sql) -> Sql:
+    return template(
+        """CASE WHEN part = '' THEN text WHEN instr(text, part) = 0 THEN ''
+          ELSE substr(text, instr(text, part) + length(part)) END""",
+        text=value,
+        part=part,
+    )
+
+
+@forms
 def text_matches(value: Sql, pattern: Sql) -> Sql:
-    return said("regexp_like(x, p)", x=value, p=pattern)
+    return template("regexp_like(x, p)", x=value, p=pattern)
 
 
-@form
+@forms
 def text_replaced(value: Sql, pattern: Sql, replacement: Sql) -> Sql:
-    return said("regexp_replace(x, p, r)", x=value, p=pattern, r=replacement)
+    return template("regexp_replace(x, p, r)", x=value, p=pattern, r=replacement)
 
 
-@form
+@forms
 def text_split(value: Sql, pattern: Sql) -> Sql:
     """The parts between what matches; an empty text has none."""
     empty = "slice(array(''), 1, 0)"
     return let(
-        value, "t", said(f"CASE WHEN t = '' THEN {empty} ELSE split(t, p, -1) END", p=pattern)
+        value,
+        "t",
+        template(f"CASE WHEN t = '' THEN {empty} ELSE split(t, p, -1) END", p=pattern),
     )
 
 
-@form
+@forms
 def codepoints(value: Sql) -> Sql:
     """The code points of a text: its bytes in UTF-32, four and four."""
     return let(
-        said("hex(encode(x, 'UTF-32'))", x=value),
+        template("hex(encode(x, 'UTF-32'))", x=value),
         "h",
-        said(
+        template(
             """transform(CASE WHEN h = '' THEN slice(array(1), 1, 0)
                 ELSE sequence(1, CAST(length(h) AS INT), 8) END,
               i -> CAST(conv(substr(h, i, 8), 16, 10) AS BIGINT))"""
@@ -39,13 +85,13 @@ def codepoints(value: Sql) -> Sql:
     )
 
 
-@form
+@forms
 def text_of_codepoints(codes: Sql, otherwise: Sql) -> Sql:
     """The text that code points make; each has to be one of a character of XML.
 
     Decoding drops a byte order mark from the beginning, so one is put there.
     """
-    return said(
+    return template(
         """decode(unhex(concat('0000FEFF', array_join(transform(xs, x -> CASE
             WHEN x IN (9, 10, 13) OR x BETWEEN 32 AND 55295 OR x BETWEEN 57344 AND 65533
               OR x BETWEEN 65536 AND 1114111
@@ -55,36 +101,36 @@ def text_of_codepoints(codes: Sql, otherwise: Sql) -> Sql:
     )
 
 
-@form
+@forms
 def encoded_for_uri(value: Sql) -> Sql:
     """Every byte but those of letters, digits, - _ . ~ as % and two digits."""
-    return said(
+    return template(
         r"""regexp_replace(regexp_replace(replace(url_encode(x), '+', '%20'), '[*]', '%2A'),
         '%7E', '~')""",
         x=value,
     )
 
 
-@form
+@forms
 def text_order(x: Sql, y: Sql) -> Sql:
-    return said("CASE WHEN x < y THEN -1L WHEN x > y THEN 1L WHEN x = y THEN 0L END", x=x, y=y)
+    return template("CASE WHEN x < y THEN -1L WHEN x > y THEN 1L WHEN x = y THEN 0L END", x=x, y=y)
 
 
-@form
+@forms
 def has_word(words: Sql, word: Sql) -> Sql:
     """Whether a word is among others that a blank each is between."""
-    return said(
+    return template(
         "w <> '' AND instr(w, ' ') = 0 AND contains(concat(' ', x, ' '), concat(' ', w, ' '))",
         x=words,
         w=word,
     )
 
 
-@form
+@forms
 def substring_by_doubles(value: Sql, start: Sql, length: Sql | None = None) -> Sql:
     """The characters from a rounded position on, and so many of them: these may be infinite."""
-    end = said("b + n", b=start, n=length) if length is not None else said("1e18D")
-    return said(
+    end = template("b + n", b=start, n=length) if length is not None else template("1e18D")
+    return template(
         """CASE
           WHEN x IS NULL OR isnan(b) OR isnan(e) OR b > 2147483647.0D OR e <= 1.0D OR e <= b THEN ''
           ELSE substr(x, CAST(greatest(b, 1.0D) AS INT),

@@ -4,22 +4,12 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from xcql.sql.dialect import (
-    Sql,
-    binary,
-    both,
-    call,
-    case_,
-    cast,
-    column,
-    constant,
-    form,
-    identifier,
-    lambda_,
-    let,
-    text_literal,
-)
-from xcql.sql.templates import said
+from xcql.dialects.forms.registry import Forms
+from xcql.dialects.templates import let, template
+from xcql.dialects.trees import Sql, binary, call, case_, cast, constant, number, text_literal
+
+forms = Forms()
+
 
 _MARKUP = (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"))
 # what XML's serialisation writes as references everywhere, as a class of a regular expression
@@ -36,43 +26,61 @@ _OLD_LIFESPAN = (
 )
 
 
-@form
+@forms
 def text_of_bytes(raw: Sql) -> Sql:
     return cast(raw, "STRING")
 
 
-@form
+@forms
 def text_of_span(raw: Sql, start: Sql, length: Sql) -> Sql:
-    return cast(
-        call("substring", raw, exp.Add(this=start, expression=exp.Var(this="1")), length), "STRING"
+    return template(
+        "CAST(substring(raw, start + 1, length) AS STRING)", raw=raw, start=start, length=length
     )
 
 
-@form
+# keys: the places of nodes, as bytes that compare in document order
+
+
+@forms
 def node_key(key: Sql, offset: Sql) -> Sql:
     return call("concat", key, four_bytes(offset))
 
 
-@form
+@forms
+def copy_key(key: Sql, *numbers: Sql) -> Sql:
+    """The key of a copy of a filler, from that of its parent or place."""
+    return call("concat", key, *map(four_bytes, numbers))
+
+
+@forms
 def key_after(key: Sql) -> Sql:
     return call("concat", key, constant(b"\xff"))
 
 
-def four_bytes(number: Sql) -> Sql:
+@forms
+def parent_key(key: Sql) -> Sql:
+    """The key of the filler that a place is in: without the four bytes of the hole."""
+    return template("substring(key, 1, length(key) - 4)", key=key)
+
+
+@forms
+def hole_offset(key: Sql) -> Sql:
+    """Where the hole of a place begins in the filler that it is in."""
+    return template("CAST(conv(hex(substring(key, length(key) - 3, 4)), 16, 10) AS INT)", key=key)
+
+
+@forms
+def four_bytes(value: Sql) -> Sql:
     """A number as four bytes, which compare as the numbers do."""
-    return call("unhex", call("lpad", call("hex", number), exp.Var(this="8"), text_literal("0")))
+    return template("unhex(lpad(hex(value), 8, '0'))", value=value)
 
 
-def number_of_bytes(value: Sql) -> Sql:
-    return cast(call("conv", call("hex", value), exp.Var(this="16"), exp.Var(this="10")), "INT")
-
-
-@form
+@forms
 def key_below(key: Sql, name: Sql) -> Sql:
     return call("concat", key, cast(name, "BINARY"))
 
 
-@form
+@forms
 def escape_text(value: Sql) -> Sql:
     """Text as it stands between tags; see `xcql.xdm.serialize` for what is a reference there."""
     for sign, written in _MARKUP:
@@ -80,7 +88,7 @@ def escape_text(value: Sql) -> Sql:
     return _with_references(value, _CONTROLS)
 
 
-@form
+@forms
 def escape_attribute(value: Sql) -> Sql:
     """Text as it stands between the double quotes of an attribute."""
     for sign, written in (*_MARKUP, ('"', "&quot;")):
@@ -90,7 +98,7 @@ def escape_attribute(value: Sql) -> Sql:
 
 def _with_references(text: Sql, signs: str) -> Sql:
     """The text with a character reference for each of some characters, which are rare."""
-    return said(
+    return template(
         """CASE WHEN regexp_like(t, any_sign) THEN
           aggregate(array_distinct(regexp_extract_all(t, any_sign, 0)), t,
             (written, sign) -> replace(written, sign, concat('&#x', hex(ascii(sign)), ';')))
@@ -101,17 +109,17 @@ def _with_references(text: Sql, signs: str) -> Sql:
 
 
 def _name_of_tag(text: Sql) -> Sql:
-    return call("regexp_extract", text, text_literal(NAME_OF_TAG), exp.Var(this="0"))
+    return call("regexp_extract", text, text_literal(NAME_OF_TAG), number(0))
 
 
 def _after_name(text: Sql) -> Sql:
     return call("regexp_replace", text, text_literal(NAME_OF_TAG), text_literal(""))
 
 
-@form
+@forms
 def with_lifespan(text: Sql, namespaces: Sql, begin: Sql, end: Sql) -> Sql:
     """The text of an element with a lifespan after its attributes, and declarations before."""
-    body = said(
+    body = template(
         """concat(
           regexp_extract(tag_text, name_of_tag, 0), namespaces,
           substr(tag_attributes, length(regexp_extract(tag_text, name_of_tag, 0)) + 1),
@@ -122,16 +130,16 @@ def with_lifespan(text: Sql, namespaces: Sql, begin: Sql, end: Sql) -> Sql:
         begin_text=begin,
         end_text=end,
     )
-    attributes = said(
+    attributes = template(
         "regexp_extract(tag_text, up_to_end, 0)", up_to_end=text_literal(_NAME_AND_ATTRIBUTES)
     )
     return let(text, "tag_text", let(attributes, "tag_attributes", body))
 
 
-@form
+@forms
 def element_around(start: Sql, content: Sql, end: Sql) -> Sql:
     """An element with content, or an empty one where there is none; `start` lacks its `>`."""
-    body = said(
+    body = template(
         """CASE WHEN element_content = '' THEN '/>'
           ELSE concat('>', element_content, end_tag) END""",
         end_tag=end,
@@ -139,7 +147,7 @@ def element_around(start: Sql, content: Sql, end: Sql) -> Sql:
     return call("concat", start, let(content, "element_content", body))
 
 
-@form
+@forms
 def empty_elements(text: Sql, commented: Sql) -> Sql:
     """The text with `<a/>` for each `<a></a>`, which is left where nothing came into a hole.
 
@@ -148,7 +156,7 @@ def empty_elements(text: Sql, commented: Sql) -> Sql:
     pattern, written = text_literal(_EMPTY_PAIR), text_literal("$1/>")
     if isinstance(commented, exp.Boolean) and not commented.this:
         return call("regexp_replace", text, pattern, written)
-    return said(
+    return template(
         """array_join(transform(regexp_extract_all(t, parts, 0), part ->
           CASE WHEN startswith(part, '<!') OR startswith(part, '<?') THEN part
             ELSE regexp_replace(part, pattern, written) END), '')""",
@@ -159,7 +167,7 @@ def empty_elements(text: Sql, commented: Sql) -> Sql:
     )
 
 
-@form
+@forms
 def with_namespaces(text: Sql, namespaces: Sql) -> Sql:
     if namespaces == text_literal(""):
         return text
@@ -170,74 +178,25 @@ def with_namespaces(text: Sql, namespaces: Sql) -> Sql:
     )
 
 
-@form
+@forms
 def without_lifespan(text: Sql) -> Sql:
     for _ in range(2):
         text = call("regexp_replace", text, text_literal(_OLD_LIFESPAN), text_literal("$1"))
     return text
 
 
-@form
+@forms
 def pieces(raw: Sql, holes: Sql, start: Sql, length: Sql) -> Sql:
     """The text between the holes in a span: positions of the holes before (-1: none), and text."""
-    end = exp.Paren(this=exp.Add(this=start.copy(), expression=length))
-    hole = column("hole")
-
-    def of(what: Sql, name: str) -> Sql:
-        return exp.Dot(this=what, expression=identifier(name))
-
-    inside = lambda_(
-        "hole",
-        both(
-            binary(">=", of(hole, "start"), start.copy()),
-            binary("<", of(hole.copy(), "start"), end),
-        ),
-    )
-    found = call("filter", holes, inside)
-
-    def text(begin: Sql, finish: Sql) -> Sql:
-        size_ = exp.Sub(this=finish, expression=begin.copy())
-        return cast(
-            call(
-                "substring",
-                raw.copy(),
-                cast(exp.Add(this=begin, expression=exp.Var(this="1")), "INT"),
-                cast(size_, "INT"),
-            ),
-            "STRING",
-        )
-
-    def piece(position: Sql, content: Sql) -> Sql:
-        return call(
-            "named_struct",
-            text_literal("position"),
-            cast(position, "INT"),
-            text_literal("text"),
-            content,
-        )
-
-    next_start = call(
-        "coalesce",
-        of(
-            call("get", column("found"), exp.Add(this=column("i"), expression=exp.Var(this="1"))),
-            "start",
-        ),
-        end.copy(),
-    )
-    after = exp.Paren(
-        this=exp.Add(this=of(column("h"), "start"), expression=of(column("h"), "length"))
-    )
-    rest = call(
-        "transform",
-        column("found"),
-        lambda_("h i", piece(of(column("h"), "start"), text(after, next_start))),
-    )
-    first_end = call(
-        "coalesce", of(call("get", column("found"), exp.Var(this="0")), "start"), end.copy()
-    )
-    body = call(
-        "concat",
-        call("array", piece(exp.Var(this="-1"), text(exp.Paren(this=start.copy()), first_end))),
-        rest,
-    )
-    return let(found, "found", body)
+    text = "CAST(substring(raw, CAST({0} + 1 AS INT), CAST({1} - ({0}) AS INT)) AS STRING)"
+    end = "(start + length)"
+    first_end = f"coalesce(get(found, 0).start, {end})"
+    next_start = f"coalesce(get(found, i + 1).start, {end})"
+    found = f"filter(holes, hole -> hole.start >= start AND hole.start < {end})"
+    rest = f"""transform(found, (hole, i) -> named_struct('position', CAST(hole.start AS INT),
+      'text', {text.format("(hole.start + hole.length)", next_start)}))"""
+    first = f"""array(named_struct('position', CAST(-1 AS INT),
+      'text', {text.format("start", first_end)}))"""
+    span = {"start": start, "length": length}
+    body = template(f"concat({first}, {rest})", raw=raw, **span)
+    return let(template(found, holes=holes, **span), "found", body)

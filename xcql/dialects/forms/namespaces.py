@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from xcql.dialects.forms.nodes import VALUE
+from xcql.dialects.forms.registry import Forms
+from xcql.dialects.templates import let, template
+from xcql.dialects.trees import Sql, text_literal
 from xcql.shred.namespaces import NO_DEFAULT
-from xcql.sql.dialect import Sql, form, let, text_literal
-from xcql.sql.node_forms import VALUE
-from xcql.sql.templates import said
+
+forms = Forms()
+
 
 # possessive: Java would need its stack for each turn of another loop over a group
 _START_TAG = rf"^<(?:{VALUE}|[^>\"']++)*+>"
@@ -15,7 +19,7 @@ _DECLARED = r"^\s(xmlns(?::[^\s=]+)?)\s*="
 
 def _declarations(start_tag: Sql) -> Sql:
     """The attributes of a start tag that declare namespaces, as they are written."""
-    return said(
+    return template(
         "filter(regexp_extract_all(tag, attribute, 0), one -> regexp_like(one, declared))",
         tag=start_tag,
         attribute=text_literal(_ATTRIBUTE),
@@ -23,7 +27,7 @@ def _declarations(start_tag: Sql) -> Sql:
     )
 
 
-@form
+@forms
 def namespaces_inside(raw: Sql, around: Sql, own: Sql, *starts: Sql) -> Sql:
     """What an element in a filler lacks: declarations around it, the nearest of each prefix.
 
@@ -31,15 +35,17 @@ def namespaces_inside(raw: Sql, around: Sql, own: Sql, *starts: Sql) -> Sql:
     elements begin that it stands in, from the outermost.
     """
     found = [
-        said(
+        template(
             "regexp_extract_all(tag, attribute, 0)", tag=around, attribute=text_literal(_ATTRIBUTE)
         )
     ]
     for start in starts:
-        rest = said("CAST(substring(raw, start + 1) AS STRING)", raw=raw, start=start)
+        rest = template("CAST(substring(raw, start + 1) AS STRING)", raw=raw, start=start)
         found.append(_declarations(_start_tag(rest)))
-    every = said(f"concat({', '.join(f'tag{n}' for n, _ in enumerate(found))})", **_named(found))
-    nearest = said(
+    every = template(
+        f"concat({', '.join(f'tag{n}' for n, _ in enumerate(found))})", **_named(found)
+    )
+    nearest = template(
         """array_join(filter(every, (one, place) ->
             NOT exists(slice(every, place + 2, size(every)),
               nearer -> regexp_extract(nearer, declared, 1) = regexp_extract(one, declared, 1))
@@ -49,7 +55,7 @@ def namespaces_inside(raw: Sql, around: Sql, own: Sql, *starts: Sql) -> Sql:
         declared=text_literal(_DECLARED),
     )
     inside = let(every, "every", let(_declarations(_start_tag(own)), "here", nearest))
-    return said(
+    return template(
         "CASE WHEN contains(CAST(raw AS STRING), 'xmlns') THEN inside ELSE around END",
         raw=raw,
         inside=inside,
@@ -57,14 +63,14 @@ def namespaces_inside(raw: Sql, around: Sql, own: Sql, *starts: Sql) -> Sql:
     )
 
 
-@form
+@forms
 def without_no_default(around: Sql) -> Sql:
     """Declarations for the top of an answer: nothing around it has a default namespace."""
-    return said("replace(around, nothing, '')", around=around, nothing=text_literal(NO_DEFAULT))
+    return template("replace(around, nothing, '')", around=around, nothing=text_literal(NO_DEFAULT))
 
 
 def _start_tag(text: Sql) -> Sql:
-    return said("regexp_extract(text, tag, 0)", text=text, tag=text_literal(_START_TAG))
+    return template("regexp_extract(text, tag, 0)", text=text, tag=text_literal(_START_TAG))
 
 
 def _named(parts: list[Sql]) -> dict[str, Sql]:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from sqlglot import exp
 
-from xcql.sql.dialect import (
-    BLANKS,
+from xcql.dialects.forms.casts import BLANKS, trimmed
+from xcql.dialects.forms.registry import Forms
+from xcql.dialects.templates import let, template
+from xcql.dialects.trees import (
     Sql,
     binary,
     both,
@@ -13,16 +17,17 @@ from xcql.sql.dialect import (
     case_,
     cast,
     column,
+    constant,
     either,
-    form,
     is_not_null,
     is_null,
-    let,
-    matches_pattern,
+    matches,
+    number,
     text_literal,
-    trimmed,
 )
-from xcql.sql.templates import said
+
+forms = Forms()
+
 
 _MONTHS = "January February March April May June July August September October November December"
 _ZONE = r"(Z|[+-](0[0-9]|1[0-3]):[0-5][0-9]|[+-]14:00)?"
@@ -31,18 +36,22 @@ _DATE_TEXT = rf"^[ \t\r\n]*{_DATE}{_ZONE}[ \t\r\n]*\z"
 _TIME_TEXT = rf"^[ \t\r\n]*{_DATE}T[0-9]{{2}}:[0-9]{{2}}:[0-9]{{2}}(\.[0-9]+)?{_ZONE}[ \t\r\n]*\z"
 
 
-@form
+def _added(unit: str, count: Sql, moment: Sql) -> Sql:
+    return call("timestampadd", exp.Var(this=unit), count, moment)
+
+
+@forms
 def is_date_text(value: Sql) -> Sql:
-    day = call("substr", trimmed(value), exp.Var(this="1"), exp.Var(this="10"))
+    day = call("substr", trimmed(value), number(1), number(10))
     return both(
-        matches_pattern(value.copy(), _DATE_TEXT),
+        matches(value.copy(), _DATE_TEXT),
         is_not_null(exp.TryCast(this=day, to=exp.DataType.build("DATE"), safe=True)),
     )
 
 
-@form
+@forms
 def parse_date(value: Sql) -> Sql:
-    return cast(call("substr", trimmed(value), exp.Var(this="1"), exp.Var(this="10")), "DATE")
+    return cast(call("substr", trimmed(value), number(1), number(10)), "DATE")
 
 
 def _local_time(value: Sql) -> Sql:
@@ -57,7 +66,7 @@ def _local_time(value: Sql) -> Sql:
     return let(
         local,
         "l",
-        said(
+        template(
             """CASE WHEN regexp_like(l, 'T24:00:00([.]0+)?$')
             THEN timestampadd(DAY, 1, try_cast(substr(l, 1, 10) AS TIMESTAMP_NTZ))
             ELSE try_cast(regexp_replace(l, '([.][0-9]{6})[0-9]+$', '$1') AS TIMESTAMP_NTZ) END"""
@@ -65,25 +74,25 @@ def _local_time(value: Sql) -> Sql:
     )
 
 
-@form
+@forms
 def is_dateTime_text(value: Sql) -> Sql:
-    return both(matches_pattern(value, _TIME_TEXT), is_not_null(_local_time(value.copy())))
+    return both(matches(value, _TIME_TEXT), is_not_null(_local_time(value.copy())))
 
 
-@form
+@forms
 def parse_dateTime(value: Sql) -> Sql:
     """The instant in UTC."""
     minutes = _zone_minutes(zone_of(value.copy()))
-    return call("timestampadd", exp.Var(this="MINUTE"), exp.Neg(this=minutes), _local_time(value))
+    return _added("MINUTE", exp.Neg(this=minutes), _local_time(value))
 
 
-@form
+@forms
 def zone_of(value: Sql) -> Sql:
     found = call(
         "regexp_extract",
         value,
         text_literal(rf"^{BLANKS}{_DATE}(?:T[0-9:.]+)?(Z|[+-][0-9]{{2}}:[0-9]{{2}})?{BLANKS}\z"),
-        exp.Var(this="1"),
+        number(1),
     )
     return call("regexp_replace", found, text_literal(r"^[+-]00:00$"), text_literal("Z"))
 
@@ -91,11 +100,9 @@ def zone_of(value: Sql) -> Sql:
 _CLOCK_TEXT = rf"^{BLANKS}[0-9]{{2}}:[0-9]{{2}}:[0-9]{{2}}(\.[0-9]+)?{_ZONE}{BLANKS}\z"
 
 
-@form
+@forms
 def is_time_text(value: Sql) -> Sql:
-    return both(
-        matches_pattern(value, _CLOCK_TEXT), is_not_null(_local_time(_on_a_day(value.copy())))
-    )
+    return both(matches(value, _CLOCK_TEXT), is_not_null(_local_time(_on_a_day(value.copy()))))
 
 
 def _on_a_day(value: Sql) -> Sql:
@@ -103,92 +110,86 @@ def _on_a_day(value: Sql) -> Sql:
     return call("concat", text_literal("1970-01-01T"), trimmed(value))
 
 
-@form
+@forms
 def parse_time(value: Sql) -> Sql:
     """The microseconds since midnight; 24 o'clock is midnight."""
 
     local = _local_time(_on_a_day(value))
-    return said(
+    return template(
         "timestampdiff(MICROSECOND, TIMESTAMP_NTZ'1970-01-01 00:00:00', t) % 86400000000L", t=local
     )
 
 
-@form
+@forms
 def zone_of_time(value: Sql) -> Sql:
     return zone_of(_on_a_day(value))
 
 
-@form
+@forms
 def time_of_day(moment: Sql) -> Sql:
     """The microseconds since midnight of an instant."""
 
-    return said("timestampdiff(MICROSECOND, CAST(CAST(t AS DATE) AS TIMESTAMP_NTZ), t)", t=moment)
+    return template(
+        "timestampdiff(MICROSECOND, CAST(CAST(t AS DATE) AS TIMESTAMP_NTZ), t)", t=moment
+    )
 
 
-@form
+@forms
 def zone_length(zone: Sql) -> Sql:
     """A zone as microseconds ahead of UTC; NULL if it is none."""
 
     minutes = _zone_minutes(zone.copy())
-    return said("CASE WHEN z <> '' THEN m * 60000000L END", z=zone, m=minutes)
+    return template("CASE WHEN z <> '' THEN m * 60000000L END", z=zone, m=minutes)
 
 
 def _zone_minutes(zone: Sql) -> Sql:
     """The minutes that a zone is ahead of UTC."""
-    hours = cast(call("substr", column("z"), exp.Var(this="2"), exp.Var(this="2")), "INT")
-    minutes = cast(call("substr", column("z"), exp.Var(this="5"), exp.Var(this="2")), "INT")
-    total = exp.Paren(
-        this=exp.Add(this=exp.Mul(this=hours, expression=exp.Var(this="60")), expression=minutes)
+    total = "(CAST(substr(z, 2, 2) AS INT) * 60 + CAST(substr(z, 5, 2) AS INT))"
+    minutes = (
+        f"CASE WHEN z IN ('', 'Z') THEN 0 WHEN startswith(z, '-') THEN -{total} ELSE {total} END"
     )
-    body = case_(
-        exp.In(this=column("z"), expressions=[text_literal(""), text_literal("Z")]),
-        exp.Var(this="0"),
-        call("startswith", column("z"), text_literal("-")),
-        exp.Neg(this=total.copy()),
-        total,
-    )
-    return let(zone, "z", body)
+    return let(zone, "z", template(minutes))
 
 
 # times
 
 
-@form
+@forms
 def instant(value: Sql) -> Sql:
     return cast(call("replace", value, text_literal("T"), text_literal(" ")), "TIMESTAMP_NTZ")
 
 
-@form
+@forms
 def before_time() -> Sql:
-    return exp.Var(this="TIMESTAMP_NTZ'0001-01-01 00:00:00'")
+    return constant(datetime.min)
 
 
-@form
+@forms
 def to_instant(value: Sql) -> Sql:
     return cast(value, "TIMESTAMP_NTZ")
 
 
-@form
+@forms
 def to_date(value: Sql) -> Sql:
     return cast(value, "DATE")
 
 
-@form
+@forms
 def time_text(value: Sql) -> Sql:
     return call("replace", cast(value, "STRING"), text_literal(" "), text_literal("T"))
 
 
-@form
+@forms
 def in_zone(value: Sql, zone: Sql) -> Sql:
-    return call("timestampadd", exp.Var(this="MINUTE"), _zone_minutes(zone), value)
+    return _added("MINUTE", _zone_minutes(zone), value)
 
 
-@form
+@forms
 def out_of_zone(value: Sql, zone: Sql) -> Sql:
-    return call("timestampadd", exp.Var(this="MINUTE"), exp.Neg(this=_zone_minutes(zone)), value)
+    return _added("MINUTE", exp.Neg(this=_zone_minutes(zone)), value)
 
 
-@form
+@forms
 def zoned_time_text(value: Sql, zone: Sql) -> Sql:
     if isinstance(zone, exp.Literal) and zone.this in ("", "Z"):
         text = _without_plus(time_text(value))
@@ -201,69 +202,69 @@ def _without_plus(text: Sql) -> Sql:
     return call("ltrim", text_literal("+"), text)
 
 
-@form
+@forms
 def zoned_date_text(value: Sql, zone: Sql) -> Sql:
     return call("concat", _without_plus(cast(value, "STRING")), zone)
 
 
-@form
-def add_microseconds(moment: Sql, number: Sql) -> Sql:
-    return call("timestampadd", exp.Var(this="MICROSECOND"), number, moment)
+@forms
+def add_microseconds(moment: Sql, count: Sql) -> Sql:
+    return _added("MICROSECOND", count, moment)
 
 
-@form
-def add_months(moment: Sql, number: Sql) -> Sql:
-    return call("timestampadd", exp.Var(this="MONTH"), number, moment)
+@forms
+def add_months(moment: Sql, count: Sql) -> Sql:
+    return _added("MONTH", count, moment)
 
 
-@form
+@forms
 def microseconds_between(first: Sql, last: Sql) -> Sql:
     return call("timestampdiff", exp.Var(this="MICROSECOND"), first, last)
 
 
-@form
+@forms
 def year(value: Sql) -> Sql:
     return cast(call("year", value), "BIGINT")
 
 
-@form
+@forms
 def month(value: Sql) -> Sql:
     return cast(call("month", value), "BIGINT")
 
 
-@form
+@forms
 def day(value: Sql) -> Sql:
     return cast(call("day", value), "BIGINT")
 
 
-@form
+@forms
 def hour(value: Sql) -> Sql:
     return cast(call("hour", value), "BIGINT")
 
 
-@form
+@forms
 def minute(value: Sql) -> Sql:
     return cast(call("minute", value), "BIGINT")
 
 
-@form
+@forms
 def second(value: Sql) -> Sql:
     return cast(call("second", value), "BIGINT")
 
 
-@form
+@forms
 def month_name(value: Sql) -> Sql:
     """The English name of a month."""
     names = [text_literal(name) for name in _MONTHS.split()]
     return call("element_at", call("array", *names), call("month", value))
 
 
-@form
+@forms
 def second_of(value: Sql) -> Sql:
-    return cast(exp.Extract(this=exp.Var(this="SECOND"), expression=value), "DECIMAL(8, 6)")
+    return cast(call("date_part", text_literal("SECOND"), value), "DECIMAL(8, 6)")
 
 
-@form
+@forms
 def parse_validity(value: Sql, otherwise: Sql) -> Sql:
     """A time as fragments write it: `now`, `start`, one-digit months and days, a date alone."""
     text = trimmed(value)
@@ -291,7 +292,7 @@ def parse_validity(value: Sql, otherwise: Sql) -> Sql:
     )
 
 
-@form
+@forms
 def lifespan_bound(value: Sql, symbol: Sql) -> Sql:
     return case_(binary("=", value, symbol), exp.Null(), parse_validity(value.copy(), exp.Null()))
 
@@ -300,20 +301,20 @@ def lifespan_bound(value: Sql, symbol: Sql) -> Sql:
 _SIZES = 10
 
 
-@form
+@forms
 def seconds_of(moment: Sql) -> Sql:
     """An instant as a whole number: of two, the later one has no smaller number."""
-    return said("timestampdiff(SECOND, TIMESTAMP_NTZ'1970-01-01 00:00:00', m)", m=moment)
+    return template("timestampdiff(SECOND, TIMESTAMP_NTZ'1970-01-01 00:00:00', m)", m=moment)
 
 
-@form
+@forms
 def time_buckets(first: Sql, last: Sql, is_left: Sql) -> Sql:
     """The buckets that an interval is in, from its seconds: their numbers, and which are the first.
 
     The smallest size that is not shorter than the interval is its own. A left one is in buckets of
     its own size for right ones of no larger size, and in larger ones for right ones that own them.
     """
-    own = said(
+    own = template(
         f"int(least({_SIZES}, ceil(log(16D, double(greatest(l - f, 1L))))))", f=first, l=last
     )
 
@@ -332,10 +333,10 @@ def time_buckets(first: Sql, last: Sql, is_left: Sql) -> Sql:
         if is_left == exp.Boolean(this=True)
         else f"concat({larger('1')}, {entries('o', '0')})"
     )
-    return said(text, f=first, l=last, o=own)
+    return template(text, f=first, l=last, o=own)
 
 
-@form
+@forms
 def overlaps(begin: Sql, end: Sql, first: Sql, last: Sql) -> Sql:
     """Whether a lifespan, with NULL for `start` and `now`, has an `overlap` with an interval.
 

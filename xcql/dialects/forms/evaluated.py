@@ -1,0 +1,46 @@
+"""What the reference evaluator computes in a worker, and what it gives, in SQL."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from xcql.dialects.forms.nodes import escape_text
+from xcql.dialects.forms.registry import Forms
+from xcql.dialects.slots import slot
+from xcql.dialects.templates import let, template
+from xcql.dialects.trees import Sql, call, dot, lambda_, struct, text_literal
+
+forms = Forms()
+
+
+@forms
+def evaluator_item(kind: Sql, text: Sql) -> Sql:
+    """An item as the evaluator takes and gives it."""
+    return struct(kind=kind, value=text)
+
+
+@forms
+def evaluate(name: Sql, *arguments: Sql) -> Sql:
+    return call(slot(name.this), exp.Placeholder(this="now"), *arguments)
+
+
+@forms
+def dynamic_text(pair: Sql) -> Sql:
+    """An item of the evaluator as text: atomic values are escaped, nodes are text already."""
+    return template(
+        "CASE WHEN startswith(pair.kind, 'xs:') THEN escaped ELSE pair.value END",
+        pair=pair,
+        escaped=escape_text(dot(pair.copy(), "value")),
+    )
+
+
+@forms
+def dynamic_content(pairs: Sql) -> Sql:
+    """Items of the evaluator as content: a space between atomic values next to each other."""
+    body = template(
+        """concat(CASE WHEN i > 0 AND startswith(pair.kind, 'xs:')
+          AND startswith(get(pairs, i - 1).kind, 'xs:') THEN ' ' ELSE '' END, text)""",
+        text=dynamic_text(exp.column("pair")),
+    )
+    texts = call("transform", exp.column("pairs"), lambda_("pair i", body))
+    return let(pairs, "pairs", call("array_join", texts, text_literal("")))
