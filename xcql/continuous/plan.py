@@ -38,7 +38,7 @@ from xcql.syntax.construct import SquareArray
 from xcql.syntax.flwor import Clause, Flwor, For, GroupBy, Let, OrderBy, OrderKey, Where
 from xcql.syntax.functions import FunctionCall
 from xcql.syntax.literals import StringLiteral, VariableRef
-from xcql.syntax.node import Expr, Node, walk
+from xcql.syntax.node import Expr, SyntaxNode, walk
 from xcql.syntax.operators import Binary, Comparison, SimpleMap
 from xcql.syntax.path import AxisStep, Filter, Path
 from xcql.syntax.prolog import ContextItemDecl, FunctionDecl, MainModule, Setter, VariableDecl
@@ -412,7 +412,7 @@ _BY_ID = ("id", "idref", "element-with-id")
 _CLAUSES = {"GroupBy": "group by", "Count": "count", "Window": "window", "OrderBy": "order by"}
 
 
-def _compares_identity(part: Node) -> bool:
+def _compares_identity(part: SyntaxNode) -> bool:
     return (isinstance(part, Comparison) and part.op in ("is", "<<", ">>")) or (
         isinstance(part, Binary) and part.op in ("union", "intersect", "except", "|")
     )

@@ -19,7 +19,7 @@ from xcql.continuous.windowed import goes_down, looked_at, looks_around
 from xcql.syntax.construct import NamespaceDeclaration
 from xcql.syntax.functions import FunctionCall, Parameter
 from xcql.syntax.literals import Sequence, VariableRef
-from xcql.syntax.node import Expr, N, Name, Node, Transformer, walk
+from xcql.syntax.node import Expr, N, Name, SyntaxNode, Transformer, walk
 from xcql.syntax.path import AxisStep, NameTest, Path, Wildcard
 from xcql.syntax.prolog import MainModule, VariableDecl
 from xcql.syntax.types import AnyKindTest, ElementTest, TextTest
@@ -59,7 +59,7 @@ class Tallied:
     looked_at: Mapping[str, frozenset[str]]
 
 
-def tally_name(number: int, node: Node) -> Name:
+def tally_name(number: int, node: SyntaxNode) -> Name:
     """The variable that stands for a tally."""
     return hidden(f"tally-{number}", node.span)
 

@@ -20,13 +20,13 @@ from xcql.compile.library.atomization import single
 from xcql.compile.library.stream_steps import child_elements
 from xcql.compile.result import NotNative
 from xcql.compile.terms.items import (
-    Attribute,
+    AttributeItem,
     Element,
     Inner,
     Item,
     StreamDocument,
     StreamElement,
-    Text,
+    TextItem,
     is_node,
 )
 from xcql.compile.terms.scope import Scope
@@ -52,7 +52,7 @@ def lifespan(item: Item, scope: Scope) -> Lifespan:
                 raise NotNative("the lifespan of elements with holes inside mixed content")
             check_lifespans(item.stream, scope)
             return ALWAYS
-        case Attribute(owner=owner, within=within) | Text(owner=owner, within=within):
+        case AttributeItem(owner=owner, within=within) | TextItem(owner=owner, within=within):
             return _lifespan_of_leaves(owner or within, scope)
         case StreamDocument():
             return cover(child_elements(item, scope), scope)

@@ -43,27 +43,27 @@ from xcql.compile.library.inner import (
 from xcql.compile.library.node_tests import attribute_test, is_any_node, is_text_test
 from xcql.compile.result import NotNative
 from xcql.compile.terms.items import (
-    Attribute,
+    AttributeItem,
     Inner,
     Item,
     Shape,
     StreamDocument,
     StreamElement,
-    Text,
+    TextItem,
 )
 from xcql.compile.terms.scope import Scope
 from xcql.compile.terms.values import Each, Leaf, Single, apart, leaves
 from xcql.model.tags import Tag
 from xcql.shred.shape import walk
 from xcql.source import Span
-from xcql.syntax.node import Node
+from xcql.syntax.node import SyntaxNode
 from xcql.syntax.path import Wildcard
 
 
 class StreamSteps:
     """The axes from nodes of streams."""
 
-    def __init__(self, scope: Scope, test: Node, span: Span) -> None:
+    def __init__(self, scope: Scope, test: SyntaxNode, span: Span) -> None:
         self.scope = scope
         self.test = test
         self.span = span
@@ -434,7 +434,7 @@ class StreamSteps:
                 plan = leaf.plan
                 if not (name in ("vtFrom", "vtTo") and is_fragmented(node, self.scope)):
                     plan = Select(plan, call("is_not_null", scalar))
-                found.append(Leaf(plan, Attribute(name, scalar, node)))
+                found.append(Leaf(plan, AttributeItem(name, scalar, node)))
         return found
 
     def texts(self, leaf: Leaf, node: StreamElement | StreamDocument | Inner) -> list[Leaf]:
@@ -456,7 +456,7 @@ class StreamSteps:
         if node.shape.commented:
             raise NotNative("text with comments in it", self.span)
         text = element_text(node, self.scope)
-        return [Leaf(Select(leaf.plan, call("<>", text, Constant(""))), Text(text, node))]
+        return [Leaf(Select(leaf.plan, call("<>", text, Constant(""))), TextItem(text, node))]
 
     def _may_have_space(self, node: StreamElement) -> bool:
         slots = self.compilation.catalog.streams[node.stream].slots
