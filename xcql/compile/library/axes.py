@@ -9,7 +9,7 @@ from xcql.algebra.scalars import Constant, Scalar, call
 from xcql.compile.library.access import constructed_lifespan
 from xcql.compile.library.node_tests import attribute_test, is_any_node, is_text_test
 from xcql.compile.library.serialisation import constructed_string, may_be_null
-from xcql.compile.library.stream_steps import StreamSteps
+from xcql.compile.library.stream_steps import stream_axis
 from xcql.compile.result import NotNative
 from xcql.compile.terms.items import (
     Atomic,
@@ -34,7 +34,7 @@ def axis_from(leaf: Leaf, axis: str, test: SyntaxNode, scope: Scope, span: Span)
     """The nodes on an axis that pass a test."""
     match leaf.item:
         case StreamDocument() | StreamElement() | Inner():
-            return StreamSteps(scope, test, span).axis(leaf, axis)
+            return stream_axis(leaf, axis, test, scope, span)
         case Element():
             return constructed_axis(leaf, axis, test, scope, span)
         case (
@@ -68,10 +68,9 @@ def _from_leaf_node(
         return [leaf] if fits else []
     above = Leaf(leaf.plan, owner)
     if axis == "parent":
-        return StreamSteps(scope, test, span).axis(above, "self")
+        return stream_axis(above, "self", test, scope, span)
     if axis in ("ancestor", "ancestor-or-self"):
-        steps = StreamSteps(scope, test, span)
-        return steps.axis(above, "ancestor-or-self")
+        return stream_axis(above, "ancestor-or-self", test, scope, span)
     raise NotNative(f"the axis {axis} from a text or attribute", span)
 
 

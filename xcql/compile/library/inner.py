@@ -68,7 +68,7 @@ def elements_inside(
     return [Leaf(plan, inner)]
 
 
-def around(
+def inner_ancestors(
     leaf: Leaf, ids: Iterable[str], only_parent: bool, scope: Scope, span: Span
 ) -> list[Leaf]:
     """The ancestors of an inner element that have some tags, inside its owner."""

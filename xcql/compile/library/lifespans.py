@@ -17,7 +17,7 @@ from xcql.compile.library.access import (
     own_lifespan,
 )
 from xcql.compile.library.atomization import single
-from xcql.compile.library.stream_steps import child_elements
+from xcql.compile.library.stream_children import child_elements
 from xcql.compile.result import NotNative
 from xcql.compile.terms.items import (
     AttributeItem,

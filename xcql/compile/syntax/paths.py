@@ -20,7 +20,7 @@ from xcql.compile.library.document_order import (
     root_of,
 )
 from xcql.compile.library.inner import without_inner_path
-from xcql.compile.library.stream_steps import StreamSteps
+from xcql.compile.library.stream_parents import with_parent_key
 from xcql.compile.result import NotNative
 from xcql.compile.syntax.below import ChildrenBelow, joined_steps
 from xcql.compile.syntax.predicates import filtered, is_never_positional, mentions_position
@@ -212,8 +212,7 @@ def _children_below(leaf: Leaf, step: AxisStep, scope: Scope) -> list[Leaf]:
     for here in found:
         if not isinstance(here.item, StreamElement | Inner):
             raise NotNative("positions of such nodes", step.span)
-        steps = StreamSteps(scope, step.test, step.span)
-        here, parent = steps.with_parent_key(here)
+        here, parent = with_parent_key(here, scope, step.span)
         several = [here]
         for predicate in step.predicates:
             partition = (*identity(leaf.plan), parent)
