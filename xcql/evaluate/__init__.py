@@ -2,6 +2,8 @@
 
 It compiles a query's syntax tree to Python closures (`scope.compile_expression`), in one module
 per topic, and runs them over the nodes of `xcql.xdm`. Atomic values are elementpath's.
+
+Tests: tests/evaluate
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 Content is compared by meaning, not by spelling: the order of attributes, the kind of quotes and
 the like make no difference.
+
+Tests: tests/history/test_changes.py
 """
 
 from __future__ import annotations

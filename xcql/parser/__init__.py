@@ -2,6 +2,8 @@
 
 `lexer` makes tokens, `two_stage` a parse tree, the `build_*` modules the syntax tree, and
 `complaint` makes the error message if parsing fails.
+
+Tests: tests/parser
 """
 
 from __future__ import annotations

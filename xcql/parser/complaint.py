@@ -2,6 +2,8 @@
 
 Expected tokens do not come from ANTLR's tables, which hold token names and the position where a
 decision began. Instead, the parser runs again: does it get further with this word here?
+
+Tests: tests/parser/test_errors.py
 """
 
 from __future__ import annotations

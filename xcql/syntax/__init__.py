@@ -11,4 +11,6 @@
 | `emitter` | tree to XQuery text |
 
 Two trees are equal if they have the same meaning; spans don't count.
+
+Tests: tests/syntax/test_roundtrip.py
 """

@@ -12,6 +12,8 @@
 | `cleaning` | fragment files that another XQuery processor can read |
 
 The rules for paths (Figure 3) are in `xcql.analysis.walk_paths`: they are the same for all three.
+
+Tests: tests/translate
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""The lifespans of items: their own, or the cover of their elements' lifespans."""
+"""The lifespans of items: their own, or the cover of their elements' lifespans.
+
+Tests: tests/compile/test_leaf_lifespans.py
+"""
 
 from __future__ import annotations
 

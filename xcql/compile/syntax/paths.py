@@ -22,7 +22,7 @@ from xcql.compile.library.document_order import (
 from xcql.compile.library.inner import without_inner_path
 from xcql.compile.library.stream_parents import with_parent_key
 from xcql.compile.result import NotNative
-from xcql.compile.syntax.below import ChildrenBelow, joined_steps
+from xcql.compile.syntax.descendant_steps import ChildrenBelow, joined_steps
 from xcql.compile.syntax.predicates import filtered, is_never_positional, mentions_position
 from xcql.compile.terms.items import (
     Atomic,
