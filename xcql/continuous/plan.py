@@ -32,7 +32,7 @@ from xcql.continuous.parts import (
 )
 from xcql.continuous.tally_plan import Tallied, tallied
 from xcql.continuous.time_use import TimeUse, TimeWindow, time_use
-from xcql.continuous.windowed import DOWNWARD, goes_down, windowed_events
+from xcql.continuous.windowed import DOWNWARD, is_downward_step, windowed_events
 from xcql.source import Span
 from xcql.syntax.construct import SquareArray
 from xcql.syntax.flwor import Clause, Flwor, For, GroupBy, Let, OrderBy, OrderKey, Where
@@ -300,7 +300,7 @@ class _Planner:
         Its predicates must not read outside the units; what comes later is checked at run time.
         """
         has_predicates = isinstance(step, AxisStep) and bool(step.predicates)
-        return goes_down(step, self.types) and not (has_predicates and self.looks_up)
+        return is_downward_step(step, self.types) and not (has_predicates and self.looks_up)
 
     def _steps(self, head: Expr) -> tuple[str, list[tuple[frozenset[str], bool]]]:
         """The stream of a path, and for each step the tags it reaches and whether it reads them."""

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from xcql.analysis.names import FUNCTIONS
 from xcql.check import Checked
 from xcql.continuous.parts import NODE, Access, hidden, hidden_ref
-from xcql.continuous.windowed import goes_down, looked_at, looks_around
+from xcql.continuous.windowed import is_downward_step, looked_at, reads_other_nodes
 from xcql.syntax.construct import NamespaceDeclaration
 from xcql.syntax.functions import FunctionCall, Parameter
 from xcql.syntax.literals import Sequence, VariableRef
@@ -169,12 +169,12 @@ class _Finder(Transformer):
 
     def _is_of_one_event(self, step: AxisStep) -> bool:
         """Whether a step depends only on the event, and does not lead out of it."""
-        leads_down = goes_down(step, self._types) or (
+        leads_down = is_downward_step(step, self._types) or (
             step.axis == "attribute" and not step.predicates
         )
         return (
             leads_down
-            and not looks_around(step)
+            and not reads_other_nodes(step)
             and not any(isinstance(part, VariableRef) for part in walk(step))
         )
 

@@ -244,7 +244,7 @@ class _Changes:
         known = self._filler(id) if id in self._matched else None
         if known is None or tag.kind == "temporal":
             shape = self._shapes[new]
-            if not (known and known.is_alive and shape.says_the_same_as(known.shape, self._ids)):
+            if not (known and known.is_alive and shape.has_same_content_as(known.shape, self._ids)):
                 self._send("filler", id, tag, self._valid_time, self._renumbered(self._read(new)))
             return
         found = self._read(new)
@@ -252,7 +252,7 @@ class _Changes:
         shape = self._shape_of(found._replace(content=content))
         if tag.kind == "event":
             self._compare_event(id, known, shape, content)
-        elif not (known.is_alive and shape.says_the_same_as(known.shape)):
+        elif not (known.is_alive and shape.has_same_content_as(known.shape)):
             self._send("filler", id, tag, self._valid_time, content)
             if not _is_only_filled(known.shape, shape):
                 self._without_history.add(self._structure.path_of(tag))
@@ -260,7 +260,7 @@ class _Changes:
     def _compare_event(
         self, id: str, known: LatestFiller, shape: ContentShape, content: bytes
     ) -> None:
-        if any(shape.says_the_same_as(event) for _, event in known.events):
+        if any(shape.has_same_content_as(event) for _, event in known.events):
             return
         if len(known.events) > 1 or not self._state.has_times:
             reason = "its id has several" if len(known.events) > 1 else "its time is unknown"

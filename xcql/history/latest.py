@@ -114,7 +114,7 @@ def _latest(known: Known[_Outlined, Tag], tag: Tag) -> LatestFiller | None:
 
 
 def _is_same(one: _Outlined, other: _Outlined) -> bool:
-    return _shape(one).says_the_same_as(_shape(other))
+    return _shape(one).has_same_content_as(_shape(other))
 
 
 def _shape(arrival: _Outlined) -> ContentShape:

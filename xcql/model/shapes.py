@@ -57,7 +57,9 @@ class ContentShape:
     def holes(self) -> list[str]:
         return [id for slot in self.slots.values() for id in slot.holes]
 
-    def says_the_same_as(self, other: ContentShape, ids: Mapping[str, str] | None = None) -> bool:
+    def has_same_content_as(
+        self, other: ContentShape, ids: Mapping[str, str] | None = None
+    ) -> bool:
         """Whether two contents are equal; `ids` translates the ids of this one's holes."""
         if self.digest != other.digest or self.slots.keys() != other.slots.keys():
             return False

@@ -18,10 +18,10 @@ Tests: tests/translate
 
 from __future__ import annotations
 
-from xcql.callable_package import stands_for
+from xcql.callable_package import make_callable
 from xcql.translate.api import Translation, translate
 
 __all__ = ["Translation", "translate"]
 
 
-stands_for(__name__, "translate")
+make_callable(__name__, "translate")

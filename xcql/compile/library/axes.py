@@ -121,19 +121,19 @@ def _below(
     if is_text_test(test) or is_any_node(test):
         return found + _texts(leaf, element, axis, test, scope, span)
     inner_axis = "self" if axis == "child" else "descendant-or-self"
-    around = constructed_lifespan(element) or element.around
+    inherited = constructed_lifespan(element) or element.ancestor_lifespan
     for value in element.content:
         for one in leaves(value):
             item = one.item
             if isinstance(item, StreamDocument):
                 raise NotNative("a path into a copy of a stream", span)
             if isinstance(item, StreamElement):
-                item = replace(item, is_copy=True, above=None, around=around)
+                item = replace(item, is_copy=True, above=None, ancestor_lifespan=inherited)
             if isinstance(item, Inner):
                 copied = replace(item.owner, is_copy=True, above=None)
                 item = replace(item, owner=copied, above=None, inner_path=None)
             if isinstance(item, Element):
-                item = replace(item, around=around)
+                item = replace(item, ancestor_lifespan=inherited)
             if isinstance(item, Dynamic):
                 raise NotNative(item.reason, span)
             if isinstance(item, StreamElement | Inner | Element):

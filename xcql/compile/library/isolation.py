@@ -209,7 +209,7 @@ def _is_complete(item: Item, scope: Scope) -> bool:
     match item:
         case StreamElement(is_top=is_top):
             return is_top or is_fragmented(item, scope)
-        case Atomic() | Element(around=None) | Markup():
+        case Atomic() | Element(ancestor_lifespan=None) | Markup():
             return True
         case AttributeItem(owner=None, within=None) | TextItem(owner=None, within=None):
             return True

@@ -80,8 +80,8 @@ def _lifespan_of_leaves(
 ) -> Lifespan:
     """The lifespan of an element's attributes and text: that of the nearest one with its own."""
     match owner:
-        case Element(around=around):
-            return constructed_lifespan(owner) or around or ALWAYS
+        case Element(ancestor_lifespan=inherited):
+            return constructed_lifespan(owner) or inherited or ALWAYS
         case Inner(owner=outer):
             if outer.is_copy:
                 raise NotNative("the lifespan of text or attributes in a copy of mixed content")
@@ -92,7 +92,7 @@ def _lifespan_of_leaves(
                 return own_lifespan(owner, scope)
             check_lifespans(owner.stream, scope)
             if owner.is_top or owner.is_copy:
-                return owner.around or ALWAYS
+                return owner.ancestor_lifespan or ALWAYS
             return _lifespan_of_leaves(above, scope)
     return ALWAYS
 

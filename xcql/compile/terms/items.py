@@ -180,7 +180,7 @@ class StreamElement(Item):
     is_top: bool = False
     is_copy: bool = False
     # the lifespan of the copy's nearest constructed ancestor that has its own
-    around: tuple[Scalar, Scalar] | None = None
+    ancestor_lifespan: tuple[Scalar, Scalar] | None = None
     tree: Tree | None = None
 
     def column(self, name: str) -> Scalar:
@@ -270,7 +270,7 @@ class Element(Item):
     namespaces: tuple[tuple[str, str], ...] = ()
     is_document: bool = False
     # the lifespan of the nearest constructed ancestor that has its own
-    around: tuple[Scalar, Scalar] | None = None
+    ancestor_lifespan: tuple[Scalar, Scalar] | None = None
 
 
 @dataclass(frozen=True, slots=True)

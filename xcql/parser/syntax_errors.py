@@ -122,7 +122,7 @@ _CLOSERS = frozenset(
 _CURLED_QUOTES = "“”„‟«»‘’‚‛"
 
 
-def complaint(source: Source, tokens: list[Token], index: int) -> XcqlError:
+def syntax_error(source: Source, tokens: list[Token], index: int) -> XcqlError:
     """The error for a query whose token at this index does not fit."""
     token = tokens[index]
     span = _span(source, token)
