@@ -143,7 +143,7 @@ def measure(
         times = [{size: next(of) for size, of in triggers.items()} for _ in range(TRIGGERS)]
         found = {size: _percentiles([several[size] for several in times]) for size in folders}
         if anew is not None:
-            found[anew]["anew"] = clocked(running[anew].computed_anew) * 1000
+            found[anew]["anew"] = clocked(running[anew].recomputed) * 1000
     return found
 
 
@@ -172,7 +172,7 @@ def run(settings: Settings) -> Iterator[Row]:
     found: dict[tuple[str, int], dict[str, float]] = {}
     sizes = settings.histories
     first, last = sizes[0], sizes[-1]
-    computed_anew = max((size for size in sizes if size <= _ANEW_AT_MOST), default=None)
+    recomputed = max((size for size in sizes if size <= _ANEW_AT_MOST), default=None)
     folders = {
         (name, size): settings.scratch(f"state-{name}-{size}") for size in sizes for name in QUERIES
     }
@@ -187,7 +187,7 @@ def run(settings: Settings) -> Iterator[Row]:
     for name, query in QUERIES.items():
         settings.tell(f"continuous: {name}")
         of_query = {size: folders[name, size] for size in sizes}
-        for size, figures in measure(query, of_query, computed_anew).items():
+        for size, figures in measure(query, of_query, recomputed).items():
             at = f"{size:,}"
             found[name, size] = figures
             yield Row(TABLE, name, "trigger, p50", figures["p50"], "ms", at)

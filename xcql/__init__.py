@@ -1,6 +1,8 @@
 """XCQL: XQuery with time, over streams of XML fragments.
 
 Nothing heavy is imported until it is used: `import xcql` costs a few milliseconds.
+
+Tests: tests/test_examples.py
 """
 
 from __future__ import annotations

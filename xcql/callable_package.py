@@ -8,7 +8,7 @@ from types import ModuleType
 from typing import Any
 
 
-def stands_for(package: str, function: str) -> None:
+def make_callable(package: str, function: str) -> None:
     """Make a package callable: a call runs the given function of its module `api`.
 
     Importing a package replaces the attribute of `xcql` that has its name. `xcql.evaluate(query)`

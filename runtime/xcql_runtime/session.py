@@ -43,9 +43,9 @@ from xcql_runtime.evaluator.externals import (
 )
 from xcql_runtime.evaluator.worker import Surroundings
 from xcql_runtime.spark.class_archive import make_archive
-from xcql_runtime.spark.java_process import has_ended, keep_quiet
+from xcql_runtime.spark.java_process import has_ended, suppress_tracebacks
 from xcql_runtime.spark.jobs import on_workers
-from xcql_runtime.spark.start import ended, is_here, local_session
+from xcql_runtime.spark.start import ended, is_local, local_session
 from xcql_runtime.streaming.handle import StreamHandle
 from xcql_runtime.streaming.sources.kafka import publish
 from xcql_runtime.streaming.sources.table import SourceLike
@@ -73,7 +73,7 @@ class Session:
         self._is_given = spark is not None
         self._spark = spark
         if spark is not None:
-            keep_quiet(spark)
+            suppress_tracebacks(spark)
         self._views: dict[str, Answer] = {}
         self._reader = StoreReader(self.store)
         self._cache = SessionCache()
@@ -152,7 +152,7 @@ class Session:
 
         The remote Spark is only started when there is work to do.
         """
-        if is_here(self._spark):
+        if is_local(self._spark):
             with on_cores(self._cores) as run:
                 yield run
         else:
@@ -211,10 +211,12 @@ class Session:
         if context is not None:
             state.stream(context)  # raises if the stream does not exist
         query = query.over({name: one.tags for name, one in state.streams.items()}, context)
-        around = Surroundings(source, _instant_or_now(now), values, functions, os.getcwd(), context)
+        surroundings = Surroundings(
+            source, _instant_or_now(now), values, functions, os.getcwd(), context
+        )
         return Answer(
             lambda: self.spark,
-            Request(query, strategy, self.store, self._cache, state, catalog, around, frames),
+            Request(query, strategy, self.store, self._cache, state, catalog, surroundings, frames),
         )
 
     def stream(

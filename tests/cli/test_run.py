@@ -137,7 +137,7 @@ def test_a_bug_of_ours(
     def broken(*_: object) -> None:
         raise ZeroDivisionError("oh")
 
-    monkeypatch.setattr("xcql.cli.data.checked", broken)
+    monkeypatch.setattr("xcql.cli.data.check_query", broken)
     assert main(["run", "-e", "1", "--doc", "books.xml"]) == 70
     told = capsys.readouterr().err
     assert "internal error: ZeroDivisionError: oh" in told

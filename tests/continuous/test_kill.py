@@ -91,7 +91,7 @@ def test_no_gap_and_no_double(tmp_path: Path) -> None:
     with opened(QUERY, state) as query:
         updates = list(query.updates())
         assert query.last_batch == BATCHES - 1
-        assert applied(updates) == query.answer() == query.computed_anew()
+        assert applied(updates) == query.answer() == query.recomputed()
         kept: dict[int, object] = {number: [] for number in range(BATCHES)}
         for u in updates:
             kept[u.batch].append([u.op, u.key, u.position, u.item])  # type: ignore[attr-defined]
@@ -106,4 +106,4 @@ def _lines(log: Path) -> int:
 def test_played_without_kills_it_is_the_same(tmp_path: Path) -> None:
     play(tmp_path / "state", tmp_path / "log")
     with opened(QUERY, tmp_path / "state") as query:
-        assert query.answer() == query.computed_anew()
+        assert query.answer() == query.recomputed()

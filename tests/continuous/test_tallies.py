@@ -123,11 +123,11 @@ def test_what_changes_a_sum(tmp_path: Path, arrivals: list[Arrival], answer: str
         assert continuous.answer() == ["<s>4 2</s>"]
         continuous.advance(1, arrivals, _NOW)
         assert continuous.answer() == [answer]
-        assert continuous.answer() == continuous.computed_anew()
+        assert continuous.answer() == continuous.recomputed()
         # future events appear as time passes, and disappear when it goes back
         for now in (datetime(2001, 4, 1), datetime(2001, 1, 1), _NOW):
             continuous.advance(continuous.last_batch + 1, [], now)  # type: ignore[operator]
-            assert continuous.answer() == continuous.computed_anew()
+            assert continuous.answer() == continuous.recomputed()
 
 
 @pytest.mark.parametrize("query", [_SUM, 'sum(stream("s")//e)'])

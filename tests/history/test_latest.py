@@ -11,13 +11,13 @@ from tests.history.random_arrivals import STEPS, TAGS, Step, fragments_of
 from xcql.history.definition import histories
 from xcql.history.latest import LatestState
 from xcql.model.fragments import Fragment, content_tree
-from xcql.model.shapes import Shape
+from xcql.model.shapes import ContentShape
 from xcql.xdm.serialize import canonical
 
 
-def shape_of(fragment: Fragment) -> Shape:
+def shape_of(fragment: Fragment) -> ContentShape:
     digest = canonical(content_tree(fragment)).encode()
-    return Shape(None, digest, digest, {})
+    return ContentShape(None, digest, digest, {})
 
 
 @settings(deadline=None)

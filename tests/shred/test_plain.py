@@ -15,9 +15,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.shred.test_shredder import ROOT, TAGS
-from xcql.shred.plain import read_plainly
+from xcql.shred.plain import read_in_bulk
 from xcql.shred.shape import Slot, walk, widen
-from xcql.shred.staging import StagedChunk, plan_chunks, plan_with_care, stage_chunk
+from xcql.shred.staging import StagedChunk, plan_chunks, plan_exact_chunks, stage_chunk
 from xcql.shred.tables import WRITE_PLAN, RowSource, read_staged, write_table
 from xcql.shred.tokens import elements_of, is_well_formed, tokenize
 
@@ -103,7 +103,7 @@ def staged(data: bytes, folder: Path, size: int) -> list[StagedChunk]:
         chunk = chunks.pop(0)
         result = stage_chunk(chunk, TAGS, folder / f"{size}-{len(found)}-{chunk.is_certain}")
         if result is None:
-            chunks = plan_with_care(chunk, size)
+            chunks = plan_exact_chunks(chunk, size)
         else:
             found.append(result)
             if result.eos is not None:  # whatever follows is ignored
@@ -115,11 +115,11 @@ def one_by_one(data: bytes, folder: Path) -> list[StagedChunk]:
     path = folder / "g.xml"
     path.write_bytes(data)
     chunks, _ = plan_chunks(str(path), "f", 0, len(data))
-    with patch("xcql.shred.staging.read_plainly", lambda *_: None):
+    with patch("xcql.shred.staging.read_in_bulk", lambda *_: None):
         assert len(chunks) == 1
         return [
             result
-            for chunk in plan_with_care(chunks[0], len(data))
+            for chunk in plan_exact_chunks(chunks[0], len(data))
             if (result := stage_chunk(chunk, TAGS, folder / "one"))
         ]
 
@@ -229,9 +229,9 @@ def test_what_is_common_is_read_at_once() -> None:
       <!-- between -->
       <filler id="2" tsid="7" validTime="2003-01-01"><t/></filler>"""
     assert is_well_formed(content, ())
-    plain = read_plainly(content, TAGS)
+    plain = read_in_bulk(content, TAGS)
     assert plain is not None
-    assert not plain.odd.any()
+    assert not plain.needs_slow_path.any()
 
 
 INNER_TEXTS = st.sampled_from(["", "x", " ", "&amp;", "<!-- c -->", "<![CDATA[>]]>"])
@@ -273,7 +273,7 @@ def test_tokens() -> None:
     assert [tokens.attribute_list[name] for name in tokens.attribute_names] == ["x", "y"]
     assert tokens.attribute_values.to_pylist() == [b"1", b"A "]
     assert tokens.texts.to_pylist()[1:] == [b'>\t\n>"', b""]
-    assert len(tokens.odd) == 2
+    assert len(tokens.skipped) == 2
     elements = elements_of(tokens)
     assert elements is not None
     assert elements.parents.tolist() == [-1, 0]

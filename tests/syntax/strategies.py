@@ -24,7 +24,7 @@ from xcql.syntax import path as p
 from xcql.syntax import prolog as pro
 from xcql.syntax import temporal as t
 from xcql.syntax import types as ty
-from xcql.syntax.node import Name, Node
+from xcql.syntax.node import Name, SyntaxNode
 from xcql.syntax.precedence import BINARY
 
 NOWHERE = Span(Source(""), 0, 0)
@@ -534,7 +534,7 @@ class _Maker:
         self, depth: int, text: Callable[[], Any], other: Callable[[int], Any]
     ) -> tuple[Any, ...]:
         """Text and other parts, without adjacent texts."""
-        result: list[Node] = []
+        result: list[SyntaxNode] = []
         for _ in range(self.draw(st.integers(0, 3)) if depth > 0 else 0):
             after_text = bool(result) and isinstance(result[-1], c.Text)
             result.append(text() if not after_text and self.flip() else other(depth - 1))

@@ -25,7 +25,7 @@ from xcql.syntax import (
     temporal,
     types,
 )
-from xcql.syntax.node import Name, Node, children, walk
+from xcql.syntax.node import Name, SyntaxNode, children, walk
 
 IDENTITY = Path(__file__).with_name("identity.xcql")
 TOPICS = (
@@ -42,7 +42,7 @@ TOPICS = (
 )
 
 
-def check(tree: Node) -> None:
+def check(tree: SyntaxNode) -> None:
     text = emit(tree)
     try:
         again = parse(text)
@@ -55,7 +55,7 @@ def check(tree: Node) -> None:
 
 @examples(250)
 @given(modules())
-def test_every_tree_round_trips(tree: Node) -> None:
+def test_every_tree_round_trips(tree: SyntaxNode) -> None:
     check(tree)
 
 
@@ -63,7 +63,7 @@ def test_every_tree_round_trips(tree: Node) -> None:
 def test_each_kind_of_node_round_trips(kind: str, strategy: object) -> None:
     @examples(12, 400)
     @given(strategy)  # type: ignore[arg-type]
-    def run(tree: Node) -> None:
+    def run(tree: SyntaxNode) -> None:
         check(tree)
 
     run()
@@ -89,7 +89,7 @@ def without(text: str, pair: tuple[int, int]) -> str:
     return f"{text[:start]} {text[start + 1 : end]} {text[end + 1 :]}"
 
 
-def needless(tree: Node) -> str | None:
+def needless(tree: SyntaxNode) -> str | None:
     """The text with one pair of parentheses less and the same meaning, if there is one."""
     text = emit(tree)
     for start, end in pairs_of_parentheses(text):
@@ -108,7 +108,7 @@ def needless(tree: Node) -> str | None:
 
 @examples(60, 2000)
 @given(operations())
-def test_no_parenthesis_can_be_left_out(tree: Node) -> None:
+def test_no_parenthesis_can_be_left_out(tree: SyntaxNode) -> None:
     shorter = needless(tree)
     assert shorter is None, f"{emit(tree)}\nsays the same as\n{shorter}"
 
@@ -116,7 +116,7 @@ def test_no_parenthesis_can_be_left_out(tree: Node) -> None:
 # ---------------------------------------------------------------- spans
 
 
-def check_spans(root: Node, text: str) -> None:
+def check_spans(root: SyntaxNode, text: str) -> None:
     for node in walk(root):
         assert 0 <= node.span.start <= node.span.end <= len(text)
         for child in children(node):
@@ -129,7 +129,7 @@ def check_spans(root: Node, text: str) -> None:
 
 @examples(150, 3000)
 @given(modules())
-def test_spans_lie_within_their_parents(tree: Node) -> None:
+def test_spans_lie_within_their_parents(tree: SyntaxNode) -> None:
     text = emit(tree)
     check_spans(parse(text), text)
 
@@ -154,7 +154,7 @@ def node_classes() -> set[type]:
             value
             for value in vars(module).values()
             if inspect.isclass(value)
-            and issubclass(value, Node)
+            and issubclass(value, SyntaxNode)
             and value.__module__ == module.__name__
             and dataclasses.is_dataclass(value)
             and "__dataclass_fields__" in vars(value)

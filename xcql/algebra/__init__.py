@@ -12,4 +12,6 @@
 
 A plan starts from the tuple that it is evaluated for, the `Unit`. A scalar may contain a whole
 plan, as `Nested`: that is how queries nest. The rules in `xcql.algebra.rules` remove such plans.
+
+Tests: tests/algebra/rules, tests/compile/test_corpus.py
 """

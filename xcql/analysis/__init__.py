@@ -12,4 +12,6 @@
 | `walk_*` | how each kind of expression is walked; `walk_paths` holds the paper's Figure 3 |
 | `walk_module` | the walk over a whole query |
 | `typing` | `tag_types`: the tag type of every expression of a query |
+
+Tests: tests/analysis, tests/translate/test_rules.py
 """

@@ -10,7 +10,7 @@ from xcql.source import Span
 from xcql.syntax.construct import NamespaceDeclaration
 from xcql.syntax.functions import FunctionCall, NamedFunctionRef
 from xcql.syntax.literals import StringLiteral
-from xcql.syntax.node import Name, Node, walk
+from xcql.syntax.node import Name, SyntaxNode, walk
 from xcql.syntax.operators import Arrow
 from xcql.syntax.path import NameTest, Wildcard
 from xcql.syntax.prolog import (
@@ -82,7 +82,7 @@ class Namespaces:
             return self.prefixes.get(name.prefix), name.local
         return self.function, name.local
 
-    def element_test(self, test: Node) -> Callable[[Tag], bool] | None:
+    def element_test(self, test: SyntaxNode) -> Callable[[Tag], bool] | None:
         """A function that tests whether elements of a tag pass; None if no element can pass."""
         match test:
             case NameTest(name=name) | ElementTest(name=Name() as name):

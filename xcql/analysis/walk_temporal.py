@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from xcql.analysis.types import ATOM, DOCUMENT, Nodes, TagType
 from xcql.analysis.walker import Env, Typed, Walker, walks
-from xcql.syntax.node import Expr, Node
+from xcql.syntax.node import Expr, SyntaxNode
 from xcql.syntax.temporal import (
     AllenComparison,
     DateLiteral,
@@ -71,7 +71,7 @@ def allen_comparison(w: Walker, node: AllenComparison, env: Env) -> Typed:
     return Typed(w.rules.temporal(replace(node, left=left, right=right)), ATOM)
 
 
-def _operand(w: Walker, node: Node, env: Env) -> Node:
+def _operand(w: Walker, node: SyntaxNode, env: Env) -> SyntaxNode:
     if isinstance(node, TimeInterval):
         end = None if node.end is None else bound(w, node.end, env)
         return replace(node, begin=bound(w, node.begin, env), end=end)

@@ -20,7 +20,7 @@ from xcql.diagnostics import Diagnostic, error, warning
 from xcql.source import Span
 from xcql.syntax.functions import FunctionCall
 from xcql.syntax.literals import ContextItem
-from xcql.syntax.node import Expr, Name, Node, child_fields
+from xcql.syntax.node import Expr, Name, SyntaxNode, child_fields
 from xcql.syntax.path import AxisStep, Path
 from xcql.syntax.prolog import FunctionDecl, MainModule
 from xcql.syntax.temporal import IntervalProjection, VersionProjection
@@ -193,11 +193,11 @@ class Walker:
         for name in child_fields(type(node)):
             value = getattr(node, name)
             new: Any = value
-            if isinstance(value, Node):
+            if isinstance(value, SyntaxNode):
                 new = self.part(value, env)
-            elif isinstance(value, tuple) and any(isinstance(item, Node) for item in value):
+            elif isinstance(value, tuple) and any(isinstance(item, SyntaxNode) for item in value):
                 new = tuple(
-                    self.part(item, env) if isinstance(item, Node) else item for item in value
+                    self.part(item, env) if isinstance(item, SyntaxNode) else item for item in value
                 )
                 if all(a is b for a, b in zip(new, value, strict=True)):
                     new = value
@@ -205,7 +205,7 @@ class Walker:
                 changes[name] = new
         return replace(node, **changes) if changes else node
 
-    def part(self, node: Node, env: Env) -> Any:
+    def part(self, node: SyntaxNode, env: Env) -> Any:
         return self.value(node, env) if isinstance(node, Expr) else self.rebuilt(node, env)
 
     def value(self, expr: Expr, env: Env) -> Expr:

@@ -1,1 +1,4 @@
-"""The command line, `xcqlc`: one module per verb, argument parsing and display only."""
+"""The command line, `xcqlc`: one module per verb, argument parsing and display only.
+
+Tests: tests/cli
+"""

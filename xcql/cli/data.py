@@ -97,7 +97,7 @@ def stream_files(arguments: argparse.Namespace) -> dict[str, tuple[Path, Path | 
 
 
 @contextmanager
-def opened(arguments: argparse.Namespace) -> Iterator[tuple[xcql.Session, str | None]]:
+def open_session(arguments: argparse.Namespace) -> Iterator[tuple[xcql.Session, str | None]]:
     """A session over the input in the arguments, and the stream that is the context item."""
     given = [arguments.store is not None, bool(arguments.stream or arguments.doc)]
     if given.count(True) != 1:
@@ -154,28 +154,28 @@ def _fragmented(arguments: argparse.Namespace, target: Path) -> tuple[Path, TagS
 
 
 @contextmanager
-def asked(arguments: argparse.Namespace) -> Iterator[tuple[Checked, Answer]]:
+def open_answer(arguments: argparse.Namespace) -> Iterator[tuple[Checked, Answer]]:
     """The query in the arguments, and its answer over their input.
 
     Errors and old spellings in its text are reported before any data is read.
     """
-    query = parsed(read_query(arguments), arguments)
-    with opened(arguments) as (session, context):
-        query = checked(query, session, context, arguments)
+    query = parse_query(read_query(arguments), arguments)
+    with open_session(arguments) as (session, context):
+        query = check_query(query, session, context, arguments)
         yield (
             query,
             session.query(query, arguments.strategy, arguments.now, variables(arguments), context),
         )
 
 
-def parsed(text: str | Source, arguments: argparse.Namespace) -> Checked:
+def parse_query(text: str | Source, arguments: argparse.Namespace) -> Checked:
     """Parse and check a query's text; report spellings that have a standard form."""
     query = check(text)
     report_warnings(query.module.warnings, arguments)
     return query
 
 
-def checked(
+def check_query(
     query: Checked, session: xcql.Session, context: str | None, arguments: argparse.Namespace
 ) -> Checked:
     """Check a query against a session's streams; report steps that cannot find anything."""

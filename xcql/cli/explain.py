@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 
-from xcql.cli.data import add_data_arguments, add_evaluation_arguments, asked
+from xcql.cli.data import add_data_arguments, add_evaluation_arguments, open_answer
 from xcql.cli.inputs import add_query_arguments
 from xcql.cli.outputs import open_output
 from xcql.cli.run import add_strategy_argument
@@ -51,7 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     if arguments.stage and arguments.format == "mermaid":
         raise error("XCQL0100", "the flowchart shows the plan: omit --stage")
-    with asked(arguments) as (query, answer):
+    with open_answer(arguments) as (query, answer):
         explanation = answer.explanation()
         if arguments.format == "mermaid":
             shown = mermaid(explanation)

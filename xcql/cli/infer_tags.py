@@ -1,4 +1,7 @@
-"""`xcqlc infer-tags`: a Tag Structure from a document, a DTD or an XML Schema."""
+"""`xcqlc infer-tags`: a Tag Structure from a document, a DTD or an XML Schema.
+
+Tests: tests/cli/test_fragment.py
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
 """Read lines as they are typed: with history and completion on a terminal, plain from a pipe.
 
 Python's own `readline` does the editing, so the prompt needs no further package.
+
+Tests: tests/cli/test_shell.py
 """
 
 from __future__ import annotations

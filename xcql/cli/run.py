@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from xcql.cli.answers import FORMATS, write_answer
-from xcql.cli.data import add_data_arguments, add_evaluation_arguments, asked
+from xcql.cli.data import add_data_arguments, add_evaluation_arguments, open_answer
 from xcql.cli.inputs import add_query_arguments
 from xcql.translate.api import STRATEGIES
 
@@ -62,6 +62,6 @@ def add_strategy_argument(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    with asked(arguments) as (_, answer):
+    with open_answer(arguments) as (_, answer):
         write_answer(answer, arguments)
     return 0

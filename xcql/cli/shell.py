@@ -13,9 +13,9 @@ import xcql
 from xcql.cli.data import (
     add_data_arguments,
     add_evaluation_arguments,
-    checked,
-    opened,
-    parsed,
+    check_query,
+    open_session,
+    parse_query,
     variables,
 )
 from xcql.cli.line_editing import edited_lines
@@ -60,7 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    with opened(arguments) as (session, context):
+    with open_session(arguments) as (session, context):
         shell = Shell(session, context, arguments, arguments.now, variables(arguments))
         if sys.stdin.isatty() and not arguments.quiet:
             print(f"Streams: {', '.join(session.streams())}. Type \\help for help.")
@@ -120,7 +120,9 @@ class Shell:
         return sorted(found | {f"{name}(" for name in {one.name for one in all_builtins()}})
 
     def _answer(self, query: str) -> Any:
-        asked = checked(parsed(query, self.arguments), self.session, self.context, self.arguments)
+        asked = check_query(
+            parse_query(query, self.arguments), self.session, self.context, self.arguments
+        )
         strategy: Any = self.strategy
         return self.session.query(asked, strategy, self.now, self.variables, self.context)
 

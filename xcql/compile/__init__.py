@@ -11,6 +11,8 @@ Each module imports only from those above it. Sub-expressions are compiled throu
 | `functions`, `syntax` | the native functions by topic; the constructs of the language |
 | `language` | all constructs and functions in one table |
 | `api` | `compile_query` |
+
+Tests: tests/compile
 """
 
 from __future__ import annotations

@@ -5,6 +5,8 @@
         for update in advance.updates: ...
 
 This package does not use Spark; `xcql_runtime.streaming` adds sources and sinks.
+
+Tests: tests/continuous
 """
 
 from __future__ import annotations

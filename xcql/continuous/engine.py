@@ -186,7 +186,7 @@ class Continuous:
                 "SELECT batch, stream, at, kind, reason, text FROM quarantine"
             ).fetchall()
 
-    def computed_anew(self) -> list[str]:
+    def recomputed(self) -> list[str]:
         """The answer at the instant of the last trigger, computed as a whole from all fragments.
 
         It equals `answer`; use it to compare the two, and to see what maintenance saves.

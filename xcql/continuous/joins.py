@@ -32,7 +32,7 @@ from xcql.syntax.control import Quantified
 from xcql.syntax.flwor import Clause, Flwor, For, Let, Where
 from xcql.syntax.functions import DynamicCall, FunctionCall, InlineFunction
 from xcql.syntax.literals import ContextItem, VariableRef
-from xcql.syntax.node import Expr, Name, Node, children, walk
+from xcql.syntax.node import Expr, Name, SyntaxNode, children, walk
 from xcql.syntax.operators import Binary, Comparison
 from xcql.syntax.path import AxisStep, Filter, Path
 from xcql.syntax.temporal import IntervalProjection, Now, TimeInterval
@@ -68,7 +68,7 @@ class SideFinder:
         self._access = access
         self.sides: list[Side] = []
 
-    def visit(self, node: Node, bindings: tuple[Clause, ...]) -> None:
+    def visit(self, node: SyntaxNode, bindings: tuple[Clause, ...]) -> None:
         """Look for sides in a part of the query, given the clauses whose variables it sees."""
         if isinstance(node, Flwor):
             self._visit_flwor(node, bindings)
@@ -111,7 +111,7 @@ class SideFinder:
             bindings = (*bindings, clause)
         self.visit(node.condition, bindings)
 
-    def _add(self, side: Side | None, node: Node) -> None:
+    def _add(self, side: Side | None, node: SyntaxNode) -> None:
         if side is None:
             raise NeedsWhole("a stream is read again without a key", node.span)
         self.sides.append(side)
@@ -286,12 +286,12 @@ class SideFinder:
         return Flwor(tuple(kept), expr, span=expr.span)
 
 
-def stream_calls_here(node: Node) -> Iterator[Node]:
+def stream_calls_here(node: SyntaxNode) -> Iterator[SyntaxNode]:
     """The node itself, if it reads a stream."""
     return (part for part in stream_calls(node) if part is node)
 
 
-def _over_nodes(node: Node) -> For:
+def _over_nodes(node: SyntaxNode) -> For:
     return For(hidden(NODE, node.span), hidden_ref(NODES, node.span), span=node.span)
 
 
@@ -328,7 +328,7 @@ def _is_plain_step(step: Expr) -> bool:
     return isinstance(step, AxisStep) and step.axis in _BELOW and not step.predicates
 
 
-def _variables(expr: Node) -> list[Name]:
+def _variables(expr: SyntaxNode) -> list[Name]:
     """The variables of the query that an expression mentions."""
     return [
         part.name

@@ -364,7 +364,7 @@ class Maintenance:
                 if other is not None:
                     for unit in asked[value]:
                         unit.spans += other.spans
-                        unit.is_odd = unit.is_odd or other.is_odd
+                        unit.has_own_times = unit.has_own_times or other.has_own_times
             views[side.access.stream] = partial(_given, found.document)
         return views
 

@@ -51,8 +51,8 @@ class _Document(DocumentNode):
 class Found:
     """A unit in a partial view, or an element above units.
 
-    `spans` are the lifespans of all versions in it; `is_odd` is true if its data contains lifespans
-    of its own. `holes` are those of a unit's own fragment, None if they are not known.
+    `spans` are the lifespans of all versions in it; `has_own_times` is true if its data contains
+    lifespans of its own. `holes` are those of a unit's own fragment, None if they are not known.
     """
 
     key: str
@@ -62,7 +62,7 @@ class Found:
     is_unit: bool
     element: ElementNode
     spans: list[tuple[int, int | None]] = field(default_factory=list)
-    is_odd: bool = False
+    has_own_times: bool = False
     holes: tuple[Hole, ...] | None = None
 
 
@@ -244,7 +244,7 @@ class _Builder:
         if parent is not None and parent.is_unit:
             if tag.is_fragmented:
                 parent.spans.append(span)
-            parent.is_odd = parent.is_odd or _is_odd(fragment)
+            parent.has_own_times = parent.has_own_times or _has_own_times(fragment)
             self._known[id(element)] = parent
             return
         place, key = b"", ""
@@ -265,7 +265,7 @@ class _Builder:
             found.spans.append(span)
         self._known[id(element)] = found
         if is_unit:
-            found.is_odd = _is_odd(fragment)
+            found.has_own_times = _has_own_times(fragment)
             if fragment.holes or b"hole" not in fragment.content:
                 found.holes = fragment.holes
             self._units.append(found)
@@ -280,6 +280,6 @@ class _Builder:
         return None
 
 
-def _is_odd(fragment: Fragment) -> bool:
+def _has_own_times(fragment: Fragment) -> bool:
     """Whether elements in a fragment may have lifespans that the system did not assign."""
     return b"vtFrom" in fragment.content

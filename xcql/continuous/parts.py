@@ -9,7 +9,7 @@ from xcql.diagnostics import Diagnostic, warning
 from xcql.source import Span
 from xcql.syntax.functions import FunctionCall, NamedFunctionRef
 from xcql.syntax.literals import VariableRef
-from xcql.syntax.node import Expr, Name, Node, walk
+from xcql.syntax.node import Expr, Name, SyntaxNode, walk
 from xcql.syntax.operators import Arrow
 
 _URI = "urn:xcql:continuous"
@@ -60,11 +60,11 @@ def is_hidden(name: Name) -> bool:
     return name.uri == _URI
 
 
-def is_stream_call(node: Node) -> bool:
+def is_stream_call(node: SyntaxNode) -> bool:
     return isinstance(node, FunctionCall) and node.name.local == "stream"
 
 
-def stream_calls(node: Node) -> Iterator[Node]:
+def stream_calls(node: SyntaxNode) -> Iterator[SyntaxNode]:
     """The places where an expression reads streams, directly or in a way that hides it."""
     for part in walk(node):
         match part:

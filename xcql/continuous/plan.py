@@ -32,13 +32,13 @@ from xcql.continuous.parts import (
 )
 from xcql.continuous.tally_plan import Tallied, tallied
 from xcql.continuous.time_use import TimeUse, TimeWindow, time_use
-from xcql.continuous.windowed import DOWNWARD, goes_down, windowed_events
+from xcql.continuous.windowed import DOWNWARD, is_downward_step, windowed_events
 from xcql.source import Span
 from xcql.syntax.construct import SquareArray
 from xcql.syntax.flwor import Clause, Flwor, For, GroupBy, Let, OrderBy, OrderKey, Where
 from xcql.syntax.functions import FunctionCall
 from xcql.syntax.literals import StringLiteral, VariableRef
-from xcql.syntax.node import Expr, Node, walk
+from xcql.syntax.node import Expr, SyntaxNode, walk
 from xcql.syntax.operators import Binary, Comparison, SimpleMap
 from xcql.syntax.path import AxisStep, Filter, Path
 from xcql.syntax.prolog import ContextItemDecl, FunctionDecl, MainModule, Setter, VariableDecl
@@ -300,7 +300,7 @@ class _Planner:
         Its predicates must not read outside the units; what comes later is checked at run time.
         """
         has_predicates = isinstance(step, AxisStep) and bool(step.predicates)
-        return goes_down(step, self.types) and not (has_predicates and self.looks_up)
+        return is_downward_step(step, self.types) and not (has_predicates and self.looks_up)
 
     def _steps(self, head: Expr) -> tuple[str, list[tuple[frozenset[str], bool]]]:
         """The stream of a path, and for each step the tags it reaches and whether it reads them."""
@@ -412,7 +412,7 @@ _BY_ID = ("id", "idref", "element-with-id")
 _CLAUSES = {"GroupBy": "group by", "Count": "count", "Window": "window", "OrderBy": "order by"}
 
 
-def _compares_identity(part: Node) -> bool:
+def _compares_identity(part: SyntaxNode) -> bool:
     return (isinstance(part, Comparison) and part.op in ("is", "<<", ">>")) or (
         isinstance(part, Binary) and part.op in ("union", "intersect", "except", "|")
     )

@@ -41,19 +41,19 @@ _AT_ONCE = 10_000
 class Total:
     """The number of values, their sum, and the sum of their absolute values.
 
-    A value that is not an integer, or is very large, is only counted, as odd.
+    A value that is not an integer, or is very large, is only counted, in `unsummed`.
     """
 
     count: int = 0
     sum: int = 0
     size: int = 0
-    odd: int = 0
+    unsummed: int = 0
 
     def add(self, other: Total, sign: int = 1) -> None:
         self.count += sign * other.count
         self.sum += sign * other.sum
         self.size += sign * other.size
-        self.odd += sign * other.odd
+        self.unsummed += sign * other.unsummed
 
     def value(self, name: str) -> tuple[Any, ...] | None:
         """The value of an aggregate; None if it cannot be computed from this."""
@@ -66,7 +66,7 @@ class Total:
                 return (self.count == 0,)
         if not self.count:
             return (0,) if name == "sum" else ()
-        if self.odd or self.size >= _EXACT:
+        if self.unsummed or self.size >= _EXACT:
             return None
         total = float(self.sum)
         return (total,) if name == "sum" else (calculate("div", total, self.count),)
@@ -222,7 +222,7 @@ def _total(name: str, items: Iterable[Any]) -> Total:
         number = whole_number(string_of(atom))
         total.count += 1
         if number is None or abs(number) >= _LARGE:
-            total.odd += 1
+            total.unsummed += 1
         else:
             total.sum += number
             total.size += abs(number)

@@ -15,11 +15,11 @@ from dataclasses import dataclass
 from xcql.analysis.names import FUNCTIONS
 from xcql.check import Checked
 from xcql.continuous.parts import NODE, Access, hidden, hidden_ref
-from xcql.continuous.windowed import goes_down, looked_at, looks_around
+from xcql.continuous.windowed import is_downward_step, looked_at, reads_other_nodes
 from xcql.syntax.construct import NamespaceDeclaration
 from xcql.syntax.functions import FunctionCall, Parameter
 from xcql.syntax.literals import Sequence, VariableRef
-from xcql.syntax.node import Expr, N, Name, Node, Transformer, walk
+from xcql.syntax.node import Expr, N, Name, SyntaxNode, Transformer, walk
 from xcql.syntax.path import AxisStep, NameTest, Path, Wildcard
 from xcql.syntax.prolog import MainModule, VariableDecl
 from xcql.syntax.types import AnyKindTest, ElementTest, TextTest
@@ -59,7 +59,7 @@ class Tallied:
     looked_at: Mapping[str, frozenset[str]]
 
 
-def tally_name(number: int, node: Node) -> Name:
+def tally_name(number: int, node: SyntaxNode) -> Name:
     """The variable that stands for a tally."""
     return hidden(f"tally-{number}", node.span)
 
@@ -169,12 +169,12 @@ class _Finder(Transformer):
 
     def _is_of_one_event(self, step: AxisStep) -> bool:
         """Whether a step depends only on the event, and does not lead out of it."""
-        leads_down = goes_down(step, self._types) or (
+        leads_down = is_downward_step(step, self._types) or (
             step.axis == "attribute" and not step.predicates
         )
         return (
             leads_down
-            and not looks_around(step)
+            and not reads_other_nodes(step)
             and not any(isinstance(part, VariableRef) for part in walk(step))
         )
 

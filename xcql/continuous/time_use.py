@@ -22,7 +22,7 @@ from xcql.model.time import format_time, parse_time
 from xcql.source import Span
 from xcql.syntax.functions import DynamicCall, FunctionCall, NamedFunctionRef
 from xcql.syntax.literals import StringLiteral
-from xcql.syntax.node import Expr, Node, walk
+from xcql.syntax.node import Expr, SyntaxNode, walk
 from xcql.syntax.operators import Arrow, Binary
 from xcql.syntax.path import AxisStep, NameTest
 from xcql.syntax.prolog import FunctionDecl, MainModule
@@ -255,11 +255,11 @@ def is_time(expr: Expr) -> bool:
     return False
 
 
-def _reads_clock(node: Node) -> bool:
+def _reads_clock(node: SyntaxNode) -> bool:
     return next(_clock_readings(node), None) is not None
 
 
-def _clock_readings(top: Node) -> Iterator[Node]:
+def _clock_readings(top: SyntaxNode) -> Iterator[SyntaxNode]:
     for node in walk(top):
         if isinstance(node, Now) or (isinstance(node, FunctionCall) and node.name.local in _CLOCKS):
             yield node

@@ -238,7 +238,7 @@ class UnitQuery:
                         place = unit.place + number.to_bytes(4)
                         founds[name] = Found(name, place, "", 0, True, unit.element)
                     founds[name].spans += unit.spans
-                    founds[name].is_odd = founds[name].is_odd or unit.is_odd
+                    founds[name].has_own_times = founds[name].has_own_times or unit.has_own_times
         rows: dict[str, list[Row]] = {name: [] for name in founds}
         for item in computed(self.code.value(0, together, within=within)):
             name = self._group_name(item)
@@ -284,7 +284,7 @@ class UnitQuery:
         is_open = any(end is None for _, end in found.spans)
         if time.open_ends and is_open:
             return ALWAYS
-        if found.is_odd and (time.windows or time.shows or time.open_ends):
+        if found.has_own_times and (time.windows or time.shows or time.open_ends):
             return ALWAYS
         if self._traces[0] != now:
             self._traces = (now, *time.traces(now))

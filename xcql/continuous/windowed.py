@@ -46,7 +46,7 @@ def windowed_events(query: Checked) -> dict[tuple[str, str], tuple[TimeWindow, .
     return {key: tuple(windows) for key, windows in found.items()}
 
 
-def goes_down(step: Expr, types: TagTypes) -> bool:
+def is_downward_step(step: Expr, types: TagTypes) -> bool:
     """Whether a step leads down and does not depend on positions."""
     return (
         isinstance(step, AxisStep)
@@ -79,11 +79,11 @@ class _WithoutWindowed(Transformer):
             return []
         first, *steps = base.steps
         if base.absolute or not all(
-            goes_down(step, self._types) and not looks_around(step) for step in steps
+            is_downward_step(step, self._types) and not reads_other_nodes(step) for step in steps
         ):
             return []
         if isinstance(first, AxisStep):
-            if not goes_down(first, self._types) or looks_around(first):
+            if not is_downward_step(first, self._types) or reads_other_nodes(first):
                 return []
         elif not isinstance(first, VariableRef) and not is_stream_call(first):
             return []
@@ -96,7 +96,7 @@ class _WithoutWindowed(Transformer):
         return found
 
 
-def looks_around(step: Expr) -> bool:
+def reads_other_nodes(step: Expr) -> bool:
     """Whether the predicates of a step read anything but descendants and attributes."""
     return any(
         (isinstance(part, AxisStep) and part.axis not in (*DOWNWARD, "attribute"))

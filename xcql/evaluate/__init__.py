@@ -2,6 +2,8 @@
 
 It compiles a query's syntax tree to Python closures (`scope.compile_expression`), in one module
 per topic, and runs them over the nodes of `xcql.xdm`. Atomic values are elementpath's.
+
+Tests: tests/evaluate
 """
 
 from __future__ import annotations
@@ -9,7 +11,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from xcql.callable_package import stands_for
+from xcql.callable_package import make_callable
 
 if TYPE_CHECKING:
     from xcql.evaluate.api import evaluate as evaluate
@@ -31,4 +33,4 @@ def __getattr__(name: str) -> Any:
     return getattr(import_module(_LAZY[name]), name)
 
 
-stands_for(__name__, "evaluate")
+make_callable(__name__, "evaluate")

@@ -2,6 +2,8 @@
 
 >>> calculate("+", 1, Decimal("0.5"))
 Decimal('1.5')
+
+Tests: tests/evaluate/test_atomic_operators.py
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from xcql.evaluate.context import StaticContext
 from xcql.evaluate.scope import element_name, plain_name, prefix_uri
-from xcql.syntax.node import Node as SyntaxNode
+from xcql.syntax.node import SyntaxNode as SyntaxNode
 from xcql.syntax.path import NameTest, Wildcard
 from xcql.xdm.nodes import DocumentNode, ElementNode, Node, descendants
 

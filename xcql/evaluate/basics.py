@@ -11,7 +11,7 @@ from xcql.evaluate.scope import (
     Code,
     Environment,
     GlobalVariable,
-    Scope,
+    NameScope,
     compile_expression,
     compiles,
     plain_name,
@@ -38,27 +38,27 @@ def constant(value: Any) -> Code:
 
 
 @compiles(IntegerLiteral)
-def integer_literal(node: IntegerLiteral, scope: Scope) -> Code:
+def integer_literal(node: IntegerLiteral, scope: NameScope) -> Code:
     return constant(node.value)
 
 
 @compiles(DecimalLiteral)
-def decimal_literal(node: DecimalLiteral, scope: Scope) -> Code:
+def decimal_literal(node: DecimalLiteral, scope: NameScope) -> Code:
     return constant(node.value)
 
 
 @compiles(DoubleLiteral)
-def double_literal(node: DoubleLiteral, scope: Scope) -> Code:
+def double_literal(node: DoubleLiteral, scope: NameScope) -> Code:
     return constant(node.value)
 
 
 @compiles(StringLiteral)
-def string_literal(node: StringLiteral, scope: Scope) -> Code:
+def string_literal(node: StringLiteral, scope: NameScope) -> Code:
     return constant(node.value)
 
 
 @compiles(ContextItem)
-def context_item(node: ContextItem, scope: Scope) -> Code:
+def context_item(node: ContextItem, scope: NameScope) -> Code:
     span = node.span
 
     def run(env: Environment, context: Context) -> Items:
@@ -70,7 +70,7 @@ def context_item(node: ContextItem, scope: Scope) -> Code:
 
 
 @compiles(VariableRef)
-def variable(node: VariableRef, scope: Scope) -> Code:
+def variable(node: VariableRef, scope: NameScope) -> Code:
     name = plain_name(node.name, scope.static)
     depth = scope.depth_of(name)
     if depth is not None:
@@ -118,7 +118,7 @@ def _global(declared: GlobalVariable, name: QName, span: Span) -> Code:
 
 
 @compiles(Sequence)
-def sequence(node: Sequence, scope: Scope) -> Code:
+def sequence(node: Sequence, scope: NameScope) -> Code:
     if not node.items:
         return lambda env, context: ()
     codes = [compile_expression(item, scope) for item in node.items]

@@ -11,11 +11,11 @@ from xcql.evaluate import registry
 from xcql.evaluate.context import FN, XS, Context, StaticContext
 from xcql.evaluate.conversion import convert
 from xcql.evaluate.python_values import from_python, to_python
-from xcql.evaluate.registry import Builtin, Call
+from xcql.evaluate.registry import Builtin, CallContext
 from xcql.evaluate.scope import (
     Code,
     Environment,
-    Scope,
+    NameScope,
     compile_expression,
     compiles,
     function_name,
@@ -144,7 +144,7 @@ def too_deep(name: QName | None, span: Span) -> XcqlError:
     )
 
 
-def find_callee(name: QName, arity: int, scope: Scope, span: Span) -> Callee:
+def find_callee(name: QName, arity: int, scope: NameScope, span: Span) -> Callee:
     """The function of that name and arity: the query's own, a builtin, or an external one."""
     declared = scope.module.functions.get((name, arity))
     if declared is not None:
@@ -158,7 +158,7 @@ def find_callee(name: QName, arity: int, scope: Scope, span: Span) -> Callee:
     raise _unknown_function(name, arity, scope, span)
 
 
-def _unknown_function(name: QName, arity: int, scope: Scope, span: Span) -> XcqlError:
+def _unknown_function(name: QName, arity: int, scope: NameScope, span: Span) -> XcqlError:
     reason = registry.UNSUPPORTED.get((name.uri, name.local))
     if reason is not None:
         return error("XPST0017", f"{name}() is not supported: {reason}", span)
@@ -202,7 +202,7 @@ def _builtin_callee(builtin: Builtin, name: QName, static: StaticContext, span: 
             else:
                 passed.append(argument)
         try:
-            return as_sequence(body(Call(context, static, span), *passed))
+            return as_sequence(body(CallContext(context, static, span), *passed))
         except XcqlError as problem:
             raise located(problem, span) from None
 
@@ -240,11 +240,11 @@ def _external_callee(function: Callable[..., Any], name: QName, arity: int, span
 
 
 @compiles(syntax.FunctionCall)
-def function_call(node: syntax.FunctionCall, scope: Scope) -> Code:
+def function_call(node: syntax.FunctionCall, scope: NameScope) -> Code:
     return _named_call(node.name, node.arguments, scope, node.span)
 
 
-def _named_call(name: Name, arguments: tuple[Expr, ...], scope: Scope, span: Span) -> Code:
+def _named_call(name: Name, arguments: tuple[Expr, ...], scope: NameScope, span: Span) -> Code:
     resolved = function_name(name, scope.static)
     callee = find_callee(resolved, len(arguments), scope, name.span)
     if resolved.uri == FN and resolved.local in ("max", "min") and len(arguments) == 2:
@@ -279,7 +279,7 @@ def name_of(name: QName) -> str:
 
 
 def _extreme_of_two(
-    name: QName, arguments: tuple[Expr, ...], callee: Callee, scope: Scope, span: Span
+    name: QName, arguments: tuple[Expr, ...], callee: Callee, scope: NameScope, span: Span
 ) -> Code:
     """`max(a, 5000)`: a number as second argument is a value, not a collation."""
     first = compile_expression(arguments[0], scope)
@@ -295,7 +295,7 @@ def _extreme_of_two(
     return run
 
 
-def _partial(callee: Callee, arguments: tuple[Expr, ...], scope: Scope, span: Span) -> Code:
+def _partial(callee: Callee, arguments: tuple[Expr, ...], scope: NameScope, span: Span) -> Code:
     codes = [
         None
         if isinstance(argument, syntax.ArgumentPlaceholder)
@@ -338,11 +338,11 @@ def _partially_applied(
 
 
 @compiles(syntax.DynamicCall)
-def dynamic_call(node: syntax.DynamicCall, scope: Scope) -> Code:
+def dynamic_call(node: syntax.DynamicCall, scope: NameScope) -> Code:
     return _dynamic_call(compile_expression(node.function, scope), node.arguments, scope, node.span)
 
 
-def _dynamic_call(target: Code, arguments: tuple[Expr, ...], scope: Scope, span: Span) -> Code:
+def _dynamic_call(target: Code, arguments: tuple[Expr, ...], scope: NameScope, span: Span) -> Code:
     codes = [
         None
         if isinstance(argument, syntax.ArgumentPlaceholder)
@@ -381,7 +381,7 @@ def call_item(function: XdmFunction, arguments: list[Items], span: Span) -> Item
 
 
 @compiles(Arrow)
-def arrow(node: Arrow, scope: Scope) -> Code:
+def arrow(node: Arrow, scope: NameScope) -> Code:
     arguments = (node.base, *node.arguments)
     if isinstance(node.function, Name):
         return _named_call(node.function, arguments, scope, node.span)
@@ -390,14 +390,14 @@ def arrow(node: Arrow, scope: Scope) -> Code:
 
 
 @compiles(syntax.NamedFunctionRef)
-def named_function_reference(node: syntax.NamedFunctionRef, scope: Scope) -> Code:
+def named_function_reference(node: syntax.NamedFunctionRef, scope: NameScope) -> Code:
     name = function_name(node.name, scope.static)
     callee = find_callee(name, node.arity, scope, node.span)
     return lambda env, context: (callee.as_item(context, node.span),)
 
 
 @compiles(syntax.InlineFunction)
-def inline_function(node: syntax.InlineFunction, scope: Scope) -> Code:
+def inline_function(node: syntax.InlineFunction, scope: NameScope) -> Code:
     names = parameter_names(node.parameters, scope)
     signature = read_signature(node.parameters, node.result_type, scope)
     body = compile_expression(node.body, scope.bind(*names))
@@ -420,7 +420,9 @@ def inline_function(node: syntax.InlineFunction, scope: Scope) -> Code:
     return run
 
 
-def read_signature(parameters: Iterable[syntax.Parameter], result: Any, scope: Scope) -> Signature:
+def read_signature(
+    parameters: Iterable[syntax.Parameter], result: Any, scope: NameScope
+) -> Signature:
     """The types of a declared or inline function; a missing type is `item()*`."""
     return Signature(
         tuple(
@@ -431,7 +433,7 @@ def read_signature(parameters: Iterable[syntax.Parameter], result: Any, scope: S
     )
 
 
-def parameter_names(parameters: Iterable[syntax.Parameter], scope: Scope) -> list[QName]:
+def parameter_names(parameters: Iterable[syntax.Parameter], scope: NameScope) -> list[QName]:
     names: list[QName] = []
     for parameter in parameters:
         name = plain_name(parameter.name, scope.static)
@@ -454,7 +456,9 @@ _RESERVED = (
 )
 
 
-def read_annotations(annotations: Iterable[syntax.Annotation], scope: Scope) -> tuple[QName, ...]:
+def read_annotations(
+    annotations: Iterable[syntax.Annotation], scope: NameScope
+) -> tuple[QName, ...]:
     """The names of annotations: unprefixed ones belong to the standard, which has only two."""
     names: list[QName] = []
     for annotation in annotations:

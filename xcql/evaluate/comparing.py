@@ -2,6 +2,8 @@
 
 This module decides which values can be compared and how; FLWOR's `order by`, `fn:sort`,
 `fn:distinct-values`, `fn:deep-equal` and the operators all use it.
+
+Tests: tests/evaluate/test_atomic_operators.py
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from xcql.evaluate.context import Context, StaticContext
 from xcql.evaluate.scope import (
     Code,
     Environment,
-    Scope,
+    NameScope,
     compile_expression,
     compiles,
     element_name,
@@ -23,7 +23,7 @@ from xcql.evaluate.sequences import Items, computed
 from xcql.evaluate.values import atomize, kind_of
 from xcql.source import Span
 from xcql.syntax import construct as syntax
-from xcql.syntax.node import Expr, Node
+from xcql.syntax.node import Expr, SyntaxNode
 from xcql.xdm.atomic import string_of
 from xcql.xdm.builder import TreeBuilder, copy_into
 from xcql.xdm.functions import XdmArray, XdmFunction
@@ -62,11 +62,11 @@ Prepare = Callable[[Environment, Context], Emit]
 
 
 @compiles(syntax.DirectElement)
-def direct_element(node: syntax.DirectElement, scope: Scope) -> Code:
+def direct_element(node: syntax.DirectElement, scope: NameScope) -> Code:
     return _as_tree(_direct_element(node, scope, is_top=True), scope)
 
 
-def _as_tree(prepare: Prepare, scope: Scope) -> Code:
+def _as_tree(prepare: Prepare, scope: NameScope) -> Code:
     """Code that builds a separate tree."""
 
     def run(env: Environment, context: Context) -> Items:
@@ -78,7 +78,7 @@ def _as_tree(prepare: Prepare, scope: Scope) -> Code:
     return run
 
 
-def _direct_element(node: syntax.DirectElement, scope: Scope, *, is_top: bool) -> Prepare:
+def _direct_element(node: syntax.DirectElement, scope: NameScope, *, is_top: bool) -> Prepare:
     declared = _declared_namespaces(node)
     scope = scope.inside_constructor(declared)
     name = element_name(node.name, scope.static)
@@ -118,7 +118,7 @@ def _direct_element(node: syntax.DirectElement, scope: Scope, *, is_top: bool) -
     return prepare
 
 
-def _not_inherited(in_scope: Mapping[str, str], scope: Scope, used: set[str]) -> dict[str, str]:
+def _not_inherited(in_scope: Mapping[str, str], scope: NameScope, used: set[str]) -> dict[str, str]:
     """Undoes declarations that the parent has only because its own names need them.
 
     An element written inside another has the namespaces of the `xmlns` attributes around it,
@@ -150,7 +150,7 @@ def _declared_namespaces(node: syntax.DirectElement) -> dict[str, str]:
 
 
 def _attribute_value(
-    parts: tuple[Node, ...], scope: Scope
+    parts: tuple[SyntaxNode, ...], scope: NameScope
 ) -> Callable[[Environment, Context], str]:
     pieces: list[str | Code] = [
         part.value if isinstance(part, syntax.Text) else _enclosed(part, scope) for part in parts
@@ -165,7 +165,7 @@ def _attribute_value(
     return value
 
 
-def _enclosed(part: Node, scope: Scope) -> Code:
+def _enclosed(part: SyntaxNode, scope: NameScope) -> Code:
     assert isinstance(part, syntax.Enclosed)
     return compile_expression(part.body, scope)
 
@@ -175,7 +175,7 @@ def joined_text(items: Items) -> str:
     return " ".join(string_of(value) for value in atomize(items))
 
 
-def _content_part(part: Node, scope: Scope) -> Prepare:
+def _content_part(part: SyntaxNode, scope: NameScope) -> Prepare:
     if isinstance(part, syntax.Text):
         return _fixed(_text_emitter(part.value))
     if isinstance(part, syntax.DirectElement):
@@ -299,10 +299,12 @@ def _add_attribute(place: Place, name: QName, value: str, span: Span | None) -> 
 
 
 @compiles(syntax.DirectComment)
-def direct_comment(node: syntax.DirectComment, scope: Scope) -> Code:
+def direct_comment(node: syntax.DirectComment, scope: NameScope) -> Code:
     return lambda env, context: (CommentNode(node.value),)
 
 
 @compiles(syntax.DirectProcessingInstruction)
-def direct_processing_instruction(node: syntax.DirectProcessingInstruction, scope: Scope) -> Code:
+def direct_processing_instruction(
+    node: syntax.DirectProcessingInstruction, scope: NameScope
+) -> Code:
     return lambda env, context: (ProcessingInstructionNode(node.target, node.value),)

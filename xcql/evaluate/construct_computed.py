@@ -15,7 +15,7 @@ from xcql.evaluate.context import Context, StaticContext
 from xcql.evaluate.scope import (
     Code,
     Environment,
-    Scope,
+    NameScope,
     compile_expression,
     compiles,
     element_name,
@@ -39,7 +39,7 @@ from xcql.xdm.nodes import (
 
 
 @compiles(syntax.ComputedElement)
-def computed_element(node: syntax.ComputedElement, scope: Scope) -> Code:
+def computed_element(node: syntax.ComputedElement, scope: NameScope) -> Code:
     name_of = _name(node.name, scope, is_attribute=False)
     content = compile_expression(node.content, scope)
     namespaces, static, span = scope.constructor_namespaces, scope.static, node.content.span
@@ -71,7 +71,7 @@ def _compatible(namespaces: Mapping[str, str], name: QName) -> dict[str, str]:
 
 
 @compiles(syntax.ComputedAttribute)
-def computed_attribute(node: syntax.ComputedAttribute, scope: Scope) -> Code:
+def computed_attribute(node: syntax.ComputedAttribute, scope: NameScope) -> Code:
     name_of = _name(node.name, scope, is_attribute=True)
     content = compile_expression(node.content, scope)
 
@@ -86,7 +86,7 @@ def computed_attribute(node: syntax.ComputedAttribute, scope: Scope) -> Code:
 
 
 def _name(
-    given: Name | Expr, scope: Scope, *, is_attribute: bool
+    given: Name | Expr, scope: NameScope, *, is_attribute: bool
 ) -> Callable[[Environment, Context], QName]:
     """The name of a computed element or attribute, fixed or computed."""
     code_of_bad_name = "XQDY0044" if is_attribute else "XQDY0096"
@@ -148,7 +148,7 @@ def _checked_name(name: QName, code: str, span: Span) -> QName:
 
 @compiles(syntax.ComputedProcessingInstruction)
 def computed_processing_instruction(
-    node: syntax.ComputedProcessingInstruction, scope: Scope
+    node: syntax.ComputedProcessingInstruction, scope: NameScope
 ) -> Code:
     target_of = _nc_name(node.target, scope, "XQDY0041")
     content, span = compile_expression(node.content, scope), node.span
@@ -166,7 +166,7 @@ def computed_processing_instruction(
 
 
 def _nc_name(
-    given: Name | Expr, scope: Scope, code_of_bad_name: str
+    given: Name | Expr, scope: NameScope, code_of_bad_name: str
 ) -> Callable[[Environment, Context], str]:
     """A name without a prefix, fixed or computed; an empty sequence is an error."""
     if isinstance(given, Name):
@@ -188,7 +188,7 @@ def _nc_name(
 
 
 @compiles(syntax.ComputedNamespace)
-def computed_namespace(node: syntax.ComputedNamespace, scope: Scope) -> Code:
+def computed_namespace(node: syntax.ComputedNamespace, scope: NameScope) -> Code:
     given = node.prefix
     content, span = compile_expression(node.content, scope), node.span
     prefix_code = None if isinstance(given, Name) else compile_expression(given, scope)
@@ -220,7 +220,7 @@ def computed_namespace(node: syntax.ComputedNamespace, scope: Scope) -> Code:
 
 
 @compiles(syntax.ComputedDocument)
-def computed_document(node: syntax.ComputedDocument, scope: Scope) -> Code:
+def computed_document(node: syntax.ComputedDocument, scope: NameScope) -> Code:
     content, static, span = compile_expression(node.content, scope), scope.static, node.span
 
     def run(env: Environment, context: Context) -> Items:
@@ -235,7 +235,7 @@ def computed_document(node: syntax.ComputedDocument, scope: Scope) -> Code:
 
 
 @compiles(syntax.ComputedText)
-def computed_text(node: syntax.ComputedText, scope: Scope) -> Code:
+def computed_text(node: syntax.ComputedText, scope: NameScope) -> Code:
     content = compile_expression(node.content, scope)
 
     def run(env: Environment, context: Context) -> Items:
@@ -246,7 +246,7 @@ def computed_text(node: syntax.ComputedText, scope: Scope) -> Code:
 
 
 @compiles(syntax.ComputedComment)
-def computed_comment(node: syntax.ComputedComment, scope: Scope) -> Code:
+def computed_comment(node: syntax.ComputedComment, scope: NameScope) -> Code:
     content, span = compile_expression(node.content, scope), node.span
 
     def run(env: Environment, context: Context) -> Items:

@@ -13,7 +13,7 @@ from xcql.evaluate.functions.errors import RaisedError
 from xcql.evaluate.scope import (
     Code,
     Environment,
-    Scope,
+    NameScope,
     compile_expression,
     compiles,
     element_name,
@@ -26,13 +26,13 @@ from xcql.evaluate.types import ValueType
 from xcql.evaluate.values import effective_boolean
 from xcql.source import Span
 from xcql.syntax import control as syntax
-from xcql.syntax.node import Name, Node
+from xcql.syntax.node import Name, SyntaxNode
 from xcql.syntax.path import NameTest, Wildcard
 from xcql.xdm.names import QName
 
 
 @compiles(syntax.If)
-def if_expression(node: syntax.If, scope: Scope) -> Code:
+def if_expression(node: syntax.If, scope: NameScope) -> Code:
     condition = compile_expression(node.condition, scope)
     then = compile_expression(node.then, scope)
     otherwise = compile_expression(node.otherwise, scope)
@@ -47,7 +47,7 @@ def if_expression(node: syntax.If, scope: Scope) -> Code:
 
 
 @compiles(syntax.Switch)
-def switch(node: syntax.Switch, scope: Scope) -> Code:
+def switch(node: syntax.Switch, scope: NameScope) -> Code:
     operand = compile_expression(node.operand, scope)
     cases = [
         (
@@ -75,7 +75,7 @@ def switch(node: syntax.Switch, scope: Scope) -> Code:
 
 
 @compiles(syntax.Typeswitch)
-def typeswitch(node: syntax.Typeswitch, scope: Scope) -> Code:
+def typeswitch(node: syntax.Typeswitch, scope: NameScope) -> Code:
     operand = compile_expression(node.operand, scope)
     cases = [
         (
@@ -96,7 +96,7 @@ def typeswitch(node: syntax.Typeswitch, scope: Scope) -> Code:
     return run
 
 
-def _branch(variable: Name | None, result: Node, scope: Scope) -> tuple[Code, bool]:
+def _branch(variable: Name | None, result: SyntaxNode, scope: NameScope) -> tuple[Code, bool]:
     if variable is None:
         return compile_expression(result, scope), False
     inner = scope.bind(plain_name(variable, scope.static))
@@ -104,7 +104,7 @@ def _branch(variable: Name | None, result: Node, scope: Scope) -> tuple[Code, bo
 
 
 @compiles(syntax.Quantified)
-def quantified(node: syntax.Quantified, scope: Scope) -> Code:
+def quantified(node: syntax.Quantified, scope: NameScope) -> Code:
     some = node.quantifier == "some"
     bindings: list[tuple[Code, Callable[[Any], Items] | None]] = []
     for binding in node.bindings:
@@ -153,7 +153,7 @@ _CATCH_VARIABLES = (
 
 
 @compiles(syntax.TryCatch)
-def try_catch(node: syntax.TryCatch, scope: Scope) -> Code:
+def try_catch(node: syntax.TryCatch, scope: NameScope) -> Code:
     body = compile_expression(node.body, scope)
     inner = scope.bind(*(QName(ERR, local, "err") for local in _CATCH_VARIABLES))
     catches = [
@@ -190,7 +190,7 @@ def error_name(problem: XcqlError) -> QName:
     return QName(ERR, problem.code, "err")
 
 
-def _error_test(test: Node, scope: Scope) -> Callable[[QName], bool]:
+def _error_test(test: SyntaxNode, scope: NameScope) -> Callable[[QName], bool]:
     if isinstance(test, NameTest):
         wanted = element_name(test.name, scope.static)
         if not test.name.prefix and test.name.uri is None:
@@ -220,13 +220,13 @@ def _caught(problem: XcqlError, name: QName, env: Environment) -> Environment:
 
 
 @compiles(syntax.Ordered)
-def ordered(node: syntax.Ordered, scope: Scope) -> Code:
+def ordered(node: syntax.Ordered, scope: NameScope) -> Code:
     # `unordered` allows any order
     return compile_expression(node.body, scope)
 
 
 @compiles(syntax.Extension)
-def extension(node: syntax.Extension, scope: Scope) -> Code:
+def extension(node: syntax.Extension, scope: NameScope) -> Code:
     for pragma in node.pragmas:
         if pragma.name.prefix:
             prefix_uri(pragma.name.prefix, scope.static, pragma.span)
@@ -241,7 +241,7 @@ def extension(node: syntax.Extension, scope: Scope) -> Code:
 
 
 @compiles(syntax.Validate)
-def validate(node: syntax.Validate, scope: Scope) -> Code:
+def validate(node: syntax.Validate, scope: NameScope) -> Code:
     raise error("XQST0075", "validation is not part of XCQL", node.span)
 
 

@@ -17,7 +17,7 @@ from xcql.evaluate.control import bind_checked
 from xcql.evaluate.scope import (
     Code,
     Environment,
-    Scope,
+    NameScope,
     compile_expression,
     compiles,
     plain_name,
@@ -40,7 +40,7 @@ Clause = Callable[[Stream, Context], Stream]
 
 
 @compiles(syntax.Flwor)
-def flwor(node: syntax.Flwor, scope: Scope) -> Code:
+def flwor(node: syntax.Flwor, scope: NameScope) -> Code:
     clauses: list[Clause] = []
     bound: list[QName] = []
     for clause in node.clauses:
@@ -60,7 +60,9 @@ def flwor(node: syntax.Flwor, scope: Scope) -> Code:
     return run
 
 
-def _clause(node: syntax.Clause, scope: Scope, bound: list[QName]) -> tuple[Clause, list[QName]]:
+def _clause(
+    node: syntax.Clause, scope: NameScope, bound: list[QName]
+) -> tuple[Clause, list[QName]]:
     """A clause's code, and the variables that it adds."""
     match node:
         case syntax.For():
@@ -80,7 +82,7 @@ def _clause(node: syntax.Clause, scope: Scope, bound: list[QName]) -> tuple[Clau
     raise AssertionError(f"no such clause: {node}")
 
 
-def _type_of(given: Any, variable: Name, scope: Scope) -> Callable[[Items, Span], None] | None:
+def _type_of(given: Any, variable: Name, scope: NameScope) -> Callable[[Items, Span], None] | None:
     if given is None:
         return None
     wanted: ValueType = read_sequence_type(given, scope)
@@ -92,7 +94,7 @@ def _type_of(given: Any, variable: Name, scope: Scope) -> Callable[[Items, Span]
     return check
 
 
-def _for(node: syntax.For, scope: Scope) -> tuple[Clause, list[QName]]:
+def _for(node: syntax.For, scope: NameScope) -> tuple[Clause, list[QName]]:
     source = compile_expression(node.source, scope)
     check = _type_of(node.type, node.variable, scope)
     names = [plain_name(node.variable, scope.static)]
@@ -120,7 +122,7 @@ def _for(node: syntax.For, scope: Scope) -> tuple[Clause, list[QName]]:
     return run, names
 
 
-def _let(node: syntax.Let, scope: Scope) -> tuple[Clause, list[QName]]:
+def _let(node: syntax.Let, scope: NameScope) -> tuple[Clause, list[QName]]:
     wanted = None if node.type is None else read_sequence_type(node.type, scope)
     source = bind_checked(
         compile_expression(node.source, scope), wanted, str(node.variable), node.span
@@ -133,7 +135,7 @@ def _let(node: syntax.Let, scope: Scope) -> tuple[Clause, list[QName]]:
     return run, [plain_name(node.variable, scope.static)]
 
 
-def _where(node: syntax.Where, scope: Scope) -> Clause:
+def _where(node: syntax.Where, scope: NameScope) -> Clause:
     condition = compile_expression(node.condition, scope)
     span = node.condition.span
 
@@ -159,7 +161,9 @@ class _Key:
     span: Span
 
 
-def _group_by(node: syntax.GroupBy, scope: Scope, bound: list[QName]) -> tuple[Clause, list[QName]]:
+def _group_by(
+    node: syntax.GroupBy, scope: NameScope, bound: list[QName]
+) -> tuple[Clause, list[QName]]:
     """Bind keys that have a value first; then merge tuples with equal keys into one.
 
     In the merged tuple, a key's variable has the key; every other variable has all its values.
@@ -276,7 +280,7 @@ class _Order:
     span: Span
 
 
-def _order_by(node: syntax.OrderBy, scope: Scope) -> Clause:
+def _order_by(node: syntax.OrderBy, scope: NameScope) -> Clause:
     keys = [
         _Order(
             compile_expression(key.key, scope),

@@ -2,6 +2,8 @@
 
 `regex_parts` writes the patterns; they have no back-references and no look-around. RE2 prefers
 the same match as Python's engine: the leftmost, and of those the one that is tried first.
+
+Tests: tests/evaluate/test_regular_expressions.py
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from typing import Any
 from xcql.diagnostics import XcqlError, error
 from xcql.evaluate.context import Context, no_context_item
 from xcql.evaluate.conversion import convert
-from xcql.evaluate.scope import Code, Environment, Scope, compile_expression, compiles
+from xcql.evaluate.scope import Code, Environment, NameScope, compile_expression, compiles
 from xcql.evaluate.sequences import Items, computed, located, zero_or_one_atomic
 from xcql.evaluate.types import AtomicItemType, ValueType
 from xcql.evaluate.values import atomize, kind_of
@@ -30,7 +30,7 @@ _INTEGER = ValueType(AtomicItemType("integer"), "")
 
 
 @compiles(MapConstructor)
-def map_constructor(node: MapConstructor, scope: Scope) -> Code:
+def map_constructor(node: MapConstructor, scope: NameScope) -> Code:
     entries = [
         (
             compile_expression(entry.key, scope),
@@ -58,19 +58,19 @@ def map_constructor(node: MapConstructor, scope: Scope) -> Code:
 
 
 @compiles(SquareArray)
-def square_array(node: SquareArray, scope: Scope) -> Code:
+def square_array(node: SquareArray, scope: NameScope) -> Code:
     members = [compile_expression(member, scope) for member in node.members]
     return lambda env, context: (XdmArray([member(env, context) for member in members]),)
 
 
 @compiles(CurlyArray)
-def curly_array(node: CurlyArray, scope: Scope) -> Code:
+def curly_array(node: CurlyArray, scope: NameScope) -> Code:
     content = compile_expression(node.content, scope)
     return lambda env, context: (XdmArray([(item,) for item in content(env, context)]),)
 
 
 @compiles(StringConstructor)
-def string_constructor(node: StringConstructor, scope: Scope) -> Code:
+def string_constructor(node: StringConstructor, scope: NameScope) -> Code:
     parts: list[str | Code] = []
     for part in node.parts:
         if isinstance(part, Text):
@@ -92,7 +92,7 @@ def string_constructor(node: StringConstructor, scope: Scope) -> Code:
 
 
 @compiles(Lookup)
-def lookup(node: Lookup, scope: Scope) -> Code:
+def lookup(node: Lookup, scope: NameScope) -> Code:
     base = compile_expression(node.base, scope)
     find = _finder(node.key, scope)
 
@@ -104,7 +104,7 @@ def lookup(node: Lookup, scope: Scope) -> Code:
 
 
 @compiles(UnaryLookup)
-def unary_lookup(node: UnaryLookup, scope: Scope) -> Code:
+def unary_lookup(node: UnaryLookup, scope: NameScope) -> Code:
     find = _finder(node.key, scope)
 
     def run(env: Environment, context: Context) -> Items:
@@ -115,7 +115,7 @@ def unary_lookup(node: UnaryLookup, scope: Scope) -> Code:
     return run
 
 
-def _finder(key: Expr, scope: Scope) -> Callable[[Any, Environment, Context], Iterator[Any]]:
+def _finder(key: Expr, scope: NameScope) -> Callable[[Any, Environment, Context], Iterator[Any]]:
     span = key.span
     code = None if isinstance(key, AnyKey) else compile_expression(key, scope)
 

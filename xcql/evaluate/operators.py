@@ -17,7 +17,7 @@ from xcql.evaluate.context import Context, StaticContext
 from xcql.evaluate.conversion import convert
 from xcql.evaluate.paths import in_document_order
 from xcql.evaluate.predicates import mentions
-from xcql.evaluate.scope import Code, Environment, Scope, compile_expression, compiles
+from xcql.evaluate.scope import Code, Environment, NameScope, compile_expression, compiles
 from xcql.evaluate.sequences import Items, computed, located, zero_or_one, zero_or_one_atomic
 from xcql.evaluate.types import AtomicItemType, ValueType
 from xcql.evaluate.values import atomize, effective_boolean, kind_of
@@ -48,7 +48,7 @@ _DIRECT: dict[str, Callable[[Any, Any], bool]] = {
 
 
 @compiles(Binary)
-def binary(node: Binary, scope: Scope) -> Code:
+def binary(node: Binary, scope: NameScope) -> Code:
     left = compile_expression(node.left, scope)
     right = compile_expression(node.right, scope)
     op, span = node.op, node.span
@@ -94,7 +94,7 @@ def _arithmetic(op: Operator, left: Code, right: Code, span: Span) -> Code:
 
 
 @compiles(Unary)
-def unary(node: Unary, scope: Scope) -> Code:
+def unary(node: Unary, scope: NameScope) -> Code:
     operand = compile_expression(node.operand, scope)
     span, apply = node.span, negate if node.op == "-" else plus
 
@@ -156,7 +156,7 @@ def _node_set(op: str, left: Code, right: Code, span: Span) -> Code:
 
 
 @compiles(Comparison)
-def comparison(node: Comparison, scope: Scope) -> Code:
+def comparison(node: Comparison, scope: NameScope) -> Code:
     left = compile_expression(node.left, scope)
     right = compile_expression(node.right, scope)
     if node.op in ("is", "<<", ">>"):
@@ -285,7 +285,7 @@ def _node_comparison(op: str, left: Code, right: Code, span: Span) -> Code:
 
 
 @compiles(SimpleMap)
-def simple_map(node: SimpleMap, scope: Scope) -> Code:
+def simple_map(node: SimpleMap, scope: NameScope) -> Code:
     left = compile_expression(node.left, scope)
     right = compile_expression(node.right, scope)
     needs_size = mentions(node.right, "last")

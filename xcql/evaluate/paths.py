@@ -17,7 +17,7 @@ from xcql.diagnostics import error
 from xcql.evaluate.axes import AXES, Axis, NodeTest, name_test, named_elements
 from xcql.evaluate.context import Context, no_context_item
 from xcql.evaluate.predicates import Filter, compile_predicate, is_positional, mentions
-from xcql.evaluate.scope import Code, Environment, Scope, compile_expression, compiles
+from xcql.evaluate.scope import Code, Environment, NameScope, compile_expression, compiles
 from xcql.evaluate.sequences import Items, computed
 from xcql.evaluate.type_reader import read_item_type
 from xcql.evaluate.values import kind_of
@@ -78,7 +78,7 @@ def _after(axis: str, before: _Promise) -> _Promise:
 
 
 @compiles(syntax.Path)
-def path(node: syntax.Path, scope: Scope) -> Code:
+def path(node: syntax.Path, scope: NameScope) -> Code:
     steps = _merged(node.steps, scope)
     if node.absolute:
         start: Code = _root(node.span)
@@ -102,7 +102,7 @@ def path(node: syntax.Path, scope: Scope) -> Code:
 
 
 @compiles(syntax.AxisStep)
-def lone_step(node: syntax.AxisStep, scope: Scope) -> Code:
+def lone_step(node: syntax.AxisStep, scope: NameScope) -> Code:
     start = _context_node(node.span)
     steps = _pipeline((node,), [_step(node, scope)], _ONE_NODE)
 
@@ -115,7 +115,7 @@ def lone_step(node: syntax.AxisStep, scope: Scope) -> Code:
     return run
 
 
-def _merged(steps: tuple[Expr, ...], scope: Scope) -> tuple[Expr, ...]:
+def _merged(steps: tuple[Expr, ...], scope: NameScope) -> tuple[Expr, ...]:
     """`//x` as one step: descendant-or-self::node()/child::x -> descendant::x"""
     result: list[Expr] = []
     for step in steps:
@@ -171,7 +171,7 @@ def _context_node(span: Span) -> Code:
     return run
 
 
-def _step(step: Expr, scope: Scope) -> Step:
+def _step(step: Expr, scope: NameScope) -> Step:
     if isinstance(step, syntax.AxisStep):
         return _axis_step(step, scope)
     return _expression_step(step, scope)
@@ -197,7 +197,7 @@ def _sort(items: Items, env: Environment, context: Context) -> Items:
     return in_document_order(items)
 
 
-def _axis_step(step: syntax.AxisStep, scope: Scope) -> Step:
+def _axis_step(step: syntax.AxisStep, scope: NameScope) -> Step:
     if isinstance(step.test, NamespaceNodeTest) and step.span.text.startswith("namespace-node"):
         # this abbreviates a step on the namespace axis, which XQuery does not have
         raise error("XQST0134", "there is no namespace axis", step.span)
@@ -233,7 +233,7 @@ def _each(
         yield from found
 
 
-def _selection(step: syntax.AxisStep, scope: Scope) -> Axis:
+def _selection(step: syntax.AxisStep, scope: NameScope) -> Axis:
     """The axis with its test."""
     axis = AXES[step.axis]
     if isinstance(step.test, AnyKindTest):
@@ -249,7 +249,7 @@ def _tested(axis: Axis, test: NodeTest) -> Axis:
     return lambda node: filter(test, axis(node))
 
 
-def _expression_step(step: Expr, scope: Scope) -> Step:
+def _expression_step(step: Expr, scope: NameScope) -> Step:
     """A step that is any expression, evaluated once per node with the node as focus."""
     code = compile_expression(step, scope)
     needs_size = mentions(step, "last")
@@ -285,7 +285,7 @@ def _only(items: Items, span: Span, *, nodes: bool) -> Iterator[Any]:
 
 
 @compiles(syntax.Filter)
-def filter_expression(node: syntax.Filter, scope: Scope) -> Code:
+def filter_expression(node: syntax.Filter, scope: NameScope) -> Code:
     base = compile_expression(node.base, scope)
     choose = compile_predicate(node.predicate, scope)
     return lambda env, context: choose(base(env, context), env, context)

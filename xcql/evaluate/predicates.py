@@ -8,13 +8,13 @@ from itertools import islice
 from typing import Any
 
 from xcql.evaluate.context import FN, Context
-from xcql.evaluate.scope import Code, Environment, Scope, compile_expression
+from xcql.evaluate.scope import Code, Environment, NameScope, compile_expression
 from xcql.evaluate.sequences import Items, computed, first_two
 from xcql.evaluate.values import effective_boolean
 from xcql.syntax.control import If, Quantified
 from xcql.syntax.functions import FunctionCall, NamedFunctionRef
 from xcql.syntax.literals import IntegerLiteral, StringLiteral, VariableRef
-from xcql.syntax.node import Expr, Node, walk
+from xcql.syntax.node import Expr, SyntaxNode, walk
 from xcql.syntax.operators import Binary, CastableAs, Comparison, InstanceOf
 from xcql.syntax.path import AxisStep, Path
 from xcql.syntax.temporal import AllenComparison
@@ -45,7 +45,7 @@ _COMPARISONS = {
 _MIRRORED = {"lt": "gt", "le": "ge", "eq": "eq", "gt": "lt", "ge": "le"}
 
 
-def compile_predicate(node: Expr, scope: Scope) -> Filter:
+def compile_predicate(node: Expr, scope: NameScope) -> Filter:
     """Compile a predicate to a filter."""
     if isinstance(node, IntegerLiteral):
         return _at_position(node.value)
@@ -60,12 +60,12 @@ def compile_predicate(node: Expr, scope: Scope) -> Filter:
     return _by_condition(code, node, needs_size=mentions(node, "last"), scope=scope)
 
 
-def is_positional(node: Expr, scope: Scope) -> bool:
+def is_positional(node: Expr, scope: NameScope) -> bool:
     """Whether a predicate may depend on positions: `position()`, `last()`, or a number."""
     return mentions(node, "last") or mentions(node, "position") or not _is_boolean(node, scope)
 
 
-def mentions(node: Node, function: str) -> bool:
+def mentions(node: SyntaxNode, function: str) -> bool:
     """Whether an expression may use the focus's position or size, at any depth."""
     for inner in walk(node):
         if isinstance(inner, (FunctionCall, NamedFunctionRef)) and inner.name.local in (
@@ -76,7 +76,7 @@ def mentions(node: Node, function: str) -> bool:
     return False
 
 
-def is_call(node: Node, local: str, scope: Scope) -> bool:
+def is_call(node: SyntaxNode, local: str, scope: NameScope) -> bool:
     """Whether an expression calls the builtin function of that name without arguments."""
     if not isinstance(node, FunctionCall) or node.arguments or node.name.local != local:
         return False
@@ -88,7 +88,7 @@ def is_call(node: Node, local: str, scope: Scope) -> bool:
     return scope.static.default_function_namespace == FN
 
 
-def _is_boolean(node: Expr, scope: Scope) -> bool:
+def _is_boolean(node: Expr, scope: NameScope) -> bool:
     """Whether the value is certainly not a number: then a predicate is a condition."""
     if isinstance(node, (Comparison, Quantified, InstanceOf, CastableAs, AllenComparison)):
         return True
@@ -125,7 +125,7 @@ def _last(items: Items, env: Environment, context: Context) -> Items:
     return (found[-1],) if found else ()
 
 
-def _position_bounds(node: Expr, scope: Scope) -> tuple[int, int | None] | None:
+def _position_bounds(node: Expr, scope: NameScope) -> tuple[int, int | None] | None:
     """The first and the last position that `position() < 5` and the like allow."""
     if not isinstance(node, Comparison):
         return None
@@ -171,7 +171,7 @@ def _by_variable(code: Code, node: VariableRef) -> Filter:
     return choose
 
 
-def _by_condition(code: Code, node: Expr, *, needs_size: bool, scope: Scope) -> Filter:
+def _by_condition(code: Code, node: Expr, *, needs_size: bool, scope: NameScope) -> Filter:
     span = node.span
     is_condition = _is_boolean(node, scope)
 

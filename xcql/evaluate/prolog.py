@@ -33,7 +33,7 @@ from xcql.evaluate.scope import (
     Environment,
     GlobalVariable,
     Module,
-    Scope,
+    NameScope,
     compile_expression,
     element_name,
     function_name,
@@ -82,7 +82,7 @@ class CompiledQuery:
     body: Code
     context_item: Code | None
     span: Span
-    scope: Scope
+    scope: NameScope
     warnings: tuple[Diagnostic, ...] = ()
 
     def run(self, evaluation: QueryEvaluation, item: Any = None) -> list[Any]:
@@ -115,7 +115,7 @@ def compile_query(
 ) -> CompiledQuery:
     """Compile a parsed query; every static error is raised here."""
     _check_version(module)
-    scope = Scope(
+    scope = NameScope(
         _static_context(module.declarations, base_uri), Module(external_functions=functions or {})
     )
     declarations = module.declarations
@@ -227,7 +227,7 @@ def _set(node: syntax.Setter, static: StaticContext) -> StaticContext:
     return static
 
 
-def _declare_variables(declarations: Iterable[syntax.Declaration], scope: Scope) -> None:
+def _declare_variables(declarations: Iterable[syntax.Declaration], scope: NameScope) -> None:
     for declaration in declarations:
         if isinstance(declaration, syntax.VariableDecl):
             name = plain_name(declaration.name, scope.static)
@@ -236,7 +236,7 @@ def _declare_variables(declarations: Iterable[syntax.Declaration], scope: Scope)
             scope.module.variables[name] = GlobalVariable(name, declaration.span)
 
 
-def _declare_functions(declarations: Iterable[syntax.Declaration], scope: Scope) -> None:
+def _declare_functions(declarations: Iterable[syntax.Declaration], scope: NameScope) -> None:
     functions = scope.module.functions
     for declaration in declarations:
         if not isinstance(declaration, syntax.FunctionDecl):
@@ -257,7 +257,7 @@ def _declare_functions(declarations: Iterable[syntax.Declaration], scope: Scope)
         )
 
 
-def declared_function_name(node: syntax.FunctionDecl, scope: Scope) -> QName:
+def declared_function_name(node: syntax.FunctionDecl, scope: NameScope) -> QName:
     """The name of a declared function, which must be in one of the user's namespaces."""
     name = function_name(node.name, scope.static)
     if not name.uri:
@@ -277,7 +277,7 @@ def _is_paper_style(node: syntax.FunctionDecl) -> bool:
     return not node.name.prefix and node.span.text.startswith("define")
 
 
-def _compile_variable(node: syntax.VariableDecl, scope: Scope) -> None:
+def _compile_variable(node: syntax.VariableDecl, scope: NameScope) -> None:
     read_annotations(node.annotations, scope)
     name = plain_name(node.name, scope.static)
     wanted = None if node.type is None else read_sequence_type(node.type, scope)
@@ -321,7 +321,7 @@ def _fitted(given: tuple[Any, ...], wanted: ValueType, name: QName, span: Span) 
     return given
 
 
-def _compile_function(node: syntax.FunctionDecl, scope: Scope) -> None:
+def _compile_function(node: syntax.FunctionDecl, scope: NameScope) -> None:
     name = declared_function_name(node, scope)
     declared = scope.module.functions[(name, len(node.parameters))]
     read_annotations(node.annotations, scope)
@@ -351,12 +351,12 @@ def _compile_function(node: syntax.FunctionDecl, scope: Scope) -> None:
     declared.code = run
 
 
-def _check_option(node: syntax.OptionDecl, scope: Scope) -> None:
+def _check_option(node: syntax.OptionDecl, scope: NameScope) -> None:
     if node.name.prefix:
         plain_name(node.name, scope.static)
 
 
-def _context_item(declarations: Iterable[syntax.Declaration], scope: Scope) -> Code | None:
+def _context_item(declarations: Iterable[syntax.Declaration], scope: NameScope) -> Code | None:
     found = [node for node in declarations if isinstance(node, syntax.ContextItemDecl)]
     if len(found) > 1:
         raise error("XQST0099", "the context item is declared twice", found[1].span)

@@ -6,6 +6,8 @@ on its steps, for a text of n characters: `2**bits * n**degree * 2**(rate * n)`.
 The bound is a worst case: a pattern with a small bound is safe, one with a large bound may be fast.
 
 Each part is written for two engines: Python's own, and RE2, whose time is linear in the text.
+
+Tests: tests/evaluate/test_regular_expressions.py
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 A function is declared next to its body; the types are strings, parsed once:
 
     @function("fn:substring", "xs:string?", "xs:double", returns="xs:string")
-    def substring(call: Call, value: str | None, start: float) -> str: ...
+    def substring(call: CallContext, value: str | None, start: float) -> str: ...
 
 An argument declared `T` arrives as one value, `T?` as one value or None, `T*` and `T+` as an
 iterable. The result is one value, None, or an iterable of items. The caller applies
@@ -60,7 +60,7 @@ class BuiltinType:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class CallContext:
     """What a builtin may need to know about the place of the call.
 
     `context` is the dynamic context: the focus (`item`, `position`, `size`), `now`, and the

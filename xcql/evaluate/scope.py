@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from xcql.diagnostics import XcqlError, error
 from xcql.evaluate.context import Context, StaticContext
 from xcql.source import Span
-from xcql.syntax.node import Name, Node
+from xcql.syntax.node import Name, SyntaxNode
 from xcql.xdm.names import QName
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class _Local:
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class NameScope:
     """The meaning of names at one place of the query.
 
     `constructor_namespaces` are those that the enclosing direct constructors declare: elements
@@ -60,14 +60,14 @@ class Scope:
     locals: _Local | None = None
     constructor_namespaces: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
-    def bind(self, *names: QName) -> Scope:
+    def bind(self, *names: QName) -> NameScope:
         """The scope with one more local variable for each name, the last one innermost."""
         inner = self.locals
         for name in names:
             inner = _Local(name, inner)
         return replace(self, locals=inner)
 
-    def without_locals(self) -> Scope:
+    def without_locals(self) -> NameScope:
         """The scope of a declared function's body."""
         return replace(self, locals=None)
 
@@ -88,7 +88,7 @@ class Scope:
             local = local.outer
         yield from (str(name) for name in self.module.variables)
 
-    def inside_constructor(self, declared: Mapping[str, str]) -> Scope:
+    def inside_constructor(self, declared: Mapping[str, str]) -> NameScope:
         """The scope inside an element constructor with these `xmlns` attributes."""
         if not declared:
             return self
@@ -99,23 +99,23 @@ class Scope:
         )
 
 
-N = TypeVar("N", bound=Node)
-_COMPILERS: dict[type[Node], Callable[[Any, Scope], Code]] = {}
+N = TypeVar("N", bound=SyntaxNode)
+_COMPILERS: dict[type[SyntaxNode], Callable[[Any, NameScope], Code]] = {}
 
 
 def compiles(
     node_class: type[N],
-) -> Callable[[Callable[[N, Scope], Code]], Callable[[N, Scope], Code]]:
+) -> Callable[[Callable[[N, NameScope], Code]], Callable[[N, NameScope], Code]]:
     """Decorator: the function compiles this kind of syntax node."""
 
-    def register(function: Callable[[N, Scope], Code]) -> Callable[[N, Scope], Code]:
+    def register(function: Callable[[N, NameScope], Code]) -> Callable[[N, NameScope], Code]:
         _COMPILERS[node_class] = function
         return function
 
     return register
 
 
-def compile_expression(node: Node, scope: Scope) -> Code:
+def compile_expression(node: SyntaxNode, scope: NameScope) -> Code:
     """The code of an expression; static errors are raised here."""
     return _COMPILERS[type(node)](node, scope)
 
@@ -157,7 +157,7 @@ def prefix_uri(prefix: str, static: StaticContext, span: Span) -> str:
     return uri
 
 
-def unknown_variable(name: QName, scope: Scope, span: Span) -> XcqlError:
+def unknown_variable(name: QName, scope: NameScope, span: Span) -> XcqlError:
     return error(
         "XPST0008",
         f"unknown variable ${name}",

@@ -13,7 +13,7 @@ from xcql.evaluate.casting import from_text
 from xcql.evaluate.context import Context
 from xcql.evaluate.conversion import convert
 from xcql.evaluate.projection import project_interval, project_version
-from xcql.evaluate.scope import Code, Environment, Scope, compile_expression, compiles
+from xcql.evaluate.scope import Code, Environment, NameScope, compile_expression, compiles
 from xcql.evaluate.sequences import Items, computed, located, zero_or_one, zero_or_one_atomic
 from xcql.evaluate.times import datetime_value, instant_of, utc_now
 from xcql.evaluate.types import AtomicItemType, ValueType
@@ -23,7 +23,7 @@ from xcql.history.predicates import ALLEN_RELATIONS, Interval
 from xcql.model.time import START
 from xcql.source import Span
 from xcql.syntax import temporal as syntax
-from xcql.syntax.node import Node, walk
+from xcql.syntax.node import SyntaxNode, walk
 from xcql.syntax.operators import Binary
 from xcql.xdm.names import QName
 from xcql.xdm.nodes import Node as XdmNode
@@ -37,17 +37,17 @@ _IntervalCode = Callable[[Environment, Context], Interval | None]
 
 
 @compiles(syntax.DateLiteral)
-def date_literal(node: syntax.DateLiteral, scope: Scope) -> Code:
+def date_literal(node: syntax.DateLiteral, scope: NameScope) -> Code:
     return constant(_literal(node.text, "date", node.span))
 
 
 @compiles(syntax.DateTimeLiteral)
-def date_time_literal(node: syntax.DateTimeLiteral, scope: Scope) -> Code:
+def date_time_literal(node: syntax.DateTimeLiteral, scope: NameScope) -> Code:
     return constant(_literal(node.text, "dateTime", node.span))
 
 
 @compiles(syntax.DurationLiteral)
-def duration_literal(node: syntax.DurationLiteral, scope: Scope) -> Code:
+def duration_literal(node: syntax.DurationLiteral, scope: NameScope) -> Code:
     date_part = node.text.partition("T")[0]
     if node.text.removeprefix("P") and "Y" not in date_part and "M" not in date_part:
         kind = "dayTimeDuration"
@@ -66,17 +66,17 @@ def _literal(text: str, kind: str, span: Span) -> Any:
 
 
 @compiles(syntax.Now)
-def now(node: syntax.Now, scope: Scope) -> Code:
+def now(node: syntax.Now, scope: NameScope) -> Code:
     return lambda env, context: (datetime_value(utc_now(context)),)
 
 
 @compiles(syntax.Start)
-def start(node: syntax.Start, scope: Scope) -> Code:
+def start(node: syntax.Start, scope: NameScope) -> Code:
     return constant(datetime_value(START))
 
 
 @compiles(syntax.LastVersion)
-def last_version(node: syntax.LastVersion, scope: Scope) -> Code:
+def last_version(node: syntax.LastVersion, scope: NameScope) -> Code:
     depth = scope.depth_of(_LAST)
     assert depth is not None, "the grammar allows `last` only inside #[ ]"
 
@@ -89,7 +89,7 @@ def last_version(node: syntax.LastVersion, scope: Scope) -> Code:
     return run
 
 
-def _interval(node: syntax.TimeInterval, scope: Scope) -> _IntervalCode:
+def _interval(node: syntax.TimeInterval, scope: NameScope) -> _IntervalCode:
     begin = compile_expression(node.begin, scope)
     end = None if node.end is None else compile_expression(node.end, scope)
     begin_span = node.begin.span
@@ -106,7 +106,7 @@ def _interval(node: syntax.TimeInterval, scope: Scope) -> _IntervalCode:
     return _once_for_each_now(read) if all(map(_is_of_now, walk(node))) else read
 
 
-def _is_of_now(part: Node) -> bool:
+def _is_of_now(part: SyntaxNode) -> bool:
     """Whether a part of an interval depends only on `now`."""
     return isinstance(part, _OF_NOW) or (isinstance(part, Binary) and part.op in ("+", "-"))
 
@@ -142,7 +142,7 @@ def _bound(items: Items, now: datetime, span: Span) -> datetime | None:
 
 
 @compiles(syntax.IntervalProjection)
-def interval_projection(node: syntax.IntervalProjection, scope: Scope) -> Code:
+def interval_projection(node: syntax.IntervalProjection, scope: NameScope) -> Code:
     base = compile_expression(node.base, scope)
     interval_code = _interval(node.interval, scope)
     span = node.span
@@ -164,14 +164,14 @@ def interval_projection(node: syntax.IntervalProjection, scope: Scope) -> Code:
 
 
 @compiles(syntax.VersionProjection)
-def version_projection(node: syntax.VersionProjection, scope: Scope) -> Code:
+def version_projection(node: syntax.VersionProjection, scope: NameScope) -> Code:
     base = compile_expression(node.base, scope)
     inner = scope.bind(_LAST)
     first_code = compile_expression(node.first, inner)
     last_code = first_code if node.last is None else compile_expression(node.last, inner)
     first_span = node.first.span
     last_span = first_span if node.last is None else node.last.span
-    bounds: list[Node] = [node.first] if node.last is None else [node.first, node.last]
+    bounds: list[SyntaxNode] = [node.first] if node.last is None else [node.first, node.last]
     needs_count = any(
         isinstance(part, syntax.LastVersion) for bound in bounds for part in walk(bound)
     )
@@ -209,7 +209,7 @@ def _version(items: Items, span: Span) -> int | None:
 
 
 @compiles(syntax.AllenComparison)
-def allen_comparison(node: syntax.AllenComparison, scope: Scope) -> Code:
+def allen_comparison(node: syntax.AllenComparison, scope: NameScope) -> Code:
     relation = ALLEN_RELATIONS[node.relation]
     left = _operand(node.left, scope)
     right = _operand(node.right, scope)
@@ -224,7 +224,7 @@ def allen_comparison(node: syntax.AllenComparison, scope: Scope) -> Code:
     return run
 
 
-def _operand(node: Node, scope: Scope) -> _IntervalCode:
+def _operand(node: SyntaxNode, scope: NameScope) -> _IntervalCode:
     if isinstance(node, syntax.TimeInterval):
         return _interval(node, scope)
     code, span = compile_expression(node, scope), node.span

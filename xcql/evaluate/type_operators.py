@@ -10,7 +10,7 @@ from xcql.evaluate.context import XS, Context
 from xcql.evaluate.scope import (
     Code,
     Environment,
-    Scope,
+    NameScope,
     compile_expression,
     compiles,
     element_name,
@@ -24,14 +24,14 @@ from xcql.xdm.atomic import string_of, type_of
 
 
 @compiles(InstanceOf)
-def instance_of(node: InstanceOf, scope: Scope) -> Code:
+def instance_of(node: InstanceOf, scope: NameScope) -> Code:
     operand = compile_expression(node.operand, scope)
     wanted = read_sequence_type(node.type, scope)
     return lambda env, context: (wanted.matches(operand(env, context)),)
 
 
 @compiles(TreatAs)
-def treat_as(node: TreatAs, scope: Scope) -> Code:
+def treat_as(node: TreatAs, scope: NameScope) -> Code:
     operand = compile_expression(node.operand, scope)
     wanted = read_sequence_type(node.type, scope)
 
@@ -44,7 +44,7 @@ def treat_as(node: TreatAs, scope: Scope) -> Code:
     return run
 
 
-def _target(node: SingleType, scope: Scope) -> str:
+def _target(node: SingleType, scope: NameScope) -> str:
     """The target of a cast: any atomic type except the abstract ones, or a list type."""
     name = element_name(node.name, scope.static)
     if name.uri == XS and name.local in LIST_TYPES:
@@ -55,7 +55,7 @@ def _target(node: SingleType, scope: Scope) -> str:
 
 
 @compiles(CastAs)
-def cast_as(node: CastAs, scope: Scope) -> Code:
+def cast_as(node: CastAs, scope: NameScope) -> Code:
     operand = compile_expression(node.operand, scope)
     target, optional, span = _target(node.type, scope), node.type.optional, node.span
     namespaces = _namespaces(scope)
@@ -80,7 +80,7 @@ def cast_as(node: CastAs, scope: Scope) -> Code:
 
 
 @compiles(CastableAs)
-def castable_as(node: CastableAs, scope: Scope) -> Code:
+def castable_as(node: CastableAs, scope: NameScope) -> Code:
     operand = compile_expression(node.operand, scope)
     target, optional = _target(node.type, scope), node.type.optional
     namespaces = _namespaces(scope)
@@ -98,7 +98,7 @@ def castable_as(node: CastableAs, scope: Scope) -> Code:
     return run
 
 
-def _namespaces(scope: Scope) -> dict[str, str]:
+def _namespaces(scope: NameScope) -> dict[str, str]:
     return {**scope.static.namespaces, "": scope.static.default_element_namespace}
 
 

@@ -6,10 +6,10 @@ from xcql.diagnostics import error
 from xcql.evaluate import types
 from xcql.evaluate.casting import is_ncname
 from xcql.evaluate.context import XS
-from xcql.evaluate.scope import Scope, element_name, near, plain_name
+from xcql.evaluate.scope import NameScope, element_name, near, plain_name
 from xcql.source import Span
 from xcql.syntax import types as syntax
-from xcql.syntax.node import Name, Node
+from xcql.syntax.node import Name, SyntaxNode
 from xcql.xdm.atomic import ATOMIC_TYPES
 
 # types of nodes that are not validated, and their base types
@@ -20,13 +20,13 @@ _OTHER_TYPES = frozenset(
 )
 
 
-def read_sequence_type(node: syntax.SequenceType, scope: Scope) -> types.ValueType:
+def read_sequence_type(node: syntax.SequenceType, scope: NameScope) -> types.ValueType:
     if node.item is None:
         return types.ValueType(None)
     return types.ValueType(read_item_type(node.item, scope), node.occurrence)
 
 
-def read_item_type(node: Node, scope: Scope) -> types.ItemType:
+def read_item_type(node: SyntaxNode, scope: NameScope) -> types.ItemType:
     match node:
         case syntax.AnyItem():
             return types.AnyItemType()
@@ -71,7 +71,7 @@ def read_item_type(node: Node, scope: Scope) -> types.ItemType:
 
 
 def _node_type(
-    kind: str, node: syntax.ElementTest | syntax.AttributeTest, scope: Scope
+    kind: str, node: syntax.ElementTest | syntax.AttributeTest, scope: NameScope
 ) -> types.NodeType:
     impossible = False
     if node.type is not None:
@@ -84,7 +84,7 @@ def _node_type(
     return types.NodeType(kind, name.uri, name.local, impossible=impossible)
 
 
-def _function_type(node: syntax.FunctionTest, scope: Scope) -> types.ItemType:
+def _function_type(node: syntax.FunctionTest, scope: NameScope) -> types.ItemType:
     if node.parameters is None or node.result is None:
         return types.FunctionType()
     return types.FunctionType(
@@ -95,7 +95,7 @@ def _function_type(node: syntax.FunctionTest, scope: Scope) -> types.ItemType:
     )
 
 
-def atomic_type_name(name: Name, scope: Scope, code: str = "XPST0051") -> str:
+def atomic_type_name(name: Name, scope: NameScope, code: str = "XPST0051") -> str:
     """The local name of an atomic XML Schema type in the query."""
     local = _schema_name(name, scope)
     if local is None or (local not in ATOMIC_TYPES and local not in ("numeric", "error")):
@@ -103,7 +103,7 @@ def atomic_type_name(name: Name, scope: Scope, code: str = "XPST0051") -> str:
     return local
 
 
-def schema_type_name(name: Name, scope: Scope) -> str:
+def schema_type_name(name: Name, scope: NameScope) -> str:
     """The local name of any XML Schema type, as in `element(*, xs:untyped)`."""
     local = _schema_name(name, scope)
     if local is None or (local not in ATOMIC_TYPES and local not in _OTHER_TYPES):
@@ -111,7 +111,7 @@ def schema_type_name(name: Name, scope: Scope) -> str:
     return local
 
 
-def _schema_name(name: Name, scope: Scope) -> str | None:
+def _schema_name(name: Name, scope: NameScope) -> str | None:
     resolved = element_name(name, scope.static)
     return resolved.local if resolved.uri == XS else None
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from xcql.diagnostics import error
 from xcql.evaluate.context import Context
-from xcql.evaluate.scope import Code, Environment, Scope, compile_expression, plain_name
+from xcql.evaluate.scope import Code, Environment, NameScope, compile_expression, plain_name
 from xcql.evaluate.sequences import computed
 from xcql.evaluate.type_reader import read_sequence_type
 from xcql.evaluate.values import effective_boolean
@@ -20,7 +20,7 @@ _Stream = Iterable[Environment]
 class _Condition:
     """A start or end condition, with the variables that it binds."""
 
-    def __init__(self, node: WindowCondition, scope: Scope) -> None:
+    def __init__(self, node: WindowCondition, scope: NameScope) -> None:
         # item, position, previous and next, if they are named
         given = (node.item, node.position, node.previous, node.next)
         self.names = [plain_name(name, scope.static) for name in given if name is not None]
@@ -47,7 +47,7 @@ class _Condition:
 
 
 def compile_window(
-    node: Window, scope: Scope
+    node: Window, scope: NameScope
 ) -> tuple[Callable[[_Stream, Context], _Stream], list[QName]]:
     """The clause's code, and the variables that it adds: those of the conditions and the window."""
     source = compile_expression(node.source, scope)

@@ -13,4 +13,6 @@
 
 Every other implementation (the columns here, `runtime/xquery/xcql.xqm`, the SQL in `xcql/sql` and
 in the runtime) follows `definition` and `predicates` and is tested against them.
+
+Tests: tests/history
 """

@@ -31,7 +31,7 @@ from xcql.model.fragmenter import FOOTER, HEADER, Fragmented, fragment
 from xcql.model.fragments import ROOT_ID, Fragment
 from xcql.model.paths import find_at
 from xcql.model.scan import START_TAG, scan
-from xcql.model.shapes import Shape, ShapeReader, Slot
+from xcql.model.shapes import ContentShape, HoleSlot, ShapeReader
 from xcql.model.tags import Tag, TagStructure
 from xcql.model.time import format_time
 from xcql.xdm.names import QName
@@ -120,7 +120,7 @@ class _Changes:
         self._output = output
         self._check = fragment_checker(structure)
         self._tags: dict[str, Tag] = {}
-        self._shapes: dict[str, Shape] = {}
+        self._shapes: dict[str, ContentShape] = {}
         self._offsets: dict[str, int] = {}
         cut.seek(0)
         for found in fragments_in(read_document(cut, "<fillers>"), structure):
@@ -190,7 +190,7 @@ class _Changes:
             pending += sorted(children, key=lambda child: int(child[0]), reverse=True)
 
     def _match_children(
-        self, new: Slot, old: Slot, keeps_holes: bool
+        self, new: HoleSlot, old: HoleSlot, keeps_holes: bool
     ) -> list[tuple[str, str | None]]:
         """Match the new holes of an element with its old ones.
 
@@ -244,7 +244,7 @@ class _Changes:
         known = self._filler(id) if id in self._matched else None
         if known is None or tag.kind == "temporal":
             shape = self._shapes[new]
-            if not (known and known.is_alive and shape.says_the_same_as(known.shape, self._ids)):
+            if not (known and known.is_alive and shape.has_same_content_as(known.shape, self._ids)):
                 self._send("filler", id, tag, self._valid_time, self._renumbered(self._read(new)))
             return
         found = self._read(new)
@@ -252,13 +252,15 @@ class _Changes:
         shape = self._shape_of(found._replace(content=content))
         if tag.kind == "event":
             self._compare_event(id, known, shape, content)
-        elif not (known.is_alive and shape.says_the_same_as(known.shape)):
+        elif not (known.is_alive and shape.has_same_content_as(known.shape)):
             self._send("filler", id, tag, self._valid_time, content)
             if not _is_only_filled(known.shape, shape):
                 self._without_history.add(self._structure.path_of(tag))
 
-    def _compare_event(self, id: str, known: LatestFiller, shape: Shape, content: bytes) -> None:
-        if any(shape.says_the_same_as(event) for _, event in known.events):
+    def _compare_event(
+        self, id: str, known: LatestFiller, shape: ContentShape, content: bytes
+    ) -> None:
+        if any(shape.has_same_content_as(event) for _, event in known.events):
             return
         if len(known.events) > 1 or not self._state.has_times:
             reason = "its id has several" if len(known.events) > 1 else "its time is unknown"
@@ -270,7 +272,7 @@ class _Changes:
             )
         self._send("replace", id, known.tag, known.events[0][0], content)
 
-    def _end_children(self, known: LatestFiller, new: Shape) -> None:
+    def _end_children(self, known: LatestFiller, new: ContentShape) -> None:
         """Remove the fillers that are no longer below a filler."""
         keeps_holes = known.tag.kind != "temporal"
         pending = [
@@ -333,7 +335,7 @@ class _Changes:
             position = end
         return b"".join([*parts, content[position:]])
 
-    def _kept_beside(self, new: Slot, old: Slot) -> dict[str, tuple[bytes, bytes]]:
+    def _kept_beside(self, new: HoleSlot, old: HoleSlot) -> dict[str, tuple[bytes, bytes]]:
         """The holes of removed elements, each kept after the hole that it used to follow."""
         by_id = {self._ids[hole]: hole for hole in new.holes}
         behind: dict[str | None, list[str]] = {}
@@ -354,7 +356,7 @@ class _Changes:
         beside[final] = beside[final][0], self._holes(behind.get(final, ()), new)
         return beside
 
-    def _holes(self, ids: Sequence[str], slot: Slot) -> bytes:
+    def _holes(self, ids: Sequence[str], slot: HoleSlot) -> bytes:
         # a hole belongs to no namespace
         undeclare = ' xmlns=""' if slot.in_default_namespace else ""
         texts = []
@@ -376,11 +378,11 @@ class _Changes:
         self.bytes_written += len(data)
 
 
-def _kin(tag: Tag, shape: Shape) -> _Kin:
+def _kin(tag: Tag, shape: ContentShape) -> _Kin:
     return tag.id, shape.key, shape.outline if tag.kind == "event" else b""
 
 
-def _is_only_filled(old: Shape, new: Shape) -> bool:
+def _is_only_filled(old: ContentShape, new: ContentShape) -> bool:
     """Whether two contents differ only in holes that were added or are no longer filled."""
     if old.outline != new.outline or old.slots.keys() != new.slots.keys():
         return False
@@ -391,7 +393,7 @@ def _is_only_filled(old: Shape, new: Shape) -> bool:
     return True
 
 
-def _at_end_of(slot: Slot, content: bytes, holes: bytes) -> tuple[int, int, bytes]:
+def _at_end_of(slot: HoleSlot, content: bytes, holes: bytes) -> tuple[int, int, bytes]:
     """The edit that inserts holes at the end of an element that has none."""
     element = content[slot.start : slot.end]
     empty = START_TAG.fullmatch(element) if element.endswith(b"/>") else None

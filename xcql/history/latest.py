@@ -22,7 +22,7 @@ from xcql.model.documents import Document, read_document
 from xcql.model.fragmenter import fragment
 from xcql.model.fragments import EndOfStream, Fragment, Operation, Rejected
 from xcql.model.scan import LOOKAHEAD, MEANINGLESS, FileHead, file_head, is_file_end, scan
-from xcql.model.shapes import Shape, ShapeReader
+from xcql.model.shapes import ContentShape, ShapeReader
 from xcql.model.tags import Tag, TagStructure
 from xcql.model.time import START, format_time
 from xcql.source import Source, Span
@@ -39,7 +39,7 @@ class _Outlined(NamedTuple):
 
     op: Operation
     valid_time: datetime | None
-    shape: Shape | None
+    shape: ContentShape | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +50,9 @@ class LatestFiller:
     """
 
     tag: Tag
-    shape: Shape
+    shape: ContentShape
     is_alive: bool
-    events: tuple[tuple[datetime, Shape], ...] = ()
+    events: tuple[tuple[datetime, ContentShape], ...] = ()
 
 
 @dataclass(slots=True)
@@ -70,7 +70,7 @@ class LatestState:
     def is_empty(self) -> bool:
         return not self._known
 
-    def add(self, fragment: Fragment, tag: Tag | None, shape: Shape | None) -> None:
+    def add(self, fragment: Fragment, tag: Tag | None, shape: ContentShape | None) -> None:
         """Add the next fragment to arrive; a remove has no shape."""
         id, time = fragment.id, fragment.valid_time
         # new ids continue from the highest number; ids that are not short numbers are ignored
@@ -114,10 +114,10 @@ def _latest(known: Known[_Outlined, Tag], tag: Tag) -> LatestFiller | None:
 
 
 def _is_same(one: _Outlined, other: _Outlined) -> bool:
-    return _shape(one).says_the_same_as(_shape(other))
+    return _shape(one).has_same_content_as(_shape(other))
 
 
-def _shape(arrival: _Outlined) -> Shape:
+def _shape(arrival: _Outlined) -> ContentShape:
     assert arrival.shape is not None, "only a remove has no element"
     return arrival.shape
 

@@ -2,6 +2,8 @@
 
 A row counts for some `now`s (see `bitemporal`). After the last of these bounds the same rows count
 forever, and a query need not test `since` and `until` of each row.
+
+Tests: tests/runtime/answers/test_settled.py
 """
 
 from __future__ import annotations

@@ -1,1 +1,4 @@
-"""The hole-filler model: tag structures, fragments, time, and the temporal view."""
+"""The hole-filler model: tag structures, fragments, time, and the temporal view.
+
+Tests: tests/model
+"""

@@ -1,4 +1,7 @@
-"""Marks the attributes of a stream that are identifiers or refer to them, for `fn:id`."""
+"""Marks the attributes of a stream that are identifiers or refer to them, for `fn:id`.
+
+Tests: tests/compile/test_identifiers.py
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
 """Infers trees of names from schemas: DTDs, read by expat, and XML Schemas, read by `xmlschema`.
 
 Nothing is fetched: a schema that refers to anything other than a local file is refused.
+
+Tests: tests/model/test_infer.py
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 Content is compared by meaning, not by spelling: the order of attributes, the kind of quotes and
 the like make no difference.
+
+Tests: tests/history/test_changes.py
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ _HOLE = "\x08"
 
 
 @dataclass(slots=True)
-class Slot:
+class HoleSlot:
     """An element that may have holes: their ids, and its position in the content.
 
     `end` is the offset where its end tag begins, or for `<a/>` where the tag ends.
@@ -39,7 +41,7 @@ class Slot:
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class ContentShape:
     """A filler's content: its key, a digest of everything except the ids of holes, and the holes.
 
     The outline, for content without versions, is a digest without holes and without the white space
@@ -49,13 +51,15 @@ class Shape:
     key: str | None
     digest: bytes
     outline: bytes
-    slots: Mapping[Path, Slot]
+    slots: Mapping[Path, HoleSlot]
 
     @property
     def holes(self) -> list[str]:
         return [id for slot in self.slots.values() for id in slot.holes]
 
-    def says_the_same_as(self, other: Shape, ids: Mapping[str, str] | None = None) -> bool:
+    def has_same_content_as(
+        self, other: ContentShape, ids: Mapping[str, str] | None = None
+    ) -> bool:
         """Whether two contents are equal; `ids` translates the ids of this one's holes."""
         if self.digest != other.digest or self.slots.keys() != other.slots.keys():
             return False
@@ -66,7 +70,7 @@ class Shape:
         )
 
 
-ShapeReader = Callable[[Fragment], Shape]
+ShapeReader = Callable[[Fragment], ContentShape]
 
 
 def shape_reader(structure: TagStructure, keys: Mapping[str, str]) -> ShapeReader:
@@ -129,7 +133,7 @@ class _Open:
     """An open element that may contain holes."""
 
     path: Path
-    slot: Slot | None
+    slot: HoleSlot | None
     siblings: dict[tuple[str, str | None], int] = field(default_factory=dict)
 
 
@@ -146,13 +150,13 @@ class _Reading:
         self._keys = keys
         self._key: str | None = None
         self._tokens: list[str] = []
-        self._slots: dict[Path, Slot] = {}
+        self._slots: dict[Path, HoleSlot] = {}
         self._open: list[_Open] = []
         self._default_namespaces = [""]
         self._before = 0
         self._parser = expat.ParserCreate("utf-8", NAME_SEPARATOR)
 
-    def shape(self) -> Shape:
+    def shape(self) -> ContentShape:
         lead, trail = in_context(dict(self._fragment.namespaces))
         self._before = len(lead)
         parser = self._parser
@@ -168,7 +172,7 @@ class _Reading:
         outline = b""
         if self._root.tag is not None and self._root.tag.kind != "temporal":
             outline = _digest(_outlined(self._tokens))
-        return Shape(self._key, _digest(self._tokens), outline, self._slots)
+        return ContentShape(self._key, _digest(self._tokens), outline, self._slots)
 
     def _walk(self) -> None:
         """Set the handlers; `start` and `end` contain what is done for every element."""
@@ -225,7 +229,7 @@ class _Reading:
         slot = None
         if spot.may_have_holes:
             start = self._parser.CurrentByteIndex - self._before
-            slot = self._slots[path] = Slot(start, bool(self._default_namespaces[-1]))
+            slot = self._slots[path] = HoleSlot(start, bool(self._default_namespaces[-1]))
         self._open.append(_Open(path, slot))
 
     def _leave(self) -> None:

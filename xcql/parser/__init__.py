@@ -1,7 +1,9 @@
 """Text to syntax tree. ANTLR's types stay inside this package.
 
 `lexer` makes tokens, `two_stage` a parse tree, the `build_*` modules the syntax tree, and
-`complaint` makes the error message if parsing fails.
+`syntax_errors` makes the error message if parsing fails.
+
+Tests: tests/parser
 """
 
 from __future__ import annotations
@@ -17,8 +19,8 @@ from xcql.parser import (  # noqa: F401  (the builder functions register themsel
     build_types,
 )
 from xcql.parser.builder import Builder
-from xcql.parser.complaint import complaint
 from xcql.parser.lexer import tokenize, too_deep
+from xcql.parser.syntax_errors import syntax_error
 from xcql.parser.two_stage import Unexpected, parse_tree
 from xcql.recursion import deep_recursion
 from xcql.source import Source, Span
@@ -45,7 +47,7 @@ def parse(text: str | Source, source: str | None = None) -> Module:
                 try:
                     tree = parse_tree(tokens)
                 except Unexpected as failure:
-                    raise complaint(where, tokens, failure.token.tokenIndex) from None
+                    raise syntax_error(where, tokens, failure.token.tokenIndex) from None
                 return Builder(where).build(tree)  # type: ignore[no-any-return]
         except RecursionError:
             raise too_deep(Span(where, 0, 1)) from None

@@ -35,7 +35,7 @@ from xcql.syntax.construct import (
 )
 from xcql.syntax.literals import Sequence
 from xcql.syntax.names import NCNAME, fold_space
-from xcql.syntax.node import Expr, Name, Node
+from xcql.syntax.node import Expr, Name, SyntaxNode
 
 P = XcqlParser
 
@@ -140,14 +140,14 @@ def _attribute(b: Builder, context: Any) -> DirectAttribute:
         inner = find(context, P.ExprContext)
         body = b.build(inner) if inner is not None else Sequence((), span=span)
         return DirectAttribute(name, (Enclosed(body, span=span),), span=span)
-    parts: list[Node] = []
+    parts: list[SyntaxNode] = []
     for child in context.children:
         if type(child) is P.ValuePartContext:
             _add_part(parts, _value_part(b, child.children[0]))
     return DirectAttribute(name, tuple(parts), span=span)
 
 
-def _value_part(b: Builder, child: Any) -> Node:
+def _value_part(b: Builder, child: Any) -> SyntaxNode:
     if type(child) is P.EnclosedContext:
         return Enclosed(b.build(child), span=b.span(child))
     span = b.token_span(child.symbol)
@@ -160,9 +160,9 @@ def _value_part(b: Builder, child: Any) -> Node:
     return Text(child.symbol.text[0], span=span)  # "" '' {{ }}
 
 
-def _content(b: Builder, children: Iterable[Any]) -> list[Node]:
+def _content(b: Builder, children: Iterable[Any]) -> list[SyntaxNode]:
     """The content of a direct element, adjacent text joined and boundary white space dropped."""
-    parts: list[Node] = []
+    parts: list[SyntaxNode] = []
     droppable = False  # whether the last part is only literal white space
     for child in children:
         first = child.children[0]
@@ -201,7 +201,7 @@ def _text(b: Builder, token: Any) -> Text:
     return Text(token.text[0], span=span)  # {{ }}
 
 
-def _add_part(parts: list[Node], part: Node, keep_empty: bool = False) -> None:
+def _add_part(parts: list[SyntaxNode], part: SyntaxNode, keep_empty: bool = False) -> None:
     """Append a part, joining text to text."""
     if isinstance(part, Text) and parts and isinstance(parts[-1], Text):
         parts[-1] = Text(parts[-1].value + part.value, span=parts[-1].span.to(part.span))
@@ -262,7 +262,7 @@ def _array(b: Builder, context: Any) -> Expr:
 
 @builds(P.StringConstructorContext)
 def _string_constructor(b: Builder, context: Any) -> Expr:
-    parts: list[Node] = []
+    parts: list[SyntaxNode] = []
     for child in context.children:
         if type(child) is not P.StringPartContext:
             continue
@@ -274,7 +274,7 @@ def _string_constructor(b: Builder, context: Any) -> Expr:
     return StringConstructor(tuple(parts), span=b.span(context))
 
 
-def _interpolation(b: Builder, context: Any) -> Node:
+def _interpolation(b: Builder, context: Any) -> SyntaxNode:
     span: Span = b.span(context)
     inner = find(context, P.ExprContext)
     return Enclosed(b.build(inner) if inner is not None else Sequence((), span=span), span=span)

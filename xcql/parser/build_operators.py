@@ -13,7 +13,7 @@ from xcql.source import Span
 from xcql.syntax.construct import SquareArray
 from xcql.syntax.control import Extension, Pragma, Validate
 from xcql.syntax.names import NCNAME
-from xcql.syntax.node import Expr, Name, Node
+from xcql.syntax.node import Expr, Name, SyntaxNode
 from xcql.syntax.operators import (
     Arrow,
     Binary,
@@ -112,7 +112,7 @@ def _operator(context: Any) -> str:
     return "union" if text == "|" else text
 
 
-def _allen_operand(b: Builder, operand: Expr, context: Any) -> Node:
+def _allen_operand(b: Builder, operand: Expr, context: Any) -> SyntaxNode:
     """`[t1, t2]` beside an Allen relation is an interval, unless it is in parentheses."""
     if not isinstance(operand, SquareArray) or context.start.type != XcqlLexer.LBRACKET:
         return operand

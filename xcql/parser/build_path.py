@@ -29,7 +29,7 @@ from xcql.syntax.literals import (
     StringLiteral,
     VariableRef,
 )
-from xcql.syntax.node import Expr, Node
+from xcql.syntax.node import Expr, SyntaxNode
 from xcql.syntax.path import (
     FORWARD_AXES,
     REVERSE_AXES,
@@ -246,7 +246,7 @@ def _attribute_step(b: Builder, context: Any) -> AxisStep:
 
 @builds(P.ChildStepContext)
 def _child_step(b: Builder, context: Any) -> AxisStep:
-    test: Node = b.build(context.children[0])
+    test: SyntaxNode = b.build(context.children[0])
     # a test that only attributes can pass uses the attribute axis
     is_attribute = isinstance(test, AttributeTest | SchemaAttributeTest)
     return AxisStep("attribute" if is_attribute else "child", test, span=b.span(context))
@@ -266,7 +266,7 @@ def _axis_node_test(b: Builder, context: Any) -> AxisStep:
 
 
 @builds(P.NameTestContext)
-def _name_test(b: Builder, context: Any) -> Node:
+def _name_test(b: Builder, context: Any) -> SyntaxNode:
     first = context.children[0]
     if type(first) is P.EqNameContext:
         return NameTest(b.build(first), span=b.span(context))

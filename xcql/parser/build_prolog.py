@@ -13,7 +13,7 @@ from xcql.parser.paper_spellings import LocalFunctions
 from xcql.source import Span
 from xcql.syntax.functions import Annotation, Parameter
 from xcql.syntax.names import fold_space
-from xcql.syntax.node import Node
+from xcql.syntax.node import SyntaxNode
 from xcql.syntax.prolog import (
     ContextItemDecl,
     DecimalFormatDecl,
@@ -253,7 +253,7 @@ def _option(b: Builder, context: Any) -> Declaration:
 
 
 @builds(P.AnnotationContext)
-def _annotation(b: Builder, context: Any) -> Node:
+def _annotation(b: Builder, context: Any) -> SyntaxNode:
     values = b.build_all(context, P.LiteralContext)
     return Annotation(b.build(context.children[1]), values, span=b.span(context))
 

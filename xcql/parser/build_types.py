@@ -8,7 +8,7 @@ from xcql.parser._generated.XcqlLexer import XcqlLexer
 from xcql.parser._generated.XcqlParser import XcqlParser
 from xcql.parser.builder import Builder, builds, find, first_token, has_token
 from xcql.syntax.names import fold_space
-from xcql.syntax.node import Node
+from xcql.syntax.node import SyntaxNode
 from xcql.syntax.types import (
     AnyItem,
     AnyKindTest,
@@ -62,7 +62,7 @@ def _single_type(b: Builder, context: Any) -> SingleType:
 
 
 @builds(P.ItemTypeContext)
-def _item_type(b: Builder, context: Any) -> Node:
+def _item_type(b: Builder, context: Any) -> SyntaxNode:
     first = context.children[0]
     if type(first) is P.EqNameContext:
         return AtomicType(b.build(first), span=b.span(context))
@@ -74,7 +74,7 @@ def _item_type(b: Builder, context: Any) -> Node:
 
 
 @builds(P.FunctionTestContext)
-def _function_test(b: Builder, context: Any) -> Node:
+def _function_test(b: Builder, context: Any) -> SyntaxNode:
     annotations = b.build_all(context, P.AnnotationContext)
     if has_token(context, XcqlLexer.STAR):
         return FunctionTest(annotations, span=b.span(context))
@@ -83,7 +83,7 @@ def _function_test(b: Builder, context: Any) -> Node:
 
 
 @builds(P.MapTestContext)
-def _map_test(b: Builder, context: Any) -> Node:
+def _map_test(b: Builder, context: Any) -> SyntaxNode:
     key = find(context, P.EqNameContext)
     return MapTest(
         AtomicType(b.build(key), span=b.span(key)) if key is not None else None,
@@ -93,32 +93,32 @@ def _map_test(b: Builder, context: Any) -> Node:
 
 
 @builds(P.ArrayTestContext)
-def _array_test(b: Builder, context: Any) -> Node:
+def _array_test(b: Builder, context: Any) -> SyntaxNode:
     return ArrayTest(b.optional(context, P.SequenceTypeContext), span=b.span(context))
 
 
 @builds(P.AnyKindTestContext)
-def _any_kind(b: Builder, context: Any) -> Node:
+def _any_kind(b: Builder, context: Any) -> SyntaxNode:
     return AnyKindTest(span=b.span(context))
 
 
 @builds(P.TextTestContext)
-def _text(b: Builder, context: Any) -> Node:
+def _text(b: Builder, context: Any) -> SyntaxNode:
     return TextTest(span=b.span(context))
 
 
 @builds(P.CommentTestContext)
-def _comment(b: Builder, context: Any) -> Node:
+def _comment(b: Builder, context: Any) -> SyntaxNode:
     return CommentTest(span=b.span(context))
 
 
 @builds(P.NamespaceNodeTestContext)
-def _namespace_node(b: Builder, context: Any) -> Node:
+def _namespace_node(b: Builder, context: Any) -> SyntaxNode:
     return NamespaceNodeTest(span=b.span(context))
 
 
 @builds(P.PiTestContext)
-def _processing_instruction(b: Builder, context: Any) -> Node:
+def _processing_instruction(b: Builder, context: Any) -> SyntaxNode:
     literal = first_token(context, XcqlLexer.STRING)
     name = find(context, P.NcNameContext)
     target = None
@@ -130,7 +130,7 @@ def _processing_instruction(b: Builder, context: Any) -> Node:
 
 
 @builds(P.DocumentTestContext)
-def _document(b: Builder, context: Any) -> Node:
+def _document(b: Builder, context: Any) -> SyntaxNode:
     inner = next((child for child in context.children[2:-1]), None)
     content = b.build(inner) if inner is not None else None
     if content is not None and not isinstance(content, ElementTest | SchemaElementTest):
@@ -139,7 +139,7 @@ def _document(b: Builder, context: Any) -> Node:
 
 
 @builds(P.NamedKindTestContext)
-def _named_kind(b: Builder, context: Any) -> Node:
+def _named_kind(b: Builder, context: Any) -> SyntaxNode:
     names = list(b.build_all(context, P.EqNameContext))
     name = None if has_token(context, XcqlLexer.STAR) or not names else names.pop(0)
     type_name = names[0] if names else None
@@ -152,7 +152,7 @@ def _named_kind(b: Builder, context: Any) -> Node:
 
 
 @builds(P.SchemaTestContext)
-def _schema(b: Builder, context: Any) -> Node:
+def _schema(b: Builder, context: Any) -> SyntaxNode:
     kind = (
         SchemaElementTest
         if context.start.type == XcqlLexer.KW_SCHEMA_ELEMENT

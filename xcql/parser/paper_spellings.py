@@ -27,7 +27,7 @@ from xcql.syntax.literals import (
     Sequence,
     StringLiteral,
 )
-from xcql.syntax.node import Expr, Name, Node, Transformer
+from xcql.syntax.node import Expr, Name, SyntaxNode, Transformer
 from xcql.syntax.operators import Binary, Unary
 from xcql.syntax.path import AxisStep, NameTest
 from xcql.syntax.prolog import FunctionDecl
@@ -108,11 +108,11 @@ class LocalFunctions(Transformer):
             return replace(name, prefix="local")
         return name
 
-    def transform_FunctionDecl(self, target: FunctionDecl) -> Node:
+    def transform_FunctionDecl(self, target: FunctionDecl) -> SyntaxNode:
         return replace(target, name=self._local(target.name))
 
-    def transform_FunctionCall(self, target: FunctionCall) -> Node:
+    def transform_FunctionCall(self, target: FunctionCall) -> SyntaxNode:
         return replace(target, name=self._local(target.name))
 
-    def transform_NamedFunctionRef(self, target: NamedFunctionRef) -> Node:
+    def transform_NamedFunctionRef(self, target: NamedFunctionRef) -> SyntaxNode:
         return replace(target, name=self._local(target.name))

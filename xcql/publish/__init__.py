@@ -6,4 +6,6 @@
 | `addresses` | reads `tcp://host:port`, `dir:FOLDER`, `kafka://broker/topic` |
 | `play` | the order and pace in which fragments are sent |
 | `tcp`, `folder` | send them to connected clients, or to files in a folder |
+
+Tests: tests/cli/test_publish.py
 """

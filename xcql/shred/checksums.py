@@ -11,6 +11,8 @@ bit there can change an answer. So each file has three checksums:
 The first two are stored in the commit. The last two are compared when a file is opened for the
 first time, which reads a few dozen bytes per page. Pages are compared with their own checksums
 whenever they are read.
+
+Tests: tests/runtime/tables/test_damage.py
 """
 
 from __future__ import annotations

@@ -117,7 +117,7 @@ def _slots(text: PlainText, structure: TagStructure) -> list[_Node]:
     roots: list[_Node] = []
     slot_of = np.full(len(elements.names), -1)  # the slot of every element, if it has one
     open_slot = np.full(len(elements.names), -1)  # the same, if its children have slots, too
-    plain = np.flatnonzero(~text.odd)
+    plain = np.flatnonzero(~text.needs_slow_path)
     level = np.sort(text.bodies[plain])
     keys = text.element_tags[level]
     for depth in range(len(elements.levels)):
@@ -176,7 +176,7 @@ def _with_lifespan(text: PlainText) -> Ints:
 def _nearest(text: PlainText, slot_of: Ints, elements: Ints) -> list[int]:
     """The slots of the elements in plain fillers, or of their nearest ancestors with a slot."""
     parents = text.elements.parents
-    here = elements[~text.odd[text.fragment_of[elements]] & (parents[elements] >= 0)]
+    here = elements[~text.needs_slow_path[text.fragment_of[elements]] & (parents[elements] >= 0)]
     while (slot_of[here] < 0).any():
         here = np.where(slot_of[here] < 0, parents[here], here)
     return [int(number) for number in np.unique(slot_of[here])]
@@ -344,7 +344,7 @@ def _texts_inside(text: PlainText, node: _Node, texts: Ints) -> tuple[Numbers, p
 def _holes(text: PlainText, fillers: Ints, bases: Ints) -> pa.ListArray:
     """The holes of each filler."""
     holes_in = text.fragment_of[text.holes]
-    is_here = np.zeros(len(text.odd), np.bool_)
+    is_here = np.zeros(len(text.needs_slow_path), np.bool_)
     is_here[fillers] = True
     those = np.flatnonzero(is_here[holes_in])
     elements = text.holes[those]

@@ -54,7 +54,7 @@ _HOLES = ("hole", "stream:hole")
 class PlainText:
     """The result of reading a text; arrays are over its fragments, its elements, or its holes.
 
-    `odd` marks the fragments that must be read another way; ignore everything else about them.
+    `needs_slow_path` marks fragments that must be read another way; ignore the rest about them.
     `bodies` are the numbers of the fillers' elements. Tags are indexes into `tags`, or NO_TAG, or
     HOLE. An element is mixed if it has text of its own although its tag is not a leaf, and spaced
     if there is white space between its children.
@@ -66,7 +66,7 @@ class PlainText:
     tags: list[Tag]
     begins: Ints
     ends: Ints
-    odd: Flags
+    needs_slow_path: Flags
     operations: pa.StringArray
     ids: pa.BinaryArray
     times: pa.Array
@@ -81,7 +81,7 @@ class PlainText:
     hole_ids: pa.BinaryArray
 
 
-def read_plainly(data: bytes, structure: TagStructure) -> PlainText | None:
+def read_in_bulk(data: bytes, structure: TagStructure) -> PlainText | None:
     """Read well-formed content that consists of fragments; None if that is not possible.
 
     It is not possible if there is an `<eos/>` or anything that is not a fragment. There must be no
@@ -100,40 +100,40 @@ def read_plainly(data: bytes, structure: TagStructure) -> PlainText | None:
     numbers = {tag.id: number for number, tag in enumerate(tags)}
     fragment_of = np.searchsorted(fragments, np.arange(len(elements.names)), "right") - 1
     attribute_elements = np.searchsorted(elements.first_tags, tokens.attribute_tags)
-    odd = np.zeros(len(fragments), np.bool_)
+    slow = np.zeros(len(fragments), np.bool_)
 
-    passed_over = np.searchsorted(begins, tokens.odd, "right") - 1
-    odd[passed_over[(passed_over >= 0) & (tokens.odd < ends[passed_over])]] = True
-    odd[fragment_of[_prefixed(tokens, elements, attribute_elements)]] = True
+    holders = np.searchsorted(begins, tokens.skipped, "right") - 1
+    slow[holders[(holders >= 0) & (tokens.skipped < ends[holders])]] = True
+    slow[fragment_of[_prefixed(tokens, elements, attribute_elements)]] = True
 
     # the fragments' start tags
     names = elements.names[fragments]
     operations = taken(pa.array(map(_OPERATIONS.get, tokens.name_list), pa.string()), names)
-    odd |= _is_null(operations)
-    ids, tsids, valid_times = _own_attributes(tokens, elements, attribute_elements, odd)
-    odd |= _is_null(ids) | (_lengths(ids) == 0)
+    slow |= _is_null(operations)
+    ids, tsids, valid_times = _own_attributes(tokens, elements, attribute_elements, slow)
+    slow |= _is_null(ids) | (_lengths(ids) == 0)
     fragment_tags = _tags_by_id(structure, numbers, tsids)
-    odd |= fragment_tags == NO_TAG
+    slow |= fragment_tags == NO_TAG
     is_root = flags_of(pc.equal(ids, ROOT_ID.encode()))
-    odd |= is_root & (fragment_tags != numbers[structure.root.id])
+    slow |= is_root & (fragment_tags != numbers[structure.root.id])
     times, unreadable = _instants(valid_times)
     is_event = np.array([tag.kind == "event" for tag in tags])
-    odd |= unreadable | (is_event[fragment_tags] & _is_null(valid_times))
+    slow |= unreadable | (is_event[fragment_tags] & _is_null(valid_times))
 
     # the content
     bodies, element_tags = _tags_of_elements(structure, tags, tokens, elements, fragment_tags)
-    odd |= bodies == NO_TAG
+    slow |= bodies == NO_TAG
     inner = np.flatnonzero((elements.parents >= 0) & (element_tags == NO_TAG))
-    odd[fragment_of[inner]] = True
+    slow[fragment_of[inner]] = True
     has_children = np.array([bool(structure.children(tag)) for tag in tags])
     is_mixed, is_spaced = _own_texts(tokens, elements, element_tags, has_children)
     # neither a filler nor a hole has text of its own
-    odd |= is_mixed[fragments]
+    slow |= is_mixed[fragments]
     holes = np.flatnonzero(element_tags == HOLE)
-    odd[fragment_of[holes[is_mixed[holes] | is_spaced[holes]]]] = True
+    slow[fragment_of[holes[is_mixed[holes] | is_spaced[holes]]]] = True
     hole_ids = _attribute(tokens, attribute_elements, "id", holes)
-    odd[fragment_of[holes[_is_null(hole_ids) | (_lengths(hole_ids) == 0)]]] = True
-    odd[fragment_of[holes[having(hole_ids, b" \t\r\n")]]] = True
+    slow[fragment_of[holes[_is_null(hole_ids) | (_lengths(hole_ids) == 0)]]] = True
+    slow[fragment_of[holes[having(hole_ids, b" \t\r\n")]]] = True
     return PlainText(
         data,
         tokens,
@@ -141,7 +141,7 @@ def read_plainly(data: bytes, structure: TagStructure) -> PlainText | None:
         tags,
         begins,
         ends,
-        odd,
+        slow,
         operations,
         ids,
         times,
@@ -176,29 +176,29 @@ def _prefixed(tokens: Tokens, elements: Elements, attribute_elements: Ints) -> I
     """The elements that cannot be read without knowing namespaces."""
     plain = (*_FRAGMENTS, *_HOLES)
     is_prefixed = np.array([":" in name and name not in plain for name in tokens.name_list])
-    is_odd = np.array(
+    has_namespace = np.array(
         [":" in name or name in ("", "xmlns") for name in tokens.attribute_list], np.bool_
     )
     return np.concatenate(
         [
             np.flatnonzero(is_prefixed[elements.names]),
-            attribute_elements[is_odd[tokens.attribute_names]],
+            attribute_elements[has_namespace[tokens.attribute_names]],
         ]
     )
 
 
 def _own_attributes(
-    tokens: Tokens, elements: Elements, attribute_elements: Ints, odd: Flags
+    tokens: Tokens, elements: Elements, attribute_elements: Ints, slow: Flags
 ) -> list[pa.BinaryArray]:
-    """The fragments' ids, tsids and validTimes; other attributes and unusual values are odd."""
+    """The fragments' ids, tsids and validTimes; marks unusual fragments as `slow`."""
     fragments = elements.levels[0]
     expected = ("id", "tsid", "validTime")
     is_other = np.array([name not in expected for name in tokens.attribute_list], np.bool_)
     owners = attribute_elements[is_other[tokens.attribute_names]]
-    odd[np.searchsorted(fragments, owners[elements.parents[owners] < 0])] = True
+    slow[np.searchsorted(fragments, owners[elements.parents[owners] < 0])] = True
     columns = [_attribute(tokens, attribute_elements, name, fragments) for name in expected]
     for column in columns:
-        odd[having(column, b" \t\r\n&<>")] = True
+        slow[having(column, b" \t\r\n&<>")] = True
     return columns
 
 

@@ -6,7 +6,7 @@ everything fits together.
 
 The start of a fragment can be determined only by reading everything before it. So a file is first
 cut where fragments seem to begin (`plan_chunks`). If all chunks up to such a position are
-well-formed, it is a border; if one is not, the rest must be cut more carefully (`plan_with_care`).
+well-formed, it is a border; if one is not, the rest is cut exactly (`plan_exact_chunks`).
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from xcql.shred.columns import flat, nest
 from xcql.shred.flatten import digest_of, plain_tables
 from xcql.shred.namespaces import context, declarations, namespaces_of
 from xcql.shred.normal import element_text
-from xcql.shred.plain import read_plainly, read_time
+from xcql.shred.plain import read_in_bulk, read_time
 from xcql.shred.shape import Slot, widen
 from xcql.shred.shredder import NotShreddable, Shredder
 from xcql.shred.tables import (
@@ -130,7 +130,7 @@ def plan_chunks(
     return _cut(whole, borders), head.rejected
 
 
-def plan_with_care(rest: Chunk, size: int) -> list[Chunk]:
+def plan_exact_chunks(rest: Chunk, size: int) -> list[Chunk]:
     """Cut the rest of a file into chunks of about the given size, between fragments."""
     borders = [rest.begin]
     with _mapped(rest.path) as data:
@@ -173,7 +173,7 @@ def stage_chunk(chunk: Chunk, structure: TagStructure, folder: Path) -> StagedCh
     if not is_sound and not chunk.is_certain:
         return None
     staging = _Staging(structure, chunk, folder)
-    if not is_sound or not staging.take_plainly(data[:end]):
+    if not is_sound or not staging.take_in_bulk(data[:end]):
         for record in fragments_in(
             data, head, staging.check, chunk.file, chunk.begin, is_last=chunk.is_last
         ):
@@ -206,16 +206,20 @@ class _Staging:
         self._eos: int | None = None
         self._ignored = 0
 
-    def take_plainly(self, data: bytes) -> bool:
+    def take_in_bulk(self, data: bytes) -> bool:
         """Take in all fragments of well-formed content, plain ones in bulk; False if impossible."""
         chunk = self._chunk
-        text = read_plainly(data, self._structure) if self._is_plain else None
+        text = read_in_bulk(data, self._structure) if self._is_plain else None
         if text is None:
             return False
         declared = self._declared(chunk.namespaces, b"")
         for table in plain_tables(text, self._structure, declared, chunk.begin):
             self._put(table.tsid, table.shape, table.rows)
-        spans = zip(text.begins[text.odd].tolist(), text.ends[text.odd].tolist(), strict=True)
+        spans = zip(
+            text.begins[text.needs_slow_path].tolist(),
+            text.ends[text.needs_slow_path].tolist(),
+            strict=True,
+        )
         for begin, end in spans:
             where = Slice(begin, end, closed=True)
             record = self.check(data, where, chunk.namespaces, chunk.file, chunk.begin)

@@ -5,8 +5,8 @@ instruction). Then numpy and Arrow can compute for all tags at once where they b
 their names are, and which end tag belongs to which start tag. This is about twenty times faster
 than a parser that reports them to Python one by one.
 
-Anything that is not written plainly (apostrophes around a value, a comment, ...) is skipped: `odd`
-holds its position, so that the elements that contain it can be read another way.
+Anything that is not written plainly (apostrophes around a value, a comment, ...) is left out;
+`skipped` holds its position, so that the elements that contain it can be read another way.
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ class Tokens:
     """Tags in document order; `texts` has the decoded text after each of them.
 
     `names` are indexes into `name_list`; `kinds` are START, EMPTY or END. Each attribute has its
-    tag, its name (an index into `attribute_list`) and its decoded value. `odd` are the byte offsets
-    of skipped markup. `edits` bring the rest into the serialiser's form.
+    tag, its name (an index into `attribute_list`) and its decoded value. `skipped` has the byte
+    offsets of skipped markup. `edits` bring the rest into the serialiser's form.
     """
 
     begins: Ints
@@ -65,7 +65,7 @@ class Tokens:
     attribute_names: Ints
     attribute_list: list[str]
     attribute_values: pa.BinaryArray
-    odd: Ints
+    skipped: Ints
     edits: Edits
 
 
@@ -110,9 +110,9 @@ def tokenize(data: bytes) -> Tokens | None:
         return None
     octets = np.frombuffer(data, np.uint8)
     begins, closes = np.flatnonzero(octets == _LESS), np.flatnonzero(octets == _GREATER)
-    passed_over = _no_tags(data, octets, begins)
-    if len(passed_over):
-        begins, closes = _outside(begins, passed_over), _outside(closes, passed_over)
+    skipped_markup = _no_tags(data, octets, begins)
+    if len(skipped_markup):
+        begins, closes = _outside(begins, skipped_markup), _outside(closes, skipped_markup)
     if not len(begins):
         return None
     to_be_read = b"&\r"
@@ -124,16 +124,16 @@ def tokenize(data: bytes) -> Tokens | None:
     # quotes inside tags; a tag that also has apostrophes, or a value with a `>`, is not read here,
     # but its end must be known
     quotes, tags = _in_tags(octets, _QUOTE, begins, closes)
-    odd_tags = np.bincount(tags, minlength=len(begins)) % 2 == 1
+    skipped_tags = np.bincount(tags, minlength=len(begins)) % 2 == 1
     if _APOSTROPHE in data:
-        odd_tags[_in_tags(octets, _APOSTROPHE, begins, closes)[1]] = True
+        skipped_tags[_in_tags(octets, _APOSTROPHE, begins, closes)[1]] = True
     cuts = closes + 1
-    if odd_tags.any():
-        for tag in np.flatnonzero(odd_tags).tolist():
+    if skipped_tags.any():
+        for tag in np.flatnonzero(skipped_tags).tolist():
             match = START_TAG.match(data, begins[tag])
             assert match is not None, "well-formed content has only tags that end"
             closes[tag], cuts[tag] = match.end() - 1, match.end(1)
-        kept = ~odd_tags[tags]
+        kept = ~skipped_tags[tags]
         quotes, tags = quotes[kept], tags[kept]
     opens, shuts, attribute_tags = quotes[0::2], quotes[1::2], tags[0::2]
     is_first = np.ones(len(opens), np.bool_)
@@ -169,7 +169,7 @@ def tokenize(data: bytes) -> Tokens | None:
     )
     is_pair = np.zeros(len(begins), np.bool_)
     is_pair[:-1] = (kinds[:-1] == START) & (kinds[1:] == END) & (begins[1:] == closes[:-1] + 1)
-    tags_read = _TagsRead(begins, closes + 1, cuts, kinds, is_pair, odd_tags)
+    tags_read = _TagsRead(begins, closes + 1, cuts, kinds, is_pair, skipped_tags)
     edits = in_order(
         [
             *_head_edits(tags_read, found, codes, heads.dictionary.to_pylist()),
@@ -190,7 +190,7 @@ def tokenize(data: bytes) -> Tokens | None:
         attribute_names,
         attribute_list,
         values,
-        np.concatenate([begins[odd_tags], passed_over[:, 0], _controls(octets)]),
+        np.concatenate([begins[skipped_tags], skipped_markup[:, 0], _controls(octets)]),
         edits,
     )
 
@@ -323,7 +323,7 @@ class _TagsRead:
     cuts: Ints
     kinds: Ints
     is_pair: Flags
-    is_odd: Flags
+    is_skipped: Flags
 
     @property
     def ends_pair(self) -> Flags:
@@ -352,7 +352,7 @@ def _head_edits(
             ]
         for applies, normal in kinds:
             if normal != head:
-                those = np.flatnonzero((codes == code) & applies & ~ends_pair & ~tags.is_odd)
+                those = np.flatnonzero((codes == code) & applies & ~ends_pair & ~tags.is_skipped)
                 yield tags.begins[those], tags.cuts[those], [normal] * len(those)
 
 

@@ -1,1 +1,4 @@
-"""Plans as Spark SQL text: `lowering` makes the query, `dialect` says it as Spark does."""
+"""Plans as Spark SQL text: `lowering` makes the query, `dialect` says it as Spark does.
+
+Tests: tests/sql, tests/compile
+"""

@@ -1,1 +1,4 @@
-"""The fragment store: one Parquet table per tag, and numbered commits that make changes atomic."""
+"""The fragment store: one Parquet table per tag, and numbered commits that make changes atomic.
+
+Tests: tests/store, tests/runtime/tables/test_damage.py
+"""

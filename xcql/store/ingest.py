@@ -31,12 +31,12 @@ from xcql.shred.staging import (
     Chunk,
     StagedChunk,
     plan_chunks,
-    plan_with_care,
+    plan_exact_chunks,
     stage_chunk,
 )
 from xcql.shred.tables import QUARANTINE, REMOVES, read_staged
 from xcql.store.commit import read_state, sync_files, write_state, writing
-from xcql.store.input_files import Input, content_digest, find_files, make_ready
+from xcql.store.input_files import Input, content_digest, find_files, prepared_input
 from xcql.store.processes import Run, run_here
 from xcql.store.rows import (
     LIGHT,
@@ -51,7 +51,7 @@ from xcql.store.state import StoreState, Stream
 from xcql.store.write import (
     WORTH_A_JOB,
     Job,
-    TablesToBe,
+    PlannedTables,
     plan_tables,
     working,
     write_small,
@@ -140,7 +140,7 @@ def _ingest(
             continue
         known.add(digest)
         try:
-            inputs.append(make_ready(file, digest, job.folder))
+            inputs.append(prepared_input(file, digest, job.folder))
         except XcqlError as problem:
             if problem.code != "FODC0006":
                 raise
@@ -170,7 +170,7 @@ def _ingest(
 
 def rebuilt(job: Job, stream: Stream, fragments: Path) -> Stream:
     """The stream with its tables rebuilt from a file with the fragments that are left of it."""
-    inputs = [make_ready(fragments, "fragments", job.folder)]
+    inputs = [prepared_input(fragments, "fragments", job.folder)]
     change = _change(job, Stream(stream.name, stream.tags), inputs, [])
     # fragments in a cycle were kept, and recorded as quarantined, when they arrived
     refused = [one for one in change.rejected if not one["reason"].startswith("cycle:")]
@@ -182,7 +182,7 @@ def rebuilt(job: Job, stream: Stream, fragments: Path) -> Stream:
 class _Change:
     """The effect of a batch on a stream; the rows can be freed before anything is written."""
 
-    tables: TablesToBe
+    tables: PlannedTables
     removes: pa.Table
     rejected: list[dict[str, Any]]
     warnings: list[Diagnostic]
@@ -283,7 +283,7 @@ def _first_pass(job: Job, stream: Stream, inputs: Sequence[Input]) -> _Batch:
                 again.setdefault(chunk.file, chunk)
             elif chunk.file not in again:
                 staged.append((chunk, result))
-        chunks = [one for rest in again.values() for one in plan_with_care(rest, size)]
+        chunks = [one for rest in again.values() for one in plan_exact_chunks(rest, size)]
 
     ends: dict[str, int] = {}
     ignored: Counter[str] = Counter()

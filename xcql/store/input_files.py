@@ -46,7 +46,7 @@ def content_digest(path: Path) -> str:
         return hashlib.file_digest(file, "blake2b").hexdigest()[:32]
 
 
-def make_ready(path: Path, digest: str, folder: Path) -> Input:
+def prepared_input(path: Path, digest: str, folder: Path) -> Input:
     """Unpack the file or convert it to UTF-8 if necessary; such copies go to the folder."""
     name = str(path)
     try:

@@ -21,7 +21,7 @@ from xcql.store.commit import (
 from xcql.store.processes import Run, run_here
 from xcql.store.rows import all_rows, derive_rows, read_file
 from xcql.store.state import DataFile, Stream, renumbered
-from xcql.store.write import Job, TablesToBe, plan_tables, working, write_small, write_tables
+from xcql.store.write import Job, PlannedTables, plan_tables, working, write_small, write_tables
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +144,7 @@ def _compacted(job: Job, stream: Stream) -> Stream:
     )
 
 
-def _few_files(job: Job, stream: Stream) -> TablesToBe:
+def _few_files(job: Job, stream: Stream) -> PlannedTables:
     rows = all_rows(job.store, stream)
     scattered = [tsid for tsid, table in stream.tables.items() if not _is_compact(table.files)]
     nothing = np.zeros(len(rows.arrivals), np.bool_)

@@ -84,7 +84,7 @@ class _Write:
 
 
 @dataclass(frozen=True, slots=True)
-class TablesToBe:
+class PlannedTables:
     """The tables of a stream after a change, with the files that they keep and those to write.
 
     Writing needs nothing else: the other data about the rows can be freed first.
@@ -103,7 +103,7 @@ def plan_tables(
     shapes: Mapping[str, Slot],
     dropped: Flags,
     anew: Collection[str] = (),
-) -> TablesToBe:
+) -> PlannedTables:
     """Decide which files to write: for staged rows, and for stored files whose rows have changed.
 
     `shapes` are those of the staged rows, by tsid; `dropped` marks the rows that are not kept. The
@@ -144,10 +144,10 @@ def plan_tables(
         for number, plan in enumerate(plans)
         if (write := _planned(job, stream, number, plan, derived_rows, dropped))
     ]
-    return TablesToBe(tables, writes, sum(plan.size(rows) for plan in plans))
+    return PlannedTables(tables, writes, sum(plan.size(rows) for plan in plans))
 
 
-def write_tables(job: Job, planned: TablesToBe) -> dict[str, Table]:
+def write_tables(job: Job, planned: PlannedTables) -> dict[str, Table]:
     """Write the planned files and return the resulting tables."""
     tables = dict(planned.tables)
     run = job.run if planned.bytes > WORTH_A_JOB else run_here

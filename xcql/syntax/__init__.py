@@ -2,7 +2,7 @@
 
 | module | holds |
 | --- | --- |
-| `node` | `Node`, walking, `Visitor`, `Transformer` |
+| `node` | `SyntaxNode`, walking, `Visitor`, `Transformer` |
 | `literals`, `operators`, `path`, `functions`, `flwor`, `control`, `construct` | expressions |
 | `temporal` | what XCQL adds to XQuery |
 | `types` | sequence types and node tests |
@@ -11,4 +11,6 @@
 | `emitter` | tree to XQuery text |
 
 Two trees are equal if they have the same meaning; spans don't count.
+
+Tests: tests/syntax/test_roundtrip.py
 """

@@ -2,33 +2,33 @@
 
 from __future__ import annotations
 
-from xcql.syntax.node import Expr, Name, Node, node
+from xcql.syntax.node import Expr, Name, SyntaxNode, node
 
 
 @node
-class Enclosed(Node):
+class Enclosed(SyntaxNode):
     """`{ body }` inside a direct constructor or a string constructor."""
 
     body: Expr
 
 
 @node
-class Text(Node):
+class Text(SyntaxNode):
     """Characters of a direct constructor, with references resolved and boundary space removed."""
 
     value: str
 
 
 @node
-class DirectAttribute(Node):
+class DirectAttribute(SyntaxNode):
     """`name="text{ expression }text"`; the parts are `Text` and `Enclosed`."""
 
     name: Name
-    parts: tuple[Node, ...]
+    parts: tuple[SyntaxNode, ...]
 
 
 @node
-class NamespaceDeclaration(Node):
+class NamespaceDeclaration(SyntaxNode):
     """`xmlns:prefix="uri"` in a start tag; the default namespace has the prefix ``""``."""
 
     prefix: str
@@ -45,7 +45,7 @@ class DirectElement(Expr):
     name: Name
     namespaces: tuple[NamespaceDeclaration, ...] = ()
     attributes: tuple[DirectAttribute, ...] = ()
-    content: tuple[Node, ...] = ()
+    content: tuple[SyntaxNode, ...] = ()
 
 
 @node
@@ -105,7 +105,7 @@ class ComputedComment(Expr):
 
 
 @node
-class MapEntry(Node):
+class MapEntry(SyntaxNode):
     key: Expr
     value: Expr
 
@@ -135,4 +135,4 @@ class CurlyArray(Expr):
 class StringConstructor(Expr):
     """A string template: ``` ``[text `{ expression }` text]`` ```"""
 
-    parts: tuple[Node, ...]
+    parts: tuple[SyntaxNode, ...]

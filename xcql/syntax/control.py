@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from xcql.syntax.node import Expr, Name, Node, node
+from xcql.syntax.node import Expr, Name, SyntaxNode, node
 from xcql.syntax.types import SequenceType
 
 
@@ -16,7 +16,7 @@ class If(Expr):
 
 
 @node
-class SwitchCase(Node):
+class SwitchCase(SyntaxNode):
     """`case a case b return result`"""
 
     values: tuple[Expr, ...]
@@ -31,7 +31,7 @@ class Switch(Expr):
 
 
 @node
-class TypeswitchCase(Node):
+class TypeswitchCase(SyntaxNode):
     """`case $variable as T1 | T2 return result`"""
 
     types: tuple[SequenceType, ...]
@@ -48,7 +48,7 @@ class Typeswitch(Expr):
 
 
 @node
-class QuantifierBinding(Node):
+class QuantifierBinding(SyntaxNode):
     """`$variable as type in source`"""
 
     variable: Name
@@ -66,10 +66,10 @@ class Quantified(Expr):
 
 
 @node
-class Catch(Node):
+class Catch(SyntaxNode):
     """`catch a | b { body }`; a test is a `NameTest` or a `Wildcard`."""
 
-    tests: tuple[Node, ...]
+    tests: tuple[SyntaxNode, ...]
     body: Expr
 
 
@@ -88,7 +88,7 @@ class Ordered(Expr):
 
 
 @node
-class Pragma(Node):
+class Pragma(SyntaxNode):
     """`(# name content #)`"""
 
     name: Name

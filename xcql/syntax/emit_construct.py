@@ -30,7 +30,7 @@ from xcql.syntax.construct import (
 )
 from xcql.syntax.emitter import Emitter, emits
 from xcql.syntax.layout import LINE, Doc, Group, Indent, join, render
-from xcql.syntax.node import Expr, Name, Node
+from xcql.syntax.node import Expr, Name, SyntaxNode
 
 _CONTENT_ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", "{": "{{", "}": "}}", "\r": "&#xD;"})
 _VALUE_ESCAPES = str.maketrans(
@@ -58,7 +58,7 @@ def _element(e: Emitter, node: DirectElement) -> Doc:
     return [start, ">", Indent(content), f"</{node.name}>"]
 
 
-def _content(e: Emitter, part: Node) -> Doc:
+def _content(e: Emitter, part: SyntaxNode) -> Doc:
     if not isinstance(part, Text):
         return e.doc(part)
     if not part.value.strip(" \t\n\r"):

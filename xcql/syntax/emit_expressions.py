@@ -61,7 +61,7 @@ from xcql.syntax.literals import (
     VariableRef,
 )
 from xcql.syntax.names import braced_uri, is_ncname
-from xcql.syntax.node import Expr, Name, Node
+from xcql.syntax.node import Expr, Name, SyntaxNode
 from xcql.syntax.operators import (
     Arrow,
     Binary,
@@ -371,7 +371,7 @@ def _lookup_key(e: Emitter, key: Expr) -> Doc:
     return _in_parentheses(e, key)
 
 
-def _in_parentheses(e: Emitter, node: Node) -> Doc:
+def _in_parentheses(e: Emitter, node: SyntaxNode) -> Doc:
     """`( node )`; the empty sequence already has parentheses."""
     is_empty = isinstance(node, Sequence) and not node.items
     return "()" if is_empty else e.parenthesized(node)
@@ -417,7 +417,7 @@ def _allen(e: Emitter, node: AllenComparison) -> Doc:
     )
 
 
-def _allen_operand(e: Emitter, operand: Node) -> Doc:
+def _allen_operand(e: Emitter, operand: SyntaxNode) -> Doc:
     if isinstance(operand, TimeInterval):
         return e.doc(operand)
     if begins_with_bracket(operand):
@@ -474,7 +474,7 @@ def _inline_function(e: Emitter, node: InlineFunction) -> Doc:
     ]
 
 
-def signature(e: Emitter, parameters: tuple[Parameter, ...], result: Node | None) -> Doc:
+def signature(e: Emitter, parameters: tuple[Parameter, ...], result: SyntaxNode | None) -> Doc:
     return [e.listed("(", parameters, ")"), _as(e, result)]
 
 
@@ -488,7 +488,7 @@ def _annotation(e: Emitter, node: Annotation) -> Doc:
     return [f"%{node.name}", e.listed("(", node.values, ")") if node.values else ""]
 
 
-def _as(e: Emitter, type_node: Node | None) -> Doc:
+def _as(e: Emitter, type_node: SyntaxNode | None) -> Doc:
     return [" as ", e.doc(type_node)] if type_node is not None else ""
 
 

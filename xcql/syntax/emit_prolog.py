@@ -5,7 +5,7 @@ from __future__ import annotations
 from xcql.syntax.emit_expressions import quoted, signature
 from xcql.syntax.emitter import Emitter, emits, is_lone_root
 from xcql.syntax.layout import HARD_LINE, LINE, Doc, Group, Indent
-from xcql.syntax.node import Expr, Node
+from xcql.syntax.node import Expr, SyntaxNode
 from xcql.syntax.prolog import (
     ContextItemDecl,
     DecimalFormatDecl,
@@ -115,7 +115,7 @@ def _value(e: Emitter, value: Expr | None, external: bool) -> Doc:
     return [" external" if external else "", assigned]
 
 
-def _annotations(e: Emitter, annotations: tuple[Node, ...]) -> Doc:
+def _annotations(e: Emitter, annotations: tuple[SyntaxNode, ...]) -> Doc:
     return [[e.doc(annotation), " "] for annotation in annotations]
 
 

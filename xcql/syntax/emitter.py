@@ -27,7 +27,7 @@ from xcql.syntax.flwor import Flwor
 from xcql.syntax.functions import DynamicCall
 from xcql.syntax.layout import LINE, SOFT_LINE, Doc, Group, Indent, join, render
 from xcql.syntax.literals import Sequence
-from xcql.syntax.node import Node
+from xcql.syntax.node import SyntaxNode
 from xcql.syntax.operators import (
     Arrow,
     Binary,
@@ -79,7 +79,7 @@ def emits(*kinds: type) -> Callable[[EmitFunction], EmitFunction]:
     return register
 
 
-def emit(tree: Node) -> str:
+def emit(tree: SyntaxNode) -> str:
     """The text of a syntax tree.
 
     >>> import xcql
@@ -103,37 +103,37 @@ class Emitter:
     def __init__(self) -> None:
         self.intervals = 0
 
-    def doc(self, node: Node) -> Doc:
+    def doc(self, node: SyntaxNode) -> Doc:
         return _EMITTERS[type(node)](self, node)
 
-    def at_least(self, node: Node, level: Precedence) -> Doc:
+    def at_least(self, node: SyntaxNode, level: Precedence) -> Doc:
         """A node as an operand: in parentheses if it binds less tightly than required."""
         return self.doc(node) if precedence(node) >= level else self.parenthesized(node)
 
-    def single(self, node: Node) -> Doc:
+    def single(self, node: SyntaxNode) -> Doc:
         """A node where the grammar expects one expression without commas."""
         return self.at_least(node, Precedence.SINGLE)
 
-    def argument(self, node: Node) -> Doc:
+    def argument(self, node: SyntaxNode) -> Doc:
         """A single expression that a closing bracket or a comma follows."""
         return "/" if is_lone_root(node) else self.single(node)
 
-    def inside(self, node: Node) -> Doc:
+    def inside(self, node: SyntaxNode) -> Doc:
         """A node between brackets, where commas are allowed."""
         return "/" if is_lone_root(node) else self.doc(node)
 
-    def parenthesized(self, node: Node) -> Doc:
+    def parenthesized(self, node: SyntaxNode) -> Doc:
         return Group(["(", Indent([SOFT_LINE, self.inside(node)]), SOFT_LINE, ")"])
 
-    def braced(self, node: Node) -> Doc:
+    def braced(self, node: SyntaxNode) -> Doc:
         """`{ node }`"""
         return Group(["{", Indent([LINE, self.inside(node)]), LINE, "}"])
 
-    def enclosed(self, node: Node) -> Doc:
+    def enclosed(self, node: SyntaxNode) -> Doc:
         """`{ node }`, where `{ }` can stand for the empty sequence"""
         return "{}" if isinstance(node, Sequence) and not node.items else self.braced(node)
 
-    def listed(self, opening: str, nodes: tuple[Node, ...], closing: str) -> Doc:
+    def listed(self, opening: str, nodes: tuple[SyntaxNode, ...], closing: str) -> Doc:
         """`(a, b, c)`, also with other brackets"""
         items = join([",", LINE], [self.argument(node) for node in nodes])
         if not items:
@@ -145,7 +145,7 @@ class Emitter:
         return self.intervals > 0 and _TIME_LIKE.match(name) is not None
 
 
-def precedence(node: Node) -> Precedence:
+def precedence(node: SyntaxNode) -> Precedence:
     if isinstance(node, Binary):
         return BINARY[node.op]
     if isinstance(node, Sequence) and not node.items:
@@ -155,18 +155,18 @@ def precedence(node: Node) -> Precedence:
     return _PRECEDENCE.get(type(node), Precedence.PRIMARY)
 
 
-def on_projection(node: Node) -> bool:
+def on_projection(node: SyntaxNode) -> bool:
     """Whether a postfix expression applies to a projection, as in `a?[now][1]`."""
     while isinstance(node, Filter | Lookup | DynamicCall):
         node = node.function if isinstance(node, DynamicCall) else node.base
     return isinstance(node, IntervalProjection | VersionProjection)
 
 
-def is_lone_root(node: Node) -> bool:
+def is_lone_root(node: SyntaxNode) -> bool:
     return isinstance(node, Path) and node.absolute and not node.steps
 
 
-def begins_with_bracket(node: Node) -> bool:
+def begins_with_bracket(node: SyntaxNode) -> bool:
     """Whether the text of an operand begins with `[`."""
     while True:
         match node:
@@ -186,7 +186,7 @@ def begins_with_bracket(node: Node) -> bool:
                 return isinstance(node, SquareArray)
 
 
-def ends_with_type(node: Node) -> bool:
+def ends_with_type(node: SyntaxNode) -> bool:
     """Whether the text ends with a type that would absorb a following `+` or `*`."""
     while True:
         match node:

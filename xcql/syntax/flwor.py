@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from xcql.syntax.node import Expr, Name, Node, node
+from xcql.syntax.node import Expr, Name, SyntaxNode, node
 from xcql.syntax.types import SequenceType
 
 
@@ -16,7 +16,7 @@ class Flwor(Expr):
     result: Expr
 
 
-class Clause(Node):
+class Clause(SyntaxNode):
     """One clause of a FLWOR expression."""
 
     __slots__ = ()
@@ -43,7 +43,7 @@ class Let(Clause):
 
 
 @node
-class WindowCondition(Node):
+class WindowCondition(SyntaxNode):
     """`$item at $position previous $previous next $next when condition`"""
 
     condition: Expr
@@ -77,7 +77,7 @@ class Count(Clause):
 
 
 @node
-class GroupingKey(Node):
+class GroupingKey(SyntaxNode):
     """`$variable as type := source collation "uri"`"""
 
     variable: Name
@@ -92,7 +92,7 @@ class GroupBy(Clause):
 
 
 @node
-class OrderKey(Node):
+class OrderKey(SyntaxNode):
     """`key ascending|descending empty greatest|least collation "uri"`"""
 
     key: Expr

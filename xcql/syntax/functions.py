@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from xcql.syntax.node import Expr, Name, Node, node
+from xcql.syntax.node import Expr, Name, SyntaxNode, node
 from xcql.syntax.types import SequenceType
 
 
@@ -36,7 +36,7 @@ class NamedFunctionRef(Expr):
 
 
 @node
-class Annotation(Node):
+class Annotation(SyntaxNode):
     """`%name(values)`"""
 
     name: Name
@@ -44,7 +44,7 @@ class Annotation(Node):
 
 
 @node
-class Parameter(Node):
+class Parameter(SyntaxNode):
     """`$name as type`"""
 
     name: Name

@@ -10,7 +10,7 @@ from xcql.source import Span
 from xcql.syntax.names import braced_uri
 
 _C = TypeVar("_C", bound=type)
-N = TypeVar("N", bound="Node")
+N = TypeVar("N", bound="SyntaxNode")
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=False, field_specifiers=(field,))
@@ -20,7 +20,7 @@ def node(cls: _C) -> _C:
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Node:
+class SyntaxNode:
     """Anything in a syntax tree.
 
     Two nodes are equal if they have the same meaning: spans don't count. Comparing does not
@@ -30,7 +30,7 @@ class Node:
     span: Span = field(kw_only=True, compare=False)
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Node):
+        if not isinstance(other, SyntaxNode):
             return NotImplemented
         pending: list[tuple[Any, Any]] = [(self, other)]
         while pending:
@@ -39,7 +39,7 @@ class Node:
                 continue
             if type(mine) is not type(theirs):
                 return False
-            if isinstance(mine, Node):
+            if isinstance(mine, SyntaxNode):
                 for name in child_fields(type(mine)):
                     pending.append((getattr(mine, name), getattr(theirs, name)))
             elif isinstance(mine, tuple):
@@ -58,14 +58,14 @@ class Node:
         return f"{type(self).__name__}({', '.join(values)})"
 
 
-class Expr(Node):
+class Expr(SyntaxNode):
     """An expression: anything that has a value."""
 
     __slots__ = ()
 
 
 @node
-class Name(Node):
+class Name(SyntaxNode):
     """A name as written: `local`, `prefix:local`, or `Q{uri}local`."""
 
     local: str
@@ -89,11 +89,11 @@ def child_fields(cls: type) -> tuple[str, ...]:
     return names
 
 
-def _shape(root: Node) -> Iterator[Any]:
+def _shape(root: SyntaxNode) -> Iterator[Any]:
     pending: list[Any] = [root]
     while pending:
         current = pending.pop()
-        if isinstance(current, Node):
+        if isinstance(current, SyntaxNode):
             yield type(current)
             pending.extend(getattr(current, name) for name in child_fields(type(current)))
         elif isinstance(current, tuple):
@@ -103,19 +103,19 @@ def _shape(root: Node) -> Iterator[Any]:
             yield current
 
 
-def children(parent: Node) -> Iterator[Node]:
+def children(parent: SyntaxNode) -> Iterator[SyntaxNode]:
     """The direct children of a node, in source order."""
     for name in child_fields(type(parent)):
         value = getattr(parent, name)
-        if isinstance(value, Node):
+        if isinstance(value, SyntaxNode):
             yield value
         elif isinstance(value, tuple):
             for item in value:
-                if isinstance(item, Node):
+                if isinstance(item, SyntaxNode):
                     yield item
 
 
-def walk(root: Node) -> Iterator[Node]:
+def walk(root: SyntaxNode) -> Iterator[SyntaxNode]:
     """A node and all its descendants, parents first, without recursion."""
     pending = [root]
     while pending:
@@ -127,13 +127,13 @@ def walk(root: Node) -> Iterator[Node]:
 class Visitor:
     """Calls `visit_<ClassName>(node)` where a subclass defines it, else visits the children."""
 
-    def visit(self, target: Node) -> Any:
-        method: Callable[[Node], Any] = getattr(
+    def visit(self, target: SyntaxNode) -> Any:
+        method: Callable[[SyntaxNode], Any] = getattr(
             self, f"visit_{type(target).__name__}", self.visit_children
         )
         return method(target)
 
-    def visit_children(self, target: Node) -> Any:
+    def visit_children(self, target: SyntaxNode) -> Any:
         for child in children(target):
             self.visit(child)
         return None
@@ -142,13 +142,13 @@ class Visitor:
 class Transformer:
     """Rebuilds a tree from the leaves up, sharing every part that did not change.
 
-    A subclass defines `transform_<ClassName>(node) -> Node`; it gets the node with its children
-    already transformed.
+    A subclass defines `transform_<ClassName>(node) -> SyntaxNode`; it gets the node with its
+    children already transformed.
     """
 
     def transform(self, target: N) -> N:
         rebuilt = self.transform_children(target)
-        method: Callable[[Node], Node] | None = getattr(
+        method: Callable[[SyntaxNode], SyntaxNode] | None = getattr(
             self, f"transform_{type(target).__name__}", None
         )
         return cast(N, method(rebuilt)) if method else rebuilt
@@ -158,11 +158,11 @@ class Transformer:
         for name in child_fields(type(target)):
             value = getattr(target, name)
             changed: Any = value
-            if isinstance(value, Node):
+            if isinstance(value, SyntaxNode):
                 changed = self.transform(value)
-            elif isinstance(value, tuple) and any(isinstance(item, Node) for item in value):
+            elif isinstance(value, tuple) and any(isinstance(item, SyntaxNode) for item in value):
                 changed = tuple(
-                    self.transform(item) if isinstance(item, Node) else item for item in value
+                    self.transform(item) if isinstance(item, SyntaxNode) else item for item in value
                 )
                 if all(new is old for new, old in zip(changed, value, strict=True)):
                     changed = value

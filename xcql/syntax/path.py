@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from xcql.syntax.node import Expr, Name, Node, node
+from xcql.syntax.node import Expr, Name, SyntaxNode, node
 
 FORWARD_AXES = (
     "child",
@@ -33,17 +33,17 @@ class AxisStep(Expr):
     """`axis::test[predicate]...`; the test is a `NameTest`, a `Wildcard` or a kind test."""
 
     axis: str
-    test: Node
+    test: SyntaxNode
     predicates: tuple[Expr, ...] = ()
 
 
 @node
-class NameTest(Node):
+class NameTest(SyntaxNode):
     name: Name
 
 
 @node
-class Wildcard(Node):
+class Wildcard(SyntaxNode):
     """`*`, `prefix:*`, `*:local` or `Q{uri}*`"""
 
     prefix: str | None = None

@@ -6,10 +6,10 @@ from decimal import Decimal
 from typing import Any
 
 from xcql.recursion import deep_recursion
-from xcql.syntax.node import Name, Node, child_fields
+from xcql.syntax.node import Name, SyntaxNode, child_fields
 
 
-def tree_text(root: Node) -> str:
+def tree_text(root: SyntaxNode) -> str:
     """One node per line, with its position in the query.
 
     >>> import xcql
@@ -19,18 +19,18 @@ def tree_text(root: Node) -> str:
       right: IntegerLiteral value=1 @1:6
     """
     lines: list[str] = []
-    pending: list[tuple[int, str, Node]] = [(0, "", root)]
+    pending: list[tuple[int, str, SyntaxNode]] = [(0, "", root)]
     while pending:
         depth, label, node = pending.pop()
         inline = []
-        below: list[tuple[int, str, Node]] = []
+        below: list[tuple[int, str, SyntaxNode]] = []
         for name in child_fields(type(node)):
             value = getattr(node, name)
             if isinstance(value, Name):
                 inline.append(f"{name}={value}")
-            elif isinstance(value, Node):
+            elif isinstance(value, SyntaxNode):
                 below.append((depth + 1, f"{name}: ", value))
-            elif isinstance(value, tuple) and value and isinstance(value[0], Node):
+            elif isinstance(value, tuple) and value and isinstance(value[0], SyntaxNode):
                 below += [(depth + 1, f"{name}[{i + 1}]: ", item) for i, item in enumerate(value)]
             elif value is not None and value != () and value is not False:
                 inline.append(f"{name}={_short(value)}")
@@ -44,7 +44,7 @@ def _short(value: Any) -> str:
     return str(value) if isinstance(value, int | float | Decimal) else repr(value)
 
 
-def as_data(root: Node) -> dict[str, Any]:
+def as_data(root: SyntaxNode) -> dict[str, Any]:
     """Dictionaries and lists for JSON; every node has its position."""
     with deep_recursion():
         data: dict[str, Any] = _data(root)
@@ -52,7 +52,7 @@ def as_data(root: Node) -> dict[str, Any]:
 
 
 def _data(value: Any) -> Any:
-    if isinstance(value, Node):
+    if isinstance(value, SyntaxNode):
         line, column = value.span.line, value.span.column
         return {
             "node": type(value).__name__,

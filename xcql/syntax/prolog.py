@@ -7,12 +7,12 @@ from typing import Literal
 
 from xcql.diagnostics import Diagnostic
 from xcql.syntax.functions import Annotation, Parameter
-from xcql.syntax.node import Expr, Name, Node, node
+from xcql.syntax.node import Expr, Name, SyntaxNode, node
 from xcql.syntax.types import SequenceType
 
 
 @node
-class MainModule(Node):
+class MainModule(SyntaxNode):
     """A query: declarations, then the expression that computes the answer.
 
     `warnings` lists spellings that work but have a standard form.
@@ -26,7 +26,7 @@ class MainModule(Node):
 
 
 @node
-class LibraryModule(Node):
+class LibraryModule(SyntaxNode):
     """Declarations under a namespace, without an answer."""
 
     prefix: str
@@ -40,7 +40,7 @@ class LibraryModule(Node):
 Module = MainModule | LibraryModule
 
 
-class Declaration(Node):
+class Declaration(SyntaxNode):
     """Anything that ends with `;` in a prolog."""
 
     __slots__ = ()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from xcql.syntax.node import Expr, Node, node
+from xcql.syntax.node import Expr, SyntaxNode, node
 
 ALLEN_RELATIONS = (
     "before",
@@ -58,7 +58,7 @@ class LastVersion(Expr):
 
 
 @node
-class TimeInterval(Node):
+class TimeInterval(SyntaxNode):
     """`[begin, end]`, or `[begin]` for one instant (then `end` is None)"""
 
     begin: Expr
@@ -87,5 +87,5 @@ class AllenComparison(Expr):
     """`left relation right`; an operand is an expression (its lifespan) or a `TimeInterval`."""
 
     relation: str
-    left: Node
-    right: Node
+    left: SyntaxNode
+    right: SyntaxNode

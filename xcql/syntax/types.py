@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from typing import Literal
 
-from xcql.syntax.node import Name, Node, node
+from xcql.syntax.node import Name, SyntaxNode, node
 
 Occurrence = Literal["", "?", "*", "+"]
 
 
 @node
-class SequenceType(Node):
+class SequenceType(SyntaxNode):
     """An item type with an occurrence; without an item type, `empty-sequence()`."""
 
-    item: Node | None
+    item: SyntaxNode | None
     occurrence: Occurrence = ""
 
 
 @node
-class SingleType(Node):
+class SingleType(SyntaxNode):
     """The target of a cast: an atomic type, optional with `?`."""
 
     name: Name
@@ -26,51 +26,51 @@ class SingleType(Node):
 
 
 @node
-class AtomicType(Node):
+class AtomicType(SyntaxNode):
     name: Name
 
 
 @node
-class AnyItem(Node):
+class AnyItem(SyntaxNode):
     """`item()`"""
 
 
 @node
-class AnyKindTest(Node):
+class AnyKindTest(SyntaxNode):
     """`node()`"""
 
 
 @node
-class TextTest(Node):
+class TextTest(SyntaxNode):
     """`text()`"""
 
 
 @node
-class CommentTest(Node):
+class CommentTest(SyntaxNode):
     """`comment()`"""
 
 
 @node
-class NamespaceNodeTest(Node):
+class NamespaceNodeTest(SyntaxNode):
     """`namespace-node()`"""
 
 
 @node
-class ProcessingInstructionTest(Node):
+class ProcessingInstructionTest(SyntaxNode):
     """`processing-instruction(target)`"""
 
     target: str | None = None
 
 
 @node
-class DocumentTest(Node):
+class DocumentTest(SyntaxNode):
     """`document-node(content)`; the content is an `ElementTest` or a `SchemaElementTest`."""
 
-    content: Node | None = None
+    content: SyntaxNode | None = None
 
 
 @node
-class ElementTest(Node):
+class ElementTest(SyntaxNode):
     """`element(name, type?)`; no name stands for `*`."""
 
     name: Name | None = None
@@ -79,7 +79,7 @@ class ElementTest(Node):
 
 
 @node
-class AttributeTest(Node):
+class AttributeTest(SyntaxNode):
     """`attribute(name, type)`; no name stands for `*`."""
 
     name: Name | None = None
@@ -87,26 +87,26 @@ class AttributeTest(Node):
 
 
 @node
-class SchemaElementTest(Node):
+class SchemaElementTest(SyntaxNode):
     name: Name
 
 
 @node
-class SchemaAttributeTest(Node):
+class SchemaAttributeTest(SyntaxNode):
     name: Name
 
 
 @node
-class FunctionTest(Node):
+class FunctionTest(SyntaxNode):
     """`function(types) as type`; without parameters and result, `function(*)`"""
 
-    annotations: tuple[Node, ...] = ()
+    annotations: tuple[SyntaxNode, ...] = ()
     parameters: tuple[SequenceType, ...] | None = None
     result: SequenceType | None = None
 
 
 @node
-class MapTest(Node):
+class MapTest(SyntaxNode):
     """`map(key, value)`; without both, `map(*)`"""
 
     key: AtomicType | None = None
@@ -114,7 +114,7 @@ class MapTest(Node):
 
 
 @node
-class ArrayTest(Node):
+class ArrayTest(SyntaxNode):
     """`array(member)`; without a member, `array(*)`"""
 
     member: SequenceType | None = None

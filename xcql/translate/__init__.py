@@ -12,14 +12,16 @@
 | `cleaning` | fragment files that another XQuery processor can read |
 
 The rules for paths (Figure 3) are in `xcql.analysis.walk_paths`: they are the same for all three.
+
+Tests: tests/translate
 """
 
 from __future__ import annotations
 
-from xcql.callable_package import stands_for
+from xcql.callable_package import make_callable
 from xcql.translate.api import Translation, translate
 
 __all__ = ["Translation", "translate"]
 
 
-stands_for(__name__, "translate")
+make_callable(__name__, "translate")

@@ -4,6 +4,8 @@ The library takes fragments in the form that XCQL's reader accepts. A copy fixes
 reader has to fix or omit: files that are not XML by themselves, rejected fragments, holes where
 their filler's tag is not declared, and snapshot elements in fillers of their own, which replace
 their holes.
+
+Tests: tests/translate/test_standalone.py
 """
 
 from __future__ import annotations

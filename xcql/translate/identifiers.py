@@ -2,6 +2,8 @@
 
 A line has the type and the name of an attribute, the name of its element, and as many names above
 it as are needed to distinguish the element from others of the same name.
+
+Tests: tests/compile/test_identifiers.py
 """
 
 from __future__ import annotations

@@ -42,7 +42,7 @@ from xcql.syntax.control import If, Typeswitch, TypeswitchCase
 from xcql.syntax.flwor import Flwor, For, Let
 from xcql.syntax.functions import Parameter
 from xcql.syntax.literals import Sequence, StringLiteral, VariableRef
-from xcql.syntax.node import Expr, Name, Node, Transformer
+from xcql.syntax.node import Expr, Name, SyntaxNode, Transformer
 from xcql.syntax.operators import Comparison
 from xcql.syntax.path import AxisStep, Lookup, NameTest, Wildcard
 from xcql.syntax.prolog import FunctionDecl
@@ -139,7 +139,7 @@ class FillHoles(Transformer):
         self._reconstruction = reconstruction
         self._variables = variables
 
-    def transform_ToBeFilled(self, target: to.ToBeFilled) -> Node:
+    def transform_ToBeFilled(self, target: to.ToBeFilled) -> SyntaxNode:
         stream = to.variable(self._variables[target.stream], target.span)
         wanted = target.wanted
         if wanted is None and target.origin is not None:

@@ -27,7 +27,7 @@ from xcql.source import Span
 from xcql.syntax.flwor import Flwor, Let
 from xcql.syntax.functions import FunctionCall, InlineFunction, NamedFunctionRef
 from xcql.syntax.literals import StringLiteral, VariableRef
-from xcql.syntax.node import Expr, Name, Node, Transformer, walk
+from xcql.syntax.node import Expr, Name, SyntaxNode, Transformer, walk
 from xcql.syntax.operators import Binary, SimpleMap
 from xcql.syntax.path import AxisStep, NameTest, Path, Wildcard
 from xcql.syntax.temporal import (
@@ -296,7 +296,7 @@ def _bound(written: Expr | None, walked: Expr) -> Expr:
     return walked
 
 
-def _interval(operand: Node) -> Expr:
+def _interval(operand: SyntaxNode) -> Expr:
     """An operand of one of Allen's relations: begin and end."""
     if isinstance(operand, TimeInterval):
         end = operand.begin if operand.end is None else operand.end
@@ -344,6 +344,6 @@ class _CountVersions(Transformer):
     def __init__(self, versions: Name) -> None:
         self._versions = versions
 
-    def transform_LastVersion(self, target: LastVersion) -> Node:
+    def transform_LastVersion(self, target: LastVersion) -> SyntaxNode:
         value = VariableRef(self._versions, span=target.span)
         return to.standard_call("count", value, span=target.span)

@@ -20,7 +20,7 @@ from xcql.syntax.construct import Enclosed
 from xcql.syntax.flwor import Clause, Flwor, For, GroupBy, Window
 from xcql.syntax.functions import FunctionCall, NamedFunctionRef
 from xcql.syntax.literals import ContextItem, VariableRef
-from xcql.syntax.node import Expr, Node, Transformer, walk
+from xcql.syntax.node import Expr, SyntaxNode, Transformer, walk
 from xcql.syntax.operators import SimpleMap
 from xcql.syntax.path import REVERSE_AXES, AxisStep, NameTest, Path
 from xcql.syntax.prolog import FunctionDecl, MainModule
@@ -60,13 +60,13 @@ class _WithoutCopies(Transformer):
     """Rewrites the loops of a query whose value is shown, copied or counted, and the ids of holes
     that are used to get fillers."""
 
-    def transform_MainModule(self, target: MainModule) -> Node:
+    def transform_MainModule(self, target: MainModule) -> SyntaxNode:
         return replace(target, body=_loops(target.body))
 
-    def transform_Enclosed(self, target: Enclosed) -> Node:
+    def transform_Enclosed(self, target: Enclosed) -> SyntaxNode:
         return replace(target, body=_loops(target.body))
 
-    def transform_FunctionCall(self, target: FunctionCall) -> Node:
+    def transform_FunctionCall(self, target: FunctionCall) -> SyntaxNode:
         if target.name.prefix is None and target.name.local in _TAKING and target.arguments:
             first, *rest = target.arguments
             return replace(target, arguments=(_loops(first), *rest))
@@ -133,7 +133,7 @@ def _stays_inside(predicate: Expr) -> bool:
     return True
 
 
-def _goes_away(part: Node) -> bool:
+def _goes_away(part: SyntaxNode) -> bool:
     return isinstance(part, AxisStep) and part.axis in _AWAY
 
 
@@ -143,7 +143,7 @@ def _is_down(step: AxisStep) -> bool:
     return step.axis not in _AWAY
 
 
-def _only_steps_down(variable: str, inside: Iterable[Node]) -> bool:
+def _only_steps_down(variable: str, inside: Iterable[SyntaxNode]) -> bool:
     """Whether a variable is only counted, or used as the start of downward paths."""
     fine: set[int] = set()
     used: list[VariableRef] = []

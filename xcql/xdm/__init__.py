@@ -1,1 +1,4 @@
-"""The XQuery data model's nodes: building, parsing and writing trees."""
+"""The XQuery data model's nodes: building, parsing and writing trees.
+
+Tests: tests/xdm, tests/evaluate
+"""

@@ -51,7 +51,7 @@ class Request:
     cache: SessionCache
     state: StoreState
     catalog: Catalog
-    around: Surroundings
+    surroundings: Surroundings
     frames: Mapping[str, DataFrame]
 
 
@@ -243,7 +243,7 @@ class Answer:
             request.store,
             request.state,
             request.query,
-            request.around,
+            request.surroundings,
             request.frames,
         )
 
@@ -263,7 +263,7 @@ class Answer:
             return analysed()
         of = self._spark(), request.state
         # the same text may read other tables: it only contains their names
-        key = text, compiled.tables, request.around.now if ":now" in text.slots else None
+        key = text, compiled.tables, request.surroundings.now if ":now" in text.slots else None
         run = request.cache.frames.get(
             of, key, lambda: repeatable(analysed(), compiled, in_one_task)
         )
@@ -285,11 +285,11 @@ class Answer:
     ) -> DataFrame:
         spark, request = self._spark(), self._request
         # with arguments, Spark parses the text twice
-        arguments = {"now": instant(request.around.now)} if ":now" in text.slots else None
+        arguments = {"now": instant(request.surroundings.now)} if ":now" in text.slots else None
         try:
             with (
                 our_settings(spark),
-                registered(spark, compiled.evaluations, request.around) as functions,
+                registered(spark, compiled.evaluations, request.surroundings) as functions,
             ):
                 sql = text.format_string({**functions, ":now": ":now"})
                 # Spark substitutes tables only if any are given
@@ -311,7 +311,7 @@ class Answer:
 
     def _understood(self) -> AbstractContextManager[None]:
         sites = self._compiled.sites if self._compiled else ()
-        return understood(self._request.around.query, sites)
+        return understood(self._request.surroundings.query, sites)
 
 
 def _in_order(table: pa.Table) -> list[str]:
@@ -345,31 +345,31 @@ class MultilineText(str):
 
 def _compiled(request: Request) -> tuple[Compiled | None, tuple[str, ...]]:
     """The compiled query, or None if the evaluator has to answer it; and the reasons."""
-    around = request.around
+    surroundings = request.surroundings
     if request.strategy == "caq":
         return None, ("it was requested",)
-    settled = request.catalog.settled(around.now)
-    if around.values or request.frames or around.functions:
-        return _compiled_anew(request, settled)
+    settled = request.catalog.settled(surroundings.now)
+    if surroundings.values or request.frames or surroundings.functions:
+        return _compile(request, settled)
     query = request.query.source
     return request.cache.compiled.get(
         request.state,
-        (query.text, query.name, request.strategy, around.context, settled),
-        lambda: _compiled_anew(request, settled),
+        (query.text, query.name, request.strategy, surroundings.context, settled),
+        lambda: _compile(request, settled),
     )
 
 
-def _compiled_anew(
-    request: Request, settled: frozenset[str]
-) -> tuple[Compiled | None, tuple[str, ...]]:
-    around = request.around
+def _compile(request: Request, settled: frozenset[str]) -> tuple[Compiled | None, tuple[str, ...]]:
+    surroundings = request.surroundings
     assert request.strategy != "caq"
     try:
         compiled = compile_query(
             request.query,
             request.catalog,
             request.strategy,
-            as_externals(around.values, request.frames, around.functions, around.context),
+            as_externals(
+                surroundings.values, request.frames, surroundings.functions, surroundings.context
+            ),
             settled,
         )
     except NotNative as problem:

@@ -2,6 +2,8 @@
 
 A repeated query is not parsed and compiled again; its Spark plan, and the tables that it reads, are
 reused. The next commit of the store clears all caches except that of checked queries.
+
+Tests: tests/runtime/answers/test_settled.py
 """
 
 from __future__ import annotations

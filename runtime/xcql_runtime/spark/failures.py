@@ -94,7 +94,7 @@ def translated(problem: Exception, query: Source | None, sites: Sequence[Site] =
     text = str(problem)
     if isinstance(problem, _JAVA_IS_GONE) or (
         # Py4J gives no reason if it could not reach Java
-        type(problem) is Py4JError and "\n" not in text and java_process.has_left()
+        type(problem) is Py4JError and "\n" not in text and java_process.is_gone()
     ):
         return ended(_place(query))
     mark = _MARK.search(text)

@@ -2,6 +2,8 @@
 
 Without this check, Spark's own start script reports a missing Java in terms of a "gateway", which
 few users understand.
+
+Tests: tests/runtime/spark/test_start.py
 """
 
 from __future__ import annotations

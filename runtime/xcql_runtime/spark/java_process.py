@@ -1,8 +1,8 @@
 """The Java process of a Spark session: whether it has ended, and how to continue after that.
 
 PySpark assumes that Java never ends: it keeps the bridge to Java, the context and the session for
-as long as Python lives, and cannot start Spark again in a process whose Java has ended. `forget`
-clears this state, so that the next session starts a new Java.
+as long as Python lives, and cannot start Spark again in a process whose Java has ended.
+`clear_state` clears all of this, so that the next session starts a new Java.
 
 Java ends by itself when the pipe to it closes, but some time after the process that started it.
 Until then it uses our temporary folder, so this process waits for it before removing the folder.
@@ -70,7 +70,7 @@ def exit_code(patience: float = 0) -> int | None:
     return process.poll()
 
 
-def has_left() -> bool:
+def is_gone() -> bool:
     """Whether Java has ended, or is about to end."""
     return exit_code(_PATIENCE) is not None
 
@@ -115,7 +115,7 @@ def ended_with_this_process() -> Iterator[None]:
         module.Popen = original
 
 
-def keep_quiet(spark: SparkSession) -> None:
+def suppress_tracebacks(spark: SparkSession) -> None:
     """Keep PySpark from printing a traceback when the connection to Java breaks."""
     server: Any = spark._sc._accumulatorServer if isinstance(spark, SparkSession) else None
     if server is not None:
@@ -139,7 +139,7 @@ class _Unraisable:
             self.report(problem)
 
 
-def forget(folder: Path | None) -> None:
+def clear_state(folder: Path | None) -> None:
     """Clear PySpark's state of a Java that has ended, and remove the files it left behind."""
     context: Any = SparkContext._active_spark_context
     gateway: Any = SparkContext._gateway

@@ -1,4 +1,7 @@
-"""Jobs on Spark: jobs that Ctrl-C cancels, rows fetched in parts, Python work on workers."""
+"""Jobs on Spark: jobs that Ctrl-C cancels, rows fetched in parts, Python work on workers.
+
+Tests: tests/runtime/answers/test_cancel.py
+"""
 
 from __future__ import annotations
 

@@ -73,12 +73,12 @@ def local_session(
             if not _Own.is_current():
                 raise ended()
             before = _Own.started
-            java_process.forget(before.folder)
+            java_process.clear_state(before.folder)
             cores = cores or before.cores
             settings = {**before.settings, **(settings or {})}
             verbose = verbose or before.verbose
         found = SparkSession.getActiveSession() or _new_session(cores, settings or {}, verbose)
-    java_process.keep_quiet(found)
+    java_process.suppress_tracebacks(found)
     return found
 
 
@@ -189,15 +189,15 @@ def _new_session(cores: int | None, settings: Mapping[str, str], verbose: bool) 
             session = builder.getOrCreate()
     except BaseException:
         # a Java killed during startup would be mistaken for the user's
-        if is_new and (SparkContext._gateway is None or java_process.has_left()):
-            java_process.forget(folder)
+        if is_new and (SparkContext._gateway is None or java_process.is_gone()):
+            java_process.clear_state(folder)
         raise
     if is_first and (context := SparkContext._active_spark_context) is not None:
         _Own.started = _Started(context, cores, settings, verbose, folder)
     return session
 
 
-def is_here(spark: SparkSession | None) -> bool:
+def is_local(spark: SparkSession | None) -> bool:
     """Whether a session, or the one that `local_session` would make, runs only on this machine."""
     known = spark
     if known is None and java_process.exit_code() is None:

@@ -9,4 +9,6 @@
 | `handle`, `start` | a running query, and how it is started |
 
 The answer of a query, and the state that it needs, are defined in `xcql.continuous`.
+
+Tests: tests/runtime/streaming
 """

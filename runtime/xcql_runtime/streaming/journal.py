@@ -4,6 +4,8 @@ Spark numbers its batches, and runs the last one again after a crash. Between th
 which is also a batch, but one that Spark does not know. All batches share one sequence of numbers.
 The journal records which numbers Spark's last batch has. It is written before that batch starts, so
 that the batch gets the same numbers when it runs again.
+
+Tests: tests/runtime/streaming/test_triggers.py
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ def test_answers_on(kind: str) -> None:
     if kind == "connect" and importlib.util.find_spec("grpc") is None:
         pytest.skip("pyspark[connect] is not installed")
     result = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "tests/runtime/answers/test_answers.py"],
+        [sys.executable, "-m", "pytest", "-q", "tests/runtime/answers/test_answer.py"],
         env={**os.environ, "XCQL_TEST_SPARK": kind},
         cwd=ROOT,
         capture_output=True,

@@ -68,7 +68,7 @@ def test_where_spark_is(
     chosen: Any = spark.local_session(cores=3)
     assert told.items() <= chosen.items()
     assert ("spark.driver.host" in chosen) is is_local
-    assert spark.is_here(None) is is_local
+    assert spark.is_local(None) is is_local
 
 
 @pytest.mark.usefixtures("no_spark")

@@ -2,6 +2,8 @@
 
 A module's docstring shows a plan before and after its rule; `tests/algebra/rules/<rule>.spec` has
 more examples. Code that several rules share is in `xcql.algebra.rewriting`.
+
+Tests: tests/algebra/rules
 """
 
 from __future__ import annotations

@@ -1,1 +1,4 @@
-"""The native forms of functions, by topic."""
+"""The native forms of functions, by topic.
+
+Tests: tests/compile/test_functions.py, tests/compile/test_edge_values.py
+"""

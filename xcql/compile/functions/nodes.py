@@ -6,7 +6,15 @@ from xcql.algebra.scalars import Constant, Scalar, call, field
 from xcql.compile.functions.sequences import context
 from xcql.compile.library.serialisation import node_xml, serialised
 from xcql.compile.result import NotNative
-from xcql.compile.terms.items import Atomic, Attribute, Element, Inner, Item, StreamElement, is_node
+from xcql.compile.terms.items import (
+    Atomic,
+    AttributeItem,
+    Element,
+    Inner,
+    Item,
+    StreamElement,
+    is_node,
+)
 from xcql.compile.terms.native_functions import CallSite, NativeFunctions
 from xcql.compile.terms.values import EMPTY, Single, Value, at_most_one, leaves, single_scalar
 
@@ -29,7 +37,7 @@ def _name(site: CallSite, item: Item) -> Scalar:
             if any(graph.tag(tag).name.uri for tag in item.tags):
                 raise NotNative("a name in a namespace", site.span)
             return field(item.struct, "name")
-        case Element(name=name) | Attribute(name=name):
+        case Element(name=name) | AttributeItem(name=name):
             if name.startswith("Q{"):
                 raise NotNative("a name in a namespace", site.span)
             return Constant(name)
@@ -56,7 +64,7 @@ def _serialize(site: CallSite) -> Value:
     if value == EMPTY:
         return Single(Atomic(Constant(""), "xs:string"))
     items = [leaf.item for leaf in leaves(value)]
-    if any(isinstance(item, Attribute) for item in items):
+    if any(isinstance(item, AttributeItem) for item in items):
         raise NotNative("an attribute as XML", site.span)
     if all(map(is_node, items)):
         return Single(Atomic(node_xml(value, site.scope), "xs:string"))

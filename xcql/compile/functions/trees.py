@@ -9,7 +9,14 @@ from xcql.compile.library.access import element_text, inner_xml
 from xcql.compile.library.axes import axis_from
 from xcql.compile.library.document_order import in_document_order, is_sorted, root_of
 from xcql.compile.result import NotNative
-from xcql.compile.terms.items import Attribute, Inner, Item, StreamDocument, StreamElement, Text
+from xcql.compile.terms.items import (
+    AttributeItem,
+    Inner,
+    Item,
+    StreamDocument,
+    StreamElement,
+    TextItem,
+)
 from xcql.compile.terms.native_functions import CallSite, NativeFunctions
 from xcql.compile.terms.values import (
     EMPTY,
@@ -53,7 +60,7 @@ def _has_children(site: CallSite) -> Value:
 
     def read(item: Item) -> Scalar:
         match item:
-            case Attribute() | Text():
+            case AttributeItem() | TextItem():
                 return Constant(False)
             case StreamElement(shape=shape):
                 if shape.commented:

@@ -1,1 +1,4 @@
-"""Operations on the compiler's values: reading nodes, steps, casts, comparisons, order, text."""
+"""Operations on the compiler's values: reading nodes, steps, casts, comparisons, order, text.
+
+Tests: tests/compile
+"""

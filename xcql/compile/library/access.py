@@ -5,14 +5,14 @@ from __future__ import annotations
 from xcql.algebra.scalars import NOW, NULL, Constant, Scalar, call, field
 from xcql.compile.result import NotNative
 from xcql.compile.terms.items import (
-    Attribute,
+    AttributeItem,
     Element,
     Inner,
     Item,
+    ProjectionWindow,
     StreamDocument,
     StreamElement,
-    Text,
-    Window,
+    TextItem,
 )
 from xcql.compile.terms.scope import Scope
 from xcql.model.time import START as START_OF_TIME
@@ -68,22 +68,22 @@ def node_key(item: Item, scope: Scope) -> Scalar | None:
             return call("node_key", item.column("key"), field(item.struct, "_start"))
         case Inner():
             return call("node_key", item.owner.column("key"), span_of(item, scope)[0])
-        case Text(owner=StreamElement() | Inner() as owner, place=Scalar() as place):
+        case TextItem(owner=StreamElement() | Inner() as owner, place=Scalar() as place):
             row = owner.owner if isinstance(owner, Inner) else owner
             start = call("+", span_of(owner, scope)[0], place)
             return call("node_key", row.column("key"), start)
-        case Attribute(name=name, owner=Inner() as inner):
+        case AttributeItem(name=name, owner=Inner() as inner):
             above = node_key(inner, scope)
             assert above is not None
             return call("key_below", above, Constant(f"\0\0\0\0{name}"))
-        case Attribute(name=name, owner=StreamElement() as owner):
+        case AttributeItem(name=name, owner=StreamElement() as owner):
             above = node_key(owner, scope)
             assert above is not None
 
             number = attribute_names(owner, scope).index(name)
             # after the element, but before everything at a byte offset inside it
             return call("key_below", above, Constant(f"\0\0\0\0{number:04}"))
-        case Text(owner=StreamElement() as owner):
+        case TextItem(owner=StreamElement() as owner):
             above = node_key(owner, scope)
             assert above is not None
             return call("key_below", above, Constant("\0text"))
@@ -168,7 +168,7 @@ def own_lifespan(node: StreamElement, scope: Scope) -> Lifespan:
     return (begin, end) if node.window is None else clipped((begin, end), node.window)
 
 
-def clipped(lifespan: Lifespan, window: Window) -> Lifespan:
+def clipped(lifespan: Lifespan, window: ProjectionWindow) -> Lifespan:
     begin, end = lifespan
     clipped_begin = call("greatest", call("coalesce", begin, START), window.begin)
     return (
@@ -194,7 +194,7 @@ def constructed_lifespan(element: Element) -> Lifespan | None:
     )
 
 
-def meets_window(node: StreamElement, window: Window, scope: Scope) -> Scalar:
+def meets_window(node: StreamElement, window: ProjectionWindow, scope: Scope) -> Scalar:
     """Whether the lifespan of a filler's element overlaps an interval."""
     begin, end = own_lifespan(node, scope)
     return call("overlaps", begin, end, window.begin, window.end)

@@ -9,37 +9,37 @@ from xcql.algebra.scalars import Constant, Scalar, call
 from xcql.compile.library.access import constructed_lifespan
 from xcql.compile.library.node_tests import attribute_test, is_any_node, is_text_test
 from xcql.compile.library.serialisation import constructed_string, may_be_null
-from xcql.compile.library.stream_steps import StreamSteps
+from xcql.compile.library.stream_steps import stream_axis
 from xcql.compile.result import NotNative
 from xcql.compile.terms.items import (
     Atomic,
-    Attribute,
+    AttributeItem,
     Dynamic,
     Element,
     Function,
     Inner,
     StreamDocument,
     StreamElement,
-    Text,
+    TextItem,
 )
 from xcql.compile.terms.scope import Scope
 from xcql.compile.terms.values import Leaf, leaves
 from xcql.source import Span
-from xcql.syntax.node import Name, Node
+from xcql.syntax.node import Name, SyntaxNode
 from xcql.syntax.path import NameTest, Wildcard
 from xcql.syntax.types import ElementTest
 
 
-def axis_from(leaf: Leaf, axis: str, test: Node, scope: Scope, span: Span) -> list[Leaf]:
+def axis_from(leaf: Leaf, axis: str, test: SyntaxNode, scope: Scope, span: Span) -> list[Leaf]:
     """The nodes on an axis that pass a test."""
     match leaf.item:
         case StreamDocument() | StreamElement() | Inner():
-            return StreamSteps(scope, test, span).axis(leaf, axis)
+            return stream_axis(leaf, axis, test, scope, span)
         case Element():
             return constructed_axis(leaf, axis, test, scope, span)
         case (
-            Attribute(owner=StreamElement() | Inner() as owner)
-            | Text(owner=StreamElement() | Inner() as owner)
+            AttributeItem(owner=StreamElement() | Inner() as owner)
+            | TextItem(owner=StreamElement() | Inner() as owner)
         ):
             return _from_leaf_node(leaf, owner, axis, test, scope, span)
         case Atomic():
@@ -54,28 +54,29 @@ def axis_from(leaf: Leaf, axis: str, test: Node, scope: Scope, span: Span) -> li
 
 
 def _from_leaf_node(
-    leaf: Leaf, owner: StreamElement | Inner, axis: str, test: Node, scope: Scope, span: Span
+    leaf: Leaf, owner: StreamElement | Inner, axis: str, test: SyntaxNode, scope: Scope, span: Span
 ) -> list[Leaf]:
     """Steps from an attribute or text."""
     if axis in ("child", "descendant"):
         return []
-    if axis == "attribute" and isinstance(leaf.item, Text):
+    if axis == "attribute" and isinstance(leaf.item, TextItem):
         return []
     if axis in ("self", "descendant-or-self"):
-        fits = is_any_node(test) or (is_text_test(test) and isinstance(leaf.item, Text))
-        if isinstance(leaf.item, Attribute) and not fits:
+        fits = is_any_node(test) or (is_text_test(test) and isinstance(leaf.item, TextItem))
+        if isinstance(leaf.item, AttributeItem) and not fits:
             raise NotNative("a test of an attribute", span)
         return [leaf] if fits else []
     above = Leaf(leaf.plan, owner)
     if axis == "parent":
-        return StreamSteps(scope, test, span).axis(above, "self")
+        return stream_axis(above, "self", test, scope, span)
     if axis in ("ancestor", "ancestor-or-self"):
-        steps = StreamSteps(scope, test, span)
-        return steps.axis(above, "ancestor-or-self")
+        return stream_axis(above, "ancestor-or-self", test, scope, span)
     raise NotNative(f"the axis {axis} from a text or attribute", span)
 
 
-def constructed_axis(leaf: Leaf, axis: str, test: Node, scope: Scope, span: Span) -> list[Leaf]:
+def constructed_axis(
+    leaf: Leaf, axis: str, test: SyntaxNode, scope: Scope, span: Span
+) -> list[Leaf]:
     element = leaf.item
     assert isinstance(element, Element)
     match axis:
@@ -99,7 +100,7 @@ def _there(leaf: Leaf, scalar: Scalar):  # type: ignore[no-untyped-def]
     return Select(leaf.plan, call("is_not_null", scalar))
 
 
-def _passes(element: Element, test: Node, scope: Scope) -> bool:
+def _passes(element: Element, test: SyntaxNode, scope: Scope) -> bool:
     if element.is_document:
         return is_any_node(test)
     match test:
@@ -112,7 +113,7 @@ def _passes(element: Element, test: Node, scope: Scope) -> bool:
 
 
 def _below(
-    leaf: Leaf, element: Element, axis: str, test: Node, scope: Scope, span: Span
+    leaf: Leaf, element: Element, axis: str, test: SyntaxNode, scope: Scope, span: Span
 ) -> list[Leaf]:
     found: list[Leaf] = (
         [leaf] if axis == "descendant-or-self" and _passes(element, test, scope) else []
@@ -120,19 +121,19 @@ def _below(
     if is_text_test(test) or is_any_node(test):
         return found + _texts(leaf, element, axis, test, scope, span)
     inner_axis = "self" if axis == "child" else "descendant-or-self"
-    around = constructed_lifespan(element) or element.around
+    inherited = constructed_lifespan(element) or element.ancestor_lifespan
     for value in element.content:
         for one in leaves(value):
             item = one.item
             if isinstance(item, StreamDocument):
                 raise NotNative("a path into a copy of a stream", span)
             if isinstance(item, StreamElement):
-                item = replace(item, is_copy=True, above=None, around=around)
+                item = replace(item, is_copy=True, above=None, ancestor_lifespan=inherited)
             if isinstance(item, Inner):
                 copied = replace(item.owner, is_copy=True, above=None)
-                item = replace(item, owner=copied, above=None, way=None)
+                item = replace(item, owner=copied, above=None, inner_path=None)
             if isinstance(item, Element):
-                item = replace(item, around=around)
+                item = replace(item, ancestor_lifespan=inherited)
             if isinstance(item, Dynamic):
                 raise NotNative(item.reason, span)
             if isinstance(item, StreamElement | Inner | Element):
@@ -142,21 +143,21 @@ def _below(
 
 
 def _texts(
-    leaf: Leaf, element: Element, axis: str, test: Node, scope: Scope, span: Span
+    leaf: Leaf, element: Element, axis: str, test: SyntaxNode, scope: Scope, span: Span
 ) -> list[Leaf]:
     if axis != "child" or is_any_node(test):
         raise NotNative("all nodes of a constructed element", span)
     atoms = [
-        all(isinstance(one.item, Atomic | Text) for one in leaves(value))
+        all(isinstance(one.item, Atomic | TextItem) for one in leaves(value))
         for value in element.content
     ]
     if all(atoms):
         if not element.content:
             return []
         text = constructed_string(element, scope)
-        return [Leaf(Select(leaf.plan, call("<>", text, Constant(""))), Text(text, element))]
+        return [Leaf(Select(leaf.plan, call("<>", text, Constant(""))), TextItem(text, element))]
     if not any(
-        any(isinstance(one.item, Atomic | Text | Dynamic) for one in leaves(value))
+        any(isinstance(one.item, Atomic | TextItem | Dynamic) for one in leaves(value))
         for value in element.content
     ):
         return []

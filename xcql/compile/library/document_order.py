@@ -22,7 +22,14 @@ from xcql.algebra.operators import (
 from xcql.algebra.scalars import Column, Scalar
 from xcql.compile.library.access import node_key
 from xcql.compile.result import NotNative
-from xcql.compile.terms.items import Attribute, Inner, Item, StreamDocument, StreamElement, Text
+from xcql.compile.terms.items import (
+    AttributeItem,
+    Inner,
+    Item,
+    StreamDocument,
+    StreamElement,
+    TextItem,
+)
 from xcql.compile.terms.scope import Compilation, Scope
 from xcql.compile.terms.values import (
     EMPTY,
@@ -115,8 +122,8 @@ def _is_of_several_trees(item: Item) -> bool:
         case Inner(owner=owner):
             return _is_of_several_trees(owner)
         case (
-            Text(owner=StreamElement() | Inner() as owner)
-            | Attribute(owner=StreamElement() | Inner() as owner)
+            TextItem(owner=StreamElement() | Inner() as owner)
+            | AttributeItem(owner=StreamElement() | Inner() as owner)
         ):
             return _is_of_several_trees(owner)
     return False
@@ -129,8 +136,8 @@ def tree_of(item: Item) -> object:
             return stream, tree
         case (
             Inner(owner=owner)
-            | Text(owner=StreamElement() | Inner() as owner)
-            | Attribute(owner=StreamElement() | Inner() as owner)
+            | TextItem(owner=StreamElement() | Inner() as owner)
+            | AttributeItem(owner=StreamElement() | Inner() as owner)
         ):
             return tree_of(owner)
     return None
@@ -148,8 +155,8 @@ def root_of(item: Item, span: Span | None) -> StreamDocument | StreamElement:
                 return item
         case (
             Inner(owner=owner)
-            | Text(owner=StreamElement() | Inner() as owner)
-            | Attribute(owner=StreamElement() | Inner() as owner)
+            | TextItem(owner=StreamElement() | Inner() as owner)
+            | AttributeItem(owner=StreamElement() | Inner() as owner)
         ):
             return root_of(owner, span)
     raise NotNative("the root of such a node", span)
@@ -166,8 +173,8 @@ def origin(item: Item) -> object:
             # regardless of tags: two steps may lead to some of the same elements
             return Inner, origin(owner)
         case (
-            Text(owner=StreamElement() | Inner() as owner)
-            | Attribute(owner=StreamElement() | Inner() as owner)
+            TextItem(owner=StreamElement() | Inner() as owner)
+            | AttributeItem(owner=StreamElement() | Inner() as owner)
         ):
             return type(item), origin(owner), getattr(item, "name", None)
     return item
@@ -188,7 +195,7 @@ def one_kind(
         match item:
             case StreamElement() | Inner():
                 nodes.append(item)
-            case Text(owner=owner) | Attribute(owner=owner) if isinstance(
+            case TextItem(owner=owner) | AttributeItem(owner=owner) if isinstance(
                 owner, StreamElement | Inner
             ):
                 nodes.append(owner)
@@ -201,11 +208,11 @@ def one_kind(
     ]
     node = _one_node(nodes, made, scope.compilation, span)
     match items[0]:
-        case Text() | Attribute():
+        case TextItem() | AttributeItem():
             column = scope.compilation.fresh("text")
             made.append((column, tuple(one.scalar for one in items)))  # type: ignore[attr-defined]
             item = replace(items[0], scalar=Column(column), owner=node)
-            if isinstance(item, Text) and item.place is not None:
+            if isinstance(item, TextItem) and item.place is not None:
                 place = scope.compilation.fresh("place")
                 made.append((place, tuple(one.place for one in items)))  # type: ignore[attr-defined]
                 item = replace(item, place=Column(place))

@@ -20,7 +20,7 @@ from xcql.evaluate.result import ResultItem
 from xcql.source import Span
 from xcql.syntax.functions import FunctionCall, NamedFunctionRef
 from xcql.syntax.node import Expr, Name, walk
-from xcql.syntax.node import Node as AnyNode
+from xcql.syntax.node import SyntaxNode as AnyNode
 from xcql.syntax.operators import Arrow
 from xcql.syntax.prolog import MainModule, VariableDecl
 from xcql.syntax.temporal import AllenComparison, IntervalProjection, Now, VersionProjection

@@ -21,12 +21,12 @@ from xcql.algebra.scalars import Call, Column, Constant, Lambda, Scalar, call, d
 from xcql.analysis.graph import TagGraph
 from xcql.compile.library.access import inner_xml, uses_namespaces
 from xcql.compile.result import NotNative
-from xcql.compile.terms.items import Attribute, Inner, Item, StreamElement, Text, Way
+from xcql.compile.terms.items import AttributeItem, Inner, InnerPath, Item, StreamElement, TextItem
 from xcql.compile.terms.scope import Scope
 from xcql.compile.terms.values import Leaf
 from xcql.shred.shape import WAYS
 from xcql.source import Span
-from xcql.syntax.node import Node
+from xcql.syntax.node import SyntaxNode
 from xcql.syntax.path import NameTest
 from xcql.syntax.types import ElementTest
 
@@ -34,7 +34,12 @@ Holder = StreamElement | Inner
 
 
 def elements_inside(
-    leaf: Leaf, ids: Iterable[str], is_child: bool, test: Node | None, scope: Scope, span: Span
+    leaf: Leaf,
+    ids: Iterable[str],
+    is_child: bool,
+    test: SyntaxNode | None,
+    scope: Scope,
+    span: Span,
 ) -> list[Leaf]:
     """The elements with some tags in mixed content: its children, or all in the same filler."""
     tags = tuple(sorted(set(ids)))
@@ -58,12 +63,12 @@ def elements_inside(
     start = field(Column(item), "start")
     if isinstance(holder, Inner):
         start = call("+", holder.start, start)
-    way = _way(leaf, plan, is_child, test, scope)
-    inner = Inner(owner, Column(item), start, tags, holder if is_child else None, way)
+    path = _path_by_names(leaf, plan, is_child, test, scope)
+    inner = Inner(owner, Column(item), start, tags, holder if is_child else None, path)
     return [Leaf(plan, inner)]
 
 
-def around(
+def inner_ancestors(
     leaf: Leaf, ids: Iterable[str], only_parent: bool, scope: Scope, span: Span
 ) -> list[Leaf]:
     """The ancestors of an inner element that have some tags, inside its owner."""
@@ -106,7 +111,7 @@ def of_tags(leaf: Leaf, ids: Iterable[str], scope: Scope, span: Span) -> list[Le
     name = call("local_part", field(node.struct, "name"))
     names = local_names(scope.compilation.graphs[node.stream], tags, node.tags, span)
     fits = disjunction(*(call("=", name, one) for one in names))
-    return [Leaf(Select(leaf.plan, fits), replace(node, tags=tags, way=None))]
+    return [Leaf(Select(leaf.plan, fits), replace(node, tags=tags, inner_path=None))]
 
 
 def texts_inside(leaf: Leaf, scope: Scope, span: Span) -> list[Leaf]:
@@ -118,13 +123,13 @@ def texts_inside(leaf: Leaf, scope: Scope, span: Span) -> list[Leaf]:
     if graph.fragmented_children(*holder.tags) or element.shape.strays:
         # the texts before and after a hole are one node if the hole is empty
         raise NotNative("text around holes", span)
-    way = _known_way(leaf)
-    if way is not None:
-        return _texts_on_way(leaf, way, scope)
+    path = _known_path(leaf)
+    if path is not None:
+        return _texts_on_path(leaf, path, scope)
     item, position = scope.compilation.fresh("text"), scope.compilation.fresh("text_at")
     array = call("inner_texts", _xml(holder, scope))
     plan = Unnest(leaf.plan, array, item, position, span=span)
-    text = Text(field(Column(item), "text"), holder, field(Column(item), "start"))
+    text = TextItem(field(Column(item), "text"), holder, field(Column(item), "start"))
     return [Leaf(plan, text)]
 
 
@@ -140,15 +145,15 @@ def attributes_inside(
     for name in sorted(names):
         # a name alone would match attributes in any namespace
         step = f"@*[name()='{name}']"
-        way = _known_way(leaf)
-        if way is not None:
-            make = partial(Attribute, name, within=node.owner)
-            found += _by_xpath(leaf, way, step, scope, make)
+        path = _known_path(leaf)
+        if path is not None:
+            make = partial(AttributeItem, name, within=node.owner)
+            found += _by_xpath(leaf, path, step, scope, make)
             continue
         values = call("xpath", node.text, Constant(f"/*/{step}"))
         value = call("get", values, Constant(0))
         plan = Select(leaf.plan, call("is_not_null", value))
-        found.append(Leaf(plan, Attribute(name, value, node)))
+        found.append(Leaf(plan, AttributeItem(name, value, node)))
     return found
 
 
@@ -194,7 +199,9 @@ def _xml(holder: Holder, scope: Scope) -> Scalar:
 # by names alone
 
 
-def _way(leaf: Leaf, after: Plan, is_child: bool, test: Node | None, scope: Scope) -> Way | None:
+def _path_by_names(
+    leaf: Leaf, after: Plan, is_child: bool, test: SyntaxNode | None, scope: Scope
+) -> InnerPath | None:
     name = _name(test, scope)
     holder = leaf.item
     assert isinstance(holder, Holder)
@@ -202,25 +209,25 @@ def _way(leaf: Leaf, after: Plan, is_child: bool, test: Node | None, scope: Scop
         return None
     sign = "/" if is_child else "//"
     if isinstance(holder, StreamElement):
-        return Way(leaf.plan, after, f"/*{sign}{name}", (name,))
-    before = _known_way(leaf)
+        return InnerPath(leaf.plan, after, f"/*{sign}{name}", (name,))
+    before = _known_path(leaf)
     if before is None:
         return None
-    return Way(before.before, after, f"{before.xpath}{sign}{name}", (*before.names, name))
+    return InnerPath(before.before, after, f"{before.xpath}{sign}{name}", (*before.names, name))
 
 
-def _known_way(leaf: Leaf) -> Way | None:
+def _known_path(leaf: Leaf) -> InnerPath | None:
     """The path to the elements of a leaf, if its plan has not changed since."""
-    way = leaf.item.way if isinstance(leaf.item, Inner) else None
-    return way if way is not None and way.after == leaf.plan else None
+    path = leaf.item.inner_path if isinstance(leaf.item, Inner) else None
+    return path if path is not None and path.after == leaf.plan else None
 
 
-def without_way(item: Item) -> Item:
+def without_inner_path(item: Item) -> Item:
     """The item, without its path if it is an inner element."""
-    return replace(item, way=None) if isinstance(item, Inner) else item
+    return replace(item, inner_path=None) if isinstance(item, Inner) else item
 
 
-def _name(test: Node | None, scope: Scope) -> str | None:
+def _name(test: SyntaxNode | None, scope: Scope) -> str | None:
     match test:
         case NameTest(name=name) | ElementTest(name=name, type=None) if name is not None:
             uri, local = scope.names.element_name(name)
@@ -229,29 +236,29 @@ def _name(test: Node | None, scope: Scope) -> str | None:
 
 
 def _by_xpath(
-    leaf: Leaf, way: Way, step: str, scope: Scope, make: Callable[[Scalar], Item]
+    leaf: Leaf, path: InnerPath, step: str, scope: Scope, make: Callable[[Scalar], Item]
 ) -> list[Leaf]:
     assert isinstance(leaf.item, Inner)
     item, position = scope.compilation.fresh("text"), scope.compilation.fresh("position")
-    text, tags = inner_xml(leaf.item.owner, scope), Constant(tags_in_order(way.names))
-    array = call("inner_values", text, tags, Constant(f"{way.xpath}/{step}"))
-    return [Leaf(Unnest(way.before, array, item, position), make(Column(item)))]
+    text, tags = inner_xml(leaf.item.owner, scope), Constant(tags_in_order(path.names))
+    array = call("inner_values", text, tags, Constant(f"{path.xpath}/{step}"))
+    return [Leaf(Unnest(path.before, array, item, position), make(Column(item)))]
 
 
-def _texts_on_way(leaf: Leaf, way: Way, scope: Scope) -> list[Leaf]:
+def _texts_on_path(leaf: Leaf, path: InnerPath, scope: Scope) -> list[Leaf]:
     """The texts that are children of the elements at the end of a path, from a column if any."""
     assert isinstance(leaf.item, Inner)
     owner = leaf.item.owner
     ways = owner.shape.ways
-    if ways is None or way.path is None or ways.get(way.path) is False:
-        return _by_xpath(leaf, way, "text()", scope, partial(Text, within=owner))
-    if way.path not in ways:
+    if ways is None or path.child_path is None or ways.get(path.child_path) is False:
+        return _by_xpath(leaf, path, "text()", scope, partial(TextItem, within=owner))
+    if path.child_path not in ways:
         return []
-    scope.compilation.demand(owner, WAYS, way.path)
+    scope.compilation.demand(owner, WAYS, path.child_path)
     item, position = scope.compilation.fresh("text"), scope.compilation.fresh("position")
-    array = field(field(owner.struct, WAYS), way.path)
-    text = Text(Column(item), within=owner)
-    return [Leaf(Unnest(way.before, array, item, position), text)]
+    array = field(field(owner.struct, WAYS), path.child_path)
+    text = TextItem(Column(item), within=owner)
+    return [Leaf(Unnest(path.before, array, item, position), text)]
 
 
 def tags_in_order(names: Iterable[str]) -> str:

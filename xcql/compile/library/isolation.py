@@ -20,7 +20,7 @@ from xcql.compile.result import NotNative
 from xcql.compile.terms.items import (
     ArrayItem,
     Atomic,
-    Attribute,
+    AttributeItem,
     Dynamic,
     Element,
     Function,
@@ -30,7 +30,7 @@ from xcql.compile.terms.items import (
     Markup,
     StreamDocument,
     StreamElement,
-    Text,
+    TextItem,
 )
 from xcql.compile.terms.scope import Scope
 from xcql.compile.terms.values import Each, Single, Value, gather, leaves
@@ -43,7 +43,7 @@ from xcql.syntax.functions import (
     NamedFunctionRef,
 )
 from xcql.syntax.literals import ContextItem, VariableRef
-from xcql.syntax.node import Expr, Name, Node, children, walk
+from xcql.syntax.node import Expr, Name, SyntaxNode, children, walk
 from xcql.syntax.operators import Arrow, Comparison, SimpleMap
 from xcql.syntax.path import (
     REVERSE_AXES,
@@ -185,7 +185,7 @@ def can_be_taken_out(expr: Expr, scope: Scope) -> bool:
     return True
 
 
-def _all_code(expr: Expr, scope: Scope) -> Iterator[Node]:
+def _all_code(expr: Expr, scope: Scope) -> Iterator[SyntaxNode]:
     """The parts of an expression and of the functions that it calls."""
     pending: list[Expr] = [expr]
     seen: set[int] = set()
@@ -209,9 +209,9 @@ def _is_complete(item: Item, scope: Scope) -> bool:
     match item:
         case StreamElement(is_top=is_top):
             return is_top or is_fragmented(item, scope)
-        case Atomic() | Element(around=None) | Markup():
+        case Atomic() | Element(ancestor_lifespan=None) | Markup():
             return True
-        case Attribute(owner=None, within=None) | Text(owner=None, within=None):
+        case AttributeItem(owner=None, within=None) | TextItem(owner=None, within=None):
             return True
     return False
 
@@ -221,7 +221,7 @@ def _reads_leaves_in_time(expr: Expr, scope: Scope) -> bool:
     for node in _all_code(expr, scope):
         match node:
             case IntervalProjection(base=base):
-                asked: tuple[Node, ...] = (base,)
+                asked: tuple[SyntaxNode, ...] = (base,)
             case AllenComparison(left=left, right=right):
                 asked = (left, right)
             case FunctionCall(name=Name(local="vtFrom" | "vtTo"), arguments=arguments):
@@ -235,7 +235,7 @@ def _reads_leaves_in_time(expr: Expr, scope: Scope) -> bool:
     return False
 
 
-def _gives_elements(expr: Node) -> bool:
+def _gives_elements(expr: SyntaxNode) -> bool:
     """Whether the syntax shows that no item of the value can be an attribute or a text."""
     match expr:
         case TimeInterval():
@@ -268,7 +268,7 @@ _WITHOUT_FOCUS = frozenset(
 
 def _uses_context(expr: Expr) -> bool:
     """Whether the expression may use its own context item."""
-    pending: list[Node] = [expr]
+    pending: list[SyntaxNode] = [expr]
     while pending:
         node = pending.pop()
         match node:
@@ -311,9 +311,9 @@ def _pair(item: Item, scope: Scope) -> Scalar:
             raise NotNative("fillers with different namespaces inside of others")
         case StreamElement() | Inner() | Element():
             return _struct("element", serialised(item, scope))
-        case Attribute():
+        case AttributeItem():
             return _struct("attribute", serialised(item, scope))
-        case Text():
+        case TextItem():
             return _struct("text", serialised(item, scope))
         case Markup(kind=kind):
             return _struct(kind, serialised(item, scope))

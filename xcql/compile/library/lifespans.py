@@ -1,4 +1,7 @@
-"""The lifespans of items: their own, or the cover of their elements' lifespans."""
+"""The lifespans of items: their own, or the cover of their elements' lifespans.
+
+Tests: tests/compile/test_leaf_lifespans.py
+"""
 
 from __future__ import annotations
 
@@ -17,16 +20,16 @@ from xcql.compile.library.access import (
     own_lifespan,
 )
 from xcql.compile.library.atomization import single
-from xcql.compile.library.stream_steps import child_elements
+from xcql.compile.library.stream_children import child_elements
 from xcql.compile.result import NotNative
 from xcql.compile.terms.items import (
-    Attribute,
+    AttributeItem,
     Element,
     Inner,
     Item,
     StreamDocument,
     StreamElement,
-    Text,
+    TextItem,
     is_node,
 )
 from xcql.compile.terms.scope import Scope
@@ -52,7 +55,7 @@ def lifespan(item: Item, scope: Scope) -> Lifespan:
                 raise NotNative("the lifespan of elements with holes inside mixed content")
             check_lifespans(item.stream, scope)
             return ALWAYS
-        case Attribute(owner=owner, within=within) | Text(owner=owner, within=within):
+        case AttributeItem(owner=owner, within=within) | TextItem(owner=owner, within=within):
             return _lifespan_of_leaves(owner or within, scope)
         case StreamDocument():
             return cover(child_elements(item, scope), scope)
@@ -77,8 +80,8 @@ def _lifespan_of_leaves(
 ) -> Lifespan:
     """The lifespan of an element's attributes and text: that of the nearest one with its own."""
     match owner:
-        case Element(around=around):
-            return constructed_lifespan(owner) or around or ALWAYS
+        case Element(ancestor_lifespan=inherited):
+            return constructed_lifespan(owner) or inherited or ALWAYS
         case Inner(owner=outer):
             if outer.is_copy:
                 raise NotNative("the lifespan of text or attributes in a copy of mixed content")
@@ -89,7 +92,7 @@ def _lifespan_of_leaves(
                 return own_lifespan(owner, scope)
             check_lifespans(owner.stream, scope)
             if owner.is_top or owner.is_copy:
-                return owner.around or ALWAYS
+                return owner.ancestor_lifespan or ALWAYS
             return _lifespan_of_leaves(above, scope)
     return ALWAYS
 

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from xcql.compile.terms.scope import Scope
-from xcql.syntax.node import Node
+from xcql.syntax.node import SyntaxNode
 from xcql.syntax.path import NameTest, Wildcard
 from xcql.syntax.types import AnyKindTest, AttributeTest, TextTest
 
 
-def is_any_node(test: Node) -> bool:
+def is_any_node(test: SyntaxNode) -> bool:
     return isinstance(test, AnyKindTest)
 
 
-def is_text_test(test: Node) -> bool:
+def is_text_test(test: SyntaxNode) -> bool:
     return isinstance(test, TextTest)
 
 
-def attribute_test(test: Node, scope: Scope) -> frozenset[str] | None:
+def attribute_test(test: SyntaxNode, scope: Scope) -> frozenset[str] | None:
     """The expanded names of the attributes that pass; None if all pass."""
     match test:
         case NameTest(name=name):

@@ -7,7 +7,7 @@ from dataclasses import fields, replace
 
 from xcql.algebra.operators import Plan, Project, free, used
 from xcql.algebra.scalars import Call, Column, Constant, Scalar, field
-from xcql.compile.terms.items import Inner, Item, StreamElement, Window
+from xcql.compile.terms.items import Inner, Item, ProjectionWindow, StreamElement
 from xcql.compile.terms.mapping import mapped_items
 from xcql.compile.terms.scope import Compilation
 from xcql.compile.terms.values import Value, row_names, row_of
@@ -53,7 +53,7 @@ def columns_in(value: Value) -> frozenset[str]:
                 found |= free(here)
             case StreamElement(row=row):
                 found |= set(row_names(row, row))
-        if isinstance(here, Value | Item | Window):
+        if isinstance(here, Value | Item | ProjectionWindow):
             pending += [getattr(here, one.name) for one in fields(here)]
         elif isinstance(here, tuple):
             pending += here
@@ -76,7 +76,7 @@ def above_cut(value: Value) -> Value:
                 assert isinstance(cut, StreamElement)
                 around = change(above) if above is not None else None
                 assert around is None or isinstance(around, StreamElement | Inner)
-                return replace(item, owner=cut, above=around, way=None)
+                return replace(item, owner=cut, above=around, inner_path=None)
         return item
 
     return mapped_items(value, change)

@@ -20,7 +20,7 @@ from xcql.compile.library.node_tests import attribute_name
 from xcql.compile.result import NotNative
 from xcql.compile.terms.items import (
     Atomic,
-    Attribute,
+    AttributeItem,
     Dynamic,
     Element,
     Inner,
@@ -28,7 +28,7 @@ from xcql.compile.terms.items import (
     Markup,
     StreamDocument,
     StreamElement,
-    Text,
+    TextItem,
     is_node,
 )
 from xcql.compile.terms.mapping import mapped_items
@@ -45,7 +45,7 @@ from xcql.compile.terms.values import (
     leaves,
 )
 from xcql.source import Span
-from xcql.syntax.node import Name, Node
+from xcql.syntax.node import Name, SyntaxNode
 from xcql.syntax.types import (
     AnyItem,
     AnyKindTest,
@@ -100,7 +100,7 @@ def is_instance(value: Value, type_: SequenceType, scope: Scope, span: Span) -> 
     return conjunction(*conditions)
 
 
-def _matches(item: Item, test: Node, scope: Scope, span: Span) -> bool:
+def _matches(item: Item, test: SyntaxNode, scope: Scope, span: Span) -> bool:
 
     if isinstance(item, Dynamic):
         raise NotNative(item.reason, span)
@@ -115,7 +115,7 @@ def _matches(item: Item, test: Node, scope: Scope, span: Span) -> bool:
                 return False
             return wanted in (item.type, "xs:anyAtomicType", *_DERIVED.get(item.type, ()))
         case TextTest():
-            return isinstance(item, Text)
+            return isinstance(item, TextItem)
         case DocumentTest(content=None):
             return isinstance(item, StreamDocument) or (
                 isinstance(item, Element) and item.is_document
@@ -138,10 +138,12 @@ def _matches(item: Item, test: Node, scope: Scope, span: Span) -> bool:
                 return item.name == (f"Q{{{uri}}}{local}" if uri else local)
             return False
         case AttributeTest(name=name, type=None):
-            if not isinstance(item, Attribute):
+            if not isinstance(item, AttributeItem):
                 return False
             return name is None or attribute_name(name, scope) == item.name
-    if isinstance(item, Atomic | Element | StreamElement | Inner | Attribute | Text | Markup):
+    if isinstance(
+        item, Atomic | Element | StreamElement | Inner | AttributeItem | TextItem | Markup
+    ):
         raise NotNative("such a type", span)
     raise NotNative("the type of an expression without a native form", span)
 

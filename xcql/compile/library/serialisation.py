@@ -23,7 +23,7 @@ from xcql.compile.library.stream_xml import element_xml, stream_xml
 from xcql.compile.result import NotNative
 from xcql.compile.terms.items import (
     Atomic,
-    Attribute,
+    AttributeItem,
     Dynamic,
     Element,
     Failure,
@@ -32,7 +32,7 @@ from xcql.compile.terms.items import (
     Markup,
     StreamDocument,
     StreamElement,
-    Text,
+    TextItem,
     is_node,
 )
 from xcql.compile.terms.scope import Scope
@@ -66,7 +66,7 @@ def string_value(item: Item, scope: Scope) -> Scalar:
             return call("string_of_xml", element_xml(item, scope))
         case StreamDocument():
             raise NotNative("the text of a whole stream")
-        case Attribute(scalar=scalar) | Text(scalar=scalar):
+        case AttributeItem(scalar=scalar) | TextItem(scalar=scalar):
             return scalar
         case Element():
             return constructed_string(item, scope)
@@ -85,12 +85,12 @@ def serialised(item: Item, scope: Scope) -> Scalar:
         case Atomic(type=type_) if type_ not in STRINGS:
             # numbers, times and the like have no characters to escape
             return string_value(item, scope)
-        case Atomic() | Text():
+        case Atomic() | TextItem():
             text = string_value(item, scope)
             if isinstance(text, Constant) and isinstance(text.value, str):
                 return Constant(escape_text(text.value))
             return call("escape_text", text)
-        case Attribute(name=name, scalar=scalar):
+        case AttributeItem(name=name, scalar=scalar):
             if name.startswith("Q{"):
                 raise NotNative("an attribute in a namespace by itself")
             return call(
@@ -192,7 +192,7 @@ def content_xml(value: Value, scope: Scope) -> Scalar:
         return call("escape_text", text)
     if any(atoms) or any(isinstance(leaf.item, Dynamic) for leaf in found):
         return _mixed_xml(value, scope)
-    if any(isinstance(leaf.item, Attribute) for leaf in found):
+    if any(isinstance(leaf.item, AttributeItem) for leaf in found):
         raise NotNative("attributes among other content")
     return node_xml(value, scope)
 
@@ -200,7 +200,7 @@ def content_xml(value: Value, scope: Scope) -> Scalar:
 def node_xml(value: Value, scope: Scope) -> Scalar:
     """The text of a sequence of nodes."""
     match value:
-        case Single(item=Text(scalar=Constant(value=text))):
+        case Single(item=TextItem(scalar=Constant(value=text))):
             return Constant(escape_text(str(text)))
         case Single(item=item):
             return serialised(item, scope)

@@ -25,13 +25,13 @@ from xcql.compile.library.access import (
     span_of,
     uses_namespaces,
 )
-from xcql.compile.library.stream_steps import StreamSteps, child_elements, holes_below
+from xcql.compile.library.stream_children import child_elements
+from xcql.compile.library.stream_rows import follow, holes_below
 from xcql.compile.result import NotNative
 from xcql.compile.terms.items import Inner, StreamDocument, StreamElement
 from xcql.compile.terms.scope import Scope
 from xcql.compile.terms.values import Leaf
 from xcql.shred.namespaces import NO_DEFAULT
-from xcql.syntax.path import Wildcard
 
 
 def stream_xml(node: StreamDocument | StreamElement | Inner, scope: Scope) -> Scalar:
@@ -195,10 +195,9 @@ def _filler_children(node: StreamElement, scope: Scope) -> list[Leaf]:
     """The fillers in the holes of an element, at any depth."""
     graph = scope.compilation.graphs[node.stream]
     span = scope.compilation.module.span
-    steps = StreamSteps(scope, Wildcard(span=span), span)
     holes = [id for id in holes_below(graph, node.tags) if not _is_deepest(node, id, scope)]
     anywhere = Leaf(Unit(), replace(node, alone=True))
-    return steps.follow(anywhere, tuple(sorted(holes)), is_child=False)
+    return follow(anywhere, tuple(sorted(holes)), scope, span, is_child=False)
 
 
 def _is_deepest(node: StreamElement, id: str, scope: Scope) -> bool:

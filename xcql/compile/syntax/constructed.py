@@ -8,7 +8,7 @@ from xcql.algebra.scalars import Constant, Scalar, call, case
 from xcql.compile.library.atomization import one_atomic
 from xcql.compile.library.serialisation import concatenated, joined_text
 from xcql.compile.result import NotNative
-from xcql.compile.terms.items import Atomic, Attribute, Element, Text
+from xcql.compile.terms.items import Atomic, AttributeItem, Element, TextItem
 from xcql.compile.terms.leaf_types import type_of_one
 from xcql.compile.terms.scope import CompileExpression, Scope, value_of
 from xcql.compile.terms.values import (
@@ -37,7 +37,7 @@ def _direct_element(expr: syntax.DirectElement, scope: Scope) -> Value:
     for part in expr.content:
         match part:
             case syntax.Text(value=text):
-                content.append(Single(Text(Constant(text))))
+                content.append(Single(TextItem(Constant(text))))
             case syntax.Enclosed(body=body):
                 content.append(value_of(body, scope))
             case _:
@@ -45,7 +45,7 @@ def _direct_element(expr: syntax.DirectElement, scope: Scope) -> Value:
     return Single(_element(expr.name.local, attributes, content, scope, expr.span))
 
 
-def _direct_attribute(expr: syntax.DirectAttribute, scope: Scope) -> Attribute:
+def _direct_attribute(expr: syntax.DirectAttribute, scope: Scope) -> AttributeItem:
     if expr.name.prefix or expr.name.uri:
         raise NotNative("an attribute with a namespace", expr.span)
     texts: list[Scalar] = []
@@ -53,11 +53,11 @@ def _direct_attribute(expr: syntax.DirectAttribute, scope: Scope) -> Attribute:
     for part in expr.parts:
         if isinstance(part, syntax.Text):
             texts.append(Constant(part.value))
-            values.append(Single(Text(Constant(part.value))))
+            values.append(Single(TextItem(Constant(part.value))))
         else:
             values.append(value_of(part.body, scope))  # type: ignore[attr-defined]
             texts.append(joined_text(values[-1], scope))
-    return Attribute(expr.name.local, concatenated(texts), made_of=type_of_one(values))
+    return AttributeItem(expr.name.local, concatenated(texts), made_of=type_of_one(values))
 
 
 def _computed_element(expr: syntax.ComputedElement, scope: Scope) -> Value:
@@ -89,23 +89,23 @@ def _constant_name(name: Name | Expr, scope: Scope) -> str:
 
 
 def _element(
-    name: str, attributes: list[Attribute], content: list[Value], scope: Scope, span: Span
+    name: str, attributes: list[AttributeItem], content: list[Value], scope: Scope, span: Span
 ) -> Element:
     """An element; attributes at the start of its content become its own."""
     kept: list[Value] = []
     for value in content:
         value = _without_document(value, span)
         found = leaves(value)
-        if not any(isinstance(leaf.item, Attribute) for leaf in found):
+        if not any(isinstance(leaf.item, AttributeItem) for leaf in found):
             kept.append(value)
             continue
-        if any(isinstance(one, Text | Single) or one != EMPTY for one in kept):
+        if any(isinstance(one, TextItem | Single) or one != EMPTY for one in kept):
             raise NotNative("attributes after other content", span)
         rest: list[Value] = []
         for part in value.values if isinstance(value, Concat) and not value.exclusive else (value,):
             items = [leaf.item for leaf in leaves(part)]
-            if not all(isinstance(item, Attribute) for item in items):
-                if any(isinstance(item, Attribute) for item in items):
+            if not all(isinstance(item, AttributeItem) for item in items):
+                if any(isinstance(item, AttributeItem) for item in items):
                     raise NotNative("attributes among other content", span)
                 rest.append(part)
                 continue
@@ -115,12 +115,12 @@ def _element(
                 raise NotNative("attributes of several elements", span)
             for leaf in leaves(part):
                 attribute = leaf.item
-                assert isinstance(attribute, Attribute)
+                assert isinstance(attribute, AttributeItem)
                 condition, known = condition_of(leaf.plan)
                 scalar = replaced(attribute.scalar, known)
                 if condition != call("is_not_null", scalar):
                     scalar = case((condition, scalar))
-                attributes.append(Attribute(attribute.name, scalar, made_of=attribute.made_of))
+                attributes.append(AttributeItem(attribute.name, scalar, made_of=attribute.made_of))
         kept += rest
     names = [attribute.name for attribute in attributes]
     if len(set(names)) < len(names):
@@ -132,7 +132,7 @@ def _element(
 
 def _computed_document(expr: syntax.ComputedDocument, scope: Scope) -> Value:
     content = value_of(expr.content, scope)
-    if any(isinstance(leaf.item, Attribute) for leaf in leaves(content)):
+    if any(isinstance(leaf.item, AttributeItem) for leaf in leaves(content)):
         raise NotNative("attributes in a document", expr.span)
     return Single(Element("", (), (_without_document(content, expr.span),), is_document=True))
 
@@ -154,14 +154,14 @@ def _without_document(value: Value, span: Span) -> Value:
 def _computed_attribute(expr: syntax.ComputedAttribute, scope: Scope) -> Value:
     name = _constant_name(expr.name, scope)
     value = value_of(expr.content, scope)
-    return Single(Attribute(name, joined_text(value, scope), made_of=type_of_one([value])))
+    return Single(AttributeItem(name, joined_text(value, scope), made_of=type_of_one([value])))
 
 
 def _computed_text(expr: syntax.ComputedText, scope: Scope) -> Value:
     value = value_of(expr.content, scope)
     if value == EMPTY:
         return EMPTY
-    text = Single(Text(joined_text(value, scope)))
+    text = Single(TextItem(joined_text(value, scope)))
     return guarded(exists(value), text)
 
 

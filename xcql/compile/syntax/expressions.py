@@ -69,7 +69,7 @@ from xcql.syntax.literals import (
     StringLiteral,
     VariableRef,
 )
-from xcql.syntax.node import Name, Node
+from xcql.syntax.node import Name, SyntaxNode
 from xcql.syntax.operators import (
     Arrow,
     Binary,
@@ -275,7 +275,7 @@ def _simple_map(expr: SimpleMap, scope: Scope) -> Value:
     return mapped_over(value_of(expr.left, scope), expr.right, scope)
 
 
-def mapped_over(base: Value, body: Node, scope: Scope) -> Value:
+def mapped_over(base: Value, body: SyntaxNode, scope: Scope) -> Value:
     """`base ! body`"""
     match base:
         case Single():

@@ -19,20 +19,20 @@ from xcql.compile.library.document_order import (
     origin,
     root_of,
 )
-from xcql.compile.library.inner import without_way
-from xcql.compile.library.stream_steps import StreamSteps
+from xcql.compile.library.inner import without_inner_path
+from xcql.compile.library.stream_parents import with_parent_key
 from xcql.compile.result import NotNative
-from xcql.compile.syntax.below import ChildrenBelow, joined_steps
+from xcql.compile.syntax.descendant_steps import ChildrenBelow, joined_steps
 from xcql.compile.syntax.predicates import filtered, is_never_positional, mentions_position
 from xcql.compile.terms.items import (
     Atomic,
-    Attribute,
+    AttributeItem,
     Element,
     Inner,
     Item,
     StreamDocument,
     StreamElement,
-    Text,
+    TextItem,
 )
 from xcql.compile.terms.scope import CompileExpression, Scope, native, value_of
 from xcql.compile.terms.values import (
@@ -87,7 +87,7 @@ def after_step(base: Value, step: Expr, scope: Scope) -> Value:
     mixes = not orderly or _may_mix(begin, step, scope)
     if mixes or len(begin) > 1:
         # the nodes must be distinguishable
-        begin = [replace(leaf, item=without_way(leaf.item)) for leaf in begin]
+        begin = [replace(leaf, item=without_inner_path(leaf.item)) for leaf in begin]
     found: list[Leaf] = []
     for leaf in begin:
         if isinstance(step, ChildrenBelow):
@@ -163,7 +163,7 @@ def _mapped(base: Value, step: Expr, scope: Scope) -> Value:
         documents = {leaf.item for leaf in found}
         if len(documents) == 1 and not at_most_one(result):
             return guarded(exists(result), Single(documents.pop()))
-    of_streams = (StreamElement, Inner, Text, Attribute)
+    of_streams = (StreamElement, Inner, TextItem, AttributeItem)
     if any(isinstance(leaf.item, (*of_streams, Element)) for leaf in found):
         if all(isinstance(leaf.item, of_streams) for leaf in found):
             if at_most_one(base) and (at_most_one(result) or is_sorted(result)):
@@ -187,7 +187,7 @@ def _no_last(step: Expr) -> Callable[[], Scalar]:
 def _step_from(leaf: Leaf, step: AxisStep, scope: Scope) -> list[Leaf]:
     if not all(map(is_never_positional, step.predicates)):
         # positions are counted from each node, so the plan must have a tuple for it
-        leaf = replace(leaf, item=without_way(leaf.item))
+        leaf = replace(leaf, item=without_inner_path(leaf.item))
     found = axis_from(leaf, step.axis, step.test, scope, step.span)
     for predicate in step.predicates:
         found = filtered(
@@ -212,8 +212,7 @@ def _children_below(leaf: Leaf, step: AxisStep, scope: Scope) -> list[Leaf]:
     for here in found:
         if not isinstance(here.item, StreamElement | Inner):
             raise NotNative("positions of such nodes", step.span)
-        steps = StreamSteps(scope, step.test, step.span)
-        here, parent = steps.with_parent_key(here)
+        here, parent = with_parent_key(here, scope, step.span)
         several = [here]
         for predicate in step.predicates:
             partition = (*identity(leaf.plan), parent)

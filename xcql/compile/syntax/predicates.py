@@ -43,7 +43,7 @@ from xcql.compile.terms.values import (
 from xcql.syntax.control import Quantified
 from xcql.syntax.functions import FunctionCall
 from xcql.syntax.literals import IntegerLiteral, StringLiteral
-from xcql.syntax.node import Expr, Node, children, walk
+from xcql.syntax.node import Expr, SyntaxNode, children, walk
 from xcql.syntax.operators import Binary, CastableAs, Comparison, InstanceOf
 from xcql.syntax.path import AxisStep, Filter, Path
 from xcql.syntax.temporal import AllenComparison
@@ -106,7 +106,7 @@ def mentions_position(expr: Expr) -> bool:
             case Path(steps=steps):
                 pending.append(steps[0])
                 continue
-        if isinstance(here, Node):
+        if isinstance(here, SyntaxNode):
             pending.extend(children(here))
     return False
 

@@ -24,17 +24,17 @@ from xcql.compile.library.several_kinds import as_one_kind
 from xcql.compile.result import NotNative
 from xcql.compile.terms.items import (
     Atomic,
-    Attribute,
+    AttributeItem,
     Dynamic,
     Element,
     Function,
     Inner,
     Item,
+    ProjectionWindow,
     StreamDocument,
     StreamElement,
-    Text,
+    TextItem,
     Tree,
-    Window,
 )
 from xcql.compile.terms.mapping import mapped, mapped_items
 from xcql.compile.terms.scope import CompileExpression, Scope, value_of
@@ -43,7 +43,7 @@ from xcql.diagnostics import XcqlError
 from xcql.history.predicates import ALLEN_CONDITIONS, ALLEN_INVERSES
 from xcql.model.time import parse_time
 from xcql.source import Span
-from xcql.syntax.node import Expr, Node, walk
+from xcql.syntax.node import Expr, SyntaxNode, walk
 from xcql.syntax.temporal import (
     AllenComparison,
     DateLiteral,
@@ -134,7 +134,7 @@ def _interval_projection(expr: IntervalProjection, scope: Scope) -> Value:
 
 def projected(base: Value, begin: Scalar, end: Scalar, scope: Scope, span: Span) -> Value:
     """`base?[begin, end]`"""
-    window = Window(begin, end)
+    window = ProjectionWindow(begin, end)
     number = scope.compilation.number()
     result = mapped(base, lambda item: _projected(item, window, number, scope, span), is_path=True)
     # this also requires that both are present
@@ -147,7 +147,9 @@ def projected(base: Value, begin: Scalar, end: Scalar, scope: Scope, span: Span)
     return guarded(ordered, result)
 
 
-def _projected(item: Item, window: Window, number: int, scope: Scope, span: Span) -> Value:
+def _projected(
+    item: Item, window: ProjectionWindow, number: int, scope: Scope, span: Span
+) -> Value:
     match item:
         case StreamDocument(window=before):
             check_lifespans(item.stream, scope, span)
@@ -178,7 +180,7 @@ def _projected(item: Item, window: Window, number: int, scope: Scope, span: Span
                 for one in content
             )
             return Single(replace(item, content=parts))
-        case Attribute() | Text():
+        case AttributeItem() | TextItem():
             begin, end = lifespan(item, scope)
             meets = call("overlaps", begin, end, window.begin, window.end)
             return guarded(meets, Single(_alone(item)))
@@ -189,19 +191,21 @@ def _projected(item: Item, window: Window, number: int, scope: Scope, span: Span
     return Single(item)
 
 
-def _alone(leaf: Attribute | Text) -> Item:
+def _alone(leaf: AttributeItem | TextItem) -> Item:
     """An attribute or a text as a projection returns it: without a parent element."""
     alone: Item = replace(leaf, owner=None, within=None)
-    return replace(alone, place=None) if isinstance(alone, Text) else alone
+    return replace(alone, place=None) if isinstance(alone, TextItem) else alone
 
 
-def _both(before: Window | None, window: Window) -> Window:
+def _both(before: ProjectionWindow | None, window: ProjectionWindow) -> ProjectionWindow:
     if before is None:
         return window
     begin = call("greatest", before.begin, window.begin)
     end = call("least", before.end, window.end)
     # if the bounds have crossed, move the end so far back that nothing overlaps
-    return Window(begin, case((call("<=", begin, end), end), otherwise=call("before_time")))
+    return ProjectionWindow(
+        begin, case((call("<=", begin, end), end), otherwise=call("before_time"))
+    )
 
 
 def _version_projection(expr: VersionProjection, scope: Scope) -> Value:
@@ -239,7 +243,7 @@ def _version_of(item: Item, tree: Tree, scope: Scope, span: Span) -> Item:
     """An item of a version projection: its content is clipped to its own lifespan."""
     if isinstance(item, Element | StreamDocument | Inner | Dynamic | Function):
         raise NotNative("versions of such items", span)
-    if isinstance(item, Attribute | Text):
+    if isinstance(item, AttributeItem | TextItem):
         return _alone(item)
     if not isinstance(item, StreamElement):
         return item
@@ -250,7 +254,7 @@ def _version_of(item: Item, tree: Tree, scope: Scope, span: Span) -> Item:
         new = replace(new, lifespan=own)
     if has_holes(item, scope):
         begin, end = own
-        window = Window(call("coalesce", begin, START), call("coalesce", end, scope.now))
+        window = ProjectionWindow(call("coalesce", begin, START), call("coalesce", end, scope.now))
         new = replace(new, window=_both(item.window, window))
     return new
 
@@ -308,7 +312,7 @@ def _is_certain(scalar: Scalar) -> bool:
     )
 
 
-def _operand(operand: Node, scope: Scope, span: Span) -> Lifespan | None:
+def _operand(operand: SyntaxNode, scope: Scope, span: Span) -> Lifespan | None:
     if isinstance(operand, TimeInterval):
         begin, end = interval(operand, scope)
         return begin, end

@@ -107,7 +107,7 @@ def _ways_of(slots: Iterable[Slot]) -> Mapping[str, bool] | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class ProjectionWindow:
     """The interval that a node was projected to; its bounds are instants, never NULL."""
 
     begin: Scalar
@@ -149,7 +149,7 @@ class StreamDocument(Item):
     """The document node of a stream."""
 
     stream: str
-    window: Window | None = None
+    window: ProjectionWindow | None = None
     tree: Tree | None = None
 
 
@@ -174,13 +174,13 @@ class StreamElement(Item):
     is_filler: bool
     alone: bool
     above: StreamElement | StreamDocument | None = None
-    window: Window | None = None
+    window: ProjectionWindow | None = None
     # the lifespan of the element itself after a projection
     lifespan: tuple[Scalar, Scalar] | None = None
     is_top: bool = False
     is_copy: bool = False
     # the lifespan of the copy's nearest constructed ancestor that has its own
-    around: tuple[Scalar, Scalar] | None = None
+    ancestor_lifespan: tuple[Scalar, Scalar] | None = None
     tree: Tree | None = None
 
     def column(self, name: str) -> Scalar:
@@ -188,7 +188,7 @@ class StreamElement(Item):
 
 
 @dataclass(frozen=True, slots=True)
-class Attribute(Item):
+class AttributeItem(Item):
     """An attribute: its expanded name and its value (NULL if it is absent).
 
     `made_of` is the type of the only value that a constructed attribute was made from. `within` is
@@ -203,7 +203,7 @@ class Attribute(Item):
 
 
 @dataclass(frozen=True, slots=True)
-class Text(Item):
+class TextItem(Item):
     """A text node; `place` is its offset in the owner's bytes, if there may be others.
 
     `within` is as for attributes.
@@ -221,7 +221,7 @@ class Inner(Item):
 
     `struct` has its name, its XML text, and the offsets of the element and its parent in the text
     that it was found in; `start` is its offset in the owner's bytes. `tags` are the tags it can
-    have. `above` is its parent, or None if that is not known. `way` leads to it from the owner.
+    have. `above` is its parent, or None if it is not known. `inner_path` leads from `owner` to it.
     """
 
     owner: StreamElement
@@ -229,7 +229,7 @@ class Inner(Item):
     start: Scalar
     tags: tuple[str, ...]
     above: Inner | StreamElement | None = None
-    way: Way | None = field(default=None, hash=False, compare=False)
+    inner_path: InnerPath | None = field(default=None, hash=False, compare=False)
 
     @property
     def stream(self) -> str:
@@ -241,7 +241,7 @@ class Inner(Item):
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class InnerPath:
     """A path to inner elements by names alone, so that an XPath from the owner finds the same ones.
 
     The plan `after` has one tuple for each of them, `before` one for each owner. `names` are the
@@ -254,7 +254,7 @@ class Way:
     names: tuple[str, ...]
 
     @property
-    def path(self) -> str | None:
+    def child_path(self) -> str | None:
         """The names joined by `/`, if each element is a child of the one before."""
         path = "/".join(self.names)
         return path if self.xpath == f"/*/{path}" else None
@@ -265,12 +265,12 @@ class Element(Item):
     """An element or document that the query constructs; attributes have expanded names."""
 
     name: str
-    attributes: tuple[Attribute, ...]
+    attributes: tuple[AttributeItem, ...]
     content: tuple[Value, ...]
     namespaces: tuple[tuple[str, str], ...] = ()
     is_document: bool = False
     # the lifespan of the nearest constructed ancestor that has its own
-    around: tuple[Scalar, Scalar] | None = None
+    ancestor_lifespan: tuple[Scalar, Scalar] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -323,7 +323,7 @@ class ArrayItem(Item):
     members: tuple[Value, ...]
 
 
-NODES = (StreamDocument, StreamElement, Attribute, Text, Inner, Element, Markup)
+NODES = (StreamDocument, StreamElement, AttributeItem, TextItem, Inner, Element, Markup)
 
 
 def is_node(item: Item) -> bool:

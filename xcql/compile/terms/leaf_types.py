@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from xcql.compile.terms.items import Atomic, Attribute, Element, Item, StreamElement, Text
+from xcql.compile.terms.items import Atomic, AttributeItem, Element, Item, StreamElement, TextItem
 from xcql.compile.terms.values import EMPTY, Value, at_most_one, leaves
 
 # at each level the name of a child, or of an attribute after an @; () is the item itself
@@ -60,7 +60,7 @@ def _see_children(content: Iterable[Value], place: Place, found: dict[Place, str
                     _see(child, (*place, name), below)
                 case StreamElement(shape=shape):
                     _note((*place, shape.name), _UNKNOWN, below)
-                case Atomic() | Text() | Attribute():
+                case Atomic() | TextItem() | AttributeItem():
                     pass
                 case _:  # elements whose names are only in the data
                     return

@@ -48,7 +48,7 @@ from xcql.algebra.scalars import (
 )
 from xcql.algebra.substitution import substituted
 from xcql.compile.result import NotNative
-from xcql.compile.terms.items import Atomic, Failure, Item, Window
+from xcql.compile.terms.items import Atomic, Failure, Item, ProjectionWindow
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,9 +243,9 @@ def renamed_item(item: Item, names: dict[str, str]) -> Item:
     """The item over the renamed columns."""
     changes: dict[str, Any] = {}
     for one in fields(item):
-        if one.name == "way":
+        if one.name == "inner_path":
             # the plan that led to the item is a different one now
-            changes["way"] = None
+            changes["inner_path"] = None
             continue
         old = getattr(item, one.name)
         new = _renamed(old, names)
@@ -263,8 +263,10 @@ def _renamed(value: Any, names: dict[str, str]) -> Any:
         return renamed_item(value, names)
     if isinstance(value, Value):
         return rename(value, names)
-    if isinstance(value, Window):
-        return Window(renamed_scalar(value.begin, names), renamed_scalar(value.end, names))
+    if isinstance(value, ProjectionWindow):
+        return ProjectionWindow(
+            renamed_scalar(value.begin, names), renamed_scalar(value.end, names)
+        )
     if isinstance(value, tuple) and any(isinstance(one, Item | Value | Scalar) for one in value):
         return tuple(_renamed(one, names) for one in value)
     return value

@@ -1,1 +1,4 @@
-"""The function library of XQuery 3.1, one module per topic; see `xcql.evaluate.registry`."""
+"""The function library of XQuery 3.1, one module per topic; see `xcql.evaluate.registry`.
+
+Tests: tests/evaluate/functions
+"""

@@ -10,7 +10,7 @@ from elementpath import datatypes as ep
 from xcql.diagnostics import error
 from xcql.evaluate.casting import make_uri
 from xcql.evaluate.functions.qnames import qname_of
-from xcql.evaluate.registry import Call, function
+from xcql.evaluate.registry import CallContext, function
 from xcql.evaluate.values import atomize, kind_of, text_of_item
 from xcql.xdm.functions import Item
 from xcql.xdm.names import QName
@@ -26,7 +26,7 @@ from xcql.xdm.nodes import (
 
 @function("fn:string", returns="xs:string")
 @function("fn:string", "item()?", returns="xs:string")
-def string(call: Call, *item: Item | None) -> str:
+def string(call: CallContext, *item: Item | None) -> str:
     if not item:
         return text_of_item(call.item())
     return "" if item[0] is None else text_of_item(item[0])
@@ -34,11 +34,11 @@ def string(call: Call, *item: Item | None) -> str:
 
 @function("fn:data", returns="xs:anyAtomicType*")
 @function("fn:data", "item()*", returns="xs:anyAtomicType*")
-def data(call: Call, *items: Iterable[Item]) -> Iterator[Any]:
+def data(call: CallContext, *items: Iterable[Item]) -> Iterator[Any]:
     return atomize(items[0] if items else [call.item()])
 
 
-def context_node(call: Call, node: tuple[Node | None, ...]) -> Node | None:
+def context_node(call: CallContext, node: tuple[Node | None, ...]) -> Node | None:
     """The argument, or without one, the context item, which must be a node."""
     if node:
         return node[0]
@@ -59,41 +59,41 @@ def name_of(node: Node | None) -> QName | None:
 
 @function("fn:node-name", returns="xs:QName?")
 @function("fn:node-name", "node()?", returns="xs:QName?")
-def node_name(call: Call, *node: Node | None) -> ep.QName | None:
+def node_name(call: CallContext, *node: Node | None) -> ep.QName | None:
     name = name_of(context_node(call, node))
     return None if name is None else qname_of(name)
 
 
 @function("fn:name", returns="xs:string")
 @function("fn:name", "node()?", returns="xs:string")
-def name(call: Call, *node: Node | None) -> str:
+def name(call: CallContext, *node: Node | None) -> str:
     return str(name_of(context_node(call, node)) or "")
 
 
 @function("fn:local-name", returns="xs:string")
 @function("fn:local-name", "node()?", returns="xs:string")
-def local_name(call: Call, *node: Node | None) -> str:
+def local_name(call: CallContext, *node: Node | None) -> str:
     found = name_of(context_node(call, node))
     return "" if found is None else found.local
 
 
 @function("fn:namespace-uri", returns="xs:anyURI")
 @function("fn:namespace-uri", "node()?", returns="xs:anyURI")
-def namespace_uri(call: Call, *node: Node | None) -> ep.AnyURI:
+def namespace_uri(call: CallContext, *node: Node | None) -> ep.AnyURI:
     found = name_of(context_node(call, node))
     return make_uri("" if found is None else found.uri)
 
 
 @function("fn:nilled", returns="xs:boolean?")
 @function("fn:nilled", "node()?", returns="xs:boolean?")
-def nilled(call: Call, *node: Node | None) -> bool | None:
+def nilled(call: CallContext, *node: Node | None) -> bool | None:
     # only validation makes an element nilled, and there is no validation
     return False if isinstance(context_node(call, node), ElementNode) else None
 
 
 @function("fn:base-uri", returns="xs:anyURI?")
 @function("fn:base-uri", "node()?", returns="xs:anyURI?")
-def base_uri(call: Call, *node: Node | None) -> ep.AnyURI | None:
+def base_uri(call: CallContext, *node: Node | None) -> ep.AnyURI | None:
     found = context_node(call, node)
     base = None if found is None or isinstance(found, NamespaceNode) else found.base_uri
     return None if base is None else make_uri(base)
@@ -101,7 +101,7 @@ def base_uri(call: Call, *node: Node | None) -> ep.AnyURI | None:
 
 @function("fn:document-uri", returns="xs:anyURI?")
 @function("fn:document-uri", "node()?", returns="xs:anyURI?")
-def document_uri(call: Call, *node: Node | None) -> ep.AnyURI | None:
+def document_uri(call: CallContext, *node: Node | None) -> ep.AnyURI | None:
     found = context_node(call, node)
     if not isinstance(found, DocumentNode) or found.document_uri is None:
         return None

@@ -12,7 +12,7 @@ from xcql.diagnostics import XcqlError, error
 from xcql.evaluate.arithmetic import calculate
 from xcql.evaluate.casting import cast
 from xcql.evaluate.comparing import comparable_pair, promoted
-from xcql.evaluate.registry import Call, function
+from xcql.evaluate.registry import CallContext, function
 from xcql.xdm.atomic import is_numeric, make_float, string_of, type_of
 from xcql.xdm.functions import Item
 
@@ -21,7 +21,7 @@ _SUMMABLE = (ep.YearMonthDuration, ep.DayTimeDuration)
 
 
 @function("fn:count", "item()*", returns="xs:integer")
-def count(call: Call, items: Iterable[Item]) -> int:
+def count(call: CallContext, items: Iterable[Item]) -> int:
     if isinstance(items, (list, tuple, range)):
         return len(items)
     return sum(1 for _ in items)
@@ -29,7 +29,7 @@ def count(call: Call, items: Iterable[Item]) -> int:
 
 @function("fn:sum", "xs:anyAtomicType*", returns="xs:anyAtomicType")
 @function("fn:sum", "xs:anyAtomicType*", "xs:anyAtomicType?", returns="xs:anyAtomicType?")
-def sum_(call: Call, values: Iterable[Any], zero: Any = _ZERO) -> Any:
+def sum_(call: CallContext, values: Iterable[Any], zero: Any = _ZERO) -> Any:
     total: Any = None
     for value in values:
         number = _summand(value, "sum")
@@ -40,7 +40,7 @@ def sum_(call: Call, values: Iterable[Any], zero: Any = _ZERO) -> Any:
 
 
 @function("fn:avg", "xs:anyAtomicType*", returns="xs:anyAtomicType?")
-def avg(call: Call, values: Iterable[Any]) -> Any:
+def avg(call: CallContext, values: Iterable[Any]) -> Any:
     total: Any = None
     size = 0
     for value in values:
@@ -72,17 +72,17 @@ def _added(total: Any, value: Any, name: str) -> Any:
 
 @function("fn:max", "xs:anyAtomicType*", returns="xs:anyAtomicType?")
 @function("fn:max", "xs:anyAtomicType*", "xs:anyAtomicType?", returns="xs:anyAtomicType?")
-def max_(call: Call, values: Iterable[Any], collation: Any = None) -> Any:
+def max_(call: CallContext, values: Iterable[Any], collation: Any = None) -> Any:
     return _extreme(call, values, collation, "max")
 
 
 @function("fn:min", "xs:anyAtomicType*", returns="xs:anyAtomicType?")
 @function("fn:min", "xs:anyAtomicType*", "xs:anyAtomicType?", returns="xs:anyAtomicType?")
-def min_(call: Call, values: Iterable[Any], collation: Any = None) -> Any:
+def min_(call: CallContext, values: Iterable[Any], collation: Any = None) -> Any:
     return _extreme(call, values, collation, "min")
 
 
-def _extreme(call: Call, values: Iterable[Any], second: Any, name: str) -> Any:
+def _extreme(call: CallContext, values: Iterable[Any], second: Any, name: str) -> Any:
     """The largest or smallest value; a second argument is a collation or, in the paper's
     `max(a, b)`, another number."""
     if isinstance(second, (str, ep.AnyURI)):

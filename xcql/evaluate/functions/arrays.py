@@ -7,36 +7,36 @@ from itertools import chain
 
 from xcql.diagnostics import error
 from xcql.evaluate.functions.higher_order import sorted_by_keys, truth
-from xcql.evaluate.registry import Call, function
+from xcql.evaluate.registry import CallContext, function
 from xcql.evaluate.values import atomize
 from xcql.xdm.functions import Item, XdmArray, XdmFunction
 
 
 @function("array:size", "array(*)", returns="xs:integer")
-def size(call: Call, array: XdmArray) -> int:
+def size(call: CallContext, array: XdmArray) -> int:
     return len(array)
 
 
 @function("array:get", "array(*)", "xs:integer", returns="item()*")
-def get(call: Call, array: XdmArray, position: int) -> Iterable[Item]:
+def get(call: CallContext, array: XdmArray, position: int) -> Iterable[Item]:
     return array.get(position)
 
 
 @function("array:put", "array(*)", "xs:integer", "item()*", returns="array(*)")
-def put(call: Call, array: XdmArray, position: int, member: Iterable[Item]) -> XdmArray:
+def put(call: CallContext, array: XdmArray, position: int, member: Iterable[Item]) -> XdmArray:
     array.get(position)
     members = array.members
     return XdmArray([*members[: position - 1], tuple(member), *members[position:]])
 
 
 @function("array:append", "array(*)", "item()*", returns="array(*)")
-def append(call: Call, array: XdmArray, member: Iterable[Item]) -> XdmArray:
+def append(call: CallContext, array: XdmArray, member: Iterable[Item]) -> XdmArray:
     return XdmArray([*array.members, tuple(member)])
 
 
 @function("array:subarray", "array(*)", "xs:integer", returns="array(*)")
 @function("array:subarray", "array(*)", "xs:integer", "xs:integer", returns="array(*)")
-def subarray(call: Call, array: XdmArray, start: int, length: int | None = None) -> XdmArray:
+def subarray(call: CallContext, array: XdmArray, start: int, length: int | None = None) -> XdmArray:
     if length is not None and length < 0:
         raise error("FOAY0002", f"the length of a subarray cannot be {length}")
     end = len(array) + 1 if length is None else start + length
@@ -46,7 +46,7 @@ def subarray(call: Call, array: XdmArray, start: int, length: int | None = None)
 
 
 @function("array:remove", "array(*)", "xs:integer*", returns="array(*)")
-def remove(call: Call, array: XdmArray, positions: Iterable[int]) -> XdmArray:
+def remove(call: CallContext, array: XdmArray, positions: Iterable[int]) -> XdmArray:
     removed = set(positions)
     for position in removed:
         array.get(position)
@@ -54,7 +54,9 @@ def remove(call: Call, array: XdmArray, positions: Iterable[int]) -> XdmArray:
 
 
 @function("array:insert-before", "array(*)", "xs:integer", "item()*", returns="array(*)")
-def insert_before(call: Call, array: XdmArray, position: int, member: Iterable[Item]) -> XdmArray:
+def insert_before(
+    call: CallContext, array: XdmArray, position: int, member: Iterable[Item]
+) -> XdmArray:
     if not 1 <= position <= len(array) + 1:
         raise error("FOAY0001", f"position {position} is outside an array of size {len(array)}")
     before, after = array.members[: position - 1], array.members[position - 1 :]
@@ -62,28 +64,28 @@ def insert_before(call: Call, array: XdmArray, position: int, member: Iterable[I
 
 
 @function("array:head", "array(*)", returns="item()*")
-def head(call: Call, array: XdmArray) -> Iterable[Item]:
+def head(call: CallContext, array: XdmArray) -> Iterable[Item]:
     return array.get(1)
 
 
 @function("array:tail", "array(*)", returns="array(*)")
-def tail(call: Call, array: XdmArray) -> XdmArray:
+def tail(call: CallContext, array: XdmArray) -> XdmArray:
     array.get(1)
     return XdmArray(array.members[1:])
 
 
 @function("array:reverse", "array(*)", returns="array(*)")
-def reverse(call: Call, array: XdmArray) -> XdmArray:
+def reverse(call: CallContext, array: XdmArray) -> XdmArray:
     return XdmArray(reversed(array.members))
 
 
 @function("array:join", "array(*)*", returns="array(*)")
-def join(call: Call, arrays: Iterable[XdmArray]) -> XdmArray:
+def join(call: CallContext, arrays: Iterable[XdmArray]) -> XdmArray:
     return XdmArray(chain.from_iterable(array.members for array in arrays))
 
 
 @function("array:flatten", "item()*", returns="item()*")
-def flatten(call: Call, items: Iterable[Item]) -> Iterator[Item]:
+def flatten(call: CallContext, items: Iterable[Item]) -> Iterator[Item]:
     for item in items:
         if isinstance(item, XdmArray):
             yield from item.flattened()
@@ -92,12 +94,12 @@ def flatten(call: Call, items: Iterable[Item]) -> Iterator[Item]:
 
 
 @function("array:for-each", "array(*)", "function(item()*) as item()*", returns="array(*)")
-def for_each(call: Call, array: XdmArray, action: XdmFunction) -> XdmArray:
+def for_each(call: CallContext, array: XdmArray, action: XdmFunction) -> XdmArray:
     return XdmArray(call.apply(action, member) for member in array.members)
 
 
 @function("array:filter", "array(*)", "function(item()*) as xs:boolean", returns="array(*)")
-def filter_(call: Call, array: XdmArray, predicate: XdmFunction) -> XdmArray:
+def filter_(call: CallContext, array: XdmArray, predicate: XdmFunction) -> XdmArray:
     return XdmArray(m for m in array.members if truth(call.apply(predicate, m)))
 
 
@@ -109,7 +111,7 @@ def filter_(call: Call, array: XdmArray, predicate: XdmFunction) -> XdmArray:
     returns="item()*",
 )
 def fold_left(
-    call: Call, array: XdmArray, start: Iterable[Item], action: XdmFunction
+    call: CallContext, array: XdmArray, start: Iterable[Item], action: XdmFunction
 ) -> Iterable[Item]:
     result: Iterable[Item] = list(start)
     for member in array.members:
@@ -125,7 +127,7 @@ def fold_left(
     returns="item()*",
 )
 def fold_right(
-    call: Call, array: XdmArray, start: Iterable[Item], action: XdmFunction
+    call: CallContext, array: XdmArray, start: Iterable[Item], action: XdmFunction
 ) -> Iterable[Item]:
     result: Iterable[Item] = list(start)
     for member in reversed(array.members):
@@ -140,7 +142,9 @@ def fold_right(
     "function(item()*, item()*) as item()*",
     returns="array(*)",
 )
-def for_each_pair(call: Call, left: XdmArray, right: XdmArray, action: XdmFunction) -> XdmArray:
+def for_each_pair(
+    call: CallContext, left: XdmArray, right: XdmArray, action: XdmFunction
+) -> XdmArray:
     pairs = zip(left.members, right.members, strict=False)
     return XdmArray(call.apply(action, a, b) for a, b in pairs)
 
@@ -155,7 +159,7 @@ def for_each_pair(call: Call, left: XdmArray, right: XdmArray, action: XdmFuncti
     returns="array(*)",
 )
 def sort(
-    call: Call,
+    call: CallContext,
     array: XdmArray,
     collation: str | None = None,
     key: XdmFunction | None = None,

@@ -5,21 +5,21 @@ from __future__ import annotations
 from typing import Any
 
 from xcql.evaluate.casting import LIST_TYPES, cast, cast_list
-from xcql.evaluate.registry import Call, function
+from xcql.evaluate.registry import CallContext, function
 from xcql.xdm.atomic import ATOMIC_TYPES
 
 _NO_CONSTRUCTOR = frozenset(["anyAtomicType", "NOTATION", "QName"])
 
 
 def _declare(name: str) -> None:
-    def construct(call: Call, value: Any) -> Any:
+    def construct(call: CallContext, value: Any) -> Any:
         return None if value is None else cast(value, name)
 
     function(f"xs:{name}", "xs:anyAtomicType?", returns=f"xs:{name}?")(construct)
 
 
 def _declare_list(name: str) -> None:
-    def construct(call: Call, value: Any) -> Any:
+    def construct(call: CallContext, value: Any) -> Any:
         return None if value is None else cast_list(value, name)
 
     function(f"xs:{name}", "xs:anyAtomicType?", returns=f"xs:{LIST_TYPES[name]}*")(construct)
@@ -33,7 +33,7 @@ for _name in LIST_TYPES:
 
 
 @function("xs:QName", "xs:anyAtomicType?", returns="xs:QName?")
-def qname(call: Call, value: Any) -> Any:
+def qname(call: CallContext, value: Any) -> Any:
     if value is None:
         return None
     namespaces = {**call.static.namespaces, "": call.static.default_element_namespace}

@@ -5,17 +5,17 @@ from __future__ import annotations
 from elementpath import datatypes as ep
 
 from xcql.evaluate.casting import make_uri
-from xcql.evaluate.registry import Call, function
+from xcql.evaluate.registry import CallContext, function
 
 
 @function("fn:position", returns="xs:integer")
-def position(call: Call) -> int:
+def position(call: CallContext) -> int:
     call.item()
     return call.context.position
 
 
 @function("fn:last", returns="xs:integer")
-def last(call: Call) -> int:
+def last(call: CallContext) -> int:
     call.item()
     size = call.context.size
     assert size is not None, "the size is computed where last() is called"
@@ -23,27 +23,27 @@ def last(call: Call) -> int:
 
 
 @function("fn:default-collation", returns="xs:string")
-def default_collation(call: Call) -> str:
+def default_collation(call: CallContext) -> str:
     return call.collation().uri
 
 
 @function("fn:default-language", returns="xs:language")
-def default_language(call: Call) -> str:
+def default_language(call: CallContext) -> str:
     return str.__new__(ep.Language, "en")
 
 
 @function("fn:static-base-uri", returns="xs:anyURI?")
-def static_base_uri(call: Call) -> ep.AnyURI | None:
+def static_base_uri(call: CallContext) -> ep.AnyURI | None:
     base = call.static.base_uri
     return None if base is None else make_uri(base)
 
 
 @function("fn:environment-variable", "xs:string", returns="xs:string?")
-def environment_variable(call: Call, name: str) -> str | None:
+def environment_variable(call: CallContext, name: str) -> str | None:
     # a query must not read secrets from the machine it runs on
     return None
 
 
 @function("fn:available-environment-variables", returns="xs:string*")
-def available_environment_variables(call: Call) -> tuple[str, ...]:
+def available_environment_variables(call: CallContext) -> tuple[str, ...]:
     return ()

@@ -14,7 +14,7 @@ from elementpath import datatypes as ep
 from xcql.diagnostics import error
 from xcql.evaluate.arithmetic import duration_microseconds, seconds_duration
 from xcql.evaluate.dates import UTC, at, build, microseconds_of, offset_of, time_of_day, with_zone
-from xcql.evaluate.registry import Call, function
+from xcql.evaluate.registry import CallContext, function
 from xcql.xdm.atomic import astronomical_year
 
 D = TypeVar("D", bound=ep.AbstractDateTime)
@@ -50,7 +50,7 @@ def _minute(value: ep.AbstractDateTime) -> int:
 def _declare_part(
     part: str, types: str, result: str, get: Callable[[ep.AbstractDateTime], Any]
 ) -> None:
-    def body(call: Call, value: ep.AbstractDateTime | None) -> Any:
+    def body(call: CallContext, value: ep.AbstractDateTime | None) -> Any:
         return None if value is None else get(value)
 
     for kind in types.split():
@@ -67,7 +67,7 @@ _declare_part("timezone", "dateTime date time", "dayTimeDuration", _zone)
 
 
 @function("fn:dateTime", "xs:date?", "xs:time?", returns="xs:dateTime?")
-def date_time(call: Call, date: ep.Date | None, time: ep.Time | None) -> ep.DateTime | None:
+def date_time(call: CallContext, date: ep.Date | None, time: ep.Time | None) -> ep.DateTime | None:
     if date is None or time is None:
         return None
     if date.tzinfo is not None and time.tzinfo is not None and date.tzinfo != time.tzinfo:
@@ -79,26 +79,26 @@ def date_time(call: Call, date: ep.Date | None, time: ep.Time | None) -> ep.Date
 
 
 @function("fn:current-dateTime", returns="xs:dateTimeStamp")
-def current_date_time(call: Call) -> ep.DateTimeStamp:
+def current_date_time(call: CallContext) -> ep.DateTimeStamp:
     return at(ep.DateTimeStamp, 0, _now(call), UTC)
 
 
 @function("fn:current-date", returns="xs:date")
-def current_date(call: Call) -> ep.Date:
+def current_date(call: CallContext) -> ep.Date:
     return at(ep.Date, 0, _now(call), UTC)
 
 
 @function("fn:current-time", returns="xs:time")
-def current_time(call: Call) -> ep.Time:
+def current_time(call: CallContext) -> ep.Time:
     return at(ep.Time, 0, _now(call), UTC)
 
 
-def _now(call: Call) -> int:
+def _now(call: CallContext) -> int:
     return (call.context.now - _EPOCH) // datetime.timedelta(microseconds=1)
 
 
 @function("fn:implicit-timezone", returns="xs:dayTimeDuration")
-def implicit_timezone(call: Call) -> ep.DayTimeDuration:
+def implicit_timezone(call: CallContext) -> ep.DayTimeDuration:
     return ep.DayTimeDuration(0)
 
 
@@ -109,19 +109,19 @@ def implicit_timezone(call: Call) -> ep.DayTimeDuration:
     "xs:dayTimeDuration?",
     returns="xs:dateTime?",
 )
-def adjust_date_time(call: Call, value: ep.DateTime | None, zone: Any = _NO_ZONE) -> Any:
+def adjust_date_time(call: CallContext, value: ep.DateTime | None, zone: Any = _NO_ZONE) -> Any:
     return None if value is None else _adjusted(ep.DateTime, value, zone)
 
 
 @function("fn:adjust-date-to-timezone", "xs:date?", returns="xs:date?")
 @function("fn:adjust-date-to-timezone", "xs:date?", "xs:dayTimeDuration?", returns="xs:date?")
-def adjust_date(call: Call, value: ep.Date | None, zone: Any = _NO_ZONE) -> Any:
+def adjust_date(call: CallContext, value: ep.Date | None, zone: Any = _NO_ZONE) -> Any:
     return None if value is None else _adjusted(ep.Date, value, zone)
 
 
 @function("fn:adjust-time-to-timezone", "xs:time?", returns="xs:time?")
 @function("fn:adjust-time-to-timezone", "xs:time?", "xs:dayTimeDuration?", returns="xs:time?")
-def adjust_time(call: Call, value: ep.Time | None, zone: Any = _NO_ZONE) -> Any:
+def adjust_time(call: CallContext, value: ep.Time | None, zone: Any = _NO_ZONE) -> Any:
     return None if value is None else _adjusted(ep.Time, value, zone)
 
 
@@ -185,7 +185,7 @@ def _ietf_forms() -> list[re.Pattern[str]]:
 
 
 @function("fn:parse-ietf-date", "xs:string?", returns="xs:dateTime?")
-def parse_ietf_date(call: Call, text: str | None) -> ep.DateTime | None:
+def parse_ietf_date(call: CallContext, text: str | None) -> ep.DateTime | None:
     if text is None:
         return None
     stripped = text.strip(" \t\r\n")

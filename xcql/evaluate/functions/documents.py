@@ -10,7 +10,7 @@ from urllib.parse import unquote, urljoin, urlsplit
 
 from xcql.diagnostics import XcqlError, error
 from xcql.evaluate.functions.strings import is_xml_character
-from xcql.evaluate.registry import Call, function
+from xcql.evaluate.registry import CallContext, function
 from xcql.xdm.builder import TreeBuilder, copy_into
 from xcql.xdm.functions import Item
 from xcql.xdm.nodes import DocumentNode, Node
@@ -25,12 +25,12 @@ _LINE_END = re.compile("\r\n|\r|\n")
 
 
 @function("fn:doc", "xs:string?", returns="document-node()?")
-def doc(call: Call, uri: str | None) -> DocumentNode | None:
+def doc(call: CallContext, uri: str | None) -> DocumentNode | None:
     return None if uri is None else _document(call, uri)
 
 
 @function("fn:doc-available", "xs:string?", returns="xs:boolean")
-def doc_available(call: Call, uri: str | None) -> bool:
+def doc_available(call: CallContext, uri: str | None) -> bool:
     if uri is None:
         return False
     try:
@@ -40,7 +40,7 @@ def doc_available(call: Call, uri: str | None) -> bool:
     return True
 
 
-def _document(call: Call, uri: str) -> DocumentNode:
+def _document(call: CallContext, uri: str) -> DocumentNode:
     """The document of a URI: the same node for each call."""
     known = call.context.evaluation.documents
     if uri in known:
@@ -52,7 +52,7 @@ def _document(call: Call, uri: str) -> DocumentNode:
     return known[absolute]
 
 
-def _absolute(call: Call, uri: str, code: str) -> str:
+def _absolute(call: CallContext, uri: str, code: str) -> str:
     """The absolute form of a URI or of a path, relative to the base URI or the working folder."""
     base = call.static.base_uri or Path.cwd().as_uri() + "/"
     try:
@@ -86,7 +86,7 @@ def _bytes(path: Path, code: str) -> bytes:
 @function("fn:collection", "xs:string?", returns="item()*")
 @function("fn:uri-collection", returns="xs:anyURI*")
 @function("fn:uri-collection", "xs:string?", returns="xs:anyURI*")
-def collection(call: Call, uri: str | None = None) -> list[Item]:
+def collection(call: CallContext, uri: str | None = None) -> list[Item]:
     if uri is None:
         raise error("FODC0002", "there is no default collection")
     raise error(
@@ -98,13 +98,15 @@ def collection(call: Call, uri: str | None = None) -> list[Item]:
 
 @function("fn:unparsed-text", "xs:string?", returns="xs:string?")
 @function("fn:unparsed-text", "xs:string?", "xs:string", returns="xs:string?")
-def unparsed_text(call: Call, uri: str | None, encoding: str | None = None) -> str | None:
+def unparsed_text(call: CallContext, uri: str | None, encoding: str | None = None) -> str | None:
     return None if uri is None else read_text(call, uri, encoding)
 
 
 @function("fn:unparsed-text-available", "xs:string?", returns="xs:boolean")
 @function("fn:unparsed-text-available", "xs:string?", "xs:string", returns="xs:boolean")
-def unparsed_text_available(call: Call, uri: str | None, encoding: str | None = None) -> bool:
+def unparsed_text_available(
+    call: CallContext, uri: str | None, encoding: str | None = None
+) -> bool:
     if uri is None:
         return False
     try:
@@ -116,14 +118,16 @@ def unparsed_text_available(call: Call, uri: str | None, encoding: str | None = 
 
 @function("fn:unparsed-text-lines", "xs:string?", returns="xs:string*")
 @function("fn:unparsed-text-lines", "xs:string?", "xs:string", returns="xs:string*")
-def unparsed_text_lines(call: Call, uri: str | None, encoding: str | None = None) -> Iterator[str]:
+def unparsed_text_lines(
+    call: CallContext, uri: str | None, encoding: str | None = None
+) -> Iterator[str]:
     if uri is None:
         return iter(())
     lines = _LINE_END.split(read_text(call, uri, encoding))
     return iter(lines[:-1] if lines[-1] == "" else lines)
 
 
-def read_text(call: Call, uri: str, encoding: str | None = None) -> str:
+def read_text(call: CallContext, uri: str, encoding: str | None = None) -> str:
     """The text of a local file."""
     data = _bytes(_local_path(_absolute(call, uri, "FOUT1170"), "FOUT1170"), "FOUT1170")
     for mark, name in (
@@ -145,7 +149,7 @@ def read_text(call: Call, uri: str, encoding: str | None = None) -> str:
 
 
 @function("fn:parse-xml", "xs:string?", returns="document-node()?")
-def parse_xml(call: Call, text: str | None) -> DocumentNode | None:
+def parse_xml(call: CallContext, text: str | None) -> DocumentNode | None:
     if text is None:
         return None
     document = read_xml(text, "the text of parse-xml()")
@@ -154,7 +158,7 @@ def parse_xml(call: Call, text: str | None) -> DocumentNode | None:
 
 
 @function("fn:parse-xml-fragment", "xs:string?", returns="document-node()?")
-def parse_xml_fragment(call: Call, text: str | None) -> Node | None:
+def parse_xml_fragment(call: CallContext, text: str | None) -> Node | None:
     if text is None:
         return None
     declaration = _TEXT_DECLARATION.match(text)

@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 from elementpath import datatypes as ep
 
 from xcql.diagnostics import Diagnostic, XcqlError
-from xcql.evaluate.registry import Call, function
+from xcql.evaluate.registry import CallContext, function
 from xcql.evaluate.values import kind_of
 from xcql.xdm.atomic import string_of
 from xcql.xdm.functions import Item, XdmFunction
@@ -33,7 +33,7 @@ class RaisedError(XcqlError):
 @function("fn:error", "xs:QName?", "xs:string", returns="item()*")
 @function("fn:error", "xs:QName?", "xs:string", "item()*", returns="item()*")
 def error(
-    call: Call,
+    call: CallContext,
     code: ep.QName | None = None,
     message: str = "the query raised an error",
     items: Iterable[Item] = (),
@@ -45,7 +45,7 @@ def error(
 
 @function("fn:trace", "item()*", returns="item()*")
 @function("fn:trace", "item()*", "xs:string", returns="item()*")
-def trace(call: Call, items: Iterable[Item], label: str = "trace") -> list[Item]:
+def trace(call: CallContext, items: Iterable[Item], label: str = "trace") -> list[Item]:
     values = list(items)
     text = ", ".join(_shown(item) for item in values)
     print(f"{label}: {text}" if text else f"{label}: ()", file=sys.stderr)

@@ -18,7 +18,7 @@ from xcql.evaluate.functions.format_integers import (
     integer_text,
     ordinal_suffix,
 )
-from xcql.evaluate.registry import Call, function
+from xcql.evaluate.registry import CallContext, function
 from xcql.xdm.atomic import astronomical_year, civil_from_days, days_from_civil
 
 _MARKER = re.compile(r"\[\[|\]\]|\[([^\[\]]*)\]|[\[\]]")
@@ -72,7 +72,7 @@ class _Marker:
     returns="xs:string?",
 )
 def format_date_time(
-    call: Call,
+    call: CallContext,
     value: ep.DateTime | None,
     picture: str,
     language: str | None = None,
@@ -93,7 +93,7 @@ def format_date_time(
     returns="xs:string?",
 )
 def format_date(
-    call: Call,
+    call: CallContext,
     value: ep.Date | None,
     picture: str,
     language: str | None = None,
@@ -114,7 +114,7 @@ def format_date(
     returns="xs:string?",
 )
 def format_time(
-    call: Call,
+    call: CallContext,
     value: ep.Time | None,
     picture: str,
     language: str | None = None,
@@ -125,7 +125,7 @@ def format_time(
 
 
 def _formatted(
-    call: Call,
+    call: CallContext,
     value: Any,
     picture: str,
     calendar: str | None,
@@ -148,7 +148,7 @@ def _formatted(
     return "".join([*parts, picture[position:]])
 
 
-def _check_calendar(call: Call, calendar: str | None) -> None:
+def _check_calendar(call: CallContext, calendar: str | None) -> None:
     """FOFD1340 for an invalid calendar name; every calendar is written as the Gregorian one."""
     if calendar is None:
         return

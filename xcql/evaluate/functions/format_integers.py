@@ -7,7 +7,7 @@ import unicodedata
 from dataclasses import dataclass
 
 from xcql.diagnostics import error
-from xcql.evaluate.registry import Call, function
+from xcql.evaluate.registry import CallContext, function
 
 _MODIFIER = re.compile(r"([co](\([^()]*\))?)?[at]?")
 _LATIN = "abcdefghijklmnopqrstuvwxyz"
@@ -22,7 +22,9 @@ _SERIES = {"①": 20, "⑴": 20, "⒈": 20, "㈠": 10, "㊀": 10, "❶": 10, "�
 
 @function("fn:format-integer", "xs:integer?", "xs:string", returns="xs:string")
 @function("fn:format-integer", "xs:integer?", "xs:string", "xs:string?", returns="xs:string")
-def format_integer(call: Call, value: int | None, picture: str, language: str | None = None) -> str:
+def format_integer(
+    call: CallContext, value: int | None, picture: str, language: str | None = None
+) -> str:
     primary, semicolon, modifier = picture.rpartition(";")
     if not semicolon:
         primary, modifier = picture, ""

@@ -14,7 +14,7 @@ from xcql.diagnostics import XcqlError, error
 from xcql.evaluate.arithmetic import calculate
 from xcql.evaluate.casting import cast
 from xcql.evaluate.functions.numbers import DECIMALS_WIDE
-from xcql.evaluate.registry import Call, function
+from xcql.evaluate.registry import CallContext, function
 from xcql.xdm.atomic import string_of
 from xcql.xdm.names import QName
 
@@ -65,7 +65,7 @@ class _Picture:
 
 @function("fn:format-number", "xs:numeric?", "xs:string", returns="xs:string")
 @function("fn:format-number", "xs:numeric?", "xs:string", "xs:string?", returns="xs:string")
-def format_number(call: Call, value: Any, picture: str, name: str | None = None) -> str:
+def format_number(call: CallContext, value: Any, picture: str, name: str | None = None) -> str:
     form = _format(call, name)
     parts = picture.split(form.pattern_separator)
     if len(parts) > 2:
@@ -96,7 +96,7 @@ def _exact(number: Any) -> Decimal:
     return Decimal(repr(float(number))) if isinstance(number, float) else Decimal(number)
 
 
-def _format(call: Call, name: str | None) -> DecimalFormat:
+def _format(call: CallContext, name: str | None) -> DecimalFormat:
     formats = call.static.decimal_formats
     if name is None:
         return make_format(formats.get(None, {}))

@@ -14,14 +14,14 @@ from xcql.evaluate.casting import cast
 from xcql.evaluate.collations import Collation
 from xcql.evaluate.comparing import order
 from xcql.evaluate.functions.qnames import qname_of
-from xcql.evaluate.registry import PREFIXES, Call, function
+from xcql.evaluate.registry import PREFIXES, CallContext, function
 from xcql.evaluate.values import atomize
 from xcql.xdm.functions import Item, XdmArray, XdmFunction
 from xcql.xdm.names import QName
 
 
 @function("fn:function-lookup", "xs:QName", "xs:integer", returns="function(*)?")
-def function_lookup(call: Call, name: ep.QName, arity: int) -> XdmFunction | None:
+def function_lookup(call: CallContext, name: ep.QName, arity: int) -> XdmFunction | None:
     lookup = call.context.evaluation.lookup_function
     if lookup is None:
         return None
@@ -32,7 +32,7 @@ def function_lookup(call: Call, name: ep.QName, arity: int) -> XdmFunction | Non
 
 
 @function("fn:function-name", "function(*)", returns="xs:QName?")
-def function_name(call: Call, subject: XdmFunction) -> ep.QName | None:
+def function_name(call: CallContext, subject: XdmFunction) -> ep.QName | None:
     name = subject.name
     if name is None:
         return None
@@ -41,18 +41,18 @@ def function_name(call: Call, subject: XdmFunction) -> ep.QName | None:
 
 
 @function("fn:function-arity", "function(*)", returns="xs:integer")
-def function_arity(call: Call, subject: XdmFunction) -> int:
+def function_arity(call: CallContext, subject: XdmFunction) -> int:
     return subject.arity
 
 
 @function("fn:for-each", "item()*", "function(item()) as item()*", returns="item()*")
-def for_each(call: Call, items: Iterable[Item], action: XdmFunction) -> Iterator[Item]:
+def for_each(call: CallContext, items: Iterable[Item], action: XdmFunction) -> Iterator[Item]:
     for item in items:
         yield from call.apply(action, [item])
 
 
 @function("fn:filter", "item()*", "function(item()) as xs:boolean", returns="item()*")
-def filter_(call: Call, items: Iterable[Item], predicate: XdmFunction) -> Iterator[Item]:
+def filter_(call: CallContext, items: Iterable[Item], predicate: XdmFunction) -> Iterator[Item]:
     return (item for item in items if truth(call.apply(predicate, [item])))
 
 
@@ -74,7 +74,7 @@ def truth(result: Iterable[Item]) -> bool:
     returns="item()*",
 )
 def fold_left(
-    call: Call, items: Iterable[Item], start: Iterable[Item], action: XdmFunction
+    call: CallContext, items: Iterable[Item], start: Iterable[Item], action: XdmFunction
 ) -> Iterable[Item]:
     result: Iterable[Item] = list(start)
     for item in items:
@@ -90,7 +90,7 @@ def fold_left(
     returns="item()*",
 )
 def fold_right(
-    call: Call, items: Iterable[Item], start: Iterable[Item], action: XdmFunction
+    call: CallContext, items: Iterable[Item], start: Iterable[Item], action: XdmFunction
 ) -> Iterable[Item]:
     result: Iterable[Item] = list(start)
     for item in reversed(list(items)):
@@ -106,14 +106,14 @@ def fold_right(
     returns="item()*",
 )
 def for_each_pair(
-    call: Call, left: Iterable[Item], right: Iterable[Item], action: XdmFunction
+    call: CallContext, left: Iterable[Item], right: Iterable[Item], action: XdmFunction
 ) -> Iterator[Item]:
     for a, b in zip(left, right, strict=False):
         yield from call.apply(action, [a], [b])
 
 
 @function("fn:apply", "function(*)", "array(*)", returns="item()*")
-def apply(call: Call, action: XdmFunction, arguments: XdmArray) -> Iterable[Item]:
+def apply(call: CallContext, action: XdmFunction, arguments: XdmArray) -> Iterable[Item]:
     if action.arity != len(arguments):
         raise error(
             "FOAP0001",
@@ -132,7 +132,7 @@ def apply(call: Call, action: XdmFunction, arguments: XdmArray) -> Iterable[Item
     returns="item()*",
 )
 def sort(
-    call: Call,
+    call: CallContext,
     items: Iterable[Item],
     collation: str | None = None,
     key: XdmFunction | None = None,

@@ -11,7 +11,7 @@ from xcql.diagnostics import XcqlError, error
 from xcql.evaluate.casting import castable
 from xcql.evaluate.functions.documents import read_text
 from xcql.evaluate.functions.strings import is_xml_character
-from xcql.evaluate.registry import NAMESPACES, Call, function
+from xcql.evaluate.registry import NAMESPACES, CallContext, function
 from xcql.evaluate.values import text_of_item
 from xcql.xdm.atomic import string_of
 from xcql.xdm.builder import TreeBuilder
@@ -63,7 +63,7 @@ def _read(text: str) -> Any:
 class _Options:
     """The options of parse-json and json-to-xml."""
 
-    def __init__(self, call: Call, given: XdmMap | None, duplicates: dict[str, str]) -> None:
+    def __init__(self, call: CallContext, given: XdmMap | None, duplicates: dict[str, str]) -> None:
         self.call = call
         self.escape = bool(_option(given, "escape", bool, False))
         _option(given, "liberal", bool, False)
@@ -115,7 +115,7 @@ def _escaped(sign: str) -> str:
 
 @function("fn:parse-json", "xs:string?", returns="item()?")
 @function("fn:parse-json", "xs:string?", "map(*)", returns="item()?")
-def parse_json(call: Call, text: str | None, options: XdmMap | None = None) -> Item | None:
+def parse_json(call: CallContext, text: str | None, options: XdmMap | None = None) -> Item | None:
     rules = {"": "use-first", "reject": "reject", "use-first": "use-first", "use-last": "use-last"}
     chosen = _Options(call, options, rules)
     return None if text is None else _item(_read(text), chosen)
@@ -123,7 +123,7 @@ def parse_json(call: Call, text: str | None, options: XdmMap | None = None) -> I
 
 @function("fn:json-doc", "xs:string?", returns="item()?")
 @function("fn:json-doc", "xs:string?", "map(*)", returns="item()?")
-def json_doc(call: Call, uri: str | None, options: XdmMap | None = None) -> Item | None:
+def json_doc(call: CallContext, uri: str | None, options: XdmMap | None = None) -> Item | None:
     return parse_json(call, None if uri is None else read_text(call, uri), options)
 
 
@@ -146,7 +146,7 @@ def _sequence(value: Any, options: _Options) -> list[Item]:
 
 @function("fn:json-to-xml", "xs:string?", returns="document-node()?")
 @function("fn:json-to-xml", "xs:string?", "map(*)", returns="document-node()?")
-def json_to_xml(call: Call, text: str | None, options: XdmMap | None = None) -> Node | None:
+def json_to_xml(call: CallContext, text: str | None, options: XdmMap | None = None) -> Node | None:
     rules = {"": "retain", "reject": "reject", "use-first": "use-first", "retain": "retain"}
     chosen = _Options(call, options, rules)
     if chosen.validate:
@@ -208,7 +208,7 @@ def _kept(value: _Object, options: _Options) -> Iterable[tuple[str, Any]]:
 
 @function("fn:xml-to-json", "node()?", returns="xs:string?")
 @function("fn:xml-to-json", "node()?", "map(*)", returns="xs:string?")
-def xml_to_json(call: Call, node: Node | None, options: XdmMap | None = None) -> str | None:
+def xml_to_json(call: CallContext, node: Node | None, options: XdmMap | None = None) -> str | None:
     _option(options, "indent", bool, False)
     if node is None:
         return None

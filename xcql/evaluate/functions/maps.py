@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from xcql.diagnostics import error
-from xcql.evaluate.registry import Call, function
+from xcql.evaluate.registry import CallContext, function
 from xcql.xdm.atomic import atomic_key, string_of
 from xcql.xdm.functions import Item, XdmArray, XdmFunction, XdmMap
 
@@ -15,7 +15,7 @@ _DUPLICATES = frozenset(["reject", "use-first", "use-last", "use-any", "combine"
 
 @function("map:merge", "map(*)*", returns="map(*)")
 @function("map:merge", "map(*)*", "map(*)", returns="map(*)")
-def merge(call: Call, maps: Iterable[XdmMap], options: XdmMap | None = None) -> XdmMap:
+def merge(call: CallContext, maps: Iterable[XdmMap], options: XdmMap | None = None) -> XdmMap:
     rule = _duplicates(options)
     merged: list[tuple[Any, Iterable[Item]]] = []
     places: dict[Any, int] = {}
@@ -47,27 +47,27 @@ def _duplicates(options: XdmMap | None) -> str:
 
 
 @function("map:size", "map(*)", returns="xs:integer")
-def size(call: Call, subject: XdmMap) -> int:
+def size(call: CallContext, subject: XdmMap) -> int:
     return len(subject)
 
 
 @function("map:keys", "map(*)", returns="xs:anyAtomicType*")
-def keys(call: Call, subject: XdmMap) -> Iterator[Any]:
+def keys(call: CallContext, subject: XdmMap) -> Iterator[Any]:
     return subject.keys()
 
 
 @function("map:contains", "map(*)", "xs:anyAtomicType", returns="xs:boolean")
-def contains(call: Call, subject: XdmMap, key: Any) -> bool:
+def contains(call: CallContext, subject: XdmMap, key: Any) -> bool:
     return key in subject
 
 
 @function("map:get", "map(*)", "xs:anyAtomicType", returns="item()*")
-def get(call: Call, subject: XdmMap, key: Any) -> Iterable[Item]:
+def get(call: CallContext, subject: XdmMap, key: Any) -> Iterable[Item]:
     return subject.get(key) or ()
 
 
 @function("map:find", "item()*", "xs:anyAtomicType", returns="array(*)")
-def find(call: Call, items: Iterable[Item], key: Any) -> XdmArray:
+def find(call: CallContext, items: Iterable[Item], key: Any) -> XdmArray:
     return XdmArray(_found(items, key))
 
 
@@ -85,17 +85,17 @@ def _found(items: Iterable[Item], key: Any) -> Iterator[Iterable[Item]]:
 
 
 @function("map:put", "map(*)", "xs:anyAtomicType", "item()*", returns="map(*)")
-def put(call: Call, subject: XdmMap, key: Any, value: Iterable[Item]) -> XdmMap:
+def put(call: CallContext, subject: XdmMap, key: Any, value: Iterable[Item]) -> XdmMap:
     return subject.put(key, value)
 
 
 @function("map:entry", "xs:anyAtomicType", "item()*", returns="map(*)")
-def entry(call: Call, key: Any, value: Iterable[Item]) -> XdmMap:
+def entry(call: CallContext, key: Any, value: Iterable[Item]) -> XdmMap:
     return XdmMap([(key, value)])
 
 
 @function("map:remove", "map(*)", "xs:anyAtomicType*", returns="map(*)")
-def remove(call: Call, subject: XdmMap, removed: Iterable[Any]) -> XdmMap:
+def remove(call: CallContext, subject: XdmMap, removed: Iterable[Any]) -> XdmMap:
     return subject.remove(removed)
 
 
@@ -105,6 +105,6 @@ def remove(call: Call, subject: XdmMap, removed: Iterable[Any]) -> XdmMap:
     "function(xs:anyAtomicType, item()*) as item()*",
     returns="item()*",
 )
-def for_each(call: Call, subject: XdmMap, action: XdmFunction) -> Iterator[Item]:
+def for_each(call: CallContext, subject: XdmMap, action: XdmFunction) -> Iterator[Item]:
     for key, value in subject.items():
         yield from call.apply(action, [key], value)

@@ -6,12 +6,12 @@ import math
 from collections.abc import Callable
 
 from xcql.evaluate.casting import to_double
-from xcql.evaluate.registry import Call, function
+from xcql.evaluate.registry import CallContext, function
 from xcql.xdm.atomic import is_numeric
 
 
 @function("math:pi", returns="xs:double")
-def pi(call: Call) -> float:
+def pi(call: CallContext) -> float:
     return math.pi
 
 
@@ -28,12 +28,12 @@ def _safe(compute: Callable[[float], float], value: float | None) -> float | Non
 
 
 @function("math:exp", "xs:double?", returns="xs:double?")
-def exp(call: Call, value: float | None) -> float | None:
+def exp(call: CallContext, value: float | None) -> float | None:
     return _safe(math.exp, value)
 
 
 @function("math:exp10", "xs:double?", returns="xs:double?")
-def exp10(call: Call, value: float | None) -> float | None:
+def exp10(call: CallContext, value: float | None) -> float | None:
     return _safe(lambda x: math.pow(10.0, x), value)
 
 
@@ -42,57 +42,57 @@ def _logarithm(compute: Callable[[float], float]) -> Callable[[float], float]:
 
 
 @function("math:log", "xs:double?", returns="xs:double?")
-def log(call: Call, value: float | None) -> float | None:
+def log(call: CallContext, value: float | None) -> float | None:
     return _safe(_logarithm(math.log), value)
 
 
 @function("math:log10", "xs:double?", returns="xs:double?")
-def log10(call: Call, value: float | None) -> float | None:
+def log10(call: CallContext, value: float | None) -> float | None:
     return _safe(_logarithm(math.log10), value)
 
 
 @function("math:sqrt", "xs:double?", returns="xs:double?")
-def sqrt(call: Call, value: float | None) -> float | None:
+def sqrt(call: CallContext, value: float | None) -> float | None:
     return _safe(math.sqrt, value)
 
 
 @function("math:sin", "xs:double?", returns="xs:double?")
-def sin(call: Call, value: float | None) -> float | None:
+def sin(call: CallContext, value: float | None) -> float | None:
     return _safe(math.sin, value)
 
 
 @function("math:cos", "xs:double?", returns="xs:double?")
-def cos(call: Call, value: float | None) -> float | None:
+def cos(call: CallContext, value: float | None) -> float | None:
     return _safe(math.cos, value)
 
 
 @function("math:tan", "xs:double?", returns="xs:double?")
-def tan(call: Call, value: float | None) -> float | None:
+def tan(call: CallContext, value: float | None) -> float | None:
     return _safe(math.tan, value)
 
 
 @function("math:asin", "xs:double?", returns="xs:double?")
-def asin(call: Call, value: float | None) -> float | None:
+def asin(call: CallContext, value: float | None) -> float | None:
     return _safe(math.asin, value)
 
 
 @function("math:acos", "xs:double?", returns="xs:double?")
-def acos(call: Call, value: float | None) -> float | None:
+def acos(call: CallContext, value: float | None) -> float | None:
     return _safe(math.acos, value)
 
 
 @function("math:atan", "xs:double?", returns="xs:double?")
-def atan(call: Call, value: float | None) -> float | None:
+def atan(call: CallContext, value: float | None) -> float | None:
     return _safe(math.atan, value)
 
 
 @function("math:atan2", "xs:double", "xs:double", returns="xs:double")
-def atan2(call: Call, y: float, x: float) -> float:
+def atan2(call: CallContext, y: float, x: float) -> float:
     return math.atan2(y, x)
 
 
 @function("math:pow", "xs:double?", "xs:numeric", returns="xs:double?")
-def power(call: Call, base: float | None, exponent: float) -> float | None:
+def power(call: CallContext, base: float | None, exponent: float) -> float | None:
     if base is None:
         return None
     assert is_numeric(exponent)

@@ -8,7 +8,7 @@ from xcql.diagnostics import error
 from xcql.evaluate.casting import is_ncname
 from xcql.evaluate.functions.accessors import context_node
 from xcql.evaluate.functions.strings import xml_split
-from xcql.evaluate.registry import Call, function
+from xcql.evaluate.registry import CallContext, function
 from xcql.xdm.names import XML_NAMESPACE
 from xcql.xdm.nodes import (
     AttributeNode,
@@ -27,34 +27,34 @@ _FN = "http://www.w3.org/2005/xpath-functions"
 
 @function("fn:root", returns="node()?")
 @function("fn:root", "node()?", returns="node()?")
-def root(call: Call, *node: Node | None) -> Node | None:
+def root(call: CallContext, *node: Node | None) -> Node | None:
     found = context_node(call, node)
     return None if found is None else found.root
 
 
 @function("fn:has-children", returns="xs:boolean")
 @function("fn:has-children", "node()?", returns="xs:boolean")
-def has_children(call: Call, *node: Node | None) -> bool:
+def has_children(call: CallContext, *node: Node | None) -> bool:
     found = context_node(call, node)
     return isinstance(found, (ElementNode, DocumentNode)) and bool(found.children)
 
 
 @function("fn:generate-id", returns="xs:string")
 @function("fn:generate-id", "node()?", returns="xs:string")
-def generate_id(call: Call, *node: Node | None) -> str:
+def generate_id(call: CallContext, *node: Node | None) -> str:
     found = context_node(call, node)
     return "" if found is None else f"n{found.order}"
 
 
 @function("fn:innermost", "node()*", returns="node()*")
-def innermost(call: Call, nodes: Iterable[Node]) -> list[Node]:
+def innermost(call: CallContext, nodes: Iterable[Node]) -> list[Node]:
     distinct = in_document_order(nodes)
     above = {id(ancestor) for node in distinct for ancestor in node.ancestors()}
     return [node for node in distinct if id(node) not in above]
 
 
 @function("fn:outermost", "node()*", returns="node()*")
-def outermost(call: Call, nodes: Iterable[Node]) -> list[Node]:
+def outermost(call: CallContext, nodes: Iterable[Node]) -> list[Node]:
     distinct = in_document_order(nodes)
     chosen = {id(node) for node in distinct}
     return [node for node in distinct if not any(id(above) in chosen for above in node.ancestors())]
@@ -67,7 +67,7 @@ def in_document_order(nodes: Iterable[Node]) -> list[Node]:
 
 @function("fn:lang", "xs:string?", returns="xs:boolean")
 @function("fn:lang", "xs:string?", "node()", returns="xs:boolean")
-def lang(call: Call, wanted: str | None, *node: Node | None) -> bool:
+def lang(call: CallContext, wanted: str | None, *node: Node | None) -> bool:
     found = context_node(call, node)
     while found is not None:
         if isinstance(found, ElementNode):
@@ -81,7 +81,7 @@ def lang(call: Call, wanted: str | None, *node: Node | None) -> bool:
 
 @function("fn:path", returns="xs:string?")
 @function("fn:path", "node()?", returns="xs:string?")
-def path(call: Call, *node: Node | None) -> str | None:
+def path(call: CallContext, *node: Node | None) -> str | None:
     found = context_node(call, node)
     if found is None:
         return None
@@ -127,7 +127,7 @@ def _counts_with(other: Node, node: Node) -> bool:
 @function("fn:id", "xs:string*", "node()", returns="element()*")
 @function("fn:element-with-id", "xs:string*", returns="element()*")
 @function("fn:element-with-id", "xs:string*", "node()", returns="element()*")
-def elements_by_id(call: Call, values: Iterable[str], *node: Node | None) -> list[Node]:
+def elements_by_id(call: CallContext, values: Iterable[str], *node: Node | None) -> list[Node]:
     document = _document(call, node)
     words = {word for value in values for word in xml_split(value)}
     if document.identified is None:
@@ -151,7 +151,7 @@ def _identified(document: DocumentNode) -> dict[str, list[ElementNode]]:
 
 @function("fn:idref", "xs:string*", returns="node()*")
 @function("fn:idref", "xs:string*", "node()", returns="node()*")
-def idref(call: Call, values: Iterable[str], *node: Node | None) -> Iterator[Node]:
+def idref(call: CallContext, values: Iterable[str], *node: Node | None) -> Iterator[Node]:
     wanted = set(values)
     for below in descendants(_document(call, node)):
         if isinstance(below, ElementNode):
@@ -162,7 +162,7 @@ def idref(call: Call, values: Iterable[str], *node: Node | None) -> Iterator[Nod
                     yield attribute
 
 
-def _document(call: Call, node: tuple[Node | None, ...]) -> DocumentNode:
+def _document(call: CallContext, node: tuple[Node | None, ...]) -> DocumentNode:
     found = context_node(call, node)
     top = None if found is None else found.root
     if not isinstance(top, DocumentNode):

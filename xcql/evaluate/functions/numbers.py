@@ -11,7 +11,7 @@ from elementpath import datatypes as ep
 from xcql.diagnostics import XcqlError
 from xcql.evaluate.arithmetic import DECIMALS
 from xcql.evaluate.casting import cast
-from xcql.evaluate.registry import Call, function
+from xcql.evaluate.registry import CallContext, function
 from xcql.evaluate.values import atomize
 from xcql.xdm.atomic import make_float
 
@@ -20,7 +20,7 @@ Number = int | float | Decimal
 
 @function("fn:number", returns="xs:double")
 @function("fn:number", "xs:anyAtomicType?", returns="xs:double")
-def number(call: Call, *value: Any) -> float:
+def number(call: CallContext, *value: Any) -> float:
     atoms = [atom for atom in value if atom is not None] if value else [*atomize([call.item()])]
     if len(atoms) != 1:
         return math.nan
@@ -37,7 +37,7 @@ def as_double(value: Any) -> float:
 
 
 @function("fn:abs", "xs:numeric?", returns="xs:numeric?")
-def absolute(call: Call, value: Number | None) -> Number | None:
+def absolute(call: CallContext, value: Number | None) -> Number | None:
     if value is None:
         return None
     if isinstance(value, Decimal):
@@ -51,12 +51,12 @@ def _like(value: float, result: float) -> float:
 
 
 @function("fn:ceiling", "xs:numeric?", returns="xs:numeric?")
-def ceiling(call: Call, value: Number | None) -> Number | None:
+def ceiling(call: CallContext, value: Number | None) -> Number | None:
     return None if value is None else _integral(value, ROUND_CEILING)
 
 
 @function("fn:floor", "xs:numeric?", returns="xs:numeric?")
-def floor(call: Call, value: Number | None) -> Number | None:
+def floor(call: CallContext, value: Number | None) -> Number | None:
     return None if value is None else _integral(value, ROUND_FLOOR)
 
 
@@ -74,13 +74,13 @@ def _integral(value: Number, rounding: str) -> Number:
 
 @function("fn:round", "xs:numeric?", returns="xs:numeric?")
 @function("fn:round", "xs:numeric?", "xs:integer", returns="xs:numeric?")
-def round_(call: Call, value: Number | None, digits: int = 0) -> Number | None:
+def round_(call: CallContext, value: Number | None, digits: int = 0) -> Number | None:
     return None if value is None else _rounded(value, digits, half_even=False)
 
 
 @function("fn:round-half-to-even", "xs:numeric?", returns="xs:numeric?")
 @function("fn:round-half-to-even", "xs:numeric?", "xs:integer", returns="xs:numeric?")
-def round_half_to_even(call: Call, value: Number | None, digits: int = 0) -> Number | None:
+def round_half_to_even(call: CallContext, value: Number | None, digits: int = 0) -> Number | None:
     return None if value is None else _rounded(value, digits, half_even=True)
 
 

@@ -8,7 +8,7 @@ from elementpath import datatypes as ep
 
 from xcql.diagnostics import XcqlError, error
 from xcql.evaluate.casting import cast, make_qname, make_uri
-from xcql.evaluate.registry import Call, function
+from xcql.evaluate.registry import CallContext, function
 from xcql.xdm.names import QName
 from xcql.xdm.nodes import ElementNode
 
@@ -19,7 +19,7 @@ def qname_of(name: QName) -> ep.QName:
 
 
 @function("fn:resolve-QName", "xs:string?", "element()", returns="xs:QName?")
-def resolve_qname(call: Call, name: str | None, element: ElementNode) -> ep.QName | None:
+def resolve_qname(call: CallContext, name: str | None, element: ElementNode) -> ep.QName | None:
     if name is None:
         return None
     try:
@@ -32,7 +32,7 @@ def resolve_qname(call: Call, name: str | None, element: ElementNode) -> ep.QNam
 
 
 @function("fn:QName", "xs:string?", "xs:string", returns="xs:QName")
-def make(call: Call, uri: str | None, name: str) -> ep.QName:
+def make(call: CallContext, uri: str | None, name: str) -> ep.QName:
     prefix = name.rpartition(":")[0]
     if prefix and not uri:
         raise error("FOCA0002", f'"{name}" has a prefix, but there is no namespace')
@@ -44,12 +44,12 @@ def make(call: Call, uri: str | None, name: str) -> ep.QName:
 
 
 @function("fn:prefix-from-QName", "xs:QName?", returns="xs:NCName?")
-def prefix_from_qname(call: Call, name: ep.QName | None) -> str | None:
+def prefix_from_qname(call: CallContext, name: ep.QName | None) -> str | None:
     return None if name is None or not name.prefix else _ncname(name.prefix)
 
 
 @function("fn:local-name-from-QName", "xs:QName?", returns="xs:NCName?")
-def local_name_from_qname(call: Call, name: ep.QName | None) -> str | None:
+def local_name_from_qname(call: CallContext, name: ep.QName | None) -> str | None:
     return None if name is None else _ncname(name.local_name)
 
 
@@ -58,18 +58,18 @@ def _ncname(text: str) -> str:
 
 
 @function("fn:namespace-uri-from-QName", "xs:QName?", returns="xs:anyURI?")
-def namespace_uri_from_qname(call: Call, name: ep.QName | None) -> ep.AnyURI | None:
+def namespace_uri_from_qname(call: CallContext, name: ep.QName | None) -> ep.AnyURI | None:
     return None if name is None else make_uri(name.uri or "")
 
 
 @function("fn:namespace-uri-for-prefix", "xs:string?", "element()", returns="xs:anyURI?")
 def namespace_uri_for_prefix(
-    call: Call, prefix: str | None, element: ElementNode
+    call: CallContext, prefix: str | None, element: ElementNode
 ) -> ep.AnyURI | None:
     uri = element.namespaces().get(prefix or "")
     return make_uri(uri) if uri else None
 
 
 @function("fn:in-scope-prefixes", "element()", returns="xs:string*")
-def in_scope_prefixes(call: Call, element: ElementNode) -> Iterator[str]:
+def in_scope_prefixes(call: CallContext, element: ElementNode) -> Iterator[str]:
     return iter(element.namespaces())

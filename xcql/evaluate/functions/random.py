@@ -6,7 +6,7 @@ import random
 from collections.abc import Iterable
 from typing import Any
 
-from xcql.evaluate.registry import Call, function
+from xcql.evaluate.registry import CallContext, function
 from xcql.xdm.atomic import string_of
 from xcql.xdm.functions import XdmFunction, XdmMap
 from xcql.xdm.names import QName
@@ -14,7 +14,7 @@ from xcql.xdm.names import QName
 
 @function("fn:random-number-generator", returns="map(*)")
 @function("fn:random-number-generator", "xs:anyAtomicType?", returns="map(*)")
-def random_number_generator(call: Call, seed: Any = None) -> XdmMap:
+def random_number_generator(call: CallContext, seed: Any = None) -> XdmMap:
     # an evaluation is one instant: without a seed, all its calls return the same generator
     start = call.context.now.isoformat() if seed is None else string_of(seed)
     return _generator(f"xcql {start}")

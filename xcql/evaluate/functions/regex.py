@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from xcql.diagnostics import error
 from xcql.evaluate.functions.strings import xml_split
-from xcql.evaluate.registry import NAMESPACES, Call, function
+from xcql.evaluate.registry import NAMESPACES, CallContext, function
 from xcql.evaluate.regular_expressions import Regex, Wanted, compile_regex
 from xcql.xdm.builder import TreeBuilder
 from xcql.xdm.names import QName
@@ -18,13 +18,15 @@ _REFERENCE = re.compile(r"\\\\|\\\$|\$[0-9]+|[\\$]")
 
 @function("fn:matches", "xs:string?", "xs:string", returns="xs:boolean")
 @function("fn:matches", "xs:string?", "xs:string", "xs:string", returns="xs:boolean")
-def matches(call: Call, text: str | None, pattern: str, flags: str = "") -> bool:
+def matches(call: CallContext, text: str | None, pattern: str, flags: str = "") -> bool:
     return compile_regex(pattern, flags).is_found_in(text or "")
 
 
 @function("fn:replace", "xs:string?", "xs:string", "xs:string", returns="xs:string")
 @function("fn:replace", "xs:string?", "xs:string", "xs:string", "xs:string", returns="xs:string")
-def replace(call: Call, text: str | None, pattern: str, replacement: str, flags: str = "") -> str:
+def replace(
+    call: CallContext, text: str | None, pattern: str, replacement: str, flags: str = ""
+) -> str:
     regex = _not_empty(pattern, flags)
     if regex.is_literal:
         return _replaced(text or "", regex, [replacement])
@@ -79,13 +81,13 @@ def replacement_parts(replacement: str, groups: int) -> list[str | int]:
 
 
 @function("fn:tokenize", "xs:string?", returns="xs:string*")
-def tokenize_words(call: Call, text: str | None) -> Iterator[str]:
+def tokenize_words(call: CallContext, text: str | None) -> Iterator[str]:
     return iter(xml_split(text or ""))
 
 
 @function("fn:tokenize", "xs:string?", "xs:string", returns="xs:string*")
 @function("fn:tokenize", "xs:string?", "xs:string", "xs:string", returns="xs:string*")
-def tokenize(call: Call, text: str | None, pattern: str, flags: str = "") -> Iterator[str]:
+def tokenize(call: CallContext, text: str | None, pattern: str, flags: str = "") -> Iterator[str]:
     return _tokens(text or "", _not_empty(pattern, flags))
 
 
@@ -101,7 +103,7 @@ def _tokens(text: str, regex: Regex) -> Iterator[str]:
 
 @function("fn:analyze-string", "xs:string?", "xs:string", returns="element()")
 @function("fn:analyze-string", "xs:string?", "xs:string", "xs:string", returns="element()")
-def analyze_string(call: Call, text: str | None, pattern: str, flags: str = "") -> Node:
+def analyze_string(call: CallContext, text: str | None, pattern: str, flags: str = "") -> Node:
     regex = _not_empty(pattern, flags)
     subject = text or ""
     builder = TreeBuilder()

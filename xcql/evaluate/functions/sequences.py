@@ -10,54 +10,54 @@ from xcql.diagnostics import error
 from xcql.evaluate.comparing import bucket, same_value
 from xcql.evaluate.deep_equal import deep_equal as is_deep_equal
 from xcql.evaluate.functions.strings import rounded_range
-from xcql.evaluate.registry import Call, function
+from xcql.evaluate.registry import CallContext, function
 from xcql.evaluate.values import effective_boolean
 from xcql.xdm.functions import Item
 
 
 @function("fn:true", returns="xs:boolean")
-def true(call: Call) -> bool:
+def true(call: CallContext) -> bool:
     return True
 
 
 @function("fn:false", returns="xs:boolean")
-def false(call: Call) -> bool:
+def false(call: CallContext) -> bool:
     return False
 
 
 @function("fn:boolean", "item()*", returns="xs:boolean")
-def boolean(call: Call, items: Iterable[Item]) -> bool:
+def boolean(call: CallContext, items: Iterable[Item]) -> bool:
     return effective_boolean(items)
 
 
 @function("fn:not", "item()*", returns="xs:boolean")
-def not_(call: Call, items: Iterable[Item]) -> bool:
+def not_(call: CallContext, items: Iterable[Item]) -> bool:
     return not effective_boolean(items)
 
 
 @function("fn:empty", "item()*", returns="xs:boolean")
-def empty(call: Call, items: Iterable[Item]) -> bool:
+def empty(call: CallContext, items: Iterable[Item]) -> bool:
     return not any(True for _ in items)
 
 
 @function("fn:exists", "item()*", returns="xs:boolean")
-def exists(call: Call, items: Iterable[Item]) -> bool:
+def exists(call: CallContext, items: Iterable[Item]) -> bool:
     return any(True for _ in items)
 
 
 @function("fn:head", "item()*", returns="item()?")
-def head(call: Call, items: Iterable[Item]) -> Item | None:
+def head(call: CallContext, items: Iterable[Item]) -> Item | None:
     return next(iter(items), None)
 
 
 @function("fn:tail", "item()*", returns="item()*")
-def tail(call: Call, items: Iterable[Item]) -> Iterable[Item]:
+def tail(call: CallContext, items: Iterable[Item]) -> Iterable[Item]:
     return itertools.islice(items, 1, None)
 
 
 @function("fn:insert-before", "item()*", "xs:integer", "item()*", returns="item()*")
 def insert_before(
-    call: Call, items: Iterable[Item], position: int, inserts: Iterable[Item]
+    call: CallContext, items: Iterable[Item], position: int, inserts: Iterable[Item]
 ) -> Iterator[Item]:
     rest = iter(items)
     yield from itertools.islice(rest, min(max(position - 1, 0), 2**62))
@@ -66,19 +66,19 @@ def insert_before(
 
 
 @function("fn:remove", "item()*", "xs:integer", returns="item()*")
-def remove(call: Call, items: Iterable[Item], position: int) -> Iterator[Item]:
+def remove(call: CallContext, items: Iterable[Item], position: int) -> Iterator[Item]:
     return (item for index, item in enumerate(items, 1) if index != position)
 
 
 @function("fn:reverse", "item()*", returns="item()*")
-def reverse(call: Call, items: Iterable[Item]) -> Iterator[Item]:
+def reverse(call: CallContext, items: Iterable[Item]) -> Iterator[Item]:
     return reversed(items if isinstance(items, (list, tuple, range)) else list(items))
 
 
 @function("fn:subsequence", "item()*", "xs:double", returns="item()*")
 @function("fn:subsequence", "item()*", "xs:double", "xs:double", returns="item()*")
 def subsequence(
-    call: Call, items: Iterable[Item], start: float, length: float | None = None
+    call: CallContext, items: Iterable[Item], start: float, length: float | None = None
 ) -> Iterable[Item]:
     first, last = rounded_range(start, length)
     if first is None or first > 2**62:
@@ -89,14 +89,14 @@ def subsequence(
 
 
 @function("fn:unordered", "item()*", returns="item()*")
-def unordered(call: Call, items: Iterable[Item]) -> Iterable[Item]:
+def unordered(call: CallContext, items: Iterable[Item]) -> Iterable[Item]:
     return items
 
 
 @function("fn:distinct-values", "xs:anyAtomicType*", returns="xs:anyAtomicType*")
 @function("fn:distinct-values", "xs:anyAtomicType*", "xs:string", returns="xs:anyAtomicType*")
 def distinct_values(
-    call: Call, values: Iterable[Any], collation: str | None = None
+    call: CallContext, values: Iterable[Any], collation: str | None = None
 ) -> Iterator[Any]:
     rules = call.collation(collation)
     seen: dict[Any, list[Any]] = {}
@@ -112,7 +112,7 @@ def distinct_values(
     "fn:index-of", "xs:anyAtomicType*", "xs:anyAtomicType", "xs:string", returns="xs:integer*"
 )
 def index_of(
-    call: Call, values: Iterable[Any], wanted: Any, collation: str | None = None
+    call: CallContext, values: Iterable[Any], wanted: Any, collation: str | None = None
 ) -> Iterator[int]:
     rules = call.collation(collation)
     for index, value in enumerate(values, 1):
@@ -123,13 +123,13 @@ def index_of(
 @function("fn:deep-equal", "item()*", "item()*", returns="xs:boolean")
 @function("fn:deep-equal", "item()*", "item()*", "xs:string", returns="xs:boolean")
 def deep_equal(
-    call: Call, left: Iterable[Item], right: Iterable[Item], collation: str | None = None
+    call: CallContext, left: Iterable[Item], right: Iterable[Item], collation: str | None = None
 ) -> bool:
     return is_deep_equal(left, right, call.collation(collation))
 
 
 @function("fn:zero-or-one", "item()*", returns="item()?")
-def zero_or_one(call: Call, items: Iterable[Item]) -> Item | None:
+def zero_or_one(call: CallContext, items: Iterable[Item]) -> Item | None:
     first = list(itertools.islice(items, 2))
     if len(first) > 1:
         raise error("FORG0003", "zero-or-one() got a sequence of several items")
@@ -137,7 +137,7 @@ def zero_or_one(call: Call, items: Iterable[Item]) -> Item | None:
 
 
 @function("fn:one-or-more", "item()*", returns="item()+")
-def one_or_more(call: Call, items: Iterable[Item]) -> Iterable[Item]:
+def one_or_more(call: CallContext, items: Iterable[Item]) -> Iterable[Item]:
     rest = iter(items)
     for first in rest:
         return itertools.chain([first], rest)
@@ -145,7 +145,7 @@ def one_or_more(call: Call, items: Iterable[Item]) -> Iterable[Item]:
 
 
 @function("fn:exactly-one", "item()*", returns="item()")
-def exactly_one(call: Call, items: Iterable[Item]) -> Item:
+def exactly_one(call: CallContext, items: Iterable[Item]) -> Item:
     first = list(itertools.islice(items, 2))
     if len(first) != 1:
         found = "several items" if first else "an empty sequence"

@@ -10,7 +10,7 @@ from elementpath import datatypes as ep
 
 from xcql.diagnostics import error
 from xcql.evaluate.functions.json import quote_json
-from xcql.evaluate.registry import Call, function
+from xcql.evaluate.registry import CallContext, function
 from xcql.evaluate.values import kind_of, text_of_item
 from xcql.xdm.atomic import double_text, is_numeric, string_of, type_of
 from xcql.xdm.functions import Item, XdmArray, XdmFunction, XdmMap
@@ -24,7 +24,7 @@ _METHODS = ("xml", "xhtml", "html", "text", "json", "adaptive")
 
 @function("fn:serialize", "item()*", returns="xs:string")
 @function("fn:serialize", "item()*", "item()?", returns="xs:string")
-def serialize(call: Call, items: Iterable[Item], options: Item | None = None) -> str:
+def serialize(call: CallContext, items: Iterable[Item], options: Item | None = None) -> str:
     settings = _settings(options)
     method = settings.get("method", "xml")
     if method not in _METHODS:

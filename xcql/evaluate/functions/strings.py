@@ -12,7 +12,7 @@ from xcql.evaluate import letter_case
 from xcql.evaluate.casting import make_binary
 from xcql.evaluate.collations import CODEPOINT
 from xcql.evaluate.functions.numbers import round_half_up
-from xcql.evaluate.registry import Call, function
+from xcql.evaluate.registry import CallContext, function
 from xcql.evaluate.values import text_of_item
 from xcql.xdm.atomic import string_of
 
@@ -26,7 +26,7 @@ _FORMS: dict[str, Literal["NFC", "NFD", "NFKC", "NFKD"]] = {
 
 
 @function("fn:codepoints-to-string", "xs:integer*", returns="xs:string")
-def codepoints_to_string(call: Call, codepoints: Iterable[int]) -> str:
+def codepoints_to_string(call: CallContext, codepoints: Iterable[int]) -> str:
     return "".join(_character(codepoint) for codepoint in codepoints)
 
 
@@ -46,27 +46,27 @@ def is_xml_character(codepoint: int) -> bool:
 
 
 @function("fn:string-to-codepoints", "xs:string?", returns="xs:integer*")
-def string_to_codepoints(call: Call, text: str | None) -> Iterator[int]:
+def string_to_codepoints(call: CallContext, text: str | None) -> Iterator[int]:
     return map(ord, text or "")
 
 
 @function("fn:compare", "xs:string?", "xs:string?", returns="xs:integer?")
 @function("fn:compare", "xs:string?", "xs:string?", "xs:string", returns="xs:integer?")
 def compare(
-    call: Call, left: str | None, right: str | None, collation: str | None = None
+    call: CallContext, left: str | None, right: str | None, collation: str | None = None
 ) -> int | None:
     rules = call.collation(collation)
     return None if left is None or right is None else rules.compare(left, right)
 
 
 @function("fn:codepoint-equal", "xs:string?", "xs:string?", returns="xs:boolean?")
-def codepoint_equal(call: Call, left: str | None, right: str | None) -> bool | None:
+def codepoint_equal(call: CallContext, left: str | None, right: str | None) -> bool | None:
     return None if left is None or right is None else left == right
 
 
 @function("fn:collation-key", "xs:string", returns="xs:base64Binary")
 @function("fn:collation-key", "xs:string", "xs:string", returns="xs:base64Binary")
-def collation_key(call: Call, text: str, collation: str | None = None) -> Any:
+def collation_key(call: CallContext, text: str, collation: str | None = None) -> Any:
     key = call.collation(collation).key(text)
     written = key if isinstance(key, str) else repr(key)
     return make_binary(written.encode("utf-32-be", "surrogatepass"), "base64Binary")
@@ -75,7 +75,7 @@ def collation_key(call: Call, text: str, collation: str | None = None) -> Any:
 @function("fn:contains-token", "xs:string*", "xs:string", returns="xs:boolean")
 @function("fn:contains-token", "xs:string*", "xs:string", "xs:string", returns="xs:boolean")
 def contains_token(
-    call: Call, texts: Iterable[str], token: str, collation: str | None = None
+    call: CallContext, texts: Iterable[str], token: str, collation: str | None = None
 ) -> bool:
     rules = call.collation(collation)
     wanted = token.strip(_SPACE)
@@ -98,19 +98,21 @@ def xml_split(text: str) -> list[str]:
     returns="xs:string",
     variadic=True,
 )
-def concat(call: Call, *values: Any) -> str:
+def concat(call: CallContext, *values: Any) -> str:
     return "".join(string_of(value) for value in values if value is not None)
 
 
 @function("fn:string-join", "xs:anyAtomicType*", returns="xs:string")
 @function("fn:string-join", "xs:anyAtomicType*", "xs:string", returns="xs:string")
-def string_join(call: Call, values: Iterable[Any], separator: str = "") -> str:
+def string_join(call: CallContext, values: Iterable[Any], separator: str = "") -> str:
     return separator.join(string_of(value) for value in values)
 
 
 @function("fn:substring", "xs:string?", "xs:double", returns="xs:string")
 @function("fn:substring", "xs:string?", "xs:double", "xs:double", returns="xs:string")
-def substring(call: Call, text: str | None, start: float, length: float | None = None) -> str:
+def substring(
+    call: CallContext, text: str | None, start: float, length: float | None = None
+) -> str:
     first, last = rounded_range(start, length)
     if text is None or first is None:
         return ""
@@ -133,24 +135,24 @@ def rounded_range(start: float, length: float | None) -> tuple[int | None, int |
 
 @function("fn:string-length", returns="xs:integer")
 @function("fn:string-length", "xs:string?", returns="xs:integer")
-def string_length(call: Call, *text: str | None) -> int:
+def string_length(call: CallContext, *text: str | None) -> int:
     return len(_or_context(call, text))
 
 
 @function("fn:normalize-space", returns="xs:string")
 @function("fn:normalize-space", "xs:string?", returns="xs:string")
-def normalize_space(call: Call, *text: str | None) -> str:
+def normalize_space(call: CallContext, *text: str | None) -> str:
     return " ".join(xml_split(_or_context(call, text)))
 
 
-def _or_context(call: Call, text: tuple[str | None, ...]) -> str:
+def _or_context(call: CallContext, text: tuple[str | None, ...]) -> str:
     """The argument, or without one, the string value of the context item."""
     return (text[0] or "") if text else text_of_item(call.item())
 
 
 @function("fn:normalize-unicode", "xs:string?", returns="xs:string")
 @function("fn:normalize-unicode", "xs:string?", "xs:string", returns="xs:string")
-def normalize_unicode(call: Call, text: str | None, form: str = "NFC") -> str:
+def normalize_unicode(call: CallContext, text: str | None, form: str = "NFC") -> str:
     form = form.strip(_SPACE).upper()
     if form == "":
         return text or ""
@@ -168,17 +170,17 @@ def normalize_unicode(call: Call, text: str | None, form: str = "NFC") -> str:
 
 
 @function("fn:upper-case", "xs:string?", returns="xs:string")
-def upper_case(call: Call, text: str | None) -> str:
+def upper_case(call: CallContext, text: str | None) -> str:
     return letter_case.upper(text or "")
 
 
 @function("fn:lower-case", "xs:string?", returns="xs:string")
-def lower_case(call: Call, text: str | None) -> str:
+def lower_case(call: CallContext, text: str | None) -> str:
     return letter_case.lower(text or "")
 
 
 @function("fn:translate", "xs:string?", "xs:string", "xs:string", returns="xs:string")
-def translate(call: Call, text: str | None, signs: str, replacements: str) -> str:
+def translate(call: CallContext, text: str | None, signs: str, replacements: str) -> str:
     table: dict[int, str | None] = {}
     for index, sign in enumerate(signs):
         table.setdefault(ord(sign), replacements[index] if index < len(replacements) else None)
@@ -187,7 +189,9 @@ def translate(call: Call, text: str | None, signs: str, replacements: str) -> st
 
 @function("fn:contains", "xs:string?", "xs:string?", returns="xs:boolean")
 @function("fn:contains", "xs:string?", "xs:string?", "xs:string", returns="xs:boolean")
-def contains(call: Call, text: str | None, part: str | None, collation: str | None = None) -> bool:
+def contains(
+    call: CallContext, text: str | None, part: str | None, collation: str | None = None
+) -> bool:
     rules = call.collation(collation)
     if rules is CODEPOINT:
         return (part or "") in (text or "")
@@ -197,21 +201,23 @@ def contains(call: Call, text: str | None, part: str | None, collation: str | No
 @function("fn:starts-with", "xs:string?", "xs:string?", returns="xs:boolean")
 @function("fn:starts-with", "xs:string?", "xs:string?", "xs:string", returns="xs:boolean")
 def starts_with(
-    call: Call, text: str | None, part: str | None, collation: str | None = None
+    call: CallContext, text: str | None, part: str | None, collation: str | None = None
 ) -> bool:
     return call.collation(collation).find(text or "", part or "", anchored="start") is not None
 
 
 @function("fn:ends-with", "xs:string?", "xs:string?", returns="xs:boolean")
 @function("fn:ends-with", "xs:string?", "xs:string?", "xs:string", returns="xs:boolean")
-def ends_with(call: Call, text: str | None, part: str | None, collation: str | None = None) -> bool:
+def ends_with(
+    call: CallContext, text: str | None, part: str | None, collation: str | None = None
+) -> bool:
     return call.collation(collation).find(text or "", part or "", anchored="end") is not None
 
 
 @function("fn:substring-before", "xs:string?", "xs:string?", returns="xs:string")
 @function("fn:substring-before", "xs:string?", "xs:string?", "xs:string", returns="xs:string")
 def substring_before(
-    call: Call, text: str | None, part: str | None, collation: str | None = None
+    call: CallContext, text: str | None, part: str | None, collation: str | None = None
 ) -> str:
     found = call.collation(collation).find(text or "", part or "")
     return (text or "")[: found[0]] if found else ""
@@ -220,7 +226,7 @@ def substring_before(
 @function("fn:substring-after", "xs:string?", "xs:string?", returns="xs:string")
 @function("fn:substring-after", "xs:string?", "xs:string?", "xs:string", returns="xs:string")
 def substring_after(
-    call: Call, text: str | None, part: str | None, collation: str | None = None
+    call: CallContext, text: str | None, part: str | None, collation: str | None = None
 ) -> str:
     found = call.collation(collation).find(text or "", part or "")
     return (text or "")[found[1] :] if found else ""

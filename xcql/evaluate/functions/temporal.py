@@ -7,7 +7,7 @@ import difflib
 from elementpath import datatypes as ep
 
 from xcql.diagnostics import error
-from xcql.evaluate.registry import Call, function
+from xcql.evaluate.registry import CallContext, function
 from xcql.evaluate.times import datetime_value, utc_now
 from xcql.history.lifespan import lifespan
 from xcql.model.time import START
@@ -16,7 +16,7 @@ from xcql.xdm.nodes import DocumentNode, Node
 
 @function("fn:stream", returns="document-node()")
 @function("fn:stream", "xs:string", returns="document-node()")
-def stream(call: Call, name: str | None = None) -> DocumentNode:
+def stream(call: CallContext, name: str | None = None) -> DocumentNode:
     streams = call.context.evaluation.streams
     known = ", ".join(streams) or "none"
     if name is None:
@@ -41,24 +41,24 @@ def stream(call: Call, name: str | None = None) -> DocumentNode:
 
 
 @function("fn:vtFrom", "node()?", returns="xs:dateTime?")
-def vt_from(call: Call, node: Node | None) -> ep.DateTime | None:
+def vt_from(call: CallContext, node: Node | None) -> ep.DateTime | None:
     if node is None:
         return None
     return datetime_value(lifespan(node, utc_now(call.context)).begin)
 
 
 @function("fn:vtTo", "node()?", returns="xs:dateTime?")
-def vt_to(call: Call, node: Node | None) -> ep.DateTime | None:
+def vt_to(call: CallContext, node: Node | None) -> ep.DateTime | None:
     if node is None:
         return None
     return datetime_value(lifespan(node, utc_now(call.context)).end)
 
 
 @function("fn:now", returns="xs:dateTime")
-def now(call: Call) -> ep.DateTime:
+def now(call: CallContext) -> ep.DateTime:
     return datetime_value(utc_now(call.context))
 
 
 @function("fn:start", returns="xs:dateTime")
-def start(call: Call) -> ep.DateTime:
+def start(call: CallContext) -> ep.DateTime:
     return datetime_value(START)

@@ -9,7 +9,7 @@ from elementpath import datatypes as ep
 
 from xcql.diagnostics import error
 from xcql.evaluate.casting import make_uri
-from xcql.evaluate.registry import Call, function
+from xcql.evaluate.registry import CallContext, function
 
 _PRINTABLE = "".join(map(chr, range(0x20, 0x7F)))
 # characters that iri-to-uri leaves unchanged: all ASCII that is allowed in an IRI
@@ -19,23 +19,25 @@ _INVALID = re.compile(r"%(?![0-9A-Fa-f]{2})|[\x00-\x20<>\"{}|\\^`]")
 
 
 @function("fn:encode-for-uri", "xs:string?", returns="xs:string")
-def encode_for_uri(call: Call, text: str | None) -> str:
+def encode_for_uri(call: CallContext, text: str | None) -> str:
     return quote(text or "", safe="~")
 
 
 @function("fn:iri-to-uri", "xs:string?", returns="xs:string")
-def iri_to_uri(call: Call, text: str | None) -> str:
+def iri_to_uri(call: CallContext, text: str | None) -> str:
     return quote(text or "", safe=_IRI_SAFE)
 
 
 @function("fn:escape-html-uri", "xs:string?", returns="xs:string")
-def escape_html_uri(call: Call, text: str | None) -> str:
+def escape_html_uri(call: CallContext, text: str | None) -> str:
     return quote(text or "", safe=_PRINTABLE)
 
 
 @function("fn:resolve-uri", "xs:string?", returns="xs:anyURI?")
 @function("fn:resolve-uri", "xs:string?", "xs:string", returns="xs:anyURI?")
-def resolve_uri(call: Call, relative: str | None, base: str | None = None) -> ep.AnyURI | None:
+def resolve_uri(
+    call: CallContext, relative: str | None, base: str | None = None
+) -> ep.AnyURI | None:
     if relative is None:
         return None
     if base is None:

@@ -1,6 +1,8 @@
 """A client of a broadcast: a thread that writes the lines it receives to a spool.
 
 It reconnects after a failure, with growing pauses. No other thread waits for it.
+
+Tests: tests/runtime/streaming/sources/test_spool.py
 """
 
 from __future__ import annotations

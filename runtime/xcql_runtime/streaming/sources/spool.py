@@ -113,9 +113,11 @@ def spooled(folder: Path, start: int, end: int) -> list[bytes]:
     """The lines from number `start` up to, but not including, `end`; any process may call this.
 
     >>> import tempfile
-    >>> folder = Path(tempfile.mkdtemp())
-    >>> Spool(folder).append([b"a", b"b", b"c"])
-    >>> spooled(folder, 1, 3)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     spool = Spool(Path(folder))
+    ...     spool.append([b"a", b"b", b"c"])
+    ...     spool.close()
+    ...     spooled(Path(folder), 1, 3)
     [b'b', b'c']
     """
     lines: list[bytes] = []

@@ -6,6 +6,8 @@
 Its rows are lines: `number` from 0, and `data`, the line's bytes. A process of the driver receives
 the lines and keeps them in the folder `spool` until Spark has processed them, so that a batch can
 be read again. A batch has at most `maxLines` lines.
+
+Tests: tests/runtime/streaming/sources/test_table.py
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Odd values mean the same on Spark as in the evaluator; see `odd_values`.
+"""Edge values mean the same on Spark as in the evaluator; see `edge_values`.
 
 The quick tests cover known differences between engines; the slow ones cover the whole table.
 """
@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 import xcql
-from tests.compile.odd_values import (
+from tests.compile.edge_values import (
     EXPRESSIONS,
     PAIRS,
     TOGETHER,
     Engines,
+    edge_store,
     is_native,
-    odd_store,
     typed,
 )
 from tests.compile.same_form import same_form
@@ -73,7 +73,7 @@ QUICK_TOGETHER = [
 
 @pytest.fixture(scope="module")
 def engines(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> Engines:
-    return Engines(odd_store(tmp_path_factory.mktemp("odd")), spark)
+    return Engines(edge_store(tmp_path_factory.mktemp("edge")), spark)
 
 
 def _each(kind: str) -> tuple[str, str]:

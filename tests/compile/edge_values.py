@@ -458,7 +458,7 @@ TOGETHER: Mapping[str, Sequence[str]] = {
 }
 
 
-def odd_store(folder: Path) -> Path:
+def edge_store(folder: Path) -> Path:
     """A store of all values: `<i t="xs:double"><v>-0</v></i>`."""
     fillers = []
     for kind, texts in VALUES.items():

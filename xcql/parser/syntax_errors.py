@@ -2,6 +2,8 @@
 
 Expected tokens do not come from ANTLR's tables, which hold token names and the position where a
 decision began. Instead, the parser runs again: does it get further with this word here?
+
+Tests: tests/parser/test_errors.py
 """
 
 from __future__ import annotations
@@ -120,7 +122,7 @@ _CLOSERS = frozenset(
 _CURLED_QUOTES = "“”„‟«»‘’‚‛"
 
 
-def complaint(source: Source, tokens: list[Token], index: int) -> XcqlError:
+def syntax_error(source: Source, tokens: list[Token], index: int) -> XcqlError:
     """The error for a query whose token at this index does not fit."""
     token = tokens[index]
     span = _span(source, token)

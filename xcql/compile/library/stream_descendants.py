@@ -1,0 +1,154 @@
+"""Steps to the descendants of nodes of streams: inside their fillers, and through holes."""
+
+from __future__ import annotations
+
+from xcql.algebra.operators import Extract
+from xcql.analysis.types import DOCUMENT
+from xcql.compile.library.document_order import one_kind
+from xcql.compile.library.inner import elements_inside, inline_below
+from xcql.compile.library.node_tests import is_any_node, is_text_test
+from xcql.compile.library.stream_rows import (
+    follow,
+    holes_below,
+    inline,
+    root_filler,
+    scanned,
+    tables,
+)
+from xcql.compile.result import NotNative
+from xcql.compile.terms.items import Inner, StreamDocument, StreamElement
+from xcql.compile.terms.scope import Scope
+from xcql.compile.terms.values import Leaf
+from xcql.shred.shape import walk
+from xcql.source import Span
+from xcql.syntax.node import SyntaxNode
+
+
+def descendants(leaf: Leaf, test: SyntaxNode, scope: Scope, span: Span) -> list[Leaf]:
+    node = leaf.item
+    assert isinstance(node, StreamElement | StreamDocument | Inner)
+    if is_text_test(test) or is_any_node(test):
+        raise NotNative("all nodes below", span)
+    graph = scope.compilation.graphs[node.stream]
+    passes = scope.names.element_test(test)
+    if passes is None:
+        slots = scope.compilation.catalog.streams[node.stream].slots.values()
+        if any(one.commented or one.opaque for slot in slots for one in walk(slot)):
+            raise NotNative("comments or processing instructions", span)
+        return []
+    tops = (DOCUMENT,) if isinstance(node, StreamDocument) else node.tags
+    wanted = frozenset(id for top in tops for id in graph.below(top) if passes(graph.tag(id)))
+    if not wanted:
+        return []
+    if isinstance(node, Inner):
+        holes = holes_below(graph, node.tags)
+        if any((graph.below(id) | {id}) & wanted for id in holes):
+            raise NotNative("a step through holes in mixed content", span)
+        return elements_inside(leaf, wanted, False, test, scope, span)
+    return _Descent(wanted, test, scope, span).below(leaf, frozenset())
+
+
+class _Descent:
+    """The way down from a node to all elements with the wanted tags."""
+
+    def __init__(self, wanted: frozenset[str], test: SyntaxNode, scope: Scope, span: Span) -> None:
+        self.wanted = wanted
+        self.test = test
+        self.scope = scope
+        self.span = span
+
+    def below(self, leaf: Leaf, passed: frozenset[str]) -> list[Leaf]:
+        """The wanted elements below a node; nested fillers in `passed` are already found."""
+        node = leaf.item
+        assert isinstance(node, StreamElement | StreamDocument)
+        graph = self.scope.compilation.graphs[node.stream]
+        wanted = self.wanted
+
+        def leads(id: str) -> bool:
+            return bool(graph.below(id) & wanted)
+
+        found: list[Leaf] = []
+        if isinstance(node, StreamDocument):
+            root = graph.structure.root.id
+            for one in root_filler(leaf, node, root, self.scope, self.span):
+                if root in wanted:
+                    found.append(one)
+                found += self.below(one, passed)
+            return found
+        found += self._inline(leaf)
+        # then follow the holes, wherever in the element they are
+        holes = holes_below(graph, node.tags)
+        direct = tuple(sorted(id for id in holes if id in wanted))
+        below = tuple(sorted(id for id in holes if leads(id)))
+        ids = tuple(one for one in dict.fromkeys((*direct, *below)) if one not in passed)
+        recursive = tuple(one for one in ids if one in graph.below(one))
+        plain = tuple(one for one in ids if one not in recursive)
+        deep = _nested_fillers(leaf, node, recursive, self.scope, self.span) if recursive else []
+        passed = passed.union(*(one.item.tags for one in deep))  # type: ignore[attr-defined]
+        for one in (*follow(leaf, plain, self.scope, self.span, is_child=False), *deep):
+            tags = one.item.tags  # type: ignore[attr-defined]
+            if any(tag in wanted for tag in tags):
+                if not all(tag in wanted for tag in tags):
+                    raise NotNative("a step that only some of these tags have", self.span)
+                found.append(one)
+            if any(leads(tag) for tag in tags):
+                found += self.below(one, passed)
+        return found
+
+    def _inline(self, leaf: Leaf) -> list[Leaf]:
+        """The wanted elements in the filler of an element."""
+        node = leaf.item
+        assert isinstance(node, StreamElement)
+        graph = self.scope.compilation.graphs[node.stream]
+        wanted = self.wanted
+        if node.shape.opaque:
+            inside = inline_below(graph, node.tags) & wanted
+            return elements_inside(leaf, inside, False, self.test, self.scope, self.span)
+        found: list[Leaf] = []
+        for shape in node.shape.children:
+            here = [tag for tag in shape.tags if tag in wanted]
+            if here and len(here) < len(shape.tags):
+                raise NotNative("a step that only some of these tags have", self.span)
+            if here or any(inline_below(graph, (tag,)) & wanted for tag in shape.tags):
+                inner = inline(leaf.plan, node, shape, self.scope, self.span)
+                if here:
+                    found.append(inner)
+                found += self._inline(inner)
+        return found
+
+
+def _nested_fillers(
+    leaf: Leaf, node: StreamElement, ids: tuple[str, ...], scope: Scope, span: Span
+) -> list[Leaf]:
+    """Fillers in the holes of an element that are nested in each other, on all levels.
+
+    The store knows how deeply they are nested, so the recursion ends.
+    """
+    stream = scope.compilation.catalog.streams[node.stream]
+    graph = scope.compilation.graphs[node.stream]
+    if not stream.placed:
+        raise NotNative("nested fillers of unknown depth", span)
+    whole = Extract(node.stream, node.table, node.row)
+    if leaf.plan == whole and node.window is None and graph.structure.root.id in node.tags:
+        # all fillers of these tags
+        several = sorted({one for id in ids for one in graph.below(id) | {id}} & graph.fragmented)
+        recursive = [one for one in several if one in graph.below(one)]
+        return [scanned(node, tags, scope, span) for tags in tables(node.stream, recursive, scope)]
+    depths = stream.depths
+    tops = (depth for tag in node.table for depth in depths.get(tag, ()))
+    top = min(tops, default=0)
+    lowest = max((depth for id in graph.fragmented for depth in depths.get(id, ())), default=0)
+    found: dict[tuple[str, ...], list[Leaf]] = {}
+    level = [leaf]
+    for _ in range(lowest - top):
+        after: list[Leaf] = []
+        for one in level:
+            here = one.item
+            assert isinstance(here, StreamElement)
+            below = holes_below(graph, here.tags)
+            inside = tuple(sorted(id for id in below if id in graph.below(id)))
+            after += follow(one, inside, scope, span, is_child=False)
+        for one in after:
+            found.setdefault(one.item.table, []).append(one)  # type: ignore[attr-defined]
+        level = after
+    return [one_kind(several, scope, span, leaf.plan) for several in found.values()]
