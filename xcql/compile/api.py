@@ -52,7 +52,7 @@ def compile_query(
     """
     module = query.module
     graphs = {name: stream.graph for name, stream in catalog.streams.items()}
-    compilation = Compilation(LANGUAGE, module, catalog, externals, graphs)
+    compilation = Compilation(LANGUAGE, module, catalog, externals, dialect, graphs)
     scope = _prolog(query, compilation)
     value = value_of(module.body, scope)
     answer = answer_of(value, scope)

@@ -11,4 +11,6 @@
 The shared vocabulary is that of Spark's functions: `transform` counts from 0, `get` gives NULL
 outside of an array, `substring` counts from 1. A dialect writes it as its engine expects it, and
 replaces the forms of operations for which its engine needs other ones.
+
+Tests: tests/dialects
 """

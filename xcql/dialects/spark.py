@@ -11,11 +11,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from functools import cache
+from types import MappingProxyType
 from typing import Any
 
 from sqlglot import exp
 from sqlglot.dialects.spark import Spark
 
+from xcql.dialects import java_patterns
 from xcql.dialects.dialect import Dialect, Gather, Query
 from xcql.dialects.forms import FORMS
 from xcql.dialects.slots import SqlText, slot
@@ -266,4 +268,9 @@ def _is_needed(paren: exp.Paren) -> bool:
     return held != len(_LEVELS) and not (paren.arg_key == "this" and isinstance(parent, _FROM_LEFT))
 
 
-SPARK = Dialect("spark", FORMS, {}, _write)
+SPARK = Dialect(
+    "spark",
+    forms=MappingProxyType({**FORMS, **java_patterns.forms}),
+    limits=MappingProxyType(dict.fromkeys(java_patterns.forms, java_patterns.pattern_limit)),
+    write=_write,
+)

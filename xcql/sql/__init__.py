@@ -1,4 +1,7 @@
-"""Plans as Spark SQL text: `lowering` makes the query, `dialect` says it as Spark does.
+"""Plans as queries in SQL trees, for any dialect.
 
-Tests: tests/sql, tests/compile
+`lowering` turns operators into SELECTs, `scans` reads the tables of a store, `parts` collects the
+common table expressions, and `reductions` are what groups are reduced to.
+
+Tests: tests/dialects/test_read_back.py, tests/compile
 """

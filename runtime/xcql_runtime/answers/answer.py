@@ -20,8 +20,8 @@ from xcql.check import Checked
 from xcql.compile import Compiled, NotNative, compile_query
 from xcql.compile.catalog import Catalog
 from xcql.diagnostics import Diagnostic, error
-from xcql.explain import Explanation, explained
 from xcql.dialects.slots import SqlText
+from xcql.explain import Explanation, explained
 from xcql.store.state import StoreState
 from xcql_runtime.answers.cache import SessionCache
 from xcql_runtime.answers.execution import repeatable, runs_in_one_task

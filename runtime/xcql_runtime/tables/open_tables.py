@@ -12,8 +12,8 @@ from pyspark.sql import DataFrame, SparkSession
 
 from xcql.compile.result import TableUse
 from xcql.compile.terms.layout import joint_schema, read_schema, widened
-from xcql.shred.shape import TEXT, Slot
 from xcql.dialects.spark import literal_text
+from xcql.shred.shape import TEXT, Slot
 from xcql.store.state import DataFile, StoreState, folder_name
 from xcql_runtime.tables.frames import files_frame
 

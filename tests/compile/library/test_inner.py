@@ -13,7 +13,7 @@ import xcql
 from tests.compile.conftest import world_store
 from tests.queries import corpus
 from xcql.algebra.scalars import Constant, call
-from xcql.compile.library.inner import tags_in_order
+from xcql.dialects.forms.inner import tags_in_order
 from xcql.dialects.spark import SPARK, spark_text
 from xcql.model.tags import parse_tags
 

@@ -11,7 +11,6 @@ As everywhere, the tag structure says to which tags a step can lead.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
@@ -240,8 +239,8 @@ def _by_xpath(
 ) -> list[Leaf]:
     assert isinstance(leaf.item, Inner)
     item, position = scope.compilation.fresh("text"), scope.compilation.fresh("position")
-    text, tags = inner_xml(leaf.item.owner, scope), Constant(tags_in_order(path.names))
-    array = call("inner_values", text, tags, Constant(f"{path.xpath}/{step}"))
+    text, xpath = inner_xml(leaf.item.owner, scope), Constant(f"{path.xpath}/{step}")
+    array = call("inner_values", text, xpath, *map(Constant, path.names))
     return [Leaf(Unnest(path.before, array, item, position), make(Column(item)))]
 
 
@@ -259,12 +258,3 @@ def _texts_on_path(leaf: Leaf, path: InnerPath, scope: Scope) -> list[Leaf]:
     array = field(field(owner.struct, WAYS), path.child_path)
     text = TextItem(Column(item), within=owner)
     return [Leaf(Unnest(path.before, array, item, position), text)]
-
-
-def tags_in_order(names: Iterable[str]) -> str:
-    """A pattern for texts in which elements with these names start one after the other.
-
-    It always moves on to the next tag and never backtracks, so no text is too long for it.
-    """
-    tags = [f"<{re.escape(name)}" for name in names]
-    return "^" + "".join(f"(?:[^<]++|(?!{tag})<)*+{tag}" for tag in tags)

@@ -16,6 +16,7 @@ from xcql.compile.catalog import Catalog, Externals
 from xcql.compile.result import Evaluation, NotNative, Site
 from xcql.compile.terms.items import Shape, StreamElement, shape_of
 from xcql.compile.terms.values import Value, apart
+from xcql.dialects.dialect import Dialect
 from xcql.source import Span
 from xcql.syntax.functions import FunctionCall
 from xcql.syntax.node import Expr
@@ -47,6 +48,7 @@ class Compilation:
     module: MainModule
     catalog: Catalog
     externals: Externals
+    dialect: Dialect
     graphs: Mapping[str, TagGraph]
     names: dict[str, int] = field(default_factory=dict)
     demands: dict[tuple[str, tuple[str, ...]], set[tuple[str, ...]]] = field(default_factory=dict)

@@ -1,4 +1,7 @@
-"""The operations of the algebra as SQL trees, in the vocabulary that all dialects share."""
+"""The operations of the algebra as SQL trees, in the vocabulary that all dialects share.
+
+Tests: tests/dialects, tests/compile
+"""
 
 from __future__ import annotations
 

@@ -51,27 +51,6 @@ def text_after(value: Sql, part: Sql) -> Sql:
 
 
 @forms
-def text_matches(value: Sql, pattern: Sql) -> Sql:
-    return template("regexp_like(x, p)", x=value, p=pattern)
-
-
-@forms
-def text_replaced(value: Sql, pattern: Sql, replacement: Sql) -> Sql:
-    return template("regexp_replace(x, p, r)", x=value, p=pattern, r=replacement)
-
-
-@forms
-def text_split(value: Sql, pattern: Sql) -> Sql:
-    """The parts between what matches; an empty text has none."""
-    empty = "slice(array(''), 1, 0)"
-    return let(
-        value,
-        "t",
-        template(f"CASE WHEN t = '' THEN {empty} ELSE split(t, p, -1) END", p=pattern),
-    )
-
-
-@forms
 def codepoints(value: Sql) -> Sql:
     """The code points of a text: its bytes in UTF-32, four and four."""
     return let(
