@@ -10,7 +10,8 @@ import pytest
 
 import xcql
 from tests.queries import corpus
-from xcql.model.tags import TagStructure, parse_tags, read_tags
+from xcql.compile import Catalog
+from xcql.model.tags import TagStructure, parse_tags
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -26,6 +27,13 @@ def ingested(store: Path, streams: Mapping[str, tuple[Path, TagStructure]]) -> P
     return store
 
 
+def catalog_of_store(store: Path) -> Catalog:
+    """What the compiler knows about a store."""
+    from xcql_runtime.tables.store_reader import StoreReader
+
+    return StoreReader(store).read()[1]
+
+
 def world_store(folder: Path, fragments: Mapping[str, str], tags: Mapping[str, str]) -> Path:
     """A store of streams given as text."""
     streams = {}
@@ -39,12 +47,7 @@ def world_store(folder: Path, fragments: Mapping[str, str], tags: Mapping[str, s
 @pytest.fixture(scope="session")
 def corpus_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """All data sets of the corpus; tests must not change it."""
-    streams = {
-        stream.name: (stream.fragments, read_tags(stream.tags))
-        for several in corpus.datasets().values()
-        for stream in several
-    }
-    return ingested(tmp_path_factory.mktemp("corpus") / "store", streams)
+    return ingested(tmp_path_factory.mktemp("corpus") / "store", corpus.streams())
 
 
 @pytest.fixture(scope="session")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import xcql
-from tests.compile.conftest import ingested
+from tests.compile.conftest import catalog_of_store, ingested
 from tests.queries import corpus
 from xcql.check import check as checked
 from xcql.compile import Catalog, Externals, NotNative, compile_query
@@ -31,9 +31,7 @@ NATIVE = 0.9
 
 
 def test_most_of_the_corpus_is_native(corpus_store: Path) -> None:
-    from xcql_runtime.tables.store_reader import StoreReader
-
-    _, known = StoreReader(corpus_store).read()
+    known = catalog_of_store(corpus_store)
     kinds: Counter[str] = Counter()
     for query in COMPILED:
         try:

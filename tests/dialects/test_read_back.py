@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from sqlglot import exp
 
-from tests.compile.conftest import ingested
+from tests.compile.conftest import catalog_of_store, ingested
 from tests.conftest import ROOT, XMARK
 from tests.queries import corpus
 from xcql.check import check
@@ -27,13 +27,8 @@ from xcql.model.fragmenter import fragment
 from xcql.model.infer import tag_structure
 from xcql.model.infer_schema import infer_from_dtd
 from xcql.model.tags import read_tags
-from xcql_runtime.tables.store_reader import StoreReader
 
 FULL = bool(os.environ.get("XCQL_TEST_FULL"))
-
-
-def read_catalog(store: Path) -> Catalog:
-    return StoreReader(store).read()[1]
 
 
 def same(tree: Sql) -> Sql:
@@ -132,9 +127,7 @@ def _compile(text: str, known: Catalog, names: Iterable[str]) -> int:
 
 
 def test_the_corpus(tmp_path: Path) -> None:
-    streams = {one.name: one for several in corpus.datasets().values() for one in several}
-    files = {name: (one.fragments, read_tags(one.tags)) for name, one in streams.items()}
-    known = read_catalog(ingested(tmp_path / "store", files))
+    known = catalog_of_store(ingested(tmp_path / "store", corpus.streams()))
     queries = corpus.queries() if FULL else corpus.queries()[::8]
     compiled = sum(_compile(one.text, known, one.streams()) for one in queries)
     assert compiled > 1.8 * len(queries)
@@ -146,7 +139,7 @@ def test_the_samples(tmp_path: Path) -> None:
         for tags in (ROOT / "samples").rglob("tags.xml")
         if tags.with_name("fragments.xml").exists()
     }
-    known = read_catalog(ingested(tmp_path / "store", files))
+    known = catalog_of_store(ingested(tmp_path / "store", files))
     queries = sorted((ROOT / "samples").glob("*/queries/*.xcql"))
     compiled = sum(_compile(query.read_text(), known, files) for query in queries)
     assert compiled > len(queries)
@@ -160,6 +153,6 @@ def test_xmark(tmp_path: Path) -> None:
     file = tmp_path / "fragments.xml"
     with open_document(str(XMARK / "auction-0.0.xml")) as document, file.open("wb") as output:
         fragment(document, tags, "2003-01-01", output)
-    known = read_catalog(ingested(tmp_path / "store", {"auction": (file, tags)}))
+    known = catalog_of_store(ingested(tmp_path / "store", {"auction": (file, tags)}))
     for query in sorted((XMARK / "queries").glob("*.xcql")):
         assert _compile(query.read_text(), known, ["auction"]) == 2, query.stem

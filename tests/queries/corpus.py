@@ -17,6 +17,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from xcql.model.tags import TagStructure, read_tags
+
 HERE = Path(__file__).parent
 
 # the `now` of each data set; a query over several uses the latest
@@ -73,6 +75,12 @@ def datasets() -> Mapping[str, tuple[Stream, ...]]:
         )
         for name in NOW
     }
+
+
+def streams() -> dict[str, tuple[Path, TagStructure]]:
+    """The fragments and the Tag Structure of all streams of all data sets."""
+    found = (stream for several in datasets().values() for stream in several)
+    return {stream.name: (stream.fragments, read_tags(stream.tags)) for stream in found}
 
 
 @cache

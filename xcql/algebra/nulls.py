@@ -6,31 +6,8 @@ coalesce($c.price.text, "")    is not
 
 from __future__ import annotations
 
+from xcql.algebra.operations import OPERATIONS
 from xcql.algebra.scalars import NULL, Call, Scalar
-
-# NULL if any of the arguments is
-_STRICT = frozenset(
-    {
-        "=",
-        "<>",
-        "<",
-        "<=",
-        ">",
-        ">=",
-        "+",
-        "-",
-        "*",
-        "field",
-        "is_decimal_text",
-        "is_double_text",
-        "is_integer_text",
-        "least_if_nan",
-        "negative",
-        "to_decimal",
-        "to_double",
-        "to_integer",
-    }
-)
 
 
 def is_null_with(scalar: Scalar, value: Scalar) -> bool:
@@ -44,7 +21,7 @@ def is_null_with(scalar: Scalar, value: Scalar) -> bool:
                 _is_untrue_with(condition, value) or is_null_with(result, value)
                 for condition, result in pairs
             )
-        case Call(function=function, arguments=arguments) if function in _STRICT:
+        case Call(function=function, arguments=arguments) if OPERATIONS[function].is_strict:
             return any(is_null_with(one, value) for one in arguments)
     return False
 

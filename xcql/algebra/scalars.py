@@ -54,7 +54,7 @@ class Argument(Scalar):
 
 @dataclass(frozen=True, slots=True)
 class Call(Scalar):
-    """An operation on scalars: a function of the dialect, by name."""
+    """An operation on scalars, by its name in `xcql.algebra.operations`."""
 
     function: str
     arguments: tuple[Scalar, ...]

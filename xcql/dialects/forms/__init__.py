@@ -30,7 +30,7 @@ from xcql.dialects.trees import call
 # operations that the vocabulary has under the same name
 _SAME_NAME = (
     "abs aggregate array array_distinct array_max array_min ceil coalesce concat contains endswith"
-    " exists explode filter flatten floor greatest least lower named_struct nullif octet_length"
+    " exists filter flatten floor greatest least lower named_struct nullif octet_length"
     " replace sort_array startswith struct transform translate upper xpath xpath_boolean"
 )
 _MODULES = (
