@@ -191,7 +191,7 @@ texts
   codepoints(text) -> array | strict | fn:string-to-codepoints
   text_of_codepoints(array, any) -> text | | fn:codepoints-to-string
   encoded_for_uri(text) -> text | strict | fn:encode-for-uri
-  has_word(text, text) -> boolean | strict | fn:id fn:contains-token
+  has_word(text, text) -> boolean | strict | fn:contains-token
 
 times
   instant(text) -> instant | strict fails
