@@ -18,8 +18,8 @@ DIALECTS = (SPARK,)
 
 _INTRO = """# What runs as SQL
 
-This page is generated from the compiler's own tables: `python tools/native_page.py` writes it, and a test
-compares it with them.
+This page is generated from the compiler's own tables. `python tools/native_page.py` writes it,
+and a test compares it with them.
 
 A query becomes a plan. The plan's values are computed by *operations*, each of which a SQL dialect
 writes in its own way. A function that is not native is computed by the reference evaluator, for
@@ -27,8 +27,8 @@ the part of the query that needs it; `xcqlc explain` shows where.
 
 ## Functions
 
-Native functions are compiled to operations. A native function may still be left to the evaluator for
-some arguments, such as a pattern that is computed.
+Native functions are compiled to operations. A native function may still be left to the evaluator
+for some arguments, such as a pattern that is computed.
 
 | function | native with so many arguments | evaluator only |
 | --- | --- | --- |
@@ -37,10 +37,10 @@ some arguments, such as a pattern that is computed.
 _OPERATIONS = """
 ## Operations
 
-*NULL* says what an operation does with absent values: a strict one gives NULL if any argument is NULL,
-others have a rule of their own. *Fails* marks operations that may raise an error. The last columns
-are the dialects: `name` means that the engine has it under the same name, `form` that it is written
-with other functions, `limits` that some arguments are left to the evaluator.
+*NULL* says what an operation does with absent values: a strict one gives NULL if any argument
+is NULL, others have a rule of their own. *Fails* marks operations that may raise an error. The
+last columns are the dialects: `name` means that the engine has it under the same name, `form`
+that it is written with other functions, `limits` that some arguments are left to the evaluator.
 """
 
 
