@@ -93,7 +93,8 @@ def _in_dialect(one: Operation, dialect: Dialect) -> str:
         return ""
     if one.name in dialect.limits:
         return "limits"
-    return "name" if isinstance(dialect.forms[one.name], partial) else "form"
+    form = dialect.forms[one.name]
+    return "name" if isinstance(form, partial) and form.args == (one.name,) else "form"
 
 
 if __name__ == "__main__":

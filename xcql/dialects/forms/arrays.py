@@ -4,41 +4,33 @@ from __future__ import annotations
 
 from xcql.dialects.forms.registry import Forms
 from xcql.dialects.templates import let, template
-from xcql.dialects.trees import Sql, call, cast, number, struct
+from xcql.dialects.trees import Sql, struct
 
 forms = Forms()
 
-
-@forms
-def members(*parts: Sql) -> Sql:
-    """What the variables of a tuple in a group are made of."""
-    return call("named_struct", *parts)
+forms.calls(members="named_struct", concat_arrays="concat", join_texts="array_join")
+forms.templates(
+    {
+        "or_empty value": "coalesce(value, array())",
+        "size array": "CAST(size(array) AS BIGINT)",
+        "slice array start length": "slice(array, CAST(start AS INT), CAST(length AS INT))",
+        "get array index": "get(array, CAST(index AS INT))",
+        "first_of array": "get(array, 0)",
+        "array_sum xs": """aggregate(filter(transform(xs, x -> CAST(x AS BIGINT)),
+          x -> x IS NOT NULL), 0L, (total, x) -> total + x)""",
+        # begins with the first number, not with 0: the sum of -0 is -0
+        "array_sum_doubles xs": """coalesce(aggregate(filter(xs, x -> x IS NOT NULL),
+          CAST(NULL AS DOUBLE), (total, x) -> coalesce(total + x, x)), 0.0D)""",
+        "range first last": """CASE WHEN first <= last THEN sequence(first, last)
+          ELSE slice(sequence(1L, 1L), 1, 0) END""",
+    }
+)
 
 
 @forms
 def tuple_(*values: Sql) -> Sql:
     """A struct with the fields col1, col2 and so on, whatever the values are called."""
     return struct(**{f"col{index}": value for index, value in enumerate(values, 1)})
-
-
-@forms
-def or_empty(value: Sql) -> Sql:
-    return call("coalesce", value, call("array"))
-
-
-@forms
-def concat_arrays(*arrays: Sql) -> Sql:
-    return call("concat", *arrays)
-
-
-@forms
-def size(array: Sql) -> Sql:
-    return cast(call("size", array), "BIGINT")
-
-
-@forms
-def slice_(array: Sql, start: Sql, length: Sql) -> Sql:
-    return call("slice", array, cast(start, "INT"), cast(length, "INT"))
 
 
 @forms
@@ -53,52 +45,9 @@ def slice_from_end(array: Sql, position: Sql) -> Sql:
 
 
 @forms
-def get(array: Sql, index: Sql) -> Sql:
-    return call("get", array, cast(index, "INT"))
-
-
-@forms
-def first_of(array: Sql) -> Sql:
-    return call("get", array, number(0))
-
-
-@forms
 def only(array: Sql, otherwise: Sql) -> Sql:
     """The only element of an array."""
     body = template(
         "CASE WHEN size(xs) > 1 THEN otherwise ELSE get(xs, 0) END", otherwise=otherwise
     )
     return let(array, "xs", body)
-
-
-@forms
-def array_sum(array: Sql) -> Sql:
-    return template(
-        """aggregate(filter(transform(xs, x -> CAST(x AS BIGINT)), x -> x IS NOT NULL), 0L,
-          (total, x) -> total + x)""",
-        xs=array,
-    )
-
-
-@forms
-def array_sum_doubles(array: Sql) -> Sql:
-    """Begins with the first number, not with 0: the sum of -0 is -0."""
-    return template(
-        """coalesce(aggregate(filter(xs, x -> x IS NOT NULL), CAST(NULL AS DOUBLE),
-          (total, x) -> coalesce(total + x, x)), 0.0D)""",
-        xs=array,
-    )
-
-
-@forms
-def join_texts(array: Sql, separator: Sql) -> Sql:
-    return call("array_join", array, separator)
-
-
-@forms
-def range_(first: Sql, last: Sql) -> Sql:
-    return template(
-        "CASE WHEN first <= last THEN sequence(first, last) ELSE slice(sequence(1L, 1L), 1, 0) END",
-        first=first,
-        last=last,
-    )

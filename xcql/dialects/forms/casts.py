@@ -4,62 +4,37 @@ from __future__ import annotations
 
 from xcql.dialects.forms.registry import Forms
 from xcql.dialects.templates import template
-from xcql.dialects.trees import Sql, call, cast, matches, text_literal
+from xcql.dialects.trees import Sql, call, text_literal
 
 forms = Forms()
 
+# decimals have 20 digits after the point and 17 before it
+DECIMAL = "DECIMAL(37, 20)"
 BLANKS = r"[ \t\r\n]*"
 _TRIMMED = r"^[ \t\r\n]+|[ \t\r\n]+\z"
 _DIGITS = r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)"
-_INTEGER = rf"^{BLANKS}[+-]?[0-9]+{BLANKS}\z"
-_DECIMAL = rf"^{BLANKS}{_DIGITS}{BLANKS}\z"
-_DOUBLE = rf"^{BLANKS}({_DIGITS}([eE][+-]?[0-9]+)?|[+-]?INF|NaN){BLANKS}\z"
-_BOOLEAN = rf"^{BLANKS}(true|false|1|0){BLANKS}\z"
 
-
-@forms
-def to_double(value: Sql) -> Sql:
-    return cast(value, "DOUBLE")
-
-
-@forms
-def to_integer(value: Sql) -> Sql:
-    return cast(value, "BIGINT")
-
-
-@forms
-def to_int(value: Sql) -> Sql:
-    return cast(value, "INT")
-
-
-@forms
-def to_string(value: Sql) -> Sql:
-    return cast(value, "STRING")
+forms.casts(
+    to_double="DOUBLE",
+    to_decimal=DECIMAL,
+    to_integer="BIGINT",
+    to_int="INT",
+    to_string="STRING",
+    to_instant="TIMESTAMP_NTZ",
+    to_date="DATE",
+    text_of_bytes="STRING",
+)
+forms.patterns(
+    is_integer_text=rf"^{BLANKS}[+-]?[0-9]+{BLANKS}\z",
+    is_decimal_text=rf"^{BLANKS}{_DIGITS}{BLANKS}\z",
+    is_double_text=rf"^{BLANKS}({_DIGITS}([eE][+-]?[0-9]+)?|[+-]?INF|NaN){BLANKS}\z",
+    is_boolean_text=rf"^{BLANKS}(true|false|1|0){BLANKS}\z",
+)
 
 
 @forms
 def trimmed(value: Sql) -> Sql:
     return call("regexp_replace", value, text_literal(_TRIMMED), text_literal(""))
-
-
-@forms
-def is_double_text(value: Sql) -> Sql:
-    return matches(value, _DOUBLE)
-
-
-@forms
-def is_integer_text(value: Sql) -> Sql:
-    return matches(value, _INTEGER)
-
-
-@forms
-def is_decimal_text(value: Sql) -> Sql:
-    return matches(value, _DECIMAL)
-
-
-@forms
-def is_boolean_text(value: Sql) -> Sql:
-    return matches(value, _BOOLEAN)
 
 
 @forms

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from xcql.dialects.forms.casts import trimmed
-from xcql.dialects.forms.numbers import DECIMAL, decimal_text
+from xcql.dialects.forms import numbers
+from xcql.dialects.forms.casts import DECIMAL, trimmed
 from xcql.dialects.forms.registry import Forms
 from xcql.dialects.templates import let, template
 from xcql.dialects.trees import Sql, matches
@@ -19,7 +19,9 @@ _YEAR_MONTH = r"^-?P(?=[0-9])([0-9]+Y)?([0-9]+M)?\z"
 @forms
 def day_time_text(value: Sql) -> Sql:
     """Microseconds as a duration: P1DT2H3M4.5S, PT0S."""
-    seconds = decimal_text(template(f"CAST(abs(n) % {_MINUTE} AS DECIMAL(8, 0)) * 0.000001BD"))
+    seconds = numbers.forms["decimal_text"](
+        template(f"CAST(abs(n) % {_MINUTE} AS DECIMAL(8, 0)) * 0.000001BD")
+    )
     text = template(
         f"""CASE
           WHEN n IS NULL THEN NULL

@@ -4,53 +4,33 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from xcql.dialects.forms.arrays import array_sum_doubles, join_texts, tuple_
-from xcql.dialects.forms.numbers import DECIMAL
+from xcql.dialects.forms import arrays
+from xcql.dialects.forms.arrays import tuple_
+from xcql.dialects.forms.casts import DECIMAL
 from xcql.dialects.forms.registry import Forms
 from xcql.dialects.templates import template
-from xcql.dialects.trees import Sql, call, cast, number, text_literal
+from xcql.dialects.trees import Sql, call, number, text_literal
 
 forms = Forms()
+
+forms.calls(
+    group_count_if="count_if",
+    group_any="any_value",
+    group_min="min",
+    group_max="max",
+    group_sum="sum",
+)
+forms.templates(
+    {
+        "group_exists value": "any_value(true)",
+        "group_sum_decimals value": f"CAST(sum(CAST(value AS {DECIMAL})) AS {DECIMAL})",
+    }
+)
 
 
 @forms
 def group_count(value: Sql) -> Sql:
     return call("count", exp.Star())
-
-
-@forms
-def group_count_if(value: Sql) -> Sql:
-    return call("count_if", value)
-
-
-@forms
-def group_exists(value: Sql) -> Sql:
-    return call("any_value", True)
-
-
-@forms
-def group_any(value: Sql) -> Sql:
-    return call("any_value", value)
-
-
-@forms
-def group_min(value: Sql) -> Sql:
-    return call("min", value)
-
-
-@forms
-def group_max(value: Sql) -> Sql:
-    return call("max", value)
-
-
-@forms
-def group_sum(value: Sql) -> Sql:
-    return call("sum", value)
-
-
-@forms
-def group_sum_decimals(value: Sql) -> Sql:
-    return cast(call("sum", cast(value, DECIMAL)), DECIMAL)
 
 
 @forms
@@ -66,12 +46,12 @@ def group_collect(value: Sql, *keys: Sql) -> Sql:
 
 @forms
 def group_join(value: Sql, *keys: Sql) -> Sql:
-    return join_texts(group_collect(value, *keys), text_literal(""))
+    return call("array_join", group_collect(value, *keys), text_literal(""))
 
 
 @forms
 def group_sum_doubles(value: Sql, *keys: Sql) -> Sql:
-    return array_sum_doubles(group_collect(value, *keys))
+    return arrays.forms["array_sum_doubles"](group_collect(value, *keys))
 
 
 @forms

@@ -10,6 +10,19 @@ from xcql.dialects.trees import Sql, binary, call, case_, cast, constant, number
 
 forms = Forms()
 
+forms.templates(
+    {
+        "text_of_span raw start length": "CAST(substring(raw, start + 1, length) AS STRING)",
+        # the key of the filler that a place is in: without the four bytes of the hole
+        "parent_key key": "substring(key, 1, length(key) - 4)",
+        # where the hole of a place begins in the filler that it is in
+        "hole_offset key": """CAST(conv(hex(substring(key, length(key) - 3, 4)), 16, 10)
+          AS INT)""",
+        # a number as four bytes, which compare as the numbers do
+        "four_bytes value": "unhex(lpad(hex(value), 8, '0'))",
+    }
+)
+
 
 _MARKUP = (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"))
 # what XML's serialisation writes as references everywhere, as a class of a regular expression
@@ -26,53 +39,23 @@ _OLD_LIFESPAN = (
 )
 
 
-@forms
-def text_of_bytes(raw: Sql) -> Sql:
-    return cast(raw, "STRING")
-
-
-@forms
-def text_of_span(raw: Sql, start: Sql, length: Sql) -> Sql:
-    return template(
-        "CAST(substring(raw, start + 1, length) AS STRING)", raw=raw, start=start, length=length
-    )
-
-
 # keys: the places of nodes, as bytes that compare in document order
 
 
 @forms
 def node_key(key: Sql, offset: Sql) -> Sql:
-    return call("concat", key, four_bytes(offset))
+    return call("concat", key, forms["four_bytes"](offset))
 
 
 @forms
 def copy_key(key: Sql, *numbers: Sql) -> Sql:
     """The key of a copy of a filler, from that of its parent or place."""
-    return call("concat", key, *map(four_bytes, numbers))
+    return call("concat", key, *map(forms["four_bytes"], numbers))
 
 
 @forms
 def key_after(key: Sql) -> Sql:
     return call("concat", key, constant(b"\xff"))
-
-
-@forms
-def parent_key(key: Sql) -> Sql:
-    """The key of the filler that a place is in: without the four bytes of the hole."""
-    return template("substring(key, 1, length(key) - 4)", key=key)
-
-
-@forms
-def hole_offset(key: Sql) -> Sql:
-    """Where the hole of a place begins in the filler that it is in."""
-    return template("CAST(conv(hex(substring(key, length(key) - 3, 4)), 16, 10) AS INT)", key=key)
-
-
-@forms
-def four_bytes(value: Sql) -> Sql:
-    """A number as four bytes, which compare as the numbers do."""
-    return template("unhex(lpad(hex(value), 8, '0'))", value=value)
 
 
 @forms

@@ -11,17 +11,50 @@ from decimal import Decimal
 
 from sqlglot import exp
 
-from xcql.dialects.forms.casts import trimmed
+from xcql.dialects.forms.casts import DECIMAL, trimmed
 from xcql.dialects.forms.registry import Forms
 from xcql.dialects.templates import let, template
-from xcql.dialects.trees import Sql, call, cast, constant, integer_value, number, text_literal
+from xcql.dialects.trees import Sql, call, cast, constant, integer_value, number
 
 forms = Forms()
 
 
-DECIMAL = "DECIMAL(37, 20)"
+_INFINITY, _MINUS_INFINITY = "CAST('Infinity' AS DOUBLE)", "CAST('-Infinity' AS DOUBLE)"
 # doubles from here on are integers, and so are their doubles
 _WHOLE = "4503599627370496.0D"
+
+
+forms.calls(is_nan="isnan", square_root="sqrt")
+forms.templates(
+    {
+        "negative value": "-value",
+        "idiv x y": "x DIV y",
+        "is_finite x": f"NOT isnan(x) AND abs(x) < {_INFINITY}",
+        "double_modulo x y": """CASE WHEN y <> 0.0D THEN x % y
+          WHEN x IS NOT NULL AND y = 0.0D THEN CAST('NaN' AS DOUBLE) END""",
+        # an integer as a multiple of a power of ten; halves go up
+        "integer_round x p": """CAST(floor((2 * CAST(x AS DECIMAL(20, 0)) + p) / (2 * p)) * p
+          AS BIGINT)""",
+        # as a decimal of ours it has a point, so that no zero before it goes
+        "decimal_text x": f"rtrim('.', rtrim('0', CAST(CAST(x AS {DECIMAL}) AS STRING)))",
+        "decimal_add x y": f"CAST(x + y AS {DECIMAL})",
+        "decimal_subtract x y": f"CAST(x - y AS {DECIMAL})",
+        # a difference: Spark's own minus sign and `abs` round to 34 digits
+        "decimal_negative x": f"CAST(0BD - x AS {DECIMAL})",
+        "decimal_abs x": f"CASE WHEN x < 0 THEN CAST(0 - x AS {DECIMAL}) ELSE x END",
+        "decimal_floor x": f"CAST(floor(x) AS {DECIMAL})",
+        "decimal_ceiling x": f"CAST(ceil(x) AS {DECIMAL})",
+        "from_millionths x": f"CAST(CAST(x AS DECIMAL(19, 0)) * 0.000001BD AS {DECIMAL})",
+        "array_sum_decimals xs": f"""aggregate(filter(xs, x -> x IS NOT NULL),
+          CAST(0 AS {DECIMAL}), (total, x) -> CAST(total + CAST(x AS {DECIMAL}) AS {DECIMAL}))""",
+        # Spark reads `Infinity`, XQuery `INF`; it trims more than blanks, but only these are here
+        "parse_double x": "CAST(replace(x, 'INF', 'Infinity') AS DOUBLE)",
+        # with zeros in front, so that it has at least so many digits
+        "padded_integer x n": """concat(CASE WHEN x < 0 THEN '-' ELSE '' END,
+          repeat('0', n - length(replace(CAST(x AS STRING), '-', ''))),
+          replace(CAST(x AS STRING), '-', ''))""",
+    }
+)
 
 
 def _let(text: str, **parts: Sql) -> Sql:
@@ -30,22 +63,7 @@ def _let(text: str, **parts: Sql) -> Sql:
     return let(value, name, template(text, **dict(rest)))
 
 
-@forms
-def negative(value: Sql) -> Sql:
-    return exp.Paren(this=exp.Neg(this=value))
-
-
-@forms
-def idiv(x: Sql, y: Sql) -> Sql:
-    return exp.Paren(this=exp.IntDiv(this=x, expression=y))
-
-
 # doubles
-
-
-@forms
-def is_nan(value: Sql) -> Sql:
-    return call("isnan", value)
 
 
 @forms
@@ -71,8 +89,8 @@ def double_text(value: Sql) -> Sql:
         f"""CASE
           WHEN d IS NULL THEN NULL
           WHEN isnan(d) THEN 'NaN'
-          WHEN d = {_infinite("")} THEN 'INF'
-          WHEN d = {_infinite("-")} THEN '-INF'
+          WHEN d = {_INFINITY} THEN 'INF'
+          WHEN d = {_MINUS_INFINITY} THEN '-INF'
           WHEN d = 0.0D OR abs(d) >= 0.001D AND abs(d) < 1000000.0D
             AND length(CAST(d AS STRING)) < 17
           THEN regexp_replace(CAST(d AS STRING), '[.]0$', '')
@@ -81,10 +99,6 @@ def double_text(value: Sql) -> Sql:
         d=value,
         long=long,
     )
-
-
-def _infinite(sign: str) -> str:
-    return f"CAST('{sign}Infinity' AS DOUBLE)"
 
 
 def _shortest() -> Sql:
@@ -102,11 +116,6 @@ def _shortest() -> Sql:
 
 
 @forms
-def is_finite(value: Sql) -> Sql:
-    return template(f"NOT isnan(x) AND abs(x) < {_infinite('')}", x=value)
-
-
-@forms
 def double_divide(x: Sql, y: Sql) -> Sql:
     """Division of doubles by zero is infinite, or not a number."""
     if isinstance(y, exp.Cast) and isinstance(y.this, exp.Literal) and float(y.this.this):
@@ -115,19 +124,9 @@ def double_divide(x: Sql, y: Sql) -> Sql:
         f"""CASE
           WHEN y <> 0.0D THEN x / y
           WHEN isnan(x) OR x = 0.0D THEN CAST('NaN' AS DOUBLE)
-          WHEN y = 0.0D AND (x > 0.0D) = (CAST(y AS STRING) = '0.0') THEN {_infinite("")}
-          WHEN y = 0.0D THEN {_infinite("-")}
+          WHEN y = 0.0D AND (x > 0.0D) = (CAST(y AS STRING) = '0.0') THEN {_INFINITY}
+          WHEN y = 0.0D THEN {_MINUS_INFINITY}
         END""",
-        x=x,
-        y=y,
-    )
-
-
-@forms
-def double_modulo(x: Sql, y: Sql) -> Sql:
-    return template(
-        """CASE WHEN y <> 0.0D THEN x % y
-          WHEN x IS NOT NULL AND y = 0.0D THEN CAST('NaN' AS DOUBLE) END""",
         x=x,
         y=y,
     )
@@ -197,9 +196,7 @@ def _exact_product(x: Sql, y: Sql) -> Sql:
 @forms
 def round_half_even(value: Sql, digits: Sql) -> Sql:
     """Halves go to the even neighbour; a double counts as the decimal that it is written as."""
-    return let(
-        value, "d", template(_with_sign(f"bround(d, {integer_value(digits)})", _infinite("")))
-    )
+    return let(value, "d", template(_with_sign(f"bround(d, {integer_value(digits)})", _INFINITY)))
 
 
 @forms
@@ -220,38 +217,6 @@ def times_rounded(factor: Sql, number: Sql) -> Sql:
 
 
 # decimals
-
-
-@forms
-def to_decimal(value: Sql) -> Sql:
-    return cast(value, DECIMAL)
-
-
-@forms
-def decimal_text(value: Sql) -> Sql:
-    # as a decimal of ours it has a point, so that no zero before it goes
-    return template(f"rtrim('.', rtrim('0', CAST(CAST(x AS {DECIMAL}) AS STRING)))", x=value)
-
-
-@forms
-def decimal_add(x: Sql, y: Sql) -> Sql:
-    return template(f"CAST(x + y AS {DECIMAL})", x=x, y=y)
-
-
-@forms
-def decimal_negative(value: Sql) -> Sql:
-    """A difference: Spark's own minus sign and `abs` round to 34 digits."""
-    return decimal_subtract(constant(Decimal(0)), value)
-
-
-@forms
-def decimal_abs(value: Sql) -> Sql:
-    return template(f"CASE WHEN x < 0 THEN CAST(0 - x AS {DECIMAL}) ELSE x END", x=value)
-
-
-@forms
-def decimal_subtract(x: Sql, y: Sql) -> Sql:
-    return template(f"CAST(x - y AS {DECIMAL})", x=x, y=y)
 
 
 _SHORT = "DECIMAL(18, 6)"
@@ -289,11 +254,6 @@ def millionths(x: Sql, too_long: Sql) -> Sql:
         x=x,
         too_long=too_long,
     )
-
-
-@forms
-def from_millionths(x: Sql) -> Sql:
-    return template(f"CAST(CAST(x AS DECIMAL(19, 0)) * 0.000001BD AS {DECIMAL})", x=x)
 
 
 @forms
@@ -335,16 +295,6 @@ def _quotient(x: Sql, y: Sql, digits: int) -> Sql:
 
 
 @forms
-def decimal_floor(value: Sql) -> Sql:
-    return cast(call("floor", value), DECIMAL)
-
-
-@forms
-def decimal_ceiling(value: Sql) -> Sql:
-    return cast(call("ceil", value), DECIMAL)
-
-
-@forms
 def decimal_round(value: Sql, digits: Sql) -> Sql:
     """Halves go up, also below zero."""
     places = integer_value(digits)
@@ -361,40 +311,10 @@ def decimal_round_half_even(value: Sql, digits: Sql) -> Sql:
     return cast(call("bround", value, number(integer_value(digits))), DECIMAL)
 
 
-@forms
-def integer_round(value: Sql, power: Sql) -> Sql:
-    """An integer as a multiple of a power of ten; halves go up."""
-    return template(
-        """CAST(floor((2 * CAST(x AS DECIMAL(20, 0)) + p) / (2 * p)) * p AS BIGINT)""",
-        x=value,
-        p=power,
-    )
-
-
-@forms
-def array_sum_decimals(array: Sql) -> Sql:
-    return template(
-        f"""aggregate(filter(xs, x -> x IS NOT NULL), CAST(0 AS {DECIMAL}),
-          (total, x) -> CAST(total + CAST(x AS {DECIMAL}) AS {DECIMAL}))""",
-        xs=array,
-    )
-
-
 # mathematics
 
 
-@forms
-def square_root(value: Sql) -> Sql:
-    return call("sqrt", value)
-
-
 # numbers from text
-
-
-@forms
-def parse_double(value: Sql) -> Sql:
-    """Spark reads `Infinity`, XQuery `INF`; it trims more than blanks, but only these are here."""
-    return cast(call("replace", value, text_literal("INF"), text_literal("Infinity")), "DOUBLE")
 
 
 @forms
@@ -434,7 +354,7 @@ def formatted_number(value: Sql, least: Sql, most: Sql, grouped: Sql, is_double:
     whole = template(f"concat({sign}, t)", t=text)
     if is_double.this:
         whole = template(
-            f"CASE WHEN isnan(x) THEN 'NaN' WHEN abs(x) = {_infinite('')} "
+            f"CASE WHEN isnan(x) THEN 'NaN' WHEN abs(x) = {_INFINITY} "
             f"THEN concat({sign}, 'Infinity') ELSE t END",
             t=whole,
         )
@@ -450,16 +370,4 @@ def filled_up(value: Sql, digits: Sql) -> Sql:
         f"CASE WHEN length(CAST(x AS STRING)) >= {integer_value(digits)} THEN CAST(x AS STRING) "
         f"ELSE lpad(CAST(x AS STRING), {integer_value(digits)}, '0') END",
         x=value,
-    )
-
-
-@forms
-def padded_integer(value: Sql, least: Sql) -> Sql:
-    """An integer with zeros in front, so that it has so many digits at least."""
-    return template(
-        """concat(CASE WHEN x < 0 THEN '-' ELSE '' END,
-        repeat('0', n - length(replace(CAST(x AS STRING), '-', ''))),
-        replace(CAST(x AS STRING), '-', ''))""",
-        x=value,
-        n=least,
     )

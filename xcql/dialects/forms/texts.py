@@ -5,14 +5,26 @@ from __future__ import annotations
 from xcql.dialects.forms.casts import trimmed
 from xcql.dialects.forms.registry import Forms
 from xcql.dialects.templates import let, template
-from xcql.dialects.trees import Sql, call, cast, text_literal
+from xcql.dialects.trees import Sql, call, text_literal
 
 forms = Forms()
 
-
-@forms
-def length_of_text(value: Sql) -> Sql:
-    return cast(call("length", value), "BIGINT")
+forms.templates(
+    {
+        "length_of_text text": "CAST(length(text) AS BIGINT)",
+        "text_before text part": """CASE WHEN part = '' OR instr(text, part) = 0 THEN ''
+          ELSE substr(text, 1, instr(text, part) - 1) END""",
+        "text_after text part": """CASE WHEN part = '' THEN text WHEN instr(text, part) = 0 THEN ''
+          ELSE substr(text, instr(text, part) + length(part)) END""",
+        "text_order x y": "CASE WHEN x < y THEN -1L WHEN x > y THEN 1L WHEN x = y THEN 0L END",
+        # whether a word is among others with a blank between each two
+        "has_word x w": """w <> '' AND instr(w, ' ') = 0
+          AND contains(concat(' ', x, ' '), concat(' ', w, ' '))""",
+        # every byte but those of letters, digits, - _ . ~ as % and two digits
+        "encoded_for_uri x": """regexp_replace(regexp_replace(
+          replace(url_encode(x), '+', '%20'), '[*]', '%2A'), '%7E', '~')""",
+    }
+)
 
 
 @forms
@@ -28,26 +40,6 @@ def substring_of_text(value: Sql, start: Sql, length: Sql | None = None) -> Sql:
         return template(f"substr(text, {first})", text=value, start=start)
     count = "CAST(greatest(start + length - greatest(start, 1L), 0L) AS INT)"
     return template(f"substr(text, {first}, {count})", text=value, start=start, length=length)
-
-
-@forms
-def text_before(value: Sql, part: Sql) -> Sql:
-    return template(
-        """CASE WHEN part = '' OR instr(text, part) = 0 THEN ''
-          ELSE substr(text, 1, instr(text, part) - 1) END""",
-        text=value,
-        part=part,
-    )
-
-
-@forms
-def text_after(value: Sql, part: Sql) -> Sql:
-    return template(
-        """CASE WHEN part = '' THEN text WHEN instr(text, part) = 0 THEN ''
-          ELSE substr(text, instr(text, part) + length(part)) END""",
-        text=value,
-        part=part,
-    )
 
 
 @forms
@@ -77,31 +69,6 @@ def text_of_codepoints(codes: Sql, otherwise: Sql) -> Sql:
             THEN lpad(hex(x), 8, '0') ELSE otherwise END), ''))), 'UTF-32')""",
         xs=codes,
         otherwise=otherwise,
-    )
-
-
-@forms
-def encoded_for_uri(value: Sql) -> Sql:
-    """Every byte but those of letters, digits, - _ . ~ as % and two digits."""
-    return template(
-        r"""regexp_replace(regexp_replace(replace(url_encode(x), '+', '%20'), '[*]', '%2A'),
-        '%7E', '~')""",
-        x=value,
-    )
-
-
-@forms
-def text_order(x: Sql, y: Sql) -> Sql:
-    return template("CASE WHEN x < y THEN -1L WHEN x > y THEN 1L WHEN x = y THEN 0L END", x=x, y=y)
-
-
-@forms
-def has_word(words: Sql, word: Sql) -> Sql:
-    """Whether a word is among others that a blank each is between."""
-    return template(
-        "w <> '' AND instr(w, ' ') = 0 AND contains(concat(' ', x, ' '), concat(' ', w, ' '))",
-        x=words,
-        w=word,
     )
 
 

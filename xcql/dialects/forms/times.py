@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-
 from sqlglot import exp
 
 from xcql.dialects.forms.casts import BLANKS, trimmed
@@ -17,7 +15,6 @@ from xcql.dialects.trees import (
     case_,
     cast,
     column,
-    constant,
     either,
     is_not_null,
     is_null,
@@ -27,6 +24,26 @@ from xcql.dialects.trees import (
 )
 
 forms = Forms()
+
+forms.templates(
+    {
+        "before_time": "TIMESTAMP_NTZ'0001-01-01 00:00:00'",
+        "instant value": "CAST(replace(value, 'T', ' ') AS TIMESTAMP_NTZ)",
+        "time_text value": "replace(CAST(value AS STRING), ' ', 'T')",
+        # Spark has a sign before years of five digits
+        "zoned_date_text value zone": "concat(ltrim('+', CAST(value AS STRING)), zone)",
+        "microseconds_between first last": "timestampdiff(MICROSECOND, first, last)",
+        # the microseconds since midnight
+        "time_of_day t": "timestampdiff(MICROSECOND, CAST(CAST(t AS DATE) AS TIMESTAMP_NTZ), t)",
+        # of two instants, the later one has no smaller number
+        "seconds_of m": "timestampdiff(SECOND, TIMESTAMP_NTZ'1970-01-01 00:00:00', m)",
+        "second_of value": "CAST(date_part('SECOND', value) AS DECIMAL(8, 6))",
+        **{
+            f"{part} value": f"CAST({part}(value) AS BIGINT)"
+            for part in ("year", "month", "day", "hour", "minute", "second")
+        },
+    }
+)
 
 
 _MONTHS = "January February March April May June July August September October November December"
@@ -126,15 +143,6 @@ def zone_of_time(value: Sql) -> Sql:
 
 
 @forms
-def time_of_day(moment: Sql) -> Sql:
-    """The microseconds since midnight of an instant."""
-
-    return template(
-        "timestampdiff(MICROSECOND, CAST(CAST(t AS DATE) AS TIMESTAMP_NTZ), t)", t=moment
-    )
-
-
-@forms
 def zone_length(zone: Sql) -> Sql:
     """A zone as microseconds ahead of UTC; NULL if it is none."""
 
@@ -155,31 +163,6 @@ def _zone_minutes(zone: Sql) -> Sql:
 
 
 @forms
-def instant(value: Sql) -> Sql:
-    return cast(call("replace", value, text_literal("T"), text_literal(" ")), "TIMESTAMP_NTZ")
-
-
-@forms
-def before_time() -> Sql:
-    return constant(datetime.min)
-
-
-@forms
-def to_instant(value: Sql) -> Sql:
-    return cast(value, "TIMESTAMP_NTZ")
-
-
-@forms
-def to_date(value: Sql) -> Sql:
-    return cast(value, "DATE")
-
-
-@forms
-def time_text(value: Sql) -> Sql:
-    return call("replace", cast(value, "STRING"), text_literal(" "), text_literal("T"))
-
-
-@forms
 def in_zone(value: Sql, zone: Sql) -> Sql:
     return _added("MINUTE", _zone_minutes(zone), value)
 
@@ -192,19 +175,14 @@ def out_of_zone(value: Sql, zone: Sql) -> Sql:
 @forms
 def zoned_time_text(value: Sql, zone: Sql) -> Sql:
     if isinstance(zone, exp.Literal) and zone.this in ("", "Z"):
-        text = _without_plus(time_text(value))
+        text = _without_plus(forms["time_text"](value))
         return text if not zone.this else call("concat", text, zone)
-    return call("concat", _without_plus(time_text(in_zone(value, zone))), zone.copy())
+    return call("concat", _without_plus(forms["time_text"](in_zone(value, zone))), zone.copy())
 
 
 def _without_plus(text: Sql) -> Sql:
     """Spark has a sign before years of five digits."""
     return call("ltrim", text_literal("+"), text)
-
-
-@forms
-def zoned_date_text(value: Sql, zone: Sql) -> Sql:
-    return call("concat", _without_plus(cast(value, "STRING")), zone)
 
 
 @forms
@@ -218,50 +196,10 @@ def add_months(moment: Sql, count: Sql) -> Sql:
 
 
 @forms
-def microseconds_between(first: Sql, last: Sql) -> Sql:
-    return call("timestampdiff", exp.Var(this="MICROSECOND"), first, last)
-
-
-@forms
-def year(value: Sql) -> Sql:
-    return cast(call("year", value), "BIGINT")
-
-
-@forms
-def month(value: Sql) -> Sql:
-    return cast(call("month", value), "BIGINT")
-
-
-@forms
-def day(value: Sql) -> Sql:
-    return cast(call("day", value), "BIGINT")
-
-
-@forms
-def hour(value: Sql) -> Sql:
-    return cast(call("hour", value), "BIGINT")
-
-
-@forms
-def minute(value: Sql) -> Sql:
-    return cast(call("minute", value), "BIGINT")
-
-
-@forms
-def second(value: Sql) -> Sql:
-    return cast(call("second", value), "BIGINT")
-
-
-@forms
 def month_name(value: Sql) -> Sql:
     """The English name of a month."""
     names = [text_literal(name) for name in _MONTHS.split()]
     return call("element_at", call("array", *names), call("month", value))
-
-
-@forms
-def second_of(value: Sql) -> Sql:
-    return cast(call("date_part", text_literal("SECOND"), value), "DECIMAL(8, 6)")
 
 
 @forms
@@ -287,7 +225,7 @@ def parse_validity(value: Sql, otherwise: Sql) -> Sql:
         binary("=", text.copy(), text_literal("now")),
         exp.Placeholder(this="now"),
         binary("=", text.copy(), text_literal("start")),
-        before_time(),
+        forms["before_time"](),
         let(whole, "t", parsed),
     )
 
@@ -299,12 +237,6 @@ def lifespan_bound(value: Sql, symbol: Sql) -> Sql:
 
 # buckets of time are so many powers of 16 seconds long; the largest holds all times
 _SIZES = 10
-
-
-@forms
-def seconds_of(moment: Sql) -> Sql:
-    """An instant as a whole number: of two, the later one has no smaller number."""
-    return template("timestampdiff(SECOND, TIMESTAMP_NTZ'1970-01-01 00:00:00', m)", m=moment)
 
 
 @forms
