@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 from sqlglot import exp
 
-from xcql.algebra.operators import Extract, Follow, Plan, Unit, own_columns, used
+from xcql.algebra.operators import Extract, Follow, Plan, Unit, Versions, own_columns, used
 from xcql.analysis.graph import TagGraph
 from xcql.history.standing import Standing, joint
 from xcql.sql import dialect
@@ -99,6 +99,10 @@ class Scans:
             )
         )
         return relation
+
+    def versions(self, plan: Versions, needed: frozenset[str]) -> Relation:
+        """A scan: a row for each version that counts, wherever it is."""
+        return self._rows(plan.stream, plan.tags, plan.row, needed & own_columns(plan), {})
 
     def _root(self, plan: Extract, needed: frozenset[str]) -> Relation:
         """The root filler, where nothing leads to but its id."""

@@ -27,6 +27,8 @@ from pyspark.sql.types import (
 )
 
 from xcql.shred.checksums import check_opening
+from xcql.sql.dialect import constant
+from xcql.sql.easy_text import easy_text
 from xcql.store.state import DataFile
 
 # never leave out rows that cannot be read, whatever the session's settings are
@@ -56,20 +58,9 @@ def structure(schema: pa.Schema) -> StructType:
     return StructType([StructField(field.name, _type(field.type)) for field in schema])
 
 
-def counts_at(prefix: str = "") -> str:
-    """The SQL condition that a row, or a place, is valid for an evaluation at the column `now`.
-
-    It is the SQL form of `counts_at` in `xcql.history.predicates`.
-    """
-    return (
-        f"({prefix}since IS NULL OR {prefix}since <= now)"
-        f" AND ({prefix}until IS NULL OR {prefix}until > now)"
-    )
-
-
 def instant(time: datetime) -> Column:
-    """An instant as a column; it has no time zone, so none can change it."""
-    return expr(f"timestamp_ntz'{time.isoformat(sep=' ')}'")
+    """An instant as a literal; it has no time zone, so none can change it."""
+    return expr(easy_text(constant(time)))
 
 
 def _type(type: pa.DataType) -> DataType:
