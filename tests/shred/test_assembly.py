@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 
@@ -95,10 +96,11 @@ def test_elements_that_are_left_empty(fillers: list[str], expected: str) -> None
     ],
 )
 @pytest.mark.parametrize("own", ["", ' xmlns:p="urn:p"', ' xmlns:p="urn:&amp;&#9;"'])
-def test_namespaces_are_declared_where_they_change(root: str, own: str) -> None:
+@pytest.mark.parametrize("inner", ["", ' xmlns:o="urn:o" xmlns:p="urn:p" k="1"'])
+def test_namespaces_are_declared_where_they_change(root: str, own: str, inner: str) -> None:
     fillers = [
         filler(0, 1, root),
-        filler(1, 2, f'<a{own}><a><hole id="1"/><hole id="3"/></a><hole id="2"/></a>'),
+        filler(1, 2, f'<a{own}><a{inner}><hole id="3"/></a><a{inner}/><hole id="2"/></a>'),
         filler(2, 4, '<p:e xmlns:p="urn:p"/>'),
         filler(3, 2, f"<a{own}>3</a>"),
     ]
@@ -111,3 +113,25 @@ def test_names_may_look_like_the_end_of_a_comment() -> None:
         hole = raw.index(b"<hole/>")
         copy = Copy(encode(1), raw, [hole], [len("<hole/>")], "", False, None, None)
         assert b"".join(document_text([copy])).decode() == expected
+
+
+def test_text_is_written_as_soon_as_it_is_known() -> None:
+    """A root with many holes: no more than the open copies is held."""
+    hole, count = b"<hole/>", 50_000
+    raw = b"<r>" + hole * count + b"</r>"
+    starts = range(3, 3 + count * len(hole), len(hole))
+    taken = 0
+
+    def copies() -> Iterator[Copy]:
+        nonlocal taken
+        yield Copy(encode(1), raw, starts, [len(hole)] * count, "", False, None, None)
+        for start in starts:
+            taken += 1
+            key = encode(1) + encode(start) + encode(1)
+            yield Copy(key, b"<a/>", (), (), "", False, None, None)
+
+    text = b""
+    for piece in document_text(copies()):
+        text += piece
+        assert len(text) >= 4 * (taken - 3)
+    assert text == b"<r>" + b"<a/>" * count + b"</r>"

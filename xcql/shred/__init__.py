@@ -1,1 +1,1 @@
-"""Shredding: from the bytes of fillers to columns, in the store's table layout, without Spark."""
+"""Shredding: the bytes of fillers to columns, in the store's table layout, and back; no Spark."""

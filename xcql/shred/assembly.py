@@ -112,21 +112,27 @@ class _OpenCopy:
     def rest(self) -> Iterator[bytes]:
         """The text that is not yet written."""
         yield from self.up_to(len(self.copy.raw))
-        yield self.lead + self.copy.raw[self.written :]
+        yield self._piece(len(self.copy.raw))
 
     def _piece(self, end: int) -> bytes:
         piece = self.copy.raw[self.written : end]
         if self.declares_inside:
-            self._follow_scopes(piece)
+            piece = _MARKUP.sub(self._in_scope, piece)
         lead, self.lead, self.written = self.lead, b"", end
         return lead + piece
 
-    def _follow_scopes(self, piece: bytes) -> None:
-        for tag in _MARKUP.findall(piece):
-            if tag.startswith(b"</"):
-                self.scopes.pop()
-            elif not tag.startswith((b"<!", b"<?")) and not tag.endswith(b"/>"):
-                self.scopes.append({**self.scopes[-1], **declared_in(tag.decode())})
+    def _in_scope(self, markup: re.Match[bytes]) -> bytes:
+        """A tag without the declarations that are in scope there; this enters or leaves a scope."""
+        tag = markup[0]
+        if tag.startswith(b"</"):
+            self.scopes.pop()
+        elif not tag.startswith((b"<!", b"<?")):
+            scope, declared = self.scopes[-1], declared_in(tag.decode())
+            new = {one: value for one, value in declared.items() if scope.get(one, "") != value}
+            tag = tag.replace(declaring(declared).encode(), declaring(new).encode(), 1)
+            if not tag.endswith(b"/>"):
+                self.scopes.append({**scope, **new})
+        return tag
 
 
 def _opened(copy: Copy, start_tag: StartTag, scope: Scope) -> _OpenCopy:
@@ -134,8 +140,7 @@ def _opened(copy: Copy, start_tag: StartTag, scope: Scope) -> _OpenCopy:
     if copy.raw[end - 1] == ord("/"):
         end -= 1
     lead, inner = start_tag(copy, copy.raw[:end], scope)
-    declares_inside = bool(copy.starts) and b" xmlns" in copy.raw
-    return _OpenCopy(copy, lead, end, [inner], declares_inside)
+    return _OpenCopy(copy, lead, end, [inner], b" xmlns" in copy.raw)
 
 
 def _start_tag(copy: Copy, tag: bytes, scope: Scope) -> tuple[bytes, Scope]:

@@ -51,7 +51,8 @@ def _marked(prefix: str, copy: Copy, tag: bytes, scope: Scope) -> tuple[bytes, S
     marks = f'{copy.namespaces} {prefix}:{_FILLER}=""'
     if copy.timed:
         marks += lifespan_text(copy, f"{prefix}:")
-    return name + marks.encode() + space + attributes, scope
+    # everything in the filler stays declared: its element will not inherit namespaces
+    return name + marks.encode() + space + attributes, {}
 
 
 def _take_marks(element: ElementNode) -> None:

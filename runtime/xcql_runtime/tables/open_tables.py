@@ -13,8 +13,8 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql.functions import (
     array,
-    coalesce,
     col,
+    create_map,
     lit,
     regexp_extract,
     struct,
@@ -103,9 +103,13 @@ def _read(
     has_tag: bool,
 ) -> DataFrame:
     frame = files_frame(spark, store, files, schema)
+    pairs = [(schema.field(field.name), field) for field in joint]
     columns = [
-        _as_type(col(field.name), schema.field(field.name).type, field.type).alias(field.name)
-        for field in joint
+        # a name alone spares calls to Java
+        own.name
+        if own.type == wanted.type
+        else _as_type(col(own.name), own.type, wanted.type).alias(own.name)
+        for own, wanted in pairs
     ]
     return frame.select(*columns, *([_tag(tags).alias("tag")] if has_tag else []))
 
@@ -133,8 +137,8 @@ def _tag(tags: Sequence[str]) -> Column:
         return lit(tags[0] if tags else "")
     folder = regexp_extract("_metadata.file_path", "([^/]+)/[^/]+$", 1)
     # the path is a URI, so escapes in the folder's name are escaped again
-    cases = (when(folder == quote(folder_name(tag)), tag) for tag in tags)
-    return coalesce(*cases)
+    known = [lit(one) for tag in tags for one in (quote(folder_name(tag)), tag)]
+    return create_map(*known)[folder]
 
 
 def run_sql(
