@@ -7,6 +7,7 @@ from functools import partial
 
 from xcql.history.lifespan import FROM, TO
 from xcql.shred.assembly import Copy, Scope, assembled, lifespan_text
+from xcql.shred.namespaces import declared_in
 from xcql.xdm.names import QName
 from xcql.xdm.nodes import DocumentNode, ElementNode, descendants
 from xcql.xdm.parse import parse_xml
@@ -51,8 +52,8 @@ def _marked(prefix: str, copy: Copy, tag: bytes, scope: Scope) -> tuple[bytes, S
     marks = f'{copy.namespaces} {prefix}:{_FILLER}=""'
     if copy.timed:
         marks += lifespan_text(copy, f"{prefix}:")
-    # everything in the filler stays declared: its element will not inherit namespaces
-    return name + marks.encode() + space + attributes, {}
+    # its own namespaces only: it does not inherit those of the enclosing fillers
+    return name + marks.encode() + space + attributes, declared_in(copy.namespaces)
 
 
 def _take_marks(element: ElementNode) -> None:
