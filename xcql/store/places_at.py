@@ -6,7 +6,7 @@ document at an instant.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -17,9 +17,10 @@ import pyarrow.compute as pc
 
 from xcql.arrays import column_of, ranges, taken
 from xcql.diagnostics import error
-from xcql.history import predicates
 from xcql.history.arrivals import Arrivals, gather, microseconds
+from xcql.history.bitemporal import BitemporalRow
 from xcql.history.places import Placement, VersionColumns, place
+from xcql.history.predicates import known_end, stands_at
 from xcql.model.time import START
 from xcql.shred.tables import REMOVES
 from xcql.store.rows import RowPart, stored_rows
@@ -55,28 +56,24 @@ def _versions(
     """The versions that count at `now`, or those of them in the document `at` an instant."""
     row_of = {seq: row for row, seq in enumerate(arrivals.seqs.tolist())}
     shown = []
-    for values in _counting(stream, parts, now, at):
-        row = row_of[values["seq"]]
-        times = (values[name] for name in ("vtFrom", "vtTo", "since", "until"))
-        shown.append((int(arrivals.fillers[row]), row, values["number"], *map(microseconds, times)))
-    shown.sort()
-    return VersionColumns(*np.array(shown, np.int64).reshape(-1, 7).T)
-
-
-def _counting(
-    stream: Stream, parts: Sequence[RowPart], now: datetime, at: datetime | None
-) -> Iterator[dict[str, Any]]:
     for part in parts:
         tag = stream.tags.by_id(part.tsid)
         assert tag is not None
         assert part.derived is not None
-        for values in part.derived.to_pylist():
-            begin, since = values["vtFrom"] or START, values["since"] or START
-            end = predicates.known_end(values["vtTo"], now)
-            if predicates.counts_at(since, values["until"], now) and (
-                at is None or predicates.stands_at(tag.kind, begin, end, at)
+        for version in map(_version, part.derived.to_pylist()):
+            end = known_end(version.vt_to, now)
+            if version.counts_at(now) and (
+                at is None or stands_at(tag.kind, version.vt_from, end, at)
             ):
-                yield {**values, "vtFrom": begin, "since": since}
+                row = row_of[version.seq]
+                times = map(microseconds, version[2:])
+                shown.append((int(arrivals.fillers[row]), row, version.number, *times))
+    return VersionColumns(*np.array(sorted(shown), np.int64).reshape(-1, 7).T)
+
+
+def _version(row: dict[str, Any]) -> BitemporalRow:
+    begin, since = row["vtFrom"] or START, row["since"] or START
+    return BitemporalRow(row["seq"], row["number"], begin, row["vtTo"], since, row["until"])
 
 
 def _copies(arrivals: Arrivals, versions: VersionColumns, placement: Placement) -> pa.Table:
