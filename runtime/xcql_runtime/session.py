@@ -169,8 +169,10 @@ class Session:
 
         The text comes in pieces, to be written one after the other, because it may be large.
         """
-        found = read_state(self.store).stream(stream)
-        return temporalize(self.spark, self.store, found, _instant_or_now(now), _instant(at))
+        state, catalog = self._reader.read()
+        state.stream(stream)  # an unknown stream is an error here, not when the text is read
+        instants = _instant_or_now(now), _instant(at)
+        return temporalize(self.spark, self.store, state, catalog, stream, *instants)
 
     def query(
         self,

@@ -9,7 +9,10 @@ from itertools import product
 import pytest
 from sqlglot import exp
 
+from xcql.algebra.scalars import Argument
+from xcql.compile import copies
 from xcql.dialects.forms.times import overlaps
+from xcql.dialects.spark import SPARK
 from xcql.history.predicates import (
     ALLEN_RELATIONS,
     Interval,
@@ -19,8 +22,9 @@ from xcql.history.predicates import (
     stands_at,
 )
 from xcql.model.tags import TagKind
+from xcql.sql import scans
+from xcql.sql.parts import conjunction
 from xcql.syntax import temporal
-from xcql_runtime.tables import frames, temporalize
 
 START = datetime.min
 
@@ -119,17 +123,23 @@ def end_of(number: int | None) -> datetime | None:
 
 
 def test_counts_at_in_sql() -> None:
+    condition = conjunction(scans._counts(exp.column, None)).sql("sqlite")
     for since, until, now in product(_DAYS, _DAYS, (1, 2, 3)):
-        said = holds_in_sql(frames.counts_at(), since=since, until=until, now=now)
-        assert said == counts_at(begin_of(since), end_of(until), day(now)), (since, until, now)
+        found = holds_in_sql(condition, since=since, until=until, now=now)
+        assert found == counts_at(begin_of(since), end_of(until), day(now)), (since, until, now)
 
 
 @pytest.mark.parametrize("kind", ["temporal", "event", "snapshot"])
 def test_stands_at_in_sql(kind: TagKind) -> None:
+    lifespan = {
+        "copy.vtFrom": exp.column("vtFrom"),
+        "copy.vtTo": scans._end(exp.column("vtTo"), None),
+    }
+    condition = SPARK.sql(copies.stands_at(kind, Argument("at")), lifespan).sql("sqlite")
     for begin, end, at, now in product(_DAYS, _DAYS, (1, 2, 3), (1, 2, 3)):
-        said = holds_in_sql(temporalize.stands_at(kind), vtFrom=begin, vtTo=end, at=at, now=now)
+        found = holds_in_sql(condition, vtFrom=begin, vtTo=end, at=at, now=now)
         end_now = known_end(end_of(end), day(now))
-        assert said == stands_at(kind, begin_of(begin), end_now, day(at)), (begin, end, at, now)
+        assert found == stands_at(kind, begin_of(begin), end_now, day(at)), (begin, end, at, now)
 
 
 def test_overlap_in_sql() -> None:

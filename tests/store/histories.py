@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -10,9 +11,10 @@ import pyarrow.parquet as pq
 from hypothesis import strategies as st
 
 from xcql.history.places import STEP, encode
-from xcql.history.predicates import counts_at, known_end
+from xcql.history.predicates import counts_at, known_end, stands_at
 from xcql.model.tags import TagKind, parse_tags
 from xcql.model.time import format_begin, format_end
+from xcql.shred.assembly import Copy
 from xcql.store.commit import read_state
 from xcql.xdm.parse import parse_xml
 from xcql.xdm.serialize import canonical
@@ -91,26 +93,52 @@ def as_file(fragments: list[str]) -> str:
     return f'<f xmlns:p="urn:p">\n{chr(10).join(fragments)}\n</f>'
 
 
-def view_of_tables(store: Path, name: str, now: datetime) -> str:
-    """The temporal view that the rows and places of a store describe, in canonical form.
+def copies_in(store: Path, now: datetime, at: datetime | None = None) -> list[Copy]:
+    """The copies in the view of the stream `s`, or in its document `at` an instant."""
+    copies = []
+    for row, kind in _counting_rows(store, "s", now):
+        begin, end = row["vtFrom"], known_end(row["vtTo"], now)
+        if at is None or stands_at(kind, begin or datetime.min, end, at):
+            copies += [
+                Copy(
+                    place["key"] + encode(row["number"]),
+                    row["raw"],
+                    [hole["start"] for hole in row["holes"]],
+                    [hole["length"] for hole in row["holes"]],
+                    row["namespaces"],
+                    at is None and kind != "snapshot",
+                    begin,
+                    begin if kind == "event" else end,
+                )
+                for place in row["places"]
+                if _counts(place, now)
+            ]
+    return sorted(copies, key=lambda copy: copy.key)
 
-    It only reads valid versions and places, without any lookup, as a plan over the tables
-    does.
-    """
+
+def _counting_rows(
+    store: Path, name: str, now: datetime
+) -> Iterator[tuple[dict[str, Any], TagKind]]:
     stream = read_state(store).stream(name)
-    texts: dict[bytes, dict[int, list[tuple[int, str]]]] = {}
-    rows: list[tuple[bytes, dict[str, Any], TagKind]] = []
     for tsid, table in stream.tables.items():
         tag = stream.tags.by_id(tsid)
         assert tag is not None
         for file in table.files:
             for row in pq.read_table(store / file.path, partitioning=None).to_pylist():
                 if _counts(row, now):
-                    rows += [
-                        (place["key"], row, tag.kind)
-                        for place in row["places"]
-                        if _counts(place, now)
-                    ]
+                    yield row, tag.kind
+
+
+def view_of_tables(store: Path, name: str, now: datetime) -> str:
+    """The temporal view that the rows and places of a store describe, in canonical form.
+
+    It only reads valid versions and places, without any lookup, as a plan over the tables
+    does.
+    """
+    texts: dict[bytes, dict[int, list[tuple[int, str]]]] = {}
+    rows: list[tuple[bytes, dict[str, Any], TagKind]] = []
+    for row, kind in _counting_rows(store, name, now):
+        rows += [(place["key"], row, kind) for place in row["places"] if _counts(place, now)]
     rows.sort(key=lambda found: (-len(found[0]), found[0], found[1]["number"]))
     document = ""
     for key, row, kind in rows:

@@ -3,6 +3,7 @@
 | operator | in paper 2 | makes |
 | --- | --- | --- |
 | `Extract` | extract | the fillers of some tags, once for each place in the view |
+| `Versions` | | the versions of the fillers of some tags, without their places |
 | `Follow`, `Rise` | | from a filler along its holes to the fillers in them, and back |
 | `Select`, `Project` | select, project | fewer tuples, more columns |
 | `Unnest` | unnest | a tuple for each element of an array |

@@ -88,6 +88,19 @@ class Extract(Plan):
 
 
 @dataclass(frozen=True, slots=True)
+class Versions(Plan):
+    """All versions of fillers of some tags of a stream, one tuple each, in the view or not.
+
+    Their rows have no columns about the place in the view: no key, parent, offset or path.
+    """
+
+    stream: str
+    tags: tuple[str, ...]
+    row: str
+    input: Plan = Unit()
+
+
+@dataclass(frozen=True, slots=True)
 class Follow(Plan):
     """For each tuple, the fillers of some tags in the holes of the filler `parent`.
 
@@ -358,7 +371,7 @@ def walk_plan(plan: Plan) -> Iterator[Plan]:
 def own_columns(plan: Plan) -> frozenset[str]:
     """The columns that the operator itself adds."""
     match plan:
-        case Extract(row=row) | Follow(row=row) | Rise(row=row):
+        case Extract(row=row) | Versions(row=row) | Follow(row=row) | Rise(row=row):
             return frozenset(f"{row}.{column}" for column in ROW_COLUMNS)
         case Unnest(item=item, position=position):
             return frozenset({item, position})

@@ -20,6 +20,7 @@ from xcql.algebra.operators import (
     Tally,
     Unit,
     Unnest,
+    Versions,
     inputs,
 )
 from xcql.algebra.scalars import Argument, Call, Column, Constant, Lambda, Nested, Scalar
@@ -44,6 +45,8 @@ def _operator(plan: Plan) -> str:
             return "unit"
         case Extract(stream=stream, tags=tags, row=row):
             return f"extract {row}: fillers of {stream} with tag {' '.join(tags)}"
+        case Versions(stream=stream, tags=tags, row=row):
+            return f"versions {row}: of fillers of {stream} with tag {' '.join(tags)}"
         case Follow(parent=parent, tags=tags, row=row, within=within):
             inside = "" if within is None else f" within {scalar_text(within[0])}"
             return f"follow {row}: holes of {parent} to fillers with tag {' '.join(tags)}{inside}"

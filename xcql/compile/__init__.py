@@ -10,7 +10,7 @@ Each module imports only from those above it. Sub-expressions are compiled throu
 | `library` | operations on them: steps, text, casts, comparisons, document order |
 | `functions`, `syntax` | the native functions by topic; the constructs of the language |
 | `language` | all constructs and functions in one table |
-| `api` | `compile_query` |
+| `api`, `copies` | `compile_query`; `compile_copies`, the copies of fillers for CaQ |
 
 Tests: tests/compile
 """
@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from xcql.compile.api import compile_query
 from xcql.compile.catalog import Catalog, Externals, StreamShape
+from xcql.compile.copies import compile_copies
 from xcql.compile.result import Compiled, Evaluation, NotNative, Site, TableUse
 
 __all__ = [
@@ -30,5 +31,6 @@ __all__ = [
     "Site",
     "StreamShape",
     "TableUse",
+    "compile_copies",
     "compile_query",
 ]

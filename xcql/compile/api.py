@@ -18,7 +18,7 @@ from xcql.compile.library.externals import external_value
 from xcql.compile.library.lifespans import lifespan
 from xcql.compile.library.sequence_types import converted
 from xcql.compile.library.serialisation import serialised
-from xcql.compile.result import Compiled, NotNative, TableUse
+from xcql.compile.result import Compiled, NotNative, table_uses
 from xcql.compile.strategy import chosen
 from xcql.compile.terms.items import StreamDocument, is_node
 from xcql.compile.terms.leaf_types import leaf_types
@@ -68,10 +68,7 @@ def compile_query(
     return Compiled(
         made.text,
         picked,
-        tables=tuple(
-            TableUse(name, stream, tags, tuple(sorted(used)), present)
-            for (stream, tags, present), (name, used) in made.tables.items()
-        ),
+        tables=table_uses(made.tables),
         evaluations=tuple(one for one in compilation.evaluations if one.name in made.text.slots),
         sites=tuple(compilation.sites),
         reasons=reasons,

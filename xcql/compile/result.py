@@ -11,6 +11,7 @@ from xcql.algebra.operators import Plan
 from xcql.algebra.printing import plan_text
 from xcql.dialects.slots import SqlText
 from xcql.source import Span
+from xcql.sql.parts import Tables
 from xcql.syntax.prolog import MainModule
 
 
@@ -29,6 +30,14 @@ class TableUse:
     tags: tuple[str, ...]
     columns: tuple[tuple[str, ...], ...]
     present: bool = False
+
+
+def table_uses(tables: Tables) -> tuple[TableUse, ...]:
+    """The tables that a lowered plan reads."""
+    return tuple(
+        TableUse(name, stream, tags, tuple(sorted(used)), present)
+        for (stream, tags, present), (name, used) in tables.items()
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +77,7 @@ class Site:
 class Compiled:
     """A query as SQL text, which returns `item`, `vtFrom` and `vtTo` in the order of the answer.
 
+    For CaQ the text returns copies of fillers instead, see `copies`.
     The slots of the text are its tables, its evaluations, and `:now`, its only possible argument.
     `reasons` say why the strategy was chosen. `steps` are the plan before the rules, under no name,
     and after each rule.

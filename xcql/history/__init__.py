@@ -11,8 +11,9 @@
 | `standing` | the `now` from which the rows of a table no longer change |
 | `latest`, `changes` | what a new state of a document adds to the history of the previous one |
 
-Every other implementation (the columns here, `runtime/xquery/xcql.xqm`, the SQL in `xcql/sql` and
-in the runtime) follows `definition` and `predicates` and is tested against them.
+Every other implementation (the columns here, `runtime/xquery/xcql.xqm`, the plans of
+`xcql/compile` and their SQL in `xcql/sql`) follows `definition` and `predicates` and is tested
+against them.
 
 Tests: tests/history
 """

@@ -9,8 +9,9 @@ Queries use other forms of these predicates, each of which names the function he
 
 | here | in SQL | in XQuery |
 | --- | --- | --- |
-| `counts_at` | `xcql.sql.scans`, `xcql_runtime.tables.frames` | `xcql:counts` |
-| `stands_at` | `xcql_runtime.tables.temporalize` | |
+| `counts_at` | `xcql.sql.scans` | `xcql:counts` |
+| `known_end` | `xcql.sql.scans` | |
+| `stands_at` | `xcql.compile.copies` | |
 | `overlap` | `overlaps` in `xcql.dialects.forms.times` | `xcql:sliced` |
 | `ALLEN_RELATIONS` | `_allen` in `xcql.compile.syntax.temporal` | `xcql:before` … |
 """

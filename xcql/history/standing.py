@@ -8,10 +8,12 @@ Tests: tests/runtime/answers/test_settled.py
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from xcql.arrays import Ints
 from xcql.history.arrivals import BEGINNING, FOREVER
+from xcql.history.places import Places, VersionColumns
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,4 +43,24 @@ def joint(standings: Iterable[Standing]) -> Standing:
         all(one.is_lasting for one in found),
         min((one.min_places for one in found), default=1),
         max((one.max_places for one in found), default=1),
+    )
+
+
+def standing_of(
+    known: Sequence[tuple[VersionColumns | Places, Ints]], place_counts: Ints, all_count: bool
+) -> Standing:
+    """The properties of the rows of a table.
+
+    `known` are the versions and places of its fillers, each with the numbers of those that belong
+    to the table. `place_counts` are the numbers of places per filler; `all_count` says that each
+    row of the table has a version.
+    """
+    names = ("vt_from", "vt_to", "since", "until")
+    times = [getattr(columns, name)[rows] for columns, rows in known for name in names]
+    never_end = all((columns.until[rows] == FOREVER).all() for columns, rows in known)
+    return Standing(
+        max(int(some[some < FOREVER].max(initial=BEGINNING)) for some in times),
+        all_count and never_end,
+        int(place_counts.min(initial=1)),
+        int(place_counts.max(initial=0)),
     )

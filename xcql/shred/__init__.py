@@ -1,4 +1,4 @@
-"""Shredding: from the bytes of fillers to columns, in the store's table layout, without Spark.
+"""Shredding: the bytes of fillers to columns, in the store's table layout, and back; no Spark.
 
 Tests: tests/shred
 """

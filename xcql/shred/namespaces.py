@@ -6,6 +6,7 @@ The column `namespaces` stores them in this form, ready to insert into the eleme
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from contextlib import suppress
 from functools import lru_cache
 from xml.parsers import expat
@@ -18,6 +19,7 @@ from xcql.xdm.serialize import escape_attribute
 
 # undeclares a default namespace
 NO_DEFAULT = ' xmlns=""'
+_REFERENCE = re.compile("&#x([0-9A-F]+);")
 _DECLARATION = re.compile(r' xmlns(?::([^=]+))?="([^"]*)"')
 
 
@@ -36,10 +38,20 @@ def declarations(namespaces: Namespaces, element: bytes, is_default_used: bool) 
         needed.setdefault("", "")
     elif not needed.get(""):
         needed.pop("", None)
+    return declaring(
+        {
+            prefix: escape_attribute(uri)
+            for prefix, uri in needed.items()
+            if prefix not in ("stream", "xml")
+        }
+    )
+
+
+def declaring(values: Mapping[str, str]) -> str:
+    """The attributes that declare prefixes, in their order; the values are escaped already."""
     return "".join(
-        f' xmlns{":" if prefix else ""}{prefix}="{escape_attribute(uri)}"'
-        for prefix, uri in sorted(needed.items())
-        if prefix not in ("stream", "xml")
+        f' xmlns{":" if prefix else ""}{prefix}="{value}"'
+        for prefix, value in sorted(values.items())
     )
 
 
@@ -66,12 +78,32 @@ def _own(element: bytes) -> dict[str, str]:
 def namespaces_of(text: str) -> dict[str, str]:
     """The namespaces by prefix that a text declares.
 
-    >>> namespaces_of(' xmlns="urn:a" xmlns:p="urn:p"')
-    {'': 'urn:a', 'p': 'urn:p'}
+    >>> namespaces_of(' xmlns="urn:a" xmlns:p="urn:&quot;&#xA0;"')
+    {'': 'urn:a', 'p': 'urn:"\\xa0'}
     """
-    return {
-        match[1] or "": unescape(match[2], {"&quot;": '"'}) for match in _DECLARATION.finditer(text)
-    }
+    return {prefix: _unescaped(value) for prefix, value in declared_in(text).items()}
+
+
+def _unescaped(value: str) -> str:
+    characters = _REFERENCE.sub(lambda match: chr(int(match[1], 16)), value)
+    return unescape(characters, {"&quot;": '"'})
+
+
+def declared_in(text: str) -> dict[str, str]:
+    """The prefixes that a text declares, and the values of the attributes as they are written."""
+    return {match[1] or "": match[2] for match in _DECLARATION.finditer(text)}
+
+
+def to_declare(text: str, scope: Mapping[str, str]) -> dict[str, str]:
+    """What of an element's declarations is still to be written in a scope.
+
+    XML has no way to undeclare a prefix, only the default namespace.
+
+    >>> to_declare(' xmlns:p="urn:p" xmlns:q="urn:q"', {"": "urn:d", "p": "urn:p", "r": "urn:r"})
+    {'': '', 'q': 'urn:q'}
+    """
+    needed = {"": "", **declared_in(text)}
+    return {prefix: value for prefix, value in needed.items() if scope.get(prefix, "") != value}
 
 
 @lru_cache(maxsize=256)

@@ -7,7 +7,7 @@ common table expression, named after what the plan calls it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from sqlglot import exp
@@ -29,6 +29,7 @@ from xcql.algebra.operators import (
     Tally,
     Unit,
     Unnest,
+    Versions,
     columns,
     order,
     own_columns,
@@ -98,22 +99,11 @@ def lowered(
     the tables of the streams have.
     """
     lowering = _Lowering(answer.plan, dialect, graphs, demands, strategy, standings)
-    relation = lowering.lower(answer.plan, answer.columns)
-    relation = lowering.parts.wrapped(relation, answer.columns, "answer")
-
-    def select(*chosen: tuple[str, str, str]) -> exp.Select:
-        return exp.Select(
-            expressions=[
-                exp.Alias(this=cast(relation.columns[name].copy(), type_), alias=identifier(alias))
-                for name, alias, type_ in chosen
-            ],
-            from_=exp.From(this=relation.source.copy() if relation.source else None),
-        )
-
+    relation = lowering.whole(answer.plan, answer.columns)
     item = (answer.item, "item", "STRING")
     times = [(answer.begin, "vtFrom", "TIMESTAMP_NTZ"), (answer.end, "vtTo", "TIMESTAMP_NTZ")]
     keys = [key for key in answer.order if not _is_constant(key.scalar)]
-    whole = select(item, *times)
+    whole = _selected(relation, item, *times)
     if keys:
         ordered = [lowering.sorted(key, relation.columns) for key in keys]
         whole.set("order", exp.Order(expressions=ordered))
@@ -122,13 +112,42 @@ def lowered(
     gather: Gather = "one" if size <= _FEW_BYTES else "several"
     queries = [Query(whole, gather if keys else None)]
     if all(map(_sorts_anywhere, keys)):
-        places = select(item)
+        places = _selected(relation, item)
         for index, key in enumerate(keys):
             value = lowering.sql(key.scalar, relation.columns)
             places.append("expressions", exp.Alias(this=value, alias=identifier(f"key_{index}")))
         queries.append(Query(places))
     text, *items = dialect.write(lowering.parts.bodies, queries)
     return Lowered(text, items[0] if items else None, tables)
+
+
+def lowered_rows(
+    plan: Plan,
+    outputs: Sequence[tuple[str, str]],
+    dialect: Dialect,
+    graphs: dict[str, TagGraph],
+    standings: Mapping[str, Mapping[str, Standing]],
+) -> tuple[SqlText, Tables]:
+    """The SQL text of a plan's tuples, without order, and the tables that it reads.
+
+    `outputs` are the names of the columns, which keep their names, and their types.
+    """
+    lowering = _Lowering(plan, dialect, graphs, {}, "qac+", standings)
+    relation = lowering.whole(plan, frozenset(name for name, _ in outputs))
+    query = _selected(relation, *((name, name, type_) for name, type_ in outputs))
+    (text,) = dialect.write(lowering.parts.bodies, [Query(query)])
+    return text, lowering.parts.tables
+
+
+def _selected(relation: Relation, *chosen: tuple[str, str, str]) -> exp.Select:
+    """The chosen columns, each under another name and with a type."""
+    return exp.Select(
+        expressions=[
+            exp.Alias(this=cast(relation.columns[name].copy(), type_), alias=identifier(alias))
+            for name, alias, type_ in chosen
+        ],
+        from_=exp.From(this=relation.source.copy() if relation.source else None),
+    )
 
 
 def _sorts_anywhere(key: SortKey) -> bool:
@@ -176,12 +195,18 @@ class _Lowering:
         value = self.sql(key.scalar, known)
         return exp.Ordered(this=value, desc=key.descending, nulls_first=nulls_first)
 
+    def whole(self, plan: Plan, needed: frozenset[str]) -> Relation:
+        """The plan as a table, which more than one query can read."""
+        return self.parts.wrapped(self.lower(plan, needed), needed, "answer")
+
     def lower(self, plan: Plan, needed: frozenset[str]) -> Relation:
         match plan:
             case Unit():
                 return Relation()
             case Extract():
                 return self.scans.extract(plan, needed)
+            case Versions():
+                return self.scans.versions(plan, needed)
             case Follow():
                 return self.scans.follow(plan, needed, self.open)
             case Order(input=below):

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 from sqlglot import exp
 
-from xcql.algebra.operators import Extract, Follow, Plan, Unit, own_columns, used
+from xcql.algebra.operators import Extract, Follow, Plan, Unit, Versions, own_columns, used
 from xcql.analysis.graph import TagGraph
 from xcql.dialects import trees
 from xcql.dialects.dialect import Dialect
@@ -83,6 +83,10 @@ class Scans:
         columns = [identifier(f"place_{one}") for one in _PLACE]
         relation.laterals.append(unnested("inline", column("places"), "place", columns))
         return relation
+
+    def versions(self, plan: Versions, needed: frozenset[str]) -> Relation:
+        """A scan: a row for each version that counts, wherever it is."""
+        return self._rows(plan.stream, plan.tags, plan.row, needed & own_columns(plan), {})
 
     def _root(self, plan: Extract, needed: frozenset[str]) -> Relation:
         """The root filler, where nothing leads to but its id."""

@@ -13,8 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from xcql.arrays import Flags, Ints, column_of, ranges
-from xcql.history.arrivals import BEGINNING, FOREVER
-from xcql.history.standing import Standing
+from xcql.history.standing import Standing, standing_of
 from xcql.history.vectorised import Derived
 from xcql.model.tags import TagStructure
 from xcql.shred.checksums import Checksums
@@ -168,23 +167,9 @@ def _standing(derived_rows: DerivedRows, rows: Ints) -> tuple[Standing, tuple[in
     within = ranges(begins, ends)[1]
     places = derived_rows.places
     versions = derived_rows.entries(rows)[1]
-    known = derived_rows.versions
     counting = versions[versions >= 0]
-    times = [
-        getattr(several, name)[chosen]
-        for several, chosen in ((known, counting), (places, within))
-        for name in ("vt_from", "vt_to", "since", "until")
-    ]
-    is_lasting = len(counting) == len(versions) and all(
-        (several.until[chosen] == FOREVER).all()
-        for several, chosen in ((known, counting), (places, within))
-    )
-    standing = Standing(
-        max(int(some[some < FOREVER].max(initial=BEGINNING)) for some in times),
-        bool(is_lasting),
-        int((ends - begins).min(initial=1)),
-        int((ends - begins).max(initial=0)),
-    )
+    known = ((derived_rows.versions, counting), (places, within))
+    standing = standing_of(known, ends - begins, len(counting) == len(versions))
     return standing, tuple(np.unique(places.depths[within]).tolist())
 
 

@@ -32,9 +32,7 @@ from xcql_runtime.evaluator.sql_functions import registered
 from xcql_runtime.evaluator.worker import Surroundings
 from xcql_runtime.spark.failures import understood
 from xcql_runtime.spark.jobs import interruptible, iterate_rows
-from xcql_runtime.spark.settings import our_settings
-from xcql_runtime.tables.frames import instant
-from xcql_runtime.tables.open_tables import table_in_use
+from xcql_runtime.tables.open_tables import run_sql, table_in_use
 
 Strategy = Literal["auto", "caq", "qac", "qac+"]
 Mode = Literal["plan", "algebra", "sql", "spark"]
@@ -242,6 +240,7 @@ class Answer:
             spark,
             request.store,
             request.state,
+            request.catalog,
             request.query,
             request.surroundings,
             request.frames,
@@ -284,16 +283,10 @@ class Answer:
         self, compiled: Compiled, text: SqlText, tables: dict[str, DataFrame]
     ) -> DataFrame:
         spark, request = self._spark(), self._request
-        # with arguments, Spark parses the text twice
-        arguments = {"now": instant(request.surroundings.now)} if ":now" in text.slots else None
+        around = request.surroundings
         try:
-            with (
-                our_settings(spark),
-                registered(spark, compiled.evaluations, request.surroundings) as functions,
-            ):
-                sql = text.format_string({**functions, ":now": ":now"})
-                # Spark substitutes tables only if any are given
-                return spark.sql(sql if tables else sql.format(), args=arguments, **tables)
+            with registered(spark, compiled.evaluations, around) as functions:
+                return run_sql(spark, text, tables, around.now, functions)
         except (PySparkException, Py4JError) as problem:
             if "spark.sql.analyzer.maxIterations" not in str(problem):
                 raise

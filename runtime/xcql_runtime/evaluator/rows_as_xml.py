@@ -30,7 +30,7 @@ _NOT_IN_XML = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff
 
 
 def row_pieces(frame: DataFrame, query: Source) -> DataFrame:
-    """The rows as text, produced by workers: `key` is the sort key, `text` the element."""
+    """The rows as text, produced by workers: `key` is the sort key, `raw` the element."""
     names = tuple(frame.columns)
 
     class RowsAsXml:
@@ -41,13 +41,13 @@ def row_pieces(frame: DataFrame, query: Source) -> DataFrame:
                 raise carried(problem, query) from None
             numbers = batch.column("number").to_pylist()
             keys = pa.array([number.to_bytes(8, "big") for number in numbers], pa.binary())
-            columns = [keys, pa.array(texts, pa.string())]
-            yield pa.RecordBatch.from_arrays(columns, names=["key", "text"])
+            columns = [keys, pa.array(texts, pa.string()).cast(pa.binary())]
+            yield pa.RecordBatch.from_arrays(columns, names=["key", "raw"])
 
     # two columns may have the same name
     plain = frame.toDF(*(f"c{number}" for number in range(len(names))))
     numbered = plain.select(monotonically_increasing_id().alias("number"), struct("*").alias("row"))
-    as_xml: Any = arrow_udtf(RowsAsXml, returnType="key binary, text string")
+    as_xml: Any = arrow_udtf(RowsAsXml, returnType="key binary, raw binary")
     result: DataFrame = as_xml(numbered.asTable())
     return result
 

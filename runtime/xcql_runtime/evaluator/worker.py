@@ -23,11 +23,12 @@ from xcql.evaluate.times import lifespan_columns
 from xcql.garbage import uncollected
 from xcql.model.identifiers import mark_identifiers
 from xcql.model.tags import TagStructure
+from xcql.shred.assembly import Copy
 from xcql.source import Source, Span
 from xcql.xdm.nodes import DocumentNode
 from xcql_runtime.evaluator.externals import ExternalFunction
 from xcql_runtime.evaluator.items import decoded, encoded
-from xcql_runtime.evaluator.views import Copy, parse_rows, parse_view
+from xcql_runtime.evaluator.views import parse_rows, parse_view
 from xcql_runtime.spark.failures import carried
 
 ANSWER = pa.schema(
@@ -78,7 +79,7 @@ def answer(task: Task, copies: dict[int, list[Copy]]) -> Iterator[pa.RecordBatch
 
     @cache
     def view(name: str) -> DocumentNode:
-        document = parse_view(copies.pop(task.streams.index(name), ()), around.now, task.prefix)
+        document = parse_view(copies.pop(task.streams.index(name), ()), task.prefix)
         mark_identifiers(document, task.known[name])
         return document
 

@@ -26,6 +26,8 @@ from pyspark.sql.types import (
     TimestampNTZType,
 )
 
+from xcql.dialects.spark import spark_text
+from xcql.dialects.trees import constant
 from xcql.shred.checksums import check_opening
 from xcql.store.state import DataFile
 
@@ -56,20 +58,9 @@ def structure(schema: pa.Schema) -> StructType:
     return StructType([StructField(field.name, _type(field.type)) for field in schema])
 
 
-def counts_at(prefix: str = "") -> str:
-    """The SQL condition that a row, or a place, is valid for an evaluation at the column `now`.
-
-    It is the SQL form of `counts_at` in `xcql.history.predicates`.
-    """
-    return (
-        f"({prefix}since IS NULL OR {prefix}since <= now)"
-        f" AND ({prefix}until IS NULL OR {prefix}until > now)"
-    )
-
-
 def instant(time: datetime) -> Column:
-    """An instant as a column; it has no time zone, so none can change it."""
-    return expr(f"timestamp_ntz'{time.isoformat(sep=' ')}'")
+    """An instant as a literal; it has no time zone, so none can change it."""
+    return expr(spark_text(constant(time)))
 
 
 def _type(type: pa.DataType) -> DataType:

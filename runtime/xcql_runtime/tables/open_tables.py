@@ -2,20 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from functools import reduce
 from pathlib import Path
+from types import MappingProxyType
 from urllib.parse import quote
 
 import pyarrow as pa
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql.functions import (
+    array,
+    col,
+    create_map,
+    lit,
+    regexp_extract,
+    struct,
+    transform,
+    when,
+)
 
 from xcql.compile.result import TableUse
 from xcql.compile.terms.layout import joint_schema, read_schema, widened
-from xcql.dialects.spark import literal_text
 from xcql.shred.shape import TEXT, Slot
 from xcql.store.state import DataFile, StoreState, folder_name
-from xcql_runtime.tables.frames import files_frame
+from xcql_runtime.spark.settings import our_settings
+from xcql_runtime.tables.frames import files_frame, instant
 
 # more rows than this are worth a second task
 _FEW_ROWS = 1 << 17
@@ -90,45 +102,55 @@ def _read(
     has_tag: bool,
 ) -> DataFrame:
     frame = files_frame(spark, store, files, schema)
+    pairs = [(schema.field(field.name), field) for field in joint]
     columns = [
-        f"{_as_type(_quoted(field.name), schema.field(field.name).type, field.type)}"
-        f" AS {_quoted(field.name)}"
-        for field in joint
+        # a name alone spares calls to Java
+        own.name
+        if own.type == wanted.type
+        else _as_type(col(own.name), own.type, wanted.type).alias(own.name)
+        for own, wanted in pairs
     ]
-    if has_tag:
-        columns.append(f"{_tag(tags)} AS tag")
-    return frame.selectExpr(*columns)
+    return frame.select(*columns, *([_tag(tags).alias("tag")] if has_tag else []))
 
 
-def _as_type(value: str, type: pa.DataType, wanted: pa.DataType, depth: int = 0) -> str:
+def _as_type(value: Column, type: pa.DataType, wanted: pa.DataType) -> Column:
     """Convert a value to the wanted type: single values become arrays where it has arrays."""
     if type == wanted:
         return value
     if pa.types.is_list(type):
-        inner = _as_type(f"e{depth}", type.value_type, wanted.value_type, depth + 1)
-        return f"transform({value}, e{depth} -> {inner})"
+        return transform(value, lambda one: _as_type(one, type.value_type, wanted.value_type))
     if pa.types.is_list(wanted):
-        inner = _as_type(value, type, wanted.value_type, depth)
-        return f"if({value} IS NULL, array(), array({inner}))"
-    fields = ", ".join(
-        f"{literal_text(field.name)}, "
-        + _as_type(f"{value}.{_quoted(field.name)}", type.field(field.name).type, field.type, depth)
+        inner = _as_type(value, type, wanted.value_type)
+        return when(value.isNull(), array()).otherwise(array(inner))
+    fields = [
+        _as_type(value.getField(field.name), type.field(field.name).type, field.type)
         for field in wanted
-    )
-    return f"if({value} IS NULL, NULL, named_struct({fields}))"
+    ]
+    named = [one.alias(field.name) for one, field in zip(fields, wanted, strict=True)]
+    return when(value.isNotNull(), struct(*named))
 
 
-def _tag(tags: Sequence[str]) -> str:
-    """The SQL expression for a row's tsid, which its file's path determines."""
+def _tag(tags: Sequence[str]) -> Column:
+    """A row's tsid, which its file's path determines."""
     if len(tags) < 2:
-        return literal_text(tags[0] if tags else "")
-    folder = "regexp_extract(_metadata.file_path, '([^/]+)/[^/]+$', 1)"
+        return lit(tags[0] if tags else "")
+    folder = regexp_extract("_metadata.file_path", "([^/]+)/[^/]+$", 1)
     # the path is a URI, so escapes in the folder's name are escaped again
-    cases = " ".join(
-        f"WHEN {literal_text(quote(folder_name(tag)))} THEN {literal_text(tag)}" for tag in tags
-    )
-    return f"CASE {folder} {cases} END"
+    known = [lit(one) for tag in tags for one in (quote(folder_name(tag)), tag)]
+    return create_map(*known)[folder]
 
 
-def _quoted(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"
+def run_sql(
+    spark: SparkSession,
+    text: SqlText,
+    tables: Mapping[str, DataFrame],
+    now: datetime,
+    functions: Mapping[str, str] = MappingProxyType({}),
+) -> DataFrame:
+    """The rows of a compiled text with its tables and functions, and `now` if it uses that."""
+    # with arguments, Spark parses the text twice
+    arguments = {"now": instant(now)} if ":now" in text.slots else None
+    sql = text.format_string({**functions, ":now": ":now"})
+    with our_settings(spark):
+        # Spark substitutes tables only if any are given
+        return spark.sql(sql if tables else sql.format(), args=arguments, **tables)

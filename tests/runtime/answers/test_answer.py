@@ -16,8 +16,9 @@ import pytest
 
 import xcql
 from tests.runtime.samples import query
+from xcql.store.commit import read_state
 from xcql_runtime.answers.answer import Strategy
-from xcql_runtime.tables.store_reader import StoreReader
+from xcql_runtime.tables.store_reader import StoreReader, catalog_of
 
 DECEMBER = "2003-12-01T00:00:00"
 JUNE = "2004-06-13T10:06:00"
@@ -93,10 +94,10 @@ def test_other_queries(
 def test_a_stream_whose_places_are_not_kept(
     session: xcql.Session, expected: Callable[..., list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    state, catalog = StoreReader(session.store).read()
+    state = read_state(session.store)
     credit = replace(state.stream("credit"), placed=False)
     unplaced = replace(state, streams={"credit": credit})
-    monkeypatch.setattr(StoreReader, "read", lambda _: (unplaced, catalog))
+    monkeypatch.setattr(StoreReader, "read", lambda _: (unplaced, catalog_of(unplaced)))
     answer = session.query('stream("credit")', "caq", now=DECEMBER)
     assert answer.to_xml() == expected('stream("credit")', DECEMBER)
 

@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import tempfile
-from datetime import datetime
 from pathlib import Path
 
-import pyarrow.parquet as pq
 from hypothesis import given, note
 
 from tests.effort import examples
-from tests.store.histories import FRAGMENTS, NOWS, TAGS, as_file
-from xcql.history.places import encode
+from tests.store.histories import FRAGMENTS, NOWS, TAGS, as_file, copies_in
 from xcql.history.view import temporal_view
 from xcql.model.read import read_all
-from xcql.store.commit import read_state
 from xcql.store.ingest import ingest
 from xcql.store.processes import run_here
 from xcql.xdm.nodes import ElementNode, descendants
 from xcql.xdm.serialize import serialize
-from xcql_runtime.evaluator.views import Copy, parse_view
+from xcql_runtime.evaluator.views import parse_view
 
 
 @examples(at_commit=60, full=1000)
@@ -32,36 +28,7 @@ def test_random_histories(fragments: list[str]) -> None:
         ingest(store, file, "s", TAGS, run_here, cores=1)
         known = read_all([file], TAGS).fragments
         for now in NOWS:
-            view = parse_view(copies_in(store, now), now, "xcql-0123456789")
+            view = parse_view(copies_in(store, now), "xcql-0123456789")
             assert serialize(view) == serialize(temporal_view(known, TAGS, now).document)
             orders = [node.order for node in descendants(view) if isinstance(node, ElementNode)]
             assert orders == sorted(orders)
-
-
-def copies_in(store: Path, now: datetime) -> list[Copy]:
-    """What Spark would send to the worker."""
-    stream = read_state(store).stream("s")
-    copies = []
-    for tsid, table in stream.tables.items():
-        tag = stream.tags.by_id(tsid)
-        assert tag is not None
-        for file in table.files:
-            for row in pq.read_table(store / file.path, partitioning=None).to_pylist():
-                copies += [
-                    Copy(
-                        place["key"] + encode(row["number"]),
-                        row["raw"],
-                        [(hole["start"], hole["length"]) for hole in row["holes"]],
-                        row["namespaces"],
-                        tag.kind != "snapshot",
-                        row["vtFrom"],
-                        row["vtTo"],
-                    )
-                    for place in row["places"]
-                    if all(
-                        (one["since"] is None or one["since"] <= now)
-                        and (one["until"] is None or one["until"] > now)
-                        for one in (row, place)
-                    )
-                ]
-    return sorted(copies, key=lambda copy: copy.key)

@@ -1,18 +1,22 @@
-"""The view that Spark assembles is the view of the model."""
+"""The view of a store is the model's view, byte for byte."""
 
 from __future__ import annotations
 
 from datetime import datetime
 from pathlib import Path
 
+import pytest
 from pyspark.sql import SparkSession
 
-from xcql import Session
+import xcql
+from xcql import Session, XcqlError
+from xcql.history import vectorised
 from xcql.history.view import document_at, temporal_view
 from xcql.model.read import read_all
 from xcql.model.tags import TagStructure, parse_tags
-from xcql.xdm.parse import parse_xml
-from xcql.xdm.serialize import canonical
+from xcql.store import places_at
+from xcql.store.commit import read_state
+from xcql.xdm.serialize import serialize
 
 NOW = datetime(2004, 1, 1)
 
@@ -57,24 +61,73 @@ def assert_same_view(session: Session, stream: str, fragments: str, tags: TagStr
     """Check that the store's view, and documents at several instants, are those of the model."""
     known = read_all(fragments, tags).fragments
     for now in (NOW, datetime(2003, 3, 10)):
-        expected = canonical(temporal_view(known, tags, now).document)
-        assert view_of(session, stream, now) == expected
-    for at in ("2003-03-01", "2003-02-02"):
-        expected = canonical(document_at(known, tags, datetime.fromisoformat(at), NOW).document)
-        assert view_of(session, stream, NOW, at) == expected
+        view = "".join(session.temporalize(stream, now=now))
+        assert view == serialize(temporal_view(known, tags, now).document)
+        (item,) = xcql.evaluate("stream()", streams={stream: (fragments, tags)}, now=now)
+        assert view == item.xml
+    for at in ("2003-03-01", "2003-02-02", "2002-01-01"):
+        document = "".join(session.temporalize(stream, now=NOW, at=at))
+        instant = datetime.fromisoformat(at)
+        assert document == serialize(document_at(known, tags, instant, NOW).document)
 
 
-def view_of(session: Session, stream: str, now: datetime, at: str | None = None) -> str:
-    """A view in canonical form; it may have several roots, or none."""
-    text = "".join(session.temporalize(stream, now=now, at=at))
-    document = canonical(parse_xml(f"<root>{text}</root>"))
-    return document.removeprefix("<root>").removesuffix("</root>")
+# empty holes, recursive tags, removes, namespaces, an own lifespan, a root with versions
+ODD_TAGS = parse_tags("""<structure xmlns:p="urn:p"><tag type="temporal" id="1" name="r">
+  <tag type="temporal" id="2" name="a"><tag ref="2"/><tag type="event" id="3" name="p:e"/></tag>
+</tag></structure>""")
+ODD = """<f xmlns:p="urn:p">
+<filler id="0" tsid="1" validTime="2003-01-15"><r xmlns="" vtTo="x"><hole id="9"/></r></filler>
+<filler id="0" tsid="1" validTime="2003-02-01">
+  <r><hole id="1"/><!-- <r> --><hole id="9"/></r></filler>
+<filler id="1" tsid="2"><a k='1'><hole id="2"/><hole id="3"/><hole id="1"/></a></filler>
+<filler id="1" tsid="2" validTime="2003-02-20"><a><hole id="3"/></a></filler>
+<filler id="2" tsid="2" validTime="2003-01-01"><a vtFrom="x" vtTo="y"><hole id="3"/></a></filler>
+<remove id="2" validTime="2003-02-10"/>
+<filler id="3" tsid="3" validTime="2003-02-02"><p:e/></filler>
+<filler id="3" tsid="3" validTime="2003-03-01"><p:e p:k="é"> &lt; </p:e></filler>
+</f>"""
 
 
-def test_credit_accounts(spark: SparkSession, tmp_path: Path) -> None:
-    file = tmp_path / "credit.xml"
-    file.write_text(CREDIT)
+@pytest.mark.parametrize("copies", [200_000, 0], ids=["placed", "unplaced"])
+@pytest.mark.parametrize(("fragments", "tags"), [(CREDIT, TAGS), (ODD, ODD_TAGS)])
+def test_views(
+    spark: SparkSession,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    fragments: str,
+    tags: TagStructure,
+    copies: int,
+) -> None:
+    monkeypatch.setattr(vectorised, "_COPIES", copies)
+    monkeypatch.setattr(vectorised, "_COPIES_PER_VERSION", 0)
+    file = tmp_path / "s.xml"
+    file.write_text(fragments)
     session = Session(tmp_path / "store", spark)
-    summary = session.ingest(file, stream="credit", tags=TAGS)
-    assert summary.accepted == {"filler": 10, "remove": 1}
-    assert_same_view(session, "credit", CREDIT, TAGS)
+    assert session.ingest(file, stream="s", tags=tags).quarantined.keys() <= {"cycle"}
+    assert read_state(session.store).stream("s").placed == (copies > 0)
+    assert_same_view(session, "s", fragments, tags)
+
+
+def test_too_many_copies(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(vectorised, "_COPIES", 0)
+    monkeypatch.setattr(vectorised, "_COPIES_PER_VERSION", 0)
+    monkeypatch.setattr(places_at, "_MAX_COPIES", 5)
+    (tmp_path / "s.xml").write_text(ODD)
+    session = Session(tmp_path / "store", spark)
+    session.ingest(tmp_path / "s.xml", stream="s", tags=ODD_TAGS)
+    with pytest.raises(XcqlError, match="XCQL0318"):
+        "".join(session.temporalize("s", now=NOW))
+    assert (
+        "".join(session.temporalize("s", now=NOW, at="2003-01-20"))
+        == '<r xmlns:p="urn:p" vtTo="x"/>'
+    )
+
+
+def test_a_stream_without_fillers(spark: SparkSession, tmp_path: Path) -> None:
+    (tmp_path / "s.xml").write_text("<f/>")
+    session = Session(tmp_path / "store", spark)
+    session.ingest(tmp_path / "s.xml", stream="s", tags=TAGS)
+    assert "".join(session.temporalize("s", now=NOW)) == ""
+    assert session.query('count(stream("s")/node())', "caq", now=NOW).to_xml() == ["0"]
