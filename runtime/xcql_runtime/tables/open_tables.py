@@ -24,6 +24,7 @@ from pyspark.sql.functions import (
 
 from xcql.compile.result import TableUse
 from xcql.compile.terms.layout import joint_schema, read_schema, widened
+from xcql.dialects.slots import SqlText
 from xcql.shred.shape import TEXT, Slot
 from xcql.store.state import DataFile, StoreState, folder_name
 from xcql_runtime.spark.settings import our_settings
