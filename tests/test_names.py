@@ -8,9 +8,6 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 
-# names that two modules still define; whoever rewrites such a module removes its entry
-STILL_SHARED = {"Answer"}  # sql/lowering
-
 
 def public_classes() -> dict[str, list[str]]:
     """The modules that define each public class, by its name."""
@@ -27,5 +24,4 @@ def public_classes() -> dict[str, list[str]]:
 
 def test_no_two_public_classes_share_a_name() -> None:
     shared = {name: files for name, files in public_classes().items() if len(files) > 1}
-    assert {name: files for name, files in shared.items() if name not in STILL_SHARED} == {}
-    assert STILL_SHARED - shared.keys() == set(), "take these out of the list"
+    assert shared == {}

@@ -22,8 +22,6 @@ from xcql.history.predicates import (
     stands_at,
 )
 from xcql.model.tags import TagKind
-from xcql.sql import scans
-from xcql.sql.parts import conjunction
 from xcql.syntax import temporal
 
 START = datetime.min
@@ -123,7 +121,7 @@ def end_of(number: int | None) -> datetime | None:
 
 
 def test_counts_at_in_sql() -> None:
-    condition = conjunction(scans._counts(exp.column, None)).sql("sqlite")
+    condition = SPARK.forms["counts_at"](*map(exp.column, ("since", "until", "now"))).sql("sqlite")
     for since, until, now in product(_DAYS, _DAYS, (1, 2, 3)):
         found = holds_in_sql(condition, since=since, until=until, now=now)
         assert found == counts_at(begin_of(since), end_of(until), day(now)), (since, until, now)
@@ -133,7 +131,7 @@ def test_counts_at_in_sql() -> None:
 def test_stands_at_in_sql(kind: TagKind) -> None:
     lifespan = {
         "copy.vtFrom": exp.column("vtFrom"),
-        "copy.vtTo": scans._end(exp.column("vtTo"), None),
+        "copy.vtTo": SPARK.forms["known_end"](exp.column("vtTo"), exp.column("now")),
     }
     condition = SPARK.sql(copies.stands_at(kind, Argument("at")), lifespan).sql("sqlite")
     for begin, end, at, now in product(_DAYS, _DAYS, (1, 2, 3), (1, 2, 3)):

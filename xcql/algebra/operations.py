@@ -219,6 +219,8 @@ times
   seconds_of(instant) -> integer | strict
   time_buckets(integer, integer, constant) -> array
   overlaps(instant, instant, instant, instant) -> boolean | | ?[]
+  counts_at(instant, instant, instant) -> boolean
+  known_end(instant, instant) -> instant
   parse_validity(text, any) -> instant | fails | ?[]
   lifespan_bound(text, constant) -> instant | | fn:vtFrom fn:vtTo
 

@@ -28,7 +28,8 @@ from xcql.dialects.dialect import Dialect
 from xcql.dialects.spark import SPARK
 from xcql.evaluate.collations import CODEPOINT_URI
 from xcql.recursion import deep_recursion
-from xcql.sql.lowering import Answer, lowered
+from xcql.sql.lowering import AnswerPlan, lowered
+from xcql.sql.target import Target
 from xcql.syntax.prolog import ContextItemDecl, Setter, VariableDecl
 
 Native = Literal["qac", "qac+", "auto"]
@@ -60,9 +61,15 @@ def compile_query(
     picked, reasons = chosen(strategy, [catalog.streams[name] for name in names])
     steps = _steps(answer, picked, settled, compilation)
     answer = replace(answer, plan=steps[-1][1])
-    standings = {name: catalog.streams[name].standings for name in settled}
-    sizes = {name: stream.sizes for name, stream in catalog.streams.items()}
-    made = lowered(answer, dialect, graphs, compilation.demands, picked, standings, sizes)
+    target = Target(
+        dialect,
+        picked,
+        graphs,
+        compilation.demands,
+        stabilities={name: catalog.streams[name].stabilities for name in settled},
+        sizes={name: stream.sizes for name, stream in catalog.streams.items()},
+    )
+    made = lowered(answer, target)
     if len(made.text) > MOST_TEXT:
         raise NotNative("there are too many paths to the data: the SQL is too long", module.span)
     return Compiled(
@@ -79,7 +86,7 @@ def compile_query(
 
 
 def _steps(
-    answer: Answer, strategy: str, settled: frozenset[str], compilation: Compilation
+    answer: AnswerPlan, strategy: str, settled: frozenset[str], compilation: Compilation
 ) -> tuple[tuple[str, Plan], ...]:
     """The plan of an answer before the rules and after each rule."""
     streams = compilation.catalog.streams
@@ -136,7 +143,7 @@ def _global(declaration: VariableDecl, scope: Scope) -> Value:
     return value
 
 
-def answer_of(value: Value, scope: Scope) -> Answer:
+def answer_of(value: Value, scope: Scope) -> AnswerPlan:
     """The items of a value as rows: text, lifespan, and order keys."""
     compilation = scope.compilation
     item, begin, end = (compilation.fresh(name) for name in ("item", "vtFrom", "vtTo"))
@@ -149,9 +156,9 @@ def answer_of(value: Value, scope: Scope) -> Answer:
         nothing: Plan = Select(Unit(), FALSE)
         for name in (item, begin, end):
             nothing = Project(nothing, name, NULL)
-        return Answer(nothing, item, begin, end, ())
+        return AnswerPlan(nothing, item, begin, end, ())
     if len(plans) == 1:
-        return Answer(plans[0], item, begin, end, order(plans[0]))
+        return AnswerPlan(plans[0], item, begin, end, order(plans[0]))
     shared, by = merged_order([order(plan) for plan in plans], compilation.fresh)
     own = [(name, (Column(name),) * len(plans)) for name in (item, begin, end)]
-    return Answer(Merge(tuple(plans), (*own, *shared), by), item, begin, end, by)
+    return AnswerPlan(Merge(tuple(plans), (*own, *shared), by), item, begin, end, by)

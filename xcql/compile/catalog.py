@@ -8,7 +8,7 @@ from datetime import datetime
 
 from xcql.analysis.graph import TagGraph
 from xcql.history.arrivals import microseconds
-from xcql.history.standing import Standing, joint
+from xcql.history.stability import Stability, joint
 from xcql.model.tags import TagStructure
 from xcql.shred.shape import Slot, has_lifespan, walk
 
@@ -19,7 +19,7 @@ class StreamShape:
 
     The mappings are by tsid; a tag without fillers is in none of them. `slots` are the shapes of
     the elements, `rows` the numbers of rows, `sizes` the bytes in files, `depths` the numbers of
-    ancestor fillers that a tag's fillers have, `standings` how their rows relate to `now`.
+    ancestor fillers that a tag's fillers have, `stabilities` how their rows relate to `now`.
     `placed` is false if rows have no places, so that fillers can only be reached by hole ids.
     `has_lifespans_inside` says that elements other than the fillers' own came with lifespans.
     `declared` are the namespaces in scope at all fillers and holes, as text, or None if they
@@ -33,7 +33,7 @@ class StreamShape:
     rows: Mapping[str, int]
     sizes: Mapping[str, int]
     depths: Mapping[str, tuple[int, ...]]
-    standings: Mapping[str, Standing]
+    stabilities: Mapping[str, Stability]
     placed: bool = True
     has_lifespans_inside: bool = False
     declared: str | None = None
@@ -74,7 +74,7 @@ class Catalog:
         return frozenset(
             name
             for name, stream in self.streams.items()
-            if joint(stream.standings.values()).settled < microseconds(now)
+            if joint(stream.stabilities.values()).settled < microseconds(now)
         )
 
 

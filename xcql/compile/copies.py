@@ -25,6 +25,7 @@ from xcql.dialects.dialect import Dialect
 from xcql.dialects.spark import SPARK
 from xcql.model.tags import TagKind
 from xcql.sql.lowering import lowered_rows
+from xcql.sql.target import Target
 
 # the columns of a copy with their types, in the order of `xcql.shred.assembly.Copy`
 COPY: Mapping[str, str] = {
@@ -60,8 +61,10 @@ def compile_copies(
     plan = copies_plan(stream, at)
     types = {**VERSION, **COPY}
     outputs = [(column, types[column]) for column in types if column in columns(plan)]
-    standings = {one: catalog.streams[one].standings for one in catalog.settled(now)}
-    text, tables = lowered_rows(plan, outputs, dialect, {name: stream.graph}, standings)
+    stabilities = {one: catalog.streams[one].stabilities for one in catalog.settled(now)}
+    text, tables = lowered_rows(
+        plan, outputs, Target(dialect, "qac+", {name: stream.graph}, {}, stabilities, {})
+    )
     return Compiled(text, "caq", table_uses(tables), steps=(("", plan),))
 
 

@@ -8,7 +8,7 @@
 | `view`, `stream` | the temporal view of a stream, and the document at an instant |
 | `bitemporal` | the rows of a store: the versions of one id for every `now` |
 | `arrivals`, `vectorised`, `places` | the same for all ids of a stream at once, as columns |
-| `standing` | the `now` from which the rows of a table no longer change |
+| `stability` | the `now` from which the rows of a table no longer change |
 | `latest`, `changes` | what a new state of a document adds to the history of the previous one |
 
 Every other implementation (the columns here, `runtime/xquery/xcql.xqm`, the plans of

@@ -9,10 +9,9 @@ Queries use other forms of these predicates, each of which names the function he
 
 | here | in SQL | in XQuery |
 | --- | --- | --- |
-| `counts_at` | `xcql.sql.scans` | `xcql:counts` |
-| `known_end` | `xcql.sql.scans` | |
+| `counts_at`, `known_end` | the operations of these names | `xcql:counts` |
 | `stands_at` | `xcql.compile.copies` | |
-| `overlap` | `overlaps` in `xcql.dialects.forms.times` | `xcql:sliced` |
+| `overlap` | the operation `overlaps` | `xcql:sliced` |
 | `ALLEN_RELATIONS` | `_allen` in `xcql.compile.syntax.temporal` | `xcql:before` … |
 """
 

@@ -7,7 +7,7 @@ common table expression, named after what the plan calls it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from sqlglot import exp
@@ -39,19 +39,18 @@ from xcql.algebra.operators import (
     walk_plan,
 )
 from xcql.algebra.scalars import TRUE, Call, Column, Constant, Scalar, conjuncts, walk_scalar
-from xcql.analysis.graph import TagGraph
 from xcql.dialects import trees
-from xcql.dialects.dialect import Dialect, Gather, Query
+from xcql.dialects.dialect import Gather, Query
 from xcql.dialects.slots import SqlText
 from xcql.dialects.trees import Sql, call, cast, identifier, number, variable, variable_name
-from xcql.history.standing import Standing
 from xcql.sql.parts import Parts, Relation, Tables, conjunction, one_row, unnested, window
 from xcql.sql.reductions import ORDERED, reduced
-from xcql.sql.scans import Demands, Scans
+from xcql.sql.scans import Scans
+from xcql.sql.target import Target
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class AnswerPlan:
     """A plan with the columns that are the answer, and its order."""
 
     plan: Plan
@@ -84,21 +83,9 @@ class Lowered:
     tables: Tables
 
 
-def lowered(
-    answer: Answer,
-    dialect: Dialect,
-    graphs: dict[str, TagGraph],
-    demands: Demands,
-    strategy: str,
-    standings: Mapping[str, Mapping[str, Standing]],
-    sizes: Mapping[str, Mapping[str, int]],
-) -> Lowered:
-    """An answer as SQL.
-
-    `standings` are those of the streams that are settled at `now`, by tsid; `sizes` how many bytes
-    the tables of the streams have.
-    """
-    lowering = _Lowering(answer.plan, dialect, graphs, demands, strategy, standings)
+def lowered(answer: AnswerPlan, target: Target) -> Lowered:
+    """An answer as SQL."""
+    lowering = _Lowering(answer.plan, target)
     relation = lowering.whole(answer.plan, answer.columns)
     item = (answer.item, "item", "STRING")
     times = [(answer.begin, "vtFrom", "TIMESTAMP_NTZ"), (answer.end, "vtTo", "TIMESTAMP_NTZ")]
@@ -108,7 +95,7 @@ def lowered(
         ordered = [lowering.sorted(key, relation.columns) for key in keys]
         whole.set("order", exp.Order(expressions=ordered))
     tables = lowering.parts.tables
-    size = sum(sizes[stream].get(tag, 0) for stream, tags, _ in tables for tag in tags)
+    size = sum(target.sizes[stream].get(tag, 0) for stream, tags, _ in tables for tag in tags)
     gather: Gather = "one" if size <= _FEW_BYTES else "several"
     queries = [Query(whole, gather if keys else None)]
     if all(map(_sorts_anywhere, keys)):
@@ -117,25 +104,21 @@ def lowered(
             value = lowering.sql(key.scalar, relation.columns)
             places.append("expressions", exp.Alias(this=value, alias=identifier(f"key_{index}")))
         queries.append(Query(places))
-    text, *items = dialect.write(lowering.parts.bodies, queries)
+    text, *items = target.dialect.write(lowering.parts.bodies, queries)
     return Lowered(text, items[0] if items else None, tables)
 
 
 def lowered_rows(
-    plan: Plan,
-    outputs: Sequence[tuple[str, str]],
-    dialect: Dialect,
-    graphs: dict[str, TagGraph],
-    standings: Mapping[str, Mapping[str, Standing]],
+    plan: Plan, outputs: Sequence[tuple[str, str]], target: Target
 ) -> tuple[SqlText, Tables]:
     """The SQL text of a plan's tuples, without order, and the tables that it reads.
 
     `outputs` are the names of the columns, which keep their names, and their types.
     """
-    lowering = _Lowering(plan, dialect, graphs, {}, "qac+", standings)
+    lowering = _Lowering(plan, target)
     relation = lowering.whole(plan, frozenset(name for name, _ in outputs))
     query = _selected(relation, *((name, name, type_) for name, type_ in outputs))
-    (text,) = dialect.write(lowering.parts.bodies, [Query(query)])
+    (text,) = target.dialect.write(lowering.parts.bodies, [Query(query)])
     return text, lowering.parts.tables
 
 
@@ -160,19 +143,11 @@ def _is_constant(scalar: Scalar) -> bool:
 
 
 class _Lowering:
-    def __init__(
-        self,
-        plan: Plan,
-        dialect: Dialect,
-        graphs: dict[str, TagGraph],
-        demands: Demands,
-        strategy: str,
-        standings: Mapping[str, Mapping[str, Standing]],
-    ) -> None:
-        self.dialect = dialect
-        self.sql = dialect.sql
-        self.parts = Parts(graphs)
-        self.scans = Scans(self.parts, dialect, graphs, demands, strategy, standings)
+    def __init__(self, plan: Plan, target: Target) -> None:
+        self.dialect = target.dialect
+        self.sql = target.dialect.sql
+        self.parts = Parts(target.graphs)
+        self.scans = Scans(self.parts, target)
         # the fields of collected structs that anything asks for
         self.fields = frozenset(
             str(one.arguments[1].value)  # type: ignore[attr-defined]

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 from sqlglot import exp
 
 from xcql.algebra.operators import Extract, Follow, Plan, Unit, Versions, own_columns, used
-from xcql.analysis.graph import TagGraph
 from xcql.dialects import trees
-from xcql.dialects.dialect import Dialect
 from xcql.dialects.trees import Sql, call, column, dot, identifier, number, variable, variable_name
-from xcql.history.standing import Standing, joint
+from xcql.history.stability import Stability, joint
 from xcql.sql.parts import Parts, Relation, unnested
+from xcql.sql.target import Target
 
-# the columns that elements are asked for, by stream and tags
-Demands = Mapping[tuple[str, tuple[str, ...]], set[tuple[str, ...]]]
-
+_NOW = exp.Placeholder(this="now")
 # the fields of a place that scans read, in the order of the table
 _PLACE = ("key", "vtFrom", "vtTo", "since", "until")
 
@@ -24,21 +21,10 @@ _PLACE = ("key", "vtFrom", "vtTo", "since", "until")
 class Scans:
     """The scans of one query."""
 
-    def __init__(
-        self,
-        parts: Parts,
-        dialect: Dialect,
-        graphs: Mapping[str, TagGraph],
-        demands: Demands,
-        strategy: str,
-        standings: Mapping[str, Mapping[str, Standing]],
-    ) -> None:
+    def __init__(self, parts: Parts, target: Target) -> None:
         self._parts = parts
-        self._dialect = dialect
-        self._graphs = graphs
-        self._demands = demands
-        self._strategy = strategy
-        self._standings = standings
+        self._target = target
+        self._dialect = target.dialect
 
     def extract(self, plan: Extract, needed: frozenset[str], has_no_end: bool = False) -> Relation:
         """A scan: a row for each version that counts, at each of its places that count.
@@ -46,12 +32,12 @@ class Scans:
         `has_no_end` says that only those are asked for whose `vtTo` is NULL.
         """
         assert isinstance(plan.input, Unit), "a scan for each tuple"
-        if self._strategy == "qac":
+        if self._target.strategy == "qac":
             return self._root(plan, needed)
         wanted = needed & own_columns(plan)
-        standing = self._standing(plan.stream, plan.tags)
+        stability = self._stability(plan.stream, plan.tags)
         # a place of which there is no more than one is looked at where it is
-        at_once = standing is not None and standing.max_places <= 1
+        at_once = stability is not None and stability.max_places <= 1
         looked_at: set[str] = set()
 
         def of(name: str) -> Sql:
@@ -67,14 +53,14 @@ class Scans:
             "parent": lambda: form["parent_key"](key()),
             "offset": lambda: form["hole_offset"](key()),
             "pathFrom": lambda: of("vtFrom"),
-            "pathTo": lambda: _end(of("vtTo"), standing),
+            "pathTo": lambda: self._known_end(of("vtTo"), stability),
         }
-        is_settled = standing is not None
+        is_settled = stability is not None
         present = has_no_end and is_settled and not self._are_events(plan.stream, plan.tags)
         relation = self._rows(plan.stream, plan.tags, plan.row, wanted, above, present=present)
-        if standing is not None and standing.min_places < 1 and at_once:
+        if stability is not None and stability.min_places < 1 and at_once:
             relation.where.append(exp.Not(this=trees.is_null(key())))
-        relation.where += _counts(of, standing)
+        relation.where += self._counts(of, stability)
         fields = looked_at if at_once else _PLACE
         places = (("places", one) for one in fields)
         self._parts.table(plan.stream, plan.tags, *places, present=present)
@@ -87,6 +73,18 @@ class Scans:
     def versions(self, plan: Versions, needed: frozenset[str]) -> Relation:
         """A scan: a row for each version that counts, wherever it is."""
         return self._rows(plan.stream, plan.tags, plan.row, needed & own_columns(plan), {})
+
+    def _known_end(self, value: Sql, stability: Stability | None) -> Sql:
+        """An end that lies after `now` reads as `now`."""
+        return (
+            value if stability is not None else self._dialect.forms["known_end"](value, _NOW.copy())
+        )
+
+    def _counts(self, of: Callable[[str], Sql], stability: Stability | None) -> list[Sql]:
+        """The conditions that a row, or a place, counts at `now`."""
+        if stability is not None:
+            return [] if stability.is_lasting else [trees.is_null(of("until"))]
+        return [self._dialect.forms["counts_at"](of("since"), of("until"), _NOW.copy())]
 
     def _root(self, plan: Extract, needed: frozenset[str]) -> Relation:
         """The root filler, where nothing leads to but its id."""
@@ -112,7 +110,7 @@ class Scans:
         present: bool = False,
     ) -> Relation:
         """The versions in a table that count, with the columns of a row."""
-        standing = self._standing(stream, tags)
+        stability = self._stability(stream, tags)
         # there is always something to read, be it to count it
         columns_: list[tuple[str, ...]] = [("number",), *((one,) for one in read)]
 
@@ -120,7 +118,7 @@ class Scans:
             columns_.append((name,))
             return column(name)
 
-        where = _counts(own, standing)
+        where = self._counts(own, stability)
         made: dict[str, Sql] = {}
         event = self._are_events(stream, tags)
         for name in sorted(wanted):
@@ -129,9 +127,11 @@ class Scans:
                 made[name] = above[part]()
             elif part == "vtTo":
                 columns_ += [("vtTo",)] if not event else [("vtFrom",)]
-                made[name] = column("vtFrom") if event else _end(column("vtTo"), standing)
+                made[name] = (
+                    column("vtFrom") if event else self._known_end(column("vtTo"), stability)
+                )
             elif part == "element":
-                found = self._demands.get((stream, tags), set())
+                found = self._target.demands.get((stream, tags), set())
                 columns_ += sorted(found) or [("element", "_start")]
                 made[name] = column("element")
             else:
@@ -142,11 +142,11 @@ class Scans:
 
     def _are_events(self, stream: str, tags: tuple[str, ...]) -> bool:
         """Whether all rows of some tags are, whose `vtTo` is their `vtFrom`."""
-        return all(self._graphs[stream].tag(tag).kind == "event" for tag in tags)
+        return all(self._target.graphs[stream].tag(tag).kind == "event" for tag in tags)
 
-    def _standing(self, stream: str, tags: tuple[str, ...]) -> Standing | None:
+    def _stability(self, stream: str, tags: tuple[str, ...]) -> Stability | None:
         """How the rows of some tags stand to `now`, if that is settled."""
-        known = self._standings.get(stream)
+        known = self._target.stabilities.get(stream)
         return None if known is None else joint(known[tag] for tag in tags if tag in known)
 
     def follow(
@@ -158,7 +158,7 @@ class Scans:
         """
         own = own_columns(plan)
         looks = {used(one) for one in plan.within or ()}
-        graph = self._graphs[plan.stream]
+        graph = self._target.graphs[plan.stream]
         around = f"{plan.parent}.around"
         # no filler stands inside itself: where it could, the ids on the way tell
         is_recursive = any(tag in graph.below(tag) for tag in plan.tags)
@@ -218,22 +218,3 @@ class Scans:
 def _first(array: Sql, name: str) -> Sql:
     """A field of an array's first struct; NULL if there is none."""
     return dot(call("get", array, number(0)), name)
-
-
-def _end(value: Sql, standing: Standing | None) -> Sql:
-    """An end that lies after `now` reads as `now`."""
-    if standing is not None:
-        return value
-    now = exp.Placeholder(this="now")
-    return trees.case_(trees.binary("<=", value, now), value.copy(), exp.Null())
-
-
-def _counts(of: Callable[[str], Sql], standing: Standing | None) -> list[Sql]:
-    """The conditions that a row, or a place, counts at `now`."""
-    if standing is not None:
-        return [] if standing.is_lasting else [trees.is_null(of("until"))]
-    now = exp.Placeholder(this="now")
-    return [
-        trees.either(trees.is_null(of("since")), trees.binary("<=", of("since"), now)),
-        trees.either(trees.is_null(of("until")), trees.binary(">", of("until"), now.copy())),
-    ]

@@ -21,7 +21,7 @@ from typing import Any
 from urllib.parse import quote
 
 from xcql.diagnostics import error
-from xcql.history.standing import Standing
+from xcql.history.stability import Stability
 from xcql.model.tags import TagStructure, parse_tags, tags_to_xml
 from xcql.shred.checksums import Checksums
 from xcql.shred.shape import Slot, slot_from_json, slot_to_json
@@ -49,13 +49,13 @@ class DataFile:
 class Table:
     """The fillers with one tsid: the shape of their elements, and the files with their rows.
 
-    `standing` describes how the rows depend on `now`; `depths` are the nesting depths of the places
-    of its fillers, counted in fillers.
+    `stability` describes how the rows depend on `now`; `depths` are the nesting depths of the
+    places of its fillers, counted in fillers.
     """
 
     shape: Slot
     files: tuple[DataFile, ...]
-    standing: Standing = field(default_factory=Standing)
+    stability: Stability = field(default_factory=Stability)
     depths: tuple[int, ...] = ()
 
     @property
@@ -145,7 +145,7 @@ def _stream_to_json(stream: Stream) -> dict[str, Any]:
             tsid: {
                 "shape": slot_to_json(table.shape),
                 "files": [asdict(file) for file in table.files],
-                "standing": asdict(table.standing),
+                "standing": asdict(table.stability),
                 "depths": table.depths,
             }
             for tsid, table in stream.tables.items()
@@ -164,7 +164,7 @@ def _stream_from_json(data: dict[str, Any]) -> Stream:
             slot_from_json(table["shape"]),
             _files(table["files"]),
             # commits of earlier versions have only `max_places`
-            Standing(**table.get("standing", {"max_places": table.get("max_places", 0)})),
+            Stability(**table.get("standing", {"max_places": table.get("max_places", 0)})),
             tuple(table["depths"]),
         )
         for tsid, table in data["tables"].items()

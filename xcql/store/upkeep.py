@@ -86,7 +86,7 @@ def info(store: Path) -> StoreInfo:
         for tsid, table in stream.tables.items():
             tag = stream.tags.by_id(tsid)
             assert tag is not None
-            path, places = stream.tags.path_of(tag), table.standing.max_places
+            path, places = stream.tags.path_of(tag), table.stability.max_places
             counts = table.rows, len(table.files), sum(file.bytes for file in table.files)
             tables.append(TableInfo(tsid, path, tag.kind, *counts, places))
         quarantined = sum(file.rows for file in stream.quarantine)

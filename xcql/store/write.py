@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from xcql.arrays import Flags, Ints, column_of, ranges
-from xcql.history.standing import Standing, standing_of
+from xcql.history.stability import Stability, stability_of
 from xcql.history.vectorised import Derived
 from xcql.model.tags import TagStructure
 from xcql.shred.checksums import Checksums
@@ -159,7 +159,7 @@ def write_tables(job: Job, planned: PlannedTables) -> dict[str, Table]:
     return {tsid: table for tsid, table in tables.items() if table.files}
 
 
-def _standing(derived_rows: DerivedRows, rows: Ints) -> tuple[Standing, tuple[int, ...]]:
+def _standing(derived_rows: DerivedRows, rows: Ints) -> tuple[Stability, tuple[int, ...]]:
     """How the rows depend on `now`, and the depths of their fillers' places."""
     fillers = np.unique(derived_rows.rows.arrivals.fillers[rows])
     begins = derived_rows.place_borders[fillers]
@@ -169,8 +169,8 @@ def _standing(derived_rows: DerivedRows, rows: Ints) -> tuple[Standing, tuple[in
     versions = derived_rows.entries(rows)[1]
     counting = versions[versions >= 0]
     known = ((derived_rows.versions, counting), (places, within))
-    standing = standing_of(known, ends - begins, len(counting) == len(versions))
-    return standing, tuple(np.unique(places.depths[within]).tolist())
+    stability = stability_of(known, ends - begins, len(counting) == len(versions))
+    return stability, tuple(np.unique(places.depths[within]).tolist())
 
 
 def _new_path(stream: Stream, folder: str) -> str:

@@ -44,7 +44,7 @@ def _shape(stream: Stream) -> StreamShape:
         {tsid: table.rows for tsid, table in tables.items()},
         {tsid: sum(file.bytes for file in table.files) for tsid, table in tables.items()},
         {tsid: table.depths for tsid, table in tables.items()},
-        {tsid: table.standing for tsid, table in tables.items()},
+        {tsid: table.stability for tsid, table in tables.items()},
         stream.placed,
         has_lifespans_inside(stream.tags, slots),
         declared_everywhere(graph, slots),

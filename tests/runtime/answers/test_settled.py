@@ -113,7 +113,7 @@ def test_a_commit_of_old_settles_never(small: xcql.Session) -> None:
     data = state_to_json(read_state(small.store))
     for table in data["streams"][0]["tables"].values():
         table["max_places"] = table.pop("standing")["max_places"]
-    standings = [table.standing for table in state_from_json(data).stream("s").tables.values()]
-    assert {one.max_places for one in standings} == {1}
-    assert not any(one.is_lasting for one in standings)
-    assert all(one.settled > 4_000_000_000_000_000 for one in standings)
+    stabilities = [table.stability for table in state_from_json(data).stream("s").tables.values()]
+    assert {one.max_places for one in stabilities} == {1}
+    assert not any(one.is_lasting for one in stabilities)
+    assert all(one.settled > 4_000_000_000_000_000 for one in stabilities)

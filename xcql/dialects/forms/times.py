@@ -37,6 +37,10 @@ forms.templates(
         "time_of_day t": "timestampdiff(MICROSECOND, CAST(CAST(t AS DATE) AS TIMESTAMP_NTZ), t)",
         # of two instants, the later one has no smaller number
         "seconds_of m": "timestampdiff(SECOND, TIMESTAMP_NTZ'1970-01-01 00:00:00', m)",
+        # `counts_at` and `known_end` of `xcql.history.predicates`
+        "counts_at since until now": """(since IS NULL OR since <= now)
+          AND (until IS NULL OR until > now)""",
+        "known_end end_ now": "CASE WHEN end_ <= now THEN end_ END",
         "second_of value": "CAST(date_part('SECOND', value) AS DECIMAL(8, 6))",
         **{
             f"{part} value": f"CAST({part}(value) AS BIGINT)"

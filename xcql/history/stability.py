@@ -17,7 +17,7 @@ from xcql.history.places import Places, VersionColumns
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class Stability:
     """The properties of all rows of a table and of all places of its fillers.
 
     At any `now` after `settled`, in microseconds, the same rows and places count, all lifespans
@@ -31,14 +31,14 @@ class Standing:
     max_places: int = 0
 
 
-def joint(standings: Iterable[Standing]) -> Standing:
+def joint(stabilities: Iterable[Stability]) -> Stability:
     """The properties of the rows of several tables together.
 
-    >>> joint([Standing(5, True, 1, 1), Standing(7, False, 0, 3)])
-    Standing(settled=7, is_lasting=False, min_places=0, max_places=3)
+    >>> joint([Stability(5, True, 1, 1), Stability(7, False, 0, 3)])
+    Stability(settled=7, is_lasting=False, min_places=0, max_places=3)
     """
-    found = list(standings)
-    return Standing(
+    found = list(stabilities)
+    return Stability(
         max((one.settled for one in found), default=BEGINNING),
         all(one.is_lasting for one in found),
         min((one.min_places for one in found), default=1),
@@ -46,9 +46,9 @@ def joint(standings: Iterable[Standing]) -> Standing:
     )
 
 
-def standing_of(
+def stability_of(
     known: Sequence[tuple[VersionColumns | Places, Ints]], place_counts: Ints, all_count: bool
-) -> Standing:
+) -> Stability:
     """The properties of the rows of a table.
 
     `known` are the versions and places of its fillers, each with the numbers of those that belong
@@ -58,7 +58,7 @@ def standing_of(
     names = ("vt_from", "vt_to", "since", "until")
     times = [getattr(columns, name)[rows] for columns, rows in known for name in names]
     never_end = all((columns.until[rows] == FOREVER).all() for columns, rows in known)
-    return Standing(
+    return Stability(
         max(int(some[some < FOREVER].max(initial=BEGINNING)) for some in times),
         all_count and never_end,
         int(place_counts.min(initial=1)),
