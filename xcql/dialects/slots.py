@@ -10,7 +10,7 @@ _MARK = "\0"
 
 
 def slot(name: str) -> str:
-    """What stands for a slot in text that is still being written."""
+    """The placeholder for a slot in text that is still being written."""
     return f"{_MARK}{name}{_MARK}"
 
 

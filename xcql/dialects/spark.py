@@ -85,7 +85,7 @@ _OPEN = (
 
 # hints for how an answer is brought together
 _HINTS: dict[Gather, str] = {"one": "REPARTITION(1)", "several": "REBALANCE"}
-# stands for the parts of a query while what selects from them is written
+# the placeholder for the parts of a query
 _SOURCE = slot("")
 # functions that also have a form with words inside, unless their names are quoted
 _WITH_WORDS = frozenset({"substring", "substr", "trim", "position", "extract", "struct"})

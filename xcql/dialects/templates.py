@@ -49,7 +49,7 @@ def template(template: str, **parts: exp.Expression) -> exp.Expression:
     bound: list[tuple[str, exp.Expression]] = []
     for name, part in parts.items():
         if len(name) == 1 and uses[name] > 1 and not _is_simple(part):
-            # what is long is said once, under a name that means nothing else in any of the parts
+            # a long value is computed once, under a name that occurs in none of the parts
             alias = next(one for one in _names(name) if one not in taken)
             taken.add(alias)
             bound.append((alias, part))

@@ -134,7 +134,7 @@ def _selected(relation: Relation, *chosen: tuple[str, str, str]) -> exp.Select:
 
 
 def _sorts_anywhere(key: SortKey) -> bool:
-    """Whether who holds the items can sort them by the key: least first, and NULL before all."""
+    """Whether the receiver of the items can sort them by the key: ascending, NULL first."""
     return key.kind != "other" and not key.descending and not key.empty_greatest
 
 
@@ -484,7 +484,7 @@ _SO_FAR = exp.WindowSpec(kind="ROWS", start="UNBOUNDED", start_side="PRECEDING",
 
 
 def _is_heavy(scalar: Scalar) -> bool:
-    """Whether a scalar should be computed once, not wherever it is looked at."""
+    """Whether a scalar should be computed once instead of at each use."""
     return _calls_evaluator(scalar)
 
 

@@ -36,7 +36,7 @@ class Scans:
             return self._root(plan, needed)
         wanted = needed & own_columns(plan)
         stability = self._stability(plan.stream, plan.tags)
-        # a place of which there is no more than one is looked at where it is
+        # a single place is read from the array itself
         at_once = stability is not None and stability.max_places <= 1
         looked_at: set[str] = set()
 
@@ -111,7 +111,7 @@ class Scans:
     ) -> Relation:
         """The versions in a table that count, with the columns of a row."""
         stability = self._stability(stream, tags)
-        # there is always something to read, be it to count it
+        # always read a column, if only to count rows
         columns_: list[tuple[str, ...]] = [("number",), *((one,) for one in read)]
 
         def own(name: str) -> Sql:
@@ -160,7 +160,7 @@ class Scans:
         looks = {used(one) for one in plan.within or ()}
         graph = self._target.graphs[plan.stream]
         around = f"{plan.parent}.around"
-        # no filler stands inside itself: where it could, the ids on the way tell
+        # no filler is inside itself: in recursive tags, the ids on the path show it
         is_recursive = any(tag in graph.below(tag) for tag in plan.tags)
         ids = {around} if is_recursive or f"{plan.row}.around" in needed else set()
         below = (needed - own).union({f"{plan.parent}.key", f"{plan.parent}.holes"}, ids, *looks)

@@ -27,7 +27,7 @@ from xcql.dialects.forms import (
 from xcql.dialects.forms.registry import Form
 from xcql.dialects.trees import call
 
-# operations that the vocabulary has under the same name
+# operations that are functions of the same name
 _SAME_NAME = (
     "abs aggregate array array_distinct array_max array_min ceil coalesce concat contains endswith"
     " exists filter flatten floor greatest least lower named_struct nullif octet_length"

@@ -58,7 +58,7 @@ def year_month_text(value: Sql) -> Sql:
 
 
 def _fits(value: Sql, pattern: str) -> Sql:
-    """Whether a text has a form, with at least one part, and after a T, too."""
+    """Whether a text is a duration: it needs at least one part, and one more after a T."""
     return matches(trimmed(value), pattern)
 
 
@@ -81,7 +81,7 @@ def _part(letter: str) -> str:
 
 @forms
 def parse_dayTimeDuration(value: Sql) -> Sql:
-    """Microseconds; what is finer is rounded to the even one."""
+    """Microseconds; smaller fractions are rounded half to even."""
     seconds = (
         "bround(coalesce(CAST(nullif(regexp_extract(t, '([0-9]+([.][0-9]+)?)S', 1), '')"
         " AS DECIMAL(37, 18)), 0), 6)"
@@ -114,7 +114,7 @@ def parse_yearMonthDuration(value: Sql) -> Sql:
 
 @forms
 def divided_half_even(x: Sql, y: Sql) -> Sql:
-    """An integer divided by another, as an integer; halves go to the even one."""
+    """An integer divided by another, as an integer; halves round to even."""
     return _quotient(
         x,
         y,
@@ -124,7 +124,7 @@ def divided_half_even(x: Sql, y: Sql) -> Sql:
 
 @forms
 def divided_half_up(x: Sql, y: Sql) -> Sql:
-    """An integer divided by another, as an integer; halves go up."""
+    """An integer divided by another, as an integer; halves round up."""
     return _quotient(
         x,
         y,
@@ -133,7 +133,7 @@ def divided_half_up(x: Sql, y: Sql) -> Sql:
 
 
 def _quotient(x: Sql, y: Sql, away: str) -> Sql:
-    """The quotient towards zero, or one further away from it."""
+    """The quotient rounded towards zero, or one more away from zero."""
     wide = "named_struct('x', CAST(a AS DECIMAL(38, 0)), 'y', CAST(b AS DECIMAL(38, 0)))"
     return let(
         template(wide, a=x, b=y),
@@ -145,7 +145,7 @@ def _quotient(x: Sql, y: Sql, away: str) -> Sql:
     )
 
 
-# a decimal as a whole number of its last digits, and half of what these count to one
+# a decimal as an integer in units of its last digit, and half of one in these units
 _LAST_DIGITS = (
     f"CAST(replace(ltrim('-', CAST(CAST(y AS {DECIMAL}) AS STRING)), '.', '') AS DECIMAL(37, 0))"
 )
@@ -156,30 +156,30 @@ _IS_POSITIVE = "(m.x < 0) = (m.y < 0)"
 
 @forms
 def times_decimal_half_even(x: Sql, y: Sql) -> Sql:
-    """An integer times a decimal, as an integer; halves go to the even one."""
+    """An integer times a decimal, as an integer; halves round to even."""
     return _rounded(_product(x, y), _HALF, _IS_ODD)
 
 
 @forms
 def times_decimal_half_up(x: Sql, y: Sql) -> Sql:
-    """An integer times a decimal, as an integer; halves go up."""
+    """An integer times a decimal, as an integer; halves round up."""
     return _rounded(_product(x, y), _HALF, _IS_POSITIVE)
 
 
 @forms
 def by_decimal_half_even(x: Sql, y: Sql) -> Sql:
-    """An integer divided by a decimal, as an integer; halves go to the even one."""
+    """An integer divided by a decimal, as an integer; halves round to even."""
     return _rounded(_long_division(x, y), "m.divisor - m.rest", _IS_ODD)
 
 
 @forms
 def by_decimal_half_up(x: Sql, y: Sql) -> Sql:
-    """An integer divided by a decimal, as an integer; halves go up."""
+    """An integer divided by a decimal, as an integer; halves round up."""
     return _rounded(_long_division(x, y), "m.divisor - m.rest", _IS_POSITIVE)
 
 
 def _rounded(made: Sql, half: str, up_at_half: str) -> Sql:
-    """The whole part of a result, or one further away from zero."""
+    """The whole part of a result, or one more away from zero."""
     return let(
         made,
         "m",

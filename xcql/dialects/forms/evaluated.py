@@ -1,4 +1,4 @@
-"""What the reference evaluator computes in a worker, and what it gives, in SQL."""
+"""Calls of the reference evaluator in SQL, and its results."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ forms = Forms()
 
 @forms
 def evaluator_item(kind: Sql, text: Sql) -> Sql:
-    """An item as the evaluator takes and gives it."""
+    """An item as the evaluator's argument or result."""
     return struct(kind=kind, value=text)
 
 

@@ -1,4 +1,4 @@
-"""What the values of a group are reduced to; those in an order get its keys behind the value."""
+"""Reductions of the values in a group; ordered ones take sort keys after the value."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Elements and texts inside of mixed content, read off its XML text when a query asks for them.
+"""Elements and texts inside mixed content, found in its XML text when a query needs them.
 
 The text is that of one element, well-formed. It is cut into tokens, which are gone through once;
 places are offsets of bytes in it.
@@ -16,8 +16,8 @@ from xcql.dialects.trees import Sql, text_literal
 forms = Forms()
 
 
-# comments, CDATA sections, processing instructions, tags, text; what repeats gives nothing back,
-# so that no text is too long for it
+# comments, CDATA sections, processing instructions, tags, text; the repetitions are possessive, so
+# that no text is too long
 _TAG = r"""<(?:[^>"']++|"[^"]*+"|'[^']*+')*+>"""
 _TOKEN = rf"(?s)<!--.*?-->|<!\[CDATA\[.*?\]\]>|<\?.*?\?>|{_TAG}|[^<]++"
 _NAME = r"^<([^\s/>]+)"
@@ -29,7 +29,7 @@ _IS_TEXT = "substr(inner_token, 1, 1) <> '<' OR startswith(inner_token, '<![CDAT
 
 @forms
 def inner_children(text: Sql, *names: Sql) -> Sql:
-    """The elements right inside of an element whose local names are among some.
+    """The child elements whose local names are among the given ones.
 
     Each is a struct of the place where it starts and where its parent does, its name as it is
     written, and its XML text.
@@ -39,7 +39,7 @@ def inner_children(text: Sql, *names: Sql) -> Sql:
 
 @forms
 def inner_descendants(text: Sql, *names: Sql) -> Sql:
-    """The elements anywhere inside of an element, as `inner_children`, in document order."""
+    """The descendant elements, as for `inner_children`, in document order."""
     return _elements(text, ">= 1", names)
 
 
@@ -87,7 +87,7 @@ def _elements(text: Sql, depth: str, names: tuple[Sql, ...]) -> Sql:
 
 @forms
 def string_of_xml(text: Sql) -> Sql:
-    """The string value of an element; only what is more than tags and text has to be parsed."""
+    """The string value of an element; it is parsed only if it has more than tags and text."""
     string = template(
         """CASE WHEN contains(inner_text, '&') OR contains(inner_text, '<!')
             OR contains(inner_text, '<?') OR contains(inner_text, end_of_line)
@@ -107,7 +107,7 @@ def local_part(name: Sql) -> Sql:
 
 @forms
 def inner_texts(text: Sql) -> Sql:
-    """The text nodes right inside of an element: structs of their places and values.
+    """The text nodes that are children of an element: structs of their places and values.
 
     CDATA sections are part of the text around them; comments and processing instructions are not.
     """
@@ -132,7 +132,7 @@ def inner_texts(text: Sql) -> Sql:
           inner_state -> inner_state.found)""",
         tokens=text_literal(_TOKEN),
     )
-    # entities, CDATA sections and ends of lines are as any parser reads them
+    # a parser resolves entities, CDATA sections and line ends
     read = template(
         """filter(transform(texts, inner_run -> named_struct('start', inner_run.start, 'text',
             CASE WHEN regexp_like(inner_run.text, signs)
@@ -171,7 +171,7 @@ def tags_in_order(names: Iterable[str]) -> str:
 
 
 def _without_cdata() -> Sql:
-    """The text with CDATA sections written as other text is: XPath takes them for nodes apart."""
+    """The text with CDATA sections as plain text: XPath treats them as separate nodes."""
     content = "substr(inner_token, 10, length(inner_token) - 12)"
     for sign, written in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;")):
         content = f"replace({content}, '{sign}', '{written}')"

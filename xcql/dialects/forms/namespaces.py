@@ -1,4 +1,4 @@
-"""The namespaces in force at an element inside of a filler, read off the start tags around it."""
+"""The namespaces in scope of an element inside a filler, from the start tags around it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from xcql.shred.namespaces import NO_DEFAULT
 forms = Forms()
 
 
-# possessive: Java would need its stack for each turn of another loop over a group
+# possessive: otherwise Java uses stack space for each repetition of the group
 _START_TAG = rf"^<(?:{VALUE}|[^>\"']++)*+>"
 _ATTRIBUTE = rf"\s[^\s=]+\s*=\s*{VALUE}"
 _DECLARED = r"^\s(xmlns(?::[^\s=]+)?)\s*="
@@ -29,7 +29,7 @@ def _declarations(start_tag: Sql) -> Sql:
 
 @forms
 def namespaces_inside(raw: Sql, around: Sql, own: Sql, *starts: Sql) -> Sql:
-    """What an element in a filler lacks: declarations around it, the nearest of each prefix.
+    """The declarations that an element inherits: the nearest one of each prefix.
 
     `around` are those around the filler, `own` is the text of the element, `starts` are where the
     elements begin that it stands in, from the outermost.

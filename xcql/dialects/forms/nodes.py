@@ -32,7 +32,7 @@ VALUE = r"""(?:"[^"]*"|'[^']*')"""
 _NAME_AND_ATTRIBUTES = rf"^<[^\s/>]+(?:\s+[^\s=/>]+\s*=\s*{VALUE})*"
 _EMPTY_PAIR = r"(<[^<>/!?][^<>]*+)(?<!/)></[^<>]++>"
 _COMMENTS_AND_REST = r"(?s)<!--.*?-->|<\?.*?\?>|(?:[^<]++|<(?![!?]))++"
-# a lifespan that came with the data, after whatever other attributes stand before it
+# a lifespan in the data, after any other attributes
 _OLD_LIFESPAN = (
     rf"^(<[^\s/>]+(?:\s+(?!(?:vtFrom|vtTo)[\s=])[^\s=]+\s*=\s*{VALUE})*)"
     rf"\s+(?:vtFrom|vtTo)\s*=\s*{VALUE}"
@@ -65,7 +65,7 @@ def key_below(key: Sql, name: Sql) -> Sql:
 
 @forms
 def escape_text(value: Sql) -> Sql:
-    """Text as it stands between tags; see `xcql.xdm.serialize` for what is a reference there."""
+    """Text as written between tags; `xcql.xdm.serialize` says which characters are references."""
     for sign, written in _MARKUP:
         value = call("replace", value, text_literal(sign), text_literal(written))
     return _with_references(value, _CONTROLS)
@@ -73,14 +73,14 @@ def escape_text(value: Sql) -> Sql:
 
 @forms
 def escape_attribute(value: Sql) -> Sql:
-    """Text as it stands between the double quotes of an attribute."""
+    """Text as written between the double quotes of an attribute."""
     for sign, written in (*_MARKUP, ('"', "&quot;")):
         value = call("replace", value, text_literal(sign), text_literal(written))
     return _with_references(value, _CONTROLS + r"\t\n")
 
 
 def _with_references(text: Sql, signs: str) -> Sql:
-    """The text with a character reference for each of some characters, which are rare."""
+    """The text with character references for some rare characters."""
     return template(
         """CASE WHEN regexp_like(t, any_sign) THEN
           aggregate(array_distinct(regexp_extract_all(t, any_sign, 0)), t,
@@ -121,7 +121,7 @@ def with_lifespan(text: Sql, namespaces: Sql, begin: Sql, end: Sql) -> Sql:
 
 @forms
 def element_around(start: Sql, content: Sql, end: Sql) -> Sql:
-    """An element with content, or an empty one where there is none; `start` lacks its `>`."""
+    """An element with its content, or an empty element; `start` lacks its `>`."""
     body = template(
         """CASE WHEN element_content = '' THEN '/>'
           ELSE concat('>', element_content, end_tag) END""",
@@ -132,7 +132,7 @@ def element_around(start: Sql, content: Sql, end: Sql) -> Sql:
 
 @forms
 def empty_elements(text: Sql, commented: Sql) -> Sql:
-    """The text with `<a/>` for each `<a></a>`, which is left where nothing came into a hole.
+    """The text with `<a/>` for each `<a></a>` that an empty hole has left.
 
     Between the signs of a tag in the serialiser's form no others stand; comments may hold anything.
     """

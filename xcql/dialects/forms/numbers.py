@@ -35,7 +35,7 @@ forms.templates(
         # an integer as a multiple of a power of ten; halves go up
         "integer_round x p": """CAST(floor((2 * CAST(x AS DECIMAL(20, 0)) + p) / (2 * p)) * p
           AS BIGINT)""",
-        # as a decimal of ours it has a point, so that no zero before it goes
+        # in this type it has a decimal point, so only zeros after it are removed
         "decimal_text x": f"rtrim('.', rtrim('0', CAST(CAST(x AS {DECIMAL}) AS STRING)))",
         "decimal_add x y": f"CAST(x + y AS {DECIMAL})",
         "decimal_subtract x y": f"CAST(x - y AS {DECIMAL})",
@@ -58,7 +58,7 @@ forms.templates(
 
 
 def _let(text: str, **parts: Sql) -> Sql:
-    """A template with its first part computed once, as it is looked at often."""
+    """A template whose first part is computed once, because it is used often."""
     (name, value), *rest = parts.items()
     return let(value, name, template(text, **dict(rest)))
 
@@ -102,7 +102,7 @@ def double_text(value: Sql) -> Sql:
 
 
 def _shortest() -> Sql:
-    """The shortest text with an exponent that stands for the double `d`.
+    """The shortest text with an exponent for the double `d`.
 
     Java before 19 writes up to three digits too many for some numbers (2E23 is
     1.9999999999999998E23, 1.09007199254741E17 is 1.09007199254740992E17); then a text with fewer
@@ -143,7 +143,7 @@ def double_ceiling(value: Sql) -> Sql:
 
 
 def _with_sign(rounded: str, limit: str = _WHOLE) -> str:
-    """A rounded double; what is no number, infinite, whole or zero stays, and zero has a sign."""
+    """A rounded double; NaN, infinities, integers and zeros stay, and zero keeps its sign."""
     return f"""CASE
       WHEN isnan(d) OR abs(d) >= {limit} OR d = 0.0D THEN d
       WHEN d < 0.0D THEN -abs({rounded})
@@ -153,7 +153,7 @@ def _with_sign(rounded: str, limit: str = _WHOLE) -> str:
 
 @forms
 def round_half_up(value: Sql) -> Sql:
-    """Halves go up, also below zero."""
+    """Halves round up, below zero too."""
     rounded = "CAST(floor(d) AS DOUBLE) + CASE WHEN d - floor(d) >= 0.5D THEN 1.0D ELSE 0.0D END"
     return _let(_with_sign(rounded), d=value)
 
@@ -182,7 +182,7 @@ def round_digits(value: Sql, digits: Sql) -> Sql:
 
 
 def _exact_product(x: Sql, y: Sql) -> Sql:
-    """The product of two doubles as a struct: `p`, rounded, and `e`, what that lacks."""
+    """The product of two doubles as a struct: `p`, rounded, and `e`, the rounding error."""
     # both factors in halves of 26 bits, whose products are exact
     split = "named_struct('h', v * 134217729.0D - (v * 134217729.0D - v), 'v', v)"
     halves = template(
@@ -224,7 +224,7 @@ _SHORT = "DECIMAL(18, 6)"
 
 @forms
 def decimal_multiply(x: Sql, y: Sql, too_long: Sql) -> Sql:
-    """A product of decimals, if it can be told that all of its digits have a place."""
+    """A product of decimals, if all of its digits certainly fit."""
     return template(
         f"""CASE
           WHEN x IS NULL OR y IS NULL THEN NULL
@@ -269,7 +269,7 @@ def duration_ratio(x: Sql, y: Sql) -> Sql:
 
 
 def _quotient(x: Sql, y: Sql, digits: int) -> Sql:
-    """Division as on paper: the whole part, then twice so many digits, then what is left."""
+    """Long division: the whole part, then twice the given number of digits, then the remainder."""
     power = f"1{'0' * digits}BD"
     unit = f"0.{'0' * (digits - 1)}1BD"
     wide = "CAST({} AS DECIMAL(20, 0))"
@@ -296,7 +296,7 @@ def _quotient(x: Sql, y: Sql, digits: int) -> Sql:
 
 @forms
 def decimal_round(value: Sql, digits: Sql) -> Sql:
-    """Halves go up, also below zero."""
+    """Halves round up, below zero too."""
     places = integer_value(digits)
     if places >= 20:
         return value

@@ -17,10 +17,10 @@ forms.templates(
         "text_after text part": """CASE WHEN part = '' THEN text WHEN instr(text, part) = 0 THEN ''
           ELSE substr(text, instr(text, part) + length(part)) END""",
         "text_order x y": "CASE WHEN x < y THEN -1L WHEN x > y THEN 1L WHEN x = y THEN 0L END",
-        # whether a word is among others with a blank between each two
+        # whether a word is in a list of words that are separated by blanks
         "has_word x w": """w <> '' AND instr(w, ' ') = 0
           AND contains(concat(' ', x, ' '), concat(' ', w, ' '))""",
-        # every byte but those of letters, digits, - _ . ~ as % and two digits
+        # escapes every byte except letters, digits, - _ . ~
         "encoded_for_uri x": """regexp_replace(regexp_replace(
           replace(url_encode(x), '+', '%20'), '[*]', '%2A'), '%7E', '~')""",
     }
@@ -44,7 +44,7 @@ def substring_of_text(value: Sql, start: Sql, length: Sql | None = None) -> Sql:
 
 @forms
 def codepoints(value: Sql) -> Sql:
-    """The code points of a text: its bytes in UTF-32, four and four."""
+    """The code points of a text: its bytes in UTF-32, in groups of four."""
     return let(
         template("hex(encode(x, 'UTF-32'))", x=value),
         "h",

@@ -148,7 +148,7 @@ def zone_of_time(value: Sql) -> Sql:
 
 @forms
 def zone_length(zone: Sql) -> Sql:
-    """A zone as microseconds ahead of UTC; NULL if it is none."""
+    """A zone as microseconds ahead of UTC; NULL if there is none."""
 
     minutes = _zone_minutes(zone.copy())
     return template("CASE WHEN z <> '' THEN m * 60000000L END", z=zone, m=minutes)
