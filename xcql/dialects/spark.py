@@ -21,7 +21,7 @@ from xcql.dialects import java_patterns
 from xcql.dialects.dialect import Dialect, Gather, Query
 from xcql.dialects.forms import FORMS
 from xcql.dialects.slots import SqlText, slot
-from xcql.dialects.templates import CASTS
+from xcql.dialects.templates import CAST_FUNCTIONS
 from xcql.dialects.trees import Sql, decimal_type, identifier
 
 # how strongly operators hold their operands, the loosest first
@@ -179,7 +179,7 @@ def _writer() -> Any:
     return type("Writer", (Spark.Generator,), {"TRANSFORMS": changed})
 
 
-_SUFFIXES = {"BIGINT": "L", "DOUBLE": "D"}
+_SUFFIXES = {exp.DataType.Type.BIGINT: "L", exp.DataType.Type.DOUBLE: "D"}
 _INSTANT = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{6})?")
 
 
@@ -189,7 +189,7 @@ def _literal_text(cast: exp.Cast) -> str | None:
     if not isinstance(literal, exp.Literal):
         return None
     if not literal.is_string:
-        suffix = _SUFFIXES.get(type_.sql("spark"))
+        suffix = _SUFFIXES.get(type_.this)
         return f"{literal.this}{suffix}" if suffix else None
     if type_.this == exp.DataType.Type.DECIMAL and type_ == decimal_type(literal.this):
         return f"{literal.this}BD"
@@ -225,9 +225,9 @@ def _branches(case: exp.Case) -> Sql:
 
 def _plain_cast(cast: exp.Cast) -> list[exp.Paren]:
     """A cast by a function, or else around parentheses, which are given back."""
-    name = cast.to.sql("spark")
-    if name in CASTS:
-        cast.replace(exp.Anonymous(this=name.lower(), expressions=[cast.this]))
+    name = CAST_FUNCTIONS.get(cast.to.this)
+    if name is not None:
+        cast.replace(exp.Anonymous(this=name, expressions=[cast.this]))
         return []
     operand = exp.Paren(this=cast.this)
     cast.set("this", operand)

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache, partial
 from itertools import count
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import sqlglot
 from sqlglot import exp
@@ -15,7 +15,15 @@ from sqlglot.dialects.spark import Spark
 from xcql.dialects.trees import cast
 
 # types whose names are also functions that cast to them
-CASTS = ("STRING", "DOUBLE", "INT", "BIGINT", "BOOLEAN", "DATE", "BINARY")
+CAST_FUNCTIONS = {
+    exp.DataType.Type.TEXT: "string",
+    exp.DataType.Type.DOUBLE: "double",
+    exp.DataType.Type.INT: "int",
+    exp.DataType.Type.BIGINT: "bigint",
+    exp.DataType.Type.BOOLEAN: "boolean",
+    exp.DataType.Type.DATE: "date",
+    exp.DataType.Type.BINARY: "binary",
+}
 # functions whose first argument is a unit of time
 _WITH_UNIT = ("timestampadd", "timestampdiff")
 # what needs no parentheses wherever it stands
@@ -42,22 +50,20 @@ def template(template: str, **parts: exp.Expression) -> exp.Expression:
     >>> template("x + 2 * x", x=exp.column("price")).sql("spark")
     '(price + 2 * price)'
     """
-    tree = _parsed_template(template).copy()
-    uses = Counter(one.name for one in tree.find_all(exp.Column) if not one.table)
-    taken = free_names(parts.values())
+    parsed_template = _parsed_template(template)
     values: dict[str, exp.Expression] = {}
-    bound: list[tuple[str, exp.Expression]] = []
+    bound: dict[str, exp.Expression] = {}
     for name, part in parts.items():
-        if len(name) == 1 and uses[name] > 1 and not _is_simple(part):
+        if len(name) == 1 and parsed_template.uses[name] > 1 and not _is_simple(part):
             # a long value is computed once, under a name that occurs in none of the parts
+            taken = free_names(parts.values()) | bound.keys()
             alias = next(one for one in _names(name) if one not in taken)
-            taken.add(alias)
-            bound.append((alias, part))
+            bound[alias] = part
             values[name] = exp.column(alias)
         else:
             values[name] = part if isinstance(part, _TIGHT) else exp.Paren(this=part)
-    result: exp.Expression = exp.Paren(this=filled(tree, values))
-    for alias, part in bound:
+    result: exp.Expression = exp.Paren(this=filled(parsed_template.tree.copy(), values))
+    for alias, part in bound.items():
         result = _named(part, alias, result)
     return result
 
@@ -65,24 +71,25 @@ def template(template: str, **parts: exp.Expression) -> exp.Expression:
 def filled(tree: exp.Expression, values: Mapping[str, exp.Expression]) -> exp.Expression:
     """The tree, which is changed, with values in place of names.
 
-    A lambda of the tree whose parameter has a name that stands in a value gets another parameter:
+    A lambda of the tree whose parameter has the name of a column in a value gets another parameter:
     it must not capture that name.
 
     >>> template("transform(xs, e -> e + y)", y=exp.column("e")).sql("spark")
     '(TRANSFORM(xs, e2 -> e2 + e))'
     """
-    taken = free_names(values.values())
-    if not taken.isdisjoint(
-        parameter.name.lower() for one in tree.find_all(exp.Lambda) for parameter in one.expressions
-    ):
-        _rename_parameters(tree, taken)
-
-    def fill(node: exp.Expression) -> exp.Expression:
+    found = list(tree.find_all(exp.Lambda, exp.Column))
+    lambdas = [node for node in found if isinstance(node, exp.Lambda)]
+    if lambdas:
+        taken = free_names(values.values())
+        if any(one.name.lower() in taken for function in lambdas for one in function.expressions):
+            _rename_parameters(tree, taken)
+    for node in found:
         if isinstance(node, exp.Column) and not node.table and node.name in values:
-            return values[node.name].copy()
-        return node
-
-    return tree.transform(fill)
+            value = values[node.name].copy()
+            if node is tree:
+                return value
+            node.replace(value)
+    return tree
 
 
 def free_names(trees: Iterable[exp.Expression]) -> set[str]:
@@ -153,7 +160,9 @@ def _cast(type_: str, arguments: list[exp.Expression]) -> exp.Expression:
 class _Parser(Spark.Parser):  # type: ignore[misc, valid-type]
     """Spark's syntax, without knowledge of functions: they keep the names that they are given."""
 
-    FUNCTIONS: ClassVar[dict[str, Any]] = {name: partial(_cast, name) for name in CASTS}
+    FUNCTIONS: ClassVar[dict[str, Any]] = {
+        name.upper(): partial(_cast, name) for name in CAST_FUNCTIONS.values()
+    }
     FUNCTION_PARSERS: ClassVar[dict[str, Any]] = {
         name: Spark.Parser.FUNCTION_PARSERS[name] for name in ("CAST", "TRY_CAST")
     }
@@ -180,12 +189,23 @@ def parsed(text: str) -> exp.Expression:
         if function.name in _WITH_UNIT:
             unit = function.expressions[0]
             unit.replace(exp.Var(this=unit.name))
+    for node in tree.walk():
+        # positions and types only make copies slower
+        node._meta = node._type = None
     return tree
 
 
+class _Template(NamedTuple):
+    """A parsed template, and how often each name is in it."""
+
+    tree: exp.Expression
+    uses: Counter[str]
+
+
 @cache
-def _parsed_template(template: str) -> exp.Expression:
-    return parsed(template).transform(_field_of_column)
+def _parsed_template(template: str) -> _Template:
+    tree = parsed(template).transform(_field_of_column)
+    return _Template(tree, Counter(one.name for one in tree.find_all(exp.Column) if not one.table))
 
 
 def _is_parameter(name: exp.Identifier) -> bool:
