@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from itertools import chain, count
+from typing import TypeVar
 
 from sqlglot import exp
 
@@ -16,6 +17,7 @@ from xcql.dialects.trees import Sql, call, identifier, number, variable, variabl
 # tables by stream, tags, and whether only what has not ended is read: the name in the text, and the
 # columns that are read
 Tables = dict[tuple[str, tuple[str, ...], bool], tuple[str, set[tuple[str, ...]]]]
+S = TypeVar("S", bound=Sql)
 
 
 @dataclass(slots=True)
@@ -45,23 +47,29 @@ class Relation:
         ]
         query = exp.Select(expressions=chosen or [_one()])
         if self.source is not None:
-            query.set("from_", exp.From(this=self.source))
+            query.set("from_", exp.From(this=_own(self.source)))
         if self.joins:
-            query.set("joins", self.joins)
+            query.set("joins", list(map(_own, self.joins)))
         if self.laterals:
-            query.set("laterals", self.laterals)
+            query.set("laterals", list(map(_own, self.laterals)))
         if self.where:
             # several operators may ask for the same
-            query.set("where", exp.Where(this=conjunction(list(dict.fromkeys(self.where)))))
+            conditions = map(_own, dict.fromkeys(self.where))
+            query.set("where", exp.Where(this=conjunction(list(conditions))))
         if self.group:
-            query.set("group", exp.Group(expressions=self.group))
+            query.set("group", exp.Group(expressions=list(map(_own, self.group))))
         return query
+
+
+def _own(tree: S) -> S:
+    """The tree, or a copy if it is part of another one: writing a tree changes it."""
+    return tree if tree.parent is None else tree.copy()
 
 
 def _named(value: Sql, name: str) -> Sql:
     if _is_called(value, name):
-        return value
-    return exp.Alias(this=value, alias=variable_name(name))
+        return _own(value)
+    return exp.Alias(this=_own(value), alias=variable_name(name))
 
 
 def _is_called(value: Sql, name: str) -> bool:
@@ -133,8 +141,7 @@ class Parts:
         plain = re.sub(r"[^a-z0-9_]", "_", hint.lower()) or "part"
         taken = self.bodies.keys() | {table for table, _ in self.tables.values()}
         name = _free_name(plain, taken)
-        # parts of it may be in several places
-        self.bodies[name] = body.copy()
+        self.bodies[name] = body
         return name
 
     def table(
