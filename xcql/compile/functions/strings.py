@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from functools import partial
+
+from xcql.algebra.operations import TOPICS, Operation
 from xcql.algebra.operators import Unit, Unnest
 from xcql.algebra.scalars import Call, Column, Constant, Scalar, call
 from xcql.compile.functions.sequences import context
@@ -80,47 +83,34 @@ def _string_join(site: CallSite) -> Value:
     return string(call("join_texts", gather(value, read), separator))
 
 
-@native("contains", 2)
-def _contains(site: CallSite) -> Value:
-    return boolean(call("contains", text(site, 0), text(site, 1)))
+def _of_texts(operation: Operation, site: CallSite) -> Value:
+    """An operation on strings; without arguments, on the string value of the context item."""
+    count = len(operation.parameters)
+    texts = [text(site, number) for number in range(count)] if site.arguments else [_context(site)]
+    result = call(operation.name, *texts)
+    return Single(Atomic(result, f"xs:{_RESULTS[operation.result]}"))
 
 
-@native("starts-with", 2)
-def _starts_with(site: CallSite) -> Value:
-    return boolean(call("startswith", text(site, 0), text(site, 1)))
+def _context(site: CallSite) -> Scalar:
+    value = _string(CallSite(site.scope, site.span, (), ()))
+    assert isinstance(value, Single)
+    assert isinstance(value.item, Atomic)
+    return value.item.scalar
 
 
-@native("ends-with", 2)
-def _ends_with(site: CallSite) -> Value:
-    return boolean(call("endswith", text(site, 0), text(site, 1)))
+_RESULTS = {"text": "string", "boolean": "boolean", "integer": "integer"}
+_SIMPLE = (
+    "contains starts-with ends-with upper-case lower-case substring-before substring-after translate"
+    " encode-for-uri string-length normalize-space"
+)
+_OF_CONTEXT = ("string-length", "normalize-space")
 
-
-@native("string-length", 0, 1)
-def _length(site: CallSite) -> Value:
-    if site.arguments:
-        return Single(Atomic(call("length_of_text", text(site, 0)), "xs:integer"))
-    inner = _string(CallSite(site.scope, site.span, (), ()))
-    assert isinstance(inner, Single)
-    return Single(Atomic(call("length_of_text", inner.item.scalar), "xs:integer"))  # type: ignore[attr-defined]
-
-
-@native("upper-case", 1)
-def _upper(site: CallSite) -> Value:
-    return string(call("upper", text(site, 0)))
-
-
-@native("lower-case", 1)
-def _lower(site: CallSite) -> Value:
-    return string(call("lower", text(site, 0)))
-
-
-@native("normalize-space", 0, 1)
-def _normalize(site: CallSite) -> Value:
-    if site.arguments:
-        return string(call("collapsed", text(site, 0)))
-    inner = _string(CallSite(site.scope, site.span, (), ()))
-    assert isinstance(inner, Single)
-    return string(call("collapsed", inner.item.scalar))  # type: ignore[attr-defined]
+for _operation in TOPICS["texts"]:
+    for _name in _operation.functions:
+        _local = _name.removeprefix("fn:")
+        if _local in _SIMPLE.split():
+            _arities = (0, 1) if _local in _OF_CONTEXT else (len(_operation.parameters),)
+            native(_local, *_arities)(partial(_of_texts, _operation))
 
 
 @native("substring", 2, 3)
@@ -145,21 +135,6 @@ def _position(site: CallSite, argument: Value) -> Atomic:
     if item.type not in NUMBERS:
         raise NotNative("a position that is not a number", site.span)
     return item
-
-
-@native("substring-before", 2)
-def _before(site: CallSite) -> Value:
-    return string(call("text_before", text(site, 0), text(site, 1)))
-
-
-@native("substring-after", 2)
-def _after(site: CallSite) -> Value:
-    return string(call("text_after", text(site, 0), text(site, 1)))
-
-
-@native("translate", 3)
-def _translate(site: CallSite) -> Value:
-    return string(call("translate", text(site, 0), text(site, 1), text(site, 2)))
 
 
 @native("compare", 2)
@@ -219,8 +194,3 @@ def _of_codepoints(site: CallSite) -> Value:
 
     bad = site.compilation.error("FOCH0001", "not the code point of an XML character", site.span)
     return string(call("text_of_codepoints", gather(value, read), bad))
-
-
-@native("encode-for-uri", 1)
-def _encoded(site: CallSite) -> Value:
-    return string(call("encoded_for_uri", text(site, 0)))
