@@ -100,8 +100,8 @@ def _context(site: CallSite) -> Scalar:
 
 _RESULTS = {"text": "string", "boolean": "boolean", "integer": "integer"}
 _SIMPLE = (
-    "contains starts-with ends-with upper-case lower-case substring-before substring-after translate"
-    " encode-for-uri string-length normalize-space"
+    "contains starts-with ends-with upper-case lower-case substring-before substring-after"
+    " translate encode-for-uri string-length normalize-space"
 )
 _OF_CONTEXT = ("string-length", "normalize-space")
 
