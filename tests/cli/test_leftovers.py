@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -273,6 +273,13 @@ def _running(place: Place, *arguments: str) -> Iterator[subprocess.Popen[str]]:
 
 def _wait_for(condition: Callable[[], object], seconds: float = 300) -> None:
     end = time.monotonic() + seconds
-    while not condition():
+    while not _holds(condition):
         assert time.monotonic() < end
         time.sleep(0.05)
+
+
+def _holds(condition: Callable[[], object]) -> bool:
+    """Whether it holds; not while the process removes folders that are being listed."""
+    with suppress(FileNotFoundError):
+        return bool(condition())
+    return False
