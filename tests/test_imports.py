@@ -53,7 +53,7 @@ LAYERS = (
     ("xcql.compile",),
     ("xcql.continuous", "xcql.explain", "xcql.publish", "xcql.translate"),
     ("xcql_runtime.spark",),
-    ("xcql_runtime.tables",),
+    ("xcql_runtime.embedded", "xcql_runtime.tables"),
     ("xcql_runtime.evaluator", "xcql_runtime.streaming"),
     ("xcql_runtime.answers",),
     ("xcql_runtime",),

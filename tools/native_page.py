@@ -10,11 +10,13 @@ from pathlib import Path
 from xcql.algebra.operations import TOPICS, Operation
 from xcql.compile.language import LANGUAGE
 from xcql.dialects.dialect import Dialect
+from xcql.dialects.duckdb import DUCKDB
+from xcql.dialects.duckdb_functions import FUNCTIONS
 from xcql.dialects.spark import SPARK
 from xcql.evaluate.registry import all_builtins
 
 PAGE = Path(__file__).parents[1] / "docs" / "native.md"
-DIALECTS = (SPARK,)
+DIALECTS = (SPARK, DUCKDB)
 
 _INTRO = """# What runs as SQL
 
@@ -40,7 +42,8 @@ _OPERATIONS = """
 *NULL* says what an operation does with absent values: a strict one gives NULL if any argument
 is NULL, others have a rule of their own. *Fails* marks operations that may raise an error. The
 last columns are the dialects: `name` means that the engine has it under the same name, `form`
-that it is written with other functions, `limits` that some arguments are left to the evaluator.
+that it is written with other functions, `Python` that Python computes it in the process,
+`limits` that some arguments are left to the evaluator.
 """
 
 
@@ -93,6 +96,8 @@ def _in_dialect(one: Operation, dialect: Dialect) -> str:
         return ""
     if one.name in dialect.limits:
         return "limits"
+    if dialect is DUCKDB and one.name in FUNCTIONS:
+        return "Python"
     form = dialect.forms[one.name]
     return "name" if isinstance(form, partial) and form.args == (one.name,) else "form"
 

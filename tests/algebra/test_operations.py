@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import date, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -18,14 +19,16 @@ from xcql.check import check
 from xcql.compile import Catalog, Externals, NotNative, compile_query
 from xcql.diagnostics import XcqlError
 from xcql.dialects.dialect import Dialect
+from xcql.dialects.duckdb import DUCKDB, duckdb_text
 from xcql.dialects.spark import SPARK, spark_text
 from xcql.dialects.templates import parsed
 from xcql.dialects.trees import Sql, constant
+from xcql_runtime.embedded.engine import connect
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-DIALECTS = [SPARK]
+DIALECTS = [SPARK, DUCKDB]
 CONSTANTS: dict[type, Type] = {
     bool: "boolean",
     int: "integer",
@@ -157,19 +160,36 @@ SPECIAL: dict[str, tuple[str, ...]] = {
 STRICT = [one for one in OPERATIONS.values() if one.is_strict]
 
 
-def test_strict_operations_give_null_for_null(spark: SparkSession) -> None:
-    """Each of them with NULL for one argument after the other."""
-    columns = [
-        f"{spark_text(tree)} IS NULL AS `{operation.name} {index}`"
-        for operation in STRICT
-        for index, tree in _calls_with_null(operation)
-    ]
+def test_strict_operations_give_null_for_null_on_spark(spark: SparkSession) -> None:
+    columns = [f"{spark_text(tree)} IS NULL" for _, tree in _strict_calls(SPARK)]
     (row,) = spark.sql(f"SELECT {', '.join(columns)}").collect()
-    wrong = [name for name, is_null in row.asDict().items() if not is_null]
+    _check_nulls(SPARK, row)
+
+
+def test_strict_operations_give_null_for_null_on_duckdb() -> None:
+    columns = [f"{duckdb_text(tree)} IS NULL" for _, tree in _strict_calls(DUCKDB)]
+    with connect() as connection:
+        row = connection.execute(f"SELECT {', '.join(columns)}").fetchone()
+    assert row is not None
+    _check_nulls(DUCKDB, row)
+
+
+def _strict_calls(dialect: Dialect) -> list[tuple[str, Sql]]:
+    """The strict operations, each with NULL for one argument after the other."""
+    return [
+        (f"{operation.name} {index}", tree)
+        for operation in STRICT
+        for index, tree in _calls_with_null(operation, dialect)
+    ]
+
+
+def _check_nulls(dialect: Dialect, row: Sequence[bool]) -> None:
+    names = [name for name, _ in _strict_calls(dialect)]
+    wrong = [name for name, is_null in zip(names, row, strict=True) if not is_null]
     assert wrong == [], wrong
 
 
-def _calls_with_null(operation: Operation) -> list[tuple[int, Sql]]:
+def _calls_with_null(operation: Operation, dialect: Dialect) -> list[tuple[int, Sql]]:
     arguments = [_argument(operation, index) for index in range(len(operation.parameters))]
     if operation.variadic:
         arguments.append(arguments[-1])
@@ -178,7 +198,7 @@ def _calls_with_null(operation: Operation) -> list[tuple[int, Sql]]:
         if operation.parameter(index) not in ("constant", "function"):
             null = parsed(f"nullif({spark_text(argument.copy())}, {spark_text(argument.copy())})")
             given = [null if at == index else one.copy() for at, one in enumerate(arguments)]
-            calls.append((index, SPARK.forms[operation.name](*given)))
+            calls.append((index, dialect.forms[operation.name](*given)))
     return calls
 
 

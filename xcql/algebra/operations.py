@@ -179,7 +179,7 @@ texts
   trimmed(text) -> text | strict
   collapsed(text) -> text | strict | fn:normalize-space
   length_of_text(text) -> integer | strict | fn:string-length
-  octet_length(any) -> int | strict
+  octet_length(text) -> int | strict
   substring_of_text(text, integer, integer?) -> text | | fn:substring
   substring_by_doubles(text, double, double?) -> text | | fn:substring
   text_before(text, text) -> text | strict | fn:substring-before
@@ -227,7 +227,7 @@ times
 durations
   day_time_text(integer) -> text | strict | fn:string
   year_month_text(integer) -> text | strict | fn:string
-  times_rounded(integer, double) -> integer | strict fails | *
+  times_rounded(double, integer) -> integer | strict fails | *
   divided_half_even(integer, integer) -> integer | strict fails | div
   divided_half_up(integer, integer) -> integer | strict fails | div
   times_decimal_half_even(integer, decimal) -> integer | strict fails | *
@@ -284,6 +284,7 @@ groups
   group_first(any, any*) -> any
 
 nodes
+  bytes_length(bytes) -> int | strict
   text_of_bytes(bytes) -> text | strict
   text_of_span(bytes, int, int) -> text | strict
   node_key(bytes, int) -> bytes | strict

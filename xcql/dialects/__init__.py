@@ -6,7 +6,8 @@
 | `trees`, `templates` | building SQL trees, from parts and from text |
 | `forms` | the operations as SQL trees, in the vocabulary that all dialects share |
 | `slots` | SQL text with places for names that are known only when it runs |
-| `spark` | the dialect of Spark |
+| `spark`, `java_patterns` | the dialect of Spark |
+| `duckdb`, `duckdb_functions` | the dialect of DuckDB, and what Python computes for it |
 
 The shared vocabulary is that of Spark's functions: `transform` counts from 0, `get` gives NULL
 outside of an array, `substring` counts from 1. A dialect writes it as its engine expects it, and

@@ -45,6 +45,16 @@ class SqlText:
         parts[1::2] = [names.get(one, f"{{{one}}}") for one in parts[1::2]]
         return "".join(parts)
 
+    def filled(self, names: Mapping[str, str]) -> str:
+        """The text with all slots filled.
+
+        >>> SqlText.of(f"SELECT * FROM {slot('items')}").filled({"items": "t"})
+        'SELECT * FROM t'
+        """
+        parts = list(self.pieces)
+        parts[1::2] = [names[one] for one in parts[1::2]]
+        return "".join(parts)
+
     def __str__(self) -> str:
         parts = list(self.pieces)
         parts[1::2] = [one if one.startswith(":") else f"{{{one}}}" for one in parts[1::2]]

@@ -50,7 +50,7 @@ def span_of(node: StreamElement | Inner, scope: Scope) -> tuple[Scalar, Scalar]:
         start, _ = span_of(node.owner, scope)
         return call("+", start, node.start), call("octet_length", node.text)
     if node.is_filler:
-        return Constant(0), call("octet_length", node.column("raw"))
+        return Constant(0), call("bytes_length", node.column("raw"))
     scope.compilation.demand(node, "_start")
     scope.compilation.demand(node, "_length")
     return field(node.struct, "_start"), field(node.struct, "_length")

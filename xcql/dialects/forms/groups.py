@@ -7,7 +7,7 @@ from sqlglot import exp
 from xcql.dialects.forms import arrays
 from xcql.dialects.forms.arrays import tuple_
 from xcql.dialects.forms.casts import DECIMAL
-from xcql.dialects.forms.registry import Forms
+from xcql.dialects.forms.registry import Form, Forms
 from xcql.dialects.templates import template
 from xcql.dialects.trees import Sql, call, number, text_literal
 
@@ -33,8 +33,7 @@ def group_count(value: Sql) -> Sql:
     return call("count", exp.Star())
 
 
-@forms
-def group_collect(value: Sql, *keys: Sql) -> Sql:
+def _sorted_array(value: Sql, *keys: Sql) -> Sql:
     """An array of the values, in the order of some keys; NULL is a value like any other."""
     if not keys:
         return template("transform(collect_list(s), e -> e.col1)", s=tuple_(value))
@@ -44,16 +43,24 @@ def group_collect(value: Sql, *keys: Sql) -> Sql:
     )
 
 
-@forms
-def group_join(value: Sql, *keys: Sql) -> Sql:
-    return call("array_join", group_collect(value, *keys), text_literal(""))
+def with_collected(collected: Form) -> Forms:
+    """The reductions of all values in order, by the form that collects them."""
+    ordered = Forms()
+    ordered["group_collect"] = collected
+
+    @ordered
+    def group_join(value: Sql, *keys: Sql) -> Sql:
+        return call("array_join", collected(value, *keys), text_literal(""))
+
+    @ordered
+    def group_sum_doubles(value: Sql, *keys: Sql) -> Sql:
+        return arrays.forms["array_sum_doubles"](collected(value, *keys))
+
+    @ordered
+    def group_first(value: Sql, *keys: Sql) -> Sql:
+        return call("get", collected(value, *keys), number(0))
+
+    return ordered
 
 
-@forms
-def group_sum_doubles(value: Sql, *keys: Sql) -> Sql:
-    return arrays.forms["array_sum_doubles"](group_collect(value, *keys))
-
-
-@forms
-def group_first(value: Sql, *keys: Sql) -> Sql:
-    return call("get", group_collect(value, *keys), number(0))
+forms.update(with_collected(_sorted_array))

@@ -10,6 +10,7 @@ from xcql.dialects.trees import Sql, binary, call, case_, cast, constant, number
 
 forms = Forms()
 
+forms.calls(bytes_length="octet_length")
 forms.templates(
     {
         "text_of_span raw start length": "CAST(substring(raw, start + 1, length) AS STRING)",

@@ -75,16 +75,17 @@ def _integral(value: Number, rounding: str) -> Number:
 @function("fn:round", "xs:numeric?", returns="xs:numeric?")
 @function("fn:round", "xs:numeric?", "xs:integer", returns="xs:numeric?")
 def round_(call: CallContext, value: Number | None, digits: int = 0) -> Number | None:
-    return None if value is None else _rounded(value, digits, half_even=False)
+    return None if value is None else rounded(value, digits, half_even=False)
 
 
 @function("fn:round-half-to-even", "xs:numeric?", returns="xs:numeric?")
 @function("fn:round-half-to-even", "xs:numeric?", "xs:integer", returns="xs:numeric?")
 def round_half_to_even(call: CallContext, value: Number | None, digits: int = 0) -> Number | None:
-    return None if value is None else _rounded(value, digits, half_even=True)
+    return None if value is None else rounded(value, digits, half_even=True)
 
 
-def _rounded(value: Number, digits: int, *, half_even: bool) -> Number:
+def rounded(value: Number, digits: int, *, half_even: bool) -> Number:
+    """A number with so many digits after the point; halves go up, or to the even neighbour."""
     if isinstance(value, int):
         if digits >= 0:
             return int(value)
@@ -124,4 +125,4 @@ def round_half_up(value: float) -> float:
     """`fn:round` of a double: halves are rounded towards positive infinity."""
     if not math.isfinite(value):
         return value
-    return float(_rounded(value, 0, half_even=False))
+    return float(rounded(value, 0, half_even=False))

@@ -1,0 +1,161 @@
+"""The tables of compiled SQL, as queries over exactly the files and fields that it needs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from sqlglot import exp
+
+from xcql.compile.result import TableUse
+from xcql.compile.terms.layout import joint_schema, read_schema
+from xcql.dialects.duckdb import duckdb_text
+from xcql.dialects.trees import (
+    Sql,
+    call,
+    case_,
+    column,
+    dot,
+    identifier,
+    is_null,
+    lambda_,
+    number,
+    struct,
+    text_literal,
+)
+from xcql.shred.checksums import check_opening
+from xcql.store.state import DataFile, StoreState
+
+
+def table_query(store: Path, state: StoreState, use: TableUse) -> str:
+    """The rows of several tags' tables as one table, with the columns of `layout.joint_schema`."""
+    stream = state.stream(use.stream)
+    tables = {tsid: stream.tables.get(tsid) for tsid in use.tags}
+    schemas = [
+        read_schema(table.shape if table else None, use.columns) for table in tables.values()
+    ]
+    joint = joint_schema(schemas)
+    selects: list[exp.Select] = []
+    for tsid, table in tables.items():
+        if table is None:
+            continue
+        files = [one for one in table.files if not use.present or one.present != 0]
+        for schema, paths in _by_schema(store, files):
+            selects.append(_select(schema, joint, paths, tsid if ("tag",) in use.columns else None))
+    if not selects:
+        selects.append(_nothing(joint, ("tag",) in use.columns))
+    union: Sql = selects[0]
+    for one in selects[1:]:
+        union = exp.Union(this=union, expression=one, distinct=False)
+    return duckdb_text(union)
+
+
+def _by_schema(store: Path, files: Sequence[DataFile]) -> list[tuple[pa.Schema, list[str]]]:
+    """The files with the same columns together: later files may have more fields."""
+    found: list[tuple[pa.Schema, list[str]]] = []
+    for file in files:
+        path = store / file.path
+        check_opening(path, file.bytes, file.checksums)
+        schema = _file_schema(str(path))
+        same = next((one for one in found if one[0].equals(schema)), None)
+        if same is None:
+            same = schema, []
+            found.append(same)
+        same[1].append(str(path))
+    return found
+
+
+@lru_cache(maxsize=4096)
+def _file_schema(path: str) -> pa.Schema:
+    # the names of files are never used twice
+    return pq.read_schema(path).remove_metadata()
+
+
+def _select(
+    schema: pa.Schema, joint: pa.Schema, paths: Sequence[str], tag: str | None
+) -> exp.Select:
+    columns: list[Sql] = []
+    for field in joint:
+        index = schema.get_field_index(field.name)
+        own = schema.field(index).type if index >= 0 else None
+        columns.append(
+            exp.Alias(
+                this=as_type(column(field.name), own, field.type), alias=identifier(field.name)
+            )
+        )
+    if tag is not None:
+        columns.append(exp.Alias(this=text_literal(tag), alias=identifier("tag")))
+    files = exp.Array(expressions=list(map(text_literal, paths)))
+    source = exp.Table(this=call("read_parquet", files))
+    return exp.Select(expressions=columns, from_=exp.From(this=source))
+
+
+def _nothing(joint: pa.Schema, has_tag: bool) -> exp.Select:
+    columns: list[Sql] = [
+        exp.Alias(this=_null(field.type), alias=identifier(field.name)) for field in joint
+    ]
+    if has_tag:
+        columns.append(exp.Alias(this=text_literal(""), alias=identifier("tag")))
+    select = exp.Select(expressions=columns)
+    select.set("where", exp.Where(this=exp.Boolean(this=False)))
+    return select
+
+
+def as_type(value: Sql, own: pa.DataType | None, wanted: pa.DataType, depth: int = 0) -> Sql:
+    """A value of a file's type as one of the wanted type, which has no more than it needs."""
+    if own is None:
+        return _null(wanted)
+    if own == wanted or not pa.types.is_nested(wanted):
+        return value
+    if pa.types.is_list(own):
+        name = f"e{depth}"
+        inner = as_type(column(name), own.value_type, wanted.value_type, depth + 1)
+        return call("transform", value, lambda_(name, inner))
+    if pa.types.is_list(wanted):
+        inner = as_type(value.copy(), own, wanted.value_type, depth)
+        return case_(
+            is_null(value),
+            call("slice", call("array", inner), number(1), number(0)),
+            call("array", inner.copy()),
+        )
+    fields = {
+        field.name: as_type(
+            dot(value.copy(), field.name),
+            own.field(field.name).type if own.get_field_index(field.name) >= 0 else None,
+            field.type,
+            depth,
+        )
+        for field in wanted
+    }
+    return case_(is_null(value), exp.Null(), struct(**fields))
+
+
+def _null(type_: pa.DataType) -> Sql:
+    return exp.Cast(this=exp.Null(), to=exp.DataType.build(_type_name(type_), dialect="duckdb"))
+
+
+def _type_name(type_: pa.DataType) -> str:
+    if pa.types.is_list(type_):
+        return f"{_type_name(type_.value_type)}[]"
+    if pa.types.is_struct(type_):
+        fields = ", ".join(f'"{one.name}" {_type_name(one.type)}' for one in type_)
+        return f"STRUCT({fields})"
+    if pa.types.is_timestamp(type_):
+        return "TIMESTAMP"
+    if pa.types.is_decimal(type_):
+        return f"DECIMAL({type_.precision}, {type_.scale})"
+    if pa.types.is_binary(type_) or pa.types.is_fixed_size_binary(type_):
+        return "BLOB"
+    simple = {
+        pa.string(): "VARCHAR",
+        pa.int32(): "INTEGER",
+        pa.int64(): "BIGINT",
+        pa.bool_(): "BOOLEAN",
+        pa.float32(): "FLOAT",
+        pa.float64(): "DOUBLE",
+        pa.date32(): "DATE",
+    }
+    return simple[type_]

@@ -1,0 +1,424 @@
+"""DuckDB's SQL: the shared vocabulary, rewritten node by node.
+
+What SQL cannot say exactly is a function that Python computes in the process: see
+`xcql.dialects.duckdb_functions`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache, partial
+from types import MappingProxyType
+from typing import Any
+
+from sqlglot import exp
+from sqlglot.dialects.duckdb import DuckDB
+
+from xcql.dialects import trees
+from xcql.dialects.dialect import Dialect, Query
+from xcql.dialects.duckdb_functions import FUNCTIONS, function_name
+from xcql.dialects.forms import FORMS
+from xcql.dialects.forms.groups import with_collected
+from xcql.dialects.forms.registry import Forms
+from xcql.dialects.slots import SqlText, slot
+from xcql.dialects.templates import let, template
+from xcql.dialects.trees import Sql, call, column, identifier, number, text_literal
+
+forms = Forms()
+
+# functions with another name
+_RENAMED = {
+    "array_join": "array_to_string",
+    "array_max": "list_max",
+    "array_min": "list_min",
+    "bytes_length": "octet_length",
+    "collect_list": "list",
+    "endswith": "ends_with",
+    "octet_length": "strlen",
+    "sequence": "generate_series",
+    "size": "len",
+    "startswith": "starts_with",
+}
+_INTERVALS = {
+    "MICROSECOND": "to_microseconds",
+    "MINUTE": "to_minutes",
+    "DAY": "to_days",
+    "MONTH": "to_months",
+}
+
+
+def _transform(function: str, array: Sql, body: exp.Lambda) -> Sql:
+    return call(function, array, _from_one(body))
+
+
+def _from_one(function: Sql) -> Sql:
+    """A lambda whose second parameter, a position, counts from 1 instead of 0."""
+    assert isinstance(function, exp.Lambda)
+    if len(function.expressions) == 2:
+        position = function.expressions[1].name
+        for use in list(function.this.find_all(exp.Column)):
+            if use.name == position and not use.table:
+                use.replace(exp.Paren(this=exp.Sub(this=use.copy(), expression=number(1))))
+    return function
+
+
+def _aggregate(array: Sql, zero: Sql, step: Sql, finish: Sql | None = None) -> Sql:
+    reduced = call("list_reduce", array, step, zero)
+    if finish is None:
+        return reduced
+    return _element(call("list_transform", _array(reduced), finish), number(1))
+
+
+def _element(array: Sql, position: Sql) -> Sql:
+    return exp.Bracket(this=exp.Paren(this=array), expressions=[position], offset=1, safe=True)
+
+
+def _get(array: Sql, index: Sql) -> Sql:
+    """An element by its position from 0; DuckDB counts from the end below 0."""
+    if isinstance(index, exp.Literal):
+        return _element(array, number(int(index.this) + 1))
+    inside = exp.GTE(this=index, expression=number(0))
+    found = _element(array, exp.Add(this=index.copy(), expression=number(1)))
+    return exp.Case(ifs=[exp.If(this=inside, true=found)])
+
+
+def _slice(array: Sql, start: Sql, length: Sql) -> Sql:
+    end = exp.Sub(this=exp.Add(this=start.copy(), expression=length), expression=number(1))
+    return call("list_slice", array, start, end)
+
+
+def _bytes_between(value: Sql, start: Sql, length: Sql | None = None) -> Sql:
+    """Part of some bytes: `substring` is for bytes, `substr` for text."""
+    end = None
+    if length is not None:
+        end = exp.Sub(this=exp.Add(this=start.copy(), expression=length), expression=number(1))
+    return call("array_slice", value, start, end or exp.Null())
+
+
+def _array(*values: Sql) -> Sql:
+    return exp.Array(expressions=list(values))
+
+
+def _struct(*parts: Sql) -> Sql:
+    fields = [
+        exp.PropertyEQ(this=identifier(name.this), expression=value)
+        for name, value in zip(parts[::2], parts[1::2], strict=True)
+    ]
+    return exp.Struct(expressions=fields)
+
+
+def _concat(*parts: Sql) -> Sql:
+    """Texts, bytes or arrays: `||` gives NULL for NULL, as the vocabulary's `concat` does."""
+    result: Sql = exp.Paren(this=parts[0])
+    for part in parts[1:]:
+        result = exp.DPipe(this=result, expression=exp.Paren(this=part), safe=True)
+    return exp.Paren(this=result)
+
+
+def _replace_matches(value: Sql, pattern: Sql, written: Sql) -> Sql:
+    reference = re.sub(r"\$(\d)", r"\\\1", written.this)
+    return call(
+        "regexp_replace", value, _pattern(pattern), text_literal(reference), text_literal("g")
+    )
+
+
+def _pattern(pattern: Sql) -> Sql:
+    """One of our own patterns in RE2's syntax, which has no possessive repetitions."""
+    written = re.sub(r"(?<=[*+?])\+", "", pattern.this)
+    return text_literal(re.sub(r"\\u([0-9a-f]{4})", r"\\x{\1}", written))
+
+
+def _matches(value: Sql, pattern: Sql) -> Sql:
+    return call("regexp_matches", value, _pattern(pattern))
+
+
+def _extract(function: str, value: Sql, pattern: Sql, group: Sql) -> Sql:
+    return call(function, value, _pattern(pattern), group)
+
+
+def _trimmed(function: str, characters: Sql, value: Sql) -> Sql:
+    return call(function, value, characters)
+
+
+def _added(unit: Sql, count: Sql, moment: Sql) -> Sql:
+    interval = call(_INTERVALS[unit.name], count)
+    return exp.Paren(this=exp.Add(this=moment, expression=interval))
+
+
+def _between(unit: Sql, first: Sql, last: Sql) -> Sql:
+    return call("date_sub", text_literal(unit.name.lower()), first, last)
+
+
+def _exists(array: Sql, condition: Sql) -> Sql:
+    return template(
+        "CASE WHEN len(xs) = 0 THEN false ELSE list_bool_or(found) END",
+        xs=array,
+        found=call("list_transform", array.copy(), condition),
+    )
+
+
+def _decoded_hex(digits: Sql, *bases: Sql) -> Sql:
+    """A number from its hexadecimal digits; NULL if there are none."""
+    return exp.TryCast(
+        this=_concat(text_literal("0x"), digits), to=exp.DataType.build("BIGINT"), safe=True
+    )
+
+
+def _if(condition: Sql, value: Sql, otherwise: Sql) -> Sql:
+    return exp.Case(ifs=[exp.If(this=condition, true=value)], default=otherwise)
+
+
+def _last_part(value: Sql, separator: Sql, count: Sql) -> Sql:
+    """The text after the last separator: `substring_index` is used for nothing else."""
+    return _element(call("string_split", value, separator), number(-1))
+
+
+def _distinct(array: Sql) -> Sql:
+    """The elements in the order of their first occurrence."""
+    first = call("list_position", array.copy(), column("e"))
+    condition = exp.EQ(this=first, expression=column("i"))
+    return call("list_filter", array, exp.Lambda(this=condition, expressions=[*_NAMES]))
+
+
+_NAMES = (identifier("e"), identifier("i"))
+_REWRITTEN: Mapping[str, Callable[..., Sql]] = MappingProxyType(
+    {
+        "aggregate": _aggregate,
+        "array": _array,
+        "array_distinct": _distinct,
+        "concat": _concat,
+        "conv": _decoded_hex,
+        "element_at": _element,
+        "exists": _exists,
+        "filter": partial(_transform, "list_filter"),
+        "get": _get,
+        "if": _if,
+        "ltrim": partial(_trimmed, "ltrim"),
+        "named_struct": _struct,
+        "regexp_extract": partial(_extract, "regexp_extract"),
+        "regexp_extract_all": partial(_extract, "regexp_extract_all"),
+        "regexp_like": _matches,
+        "regexp_replace": _replace_matches,
+        "rtrim": partial(_trimmed, "rtrim"),
+        "shiftright": lambda value, by: exp.Paren(
+            this=exp.BitwiseRightShift(this=value, expression=by)
+        ),
+        "slice": _slice,
+        "sort_array": lambda array: call("list_sort", array, "ASC", "NULLS FIRST"),
+        "substring": _bytes_between,
+        "substring_index": _last_part,
+        "timestampadd": _added,
+        "timestampdiff": _between,
+        "transform": partial(_transform, "list_transform"),
+    }
+)
+
+
+def duckdb_text(tree: Sql) -> str:
+    """The text of a tree, which is changed on the way."""
+    root = exp.Paren(this=tree) if not isinstance(tree, exp.Query) else tree
+    kinds = (exp.Anonymous, exp.Cast, exp.RegexpLike, exp.HexString, exp.Select, exp.Join)
+    for node in reversed(list(root.find_all(*kinds, bfs=False))):
+        changed = _rewritten(node)
+        if changed is not node:
+            node.replace(changed)
+    writer = _writer()(pretty=True, normalize_functions=False, dialect="duckdb")
+    return str(writer.generate(root, copy=False))
+
+
+def _rewritten(node: exp.Expr) -> exp.Expr:
+    match node:
+        case exp.Anonymous() if node.name in _REWRITTEN:
+            return _REWRITTEN[node.name](*node.expressions)
+        case exp.Anonymous() if node.name in _RENAMED:
+            node.set("this", _RENAMED[node.name])
+        case exp.RegexpLike():
+            return _matches(node.this, node.expression)
+        case exp.Cast():
+            return _cast(node)
+        case exp.HexString():
+            return call("from_hex", text_literal(node.this))
+        case exp.Select() if node.args.get("laterals"):
+            joins = [_unnested(one) for one in node.args["laterals"]]
+            node.set("joins", [*(node.args.get("joins") or ()), *joins])
+            node.set("laterals", None)
+        case exp.Join() if node.args.get("kind") in ("SEMI", "ANTI"):
+            node.set("side", None)
+    return node
+
+
+def _cast(node: exp.Cast) -> Sql:
+    """Text of bytes is decoded, bytes of text are encoded; decimals are not rounded to integers."""
+    operand, type_ = node.this, node.to.this
+    types = exp.DataType.Type
+    if type_ == types.BINARY:
+        return call("encode", operand)
+    is_bytes = isinstance(operand, exp.Anonymous) and operand.name == "array_slice"
+    if type_ == types.TEXT and is_bytes:
+        return call("decode", operand)
+    return node
+
+
+def _unnested(lateral: exp.Lateral) -> exp.Join:
+    """A row for each element of an array, beside the rows of what it is in."""
+    generator = lateral.this
+    (array,) = generator.expressions
+    elements = call("unnest", array)
+    if generator.name == "posexplode":
+        first = call("generate_subscripts", array.copy(), number(1))
+        columns = [exp.Sub(this=first, expression=number(1)), elements]
+    elif generator.name == "inline":
+        elements.append("expressions", exp.Kwarg(this=exp.var("max_depth"), expression=number(2)))
+        columns = [elements]
+    else:
+        columns = [elements]
+    source = exp.Lateral(
+        this=exp.Subquery(this=exp.Select(expressions=columns)), alias=lateral.args["alias"]
+    )
+    if lateral.args.get("outer"):
+        return exp.Join(this=source, side="LEFT", on=exp.Boolean(this=True))
+    return exp.Join(this=source, kind="CROSS")
+
+
+@cache
+def _writer() -> Any:
+    def function(self: Any, node: exp.Lambda) -> str:
+        names = ", ".join(self.sql(one) for one in node.expressions)
+        return f"lambda {names}: {self.sql(node, 'this')}"
+
+    def placeholder(self: Any, node: exp.Placeholder) -> str:
+        return slot(f":{node.name}")
+
+    def literal(self: Any, node: exp.Literal) -> str:
+        if node.is_string and "\0" in node.this:
+            return f"decode(from_hex('{node.this.encode().hex()}'))"
+        return str(self.literal_sql(node))
+
+    changed = {
+        **DuckDB.Generator.TRANSFORMS,
+        exp.Lambda: function,
+        exp.Literal: literal,
+        exp.Placeholder: placeholder,
+    }
+    return type("Writer", (DuckDB.Generator,), {"TRANSFORMS": changed})
+
+
+def _write(parts: Mapping[str, Sql], queries: Sequence[Query]) -> tuple[SqlText, ...]:
+    bodies = [
+        exp.CTE(this=body, alias=exp.TableAlias(this=identifier(name)))
+        for name, body in parts.items()
+    ]
+    texts = []
+    for query in queries:
+        if bodies:
+            query.select.set("with_", exp.With(expressions=[one.copy() for one in bodies]))
+        texts.append(SqlText.of(duckdb_text(query.select)))
+    return tuple(texts)
+
+
+# forms of its own
+
+
+def _computed(name: str, *arguments: Sql) -> Sql:
+    """A call of a function that Python computes."""
+    return call(function_name(name), *arguments)
+
+
+def _computed_or(name: str, *arguments: Sql) -> Sql:
+    """The same; the last argument is an error for results that cannot be represented."""
+    *values, otherwise = arguments
+    known = trees.both(*(trees.is_not_null(value) for value in values))
+    result = template(
+        "CASE WHEN r IS NULL AND known THEN otherwise ELSE r END", known=known, otherwise=otherwise
+    )
+    return let(_computed(name, *(value.copy() for value in values)), "r", result)
+
+
+def _of_names(name: str, text: Sql, *names: Sql) -> Sql:
+    return _computed(name, text, call("array", *names))
+
+
+forms.update({name: partial(_computed, name) for name in FUNCTIONS})
+forms.update(
+    {
+        name: partial(_computed_or, name)
+        for name in ("decimal_multiply", "millionths", "text_of_codepoints")
+    }
+)
+forms.update({name: partial(_of_names, name) for name in ("inner_children", "inner_descendants")})
+forms.calls(group_any="first", bytes_length="bytes_length")
+forms["struct"] = FORMS["tuple"]
+forms.templates(
+    {
+        "group_sum value": "CAST(sum(value) AS BIGINT)",
+        "text_of_bytes value": "decode(value)",
+        "parent_key key": "substring(key, 1, bytes_length(key) - 4)",
+        "hole_offset key": """CAST(conv(hex(substring(key, bytes_length(key) - 3, 4)), 16, 10)
+          AS INT)""",
+        "least_if_nan x": "CASE WHEN isnan(x) THEN CAST('-Infinity' AS DOUBLE) ELSE x END",
+        "second_of value": """CAST(CAST(date_part('microsecond', value) AS DECIMAL(8, 0))
+          * 0.000001BD AS DECIMAL(8, 6))""",
+        "encoded_for_uri x": "url_encode(x)",
+    }
+)
+
+
+@forms
+def join_texts(texts: Sql, separator: Sql) -> Sql:
+    """DuckDB takes NULL for an empty separator."""
+    joined = call("array_join", texts, separator)
+    if isinstance(separator, exp.Literal):
+        return joined
+    return trees.case_(trees.is_null(separator.copy()), None, joined)
+
+
+@forms
+def fail(site: Sql, value: Sql) -> Sql:
+    return _computed("fail", site, call("coalesce", trees.cast(value, "STRING"), text_literal("")))
+
+
+@forms
+def parse_validity(value: Sql, otherwise: Sql) -> Sql:
+    return _computed_or("parse_validity", value, _now(), otherwise)
+
+
+@forms
+def lifespan_bound(value: Sql, symbol: Sql) -> Sql:
+    return _computed("lifespan_bound", value, symbol, _now())
+
+
+@forms
+def formatted_number(value: Sql, least: Sql, most: Sql, grouped: Sql, is_double: Sql) -> Sql:
+    text = FORMS["to_string"](value.copy())
+    if is_double.this:
+        text = _computed("double_text", value)
+    written = _computed("formatted_number", text, least, most, grouped)
+    return call("coalesce", written, text_literal("NaN"))
+
+
+@forms
+def inner_values(text: Sql, path: Sql, *names: Sql) -> Sql:
+    return _computed("xpath", text, path)
+
+
+@forms
+def empty_elements(text: Sql, commented: Sql) -> Sql:
+    return _computed("empty_elements", text)
+
+
+def _now() -> Sql:
+    return exp.Placeholder(this="now")
+
+
+def _ordered_list(value: Sql, *keys: Sql) -> Sql:
+    ordered = [exp.Ordered(this=key, nulls_first=True) for key in keys]
+    operand = exp.Order(this=value, expressions=ordered) if keys else value
+    return exp.Anonymous(this="list", expressions=[operand])
+
+
+forms.update(with_collected(_ordered_list))
+
+DUCKDB = Dialect(
+    "duckdb", forms=MappingProxyType({**FORMS, **forms}), limits=MappingProxyType({}), write=_write
+)
