@@ -7,7 +7,7 @@ What SQL cannot say exactly is a function that Python computes in the process: s
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from types import MappingProxyType
 from typing import Any
@@ -218,7 +218,15 @@ _REWRITTEN: Mapping[str, Callable[..., Sql]] = MappingProxyType(
 def duckdb_text(tree: Sql) -> str:
     """The text of a tree, which is changed on the way."""
     root = exp.Paren(this=tree) if not isinstance(tree, exp.Query) else tree
-    kinds = (exp.Anonymous, exp.Cast, exp.RegexpLike, exp.HexString, exp.Select, exp.Join)
+    kinds = (
+        exp.Anonymous,
+        exp.Cast,
+        exp.RegexpLike,
+        exp.HexString,
+        exp.Select,
+        exp.Join,
+        exp.Where,
+    )
     for node in reversed(list(root.find_all(*kinds, bfs=False))):
         changed = _rewritten(node)
         if changed is not node:
@@ -243,9 +251,42 @@ def _rewritten(node: exp.Expr) -> exp.Expr:
             joins = [_unnested(one) for one in node.args["laterals"]]
             node.set("joins", [*(node.args.get("joins") or ()), *joins])
             node.set("laterals", None)
+        case exp.Where():
+            node.set("this", _guarded(list(_conjuncts(node.this))))
         case exp.Join() if node.args.get("kind") in ("SEMI", "ANTI"):
             node.set("side", None)
     return node
+
+
+def _guarded(conditions: list[Sql]) -> Sql:
+    """Conditions that may fail only after the others: DuckDB evaluates them in any order."""
+    safe = [one for one in conditions if not _may_fail(one)]
+    failing = [one for one in conditions if _may_fail(one)]
+    if not failing:
+        return trees.both(*safe)
+    guarded = failing.pop()
+    for one in reversed(failing):
+        guarded = _if(one, guarded, exp.Boolean(this=False))
+    if safe:
+        others = trees.both(*(one.copy() for one in safe))
+        guarded = _if(others, guarded, exp.Boolean(this=False))
+    return trees.both(*safe, guarded)
+
+
+def _conjuncts(condition: Sql) -> Iterator[Sql]:
+    if isinstance(condition, exp.Paren) and isinstance(condition.this, exp.And):
+        yield from _conjuncts(condition.this)
+    elif isinstance(condition, exp.And):
+        yield from _conjuncts(condition.this)
+        yield from _conjuncts(condition.expression)
+    else:
+        yield condition
+
+
+def _may_fail(condition: Sql) -> bool:
+    """Whether it calls what may fail: an error of ours, or a slot, which is the evaluator."""
+    calls = condition.find_all(exp.Anonymous)
+    return any(one.name == function_name("fail") or "\0" in one.name for one in calls)
 
 
 def _cast(node: exp.Cast) -> Sql:
