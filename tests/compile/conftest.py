@@ -9,8 +9,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 import xcql
+from tests.conftest import XMARK
 from tests.queries import corpus
+from xcql.cli.documents import open_document
 from xcql.compile import Catalog
+from xcql.model.fragmenter import fragment
+from xcql.model.infer import tag_structure
+from xcql.model.infer_schema import infer_from_dtd
 from xcql.model.tags import TagStructure, parse_tags
 
 if TYPE_CHECKING:
@@ -32,6 +37,17 @@ def catalog_of_store(store: Path) -> Catalog:
     from xcql_runtime.tables.store_reader import StoreReader
 
     return StoreReader(store).read()[1]
+
+
+def small_auctions(folder: Path) -> tuple[Path, Path, TagStructure]:
+    """XMark's smallest document in many fillers: a store, its fragments and its tags."""
+    tree = infer_from_dtd(XMARK / "auction.dtd", "site")
+    parts = ["//item", "//person", "//open_auction", "//closed_auction", "//category", "//bidder"]
+    tags = tag_structure(tree, parts, ["//mail"])
+    file = folder / "fragments.xml"
+    with open_document(str(XMARK / "auction-0.0.xml")) as document, file.open("wb") as output:
+        fragment(document, tags, "2003-01-01", output)
+    return ingested(folder / "store", {"auction": (file, tags)}), file, tags
 
 
 def world_store(folder: Path, fragments: Mapping[str, str], tags: Mapping[str, str]) -> Path:

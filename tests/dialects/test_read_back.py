@@ -11,11 +11,10 @@ from pathlib import Path
 import pytest
 from sqlglot import exp
 
-from tests.compile.conftest import catalog_of_store, ingested
+from tests.compile.conftest import catalog_of_store, ingested, small_auctions
 from tests.conftest import ROOT, XMARK
 from tests.queries import corpus
 from xcql.check import check
-from xcql.cli.documents import open_document
 from xcql.compile import Catalog, Externals, NotNative, compile_query
 from xcql.diagnostics import XcqlError
 from xcql.dialects.dialect import Query
@@ -23,9 +22,6 @@ from xcql.dialects.slots import SqlText
 from xcql.dialects.spark import SPARK
 from xcql.dialects.templates import parsed
 from xcql.dialects.trees import Sql, identifier
-from xcql.model.fragmenter import fragment
-from xcql.model.infer import tag_structure
-from xcql.model.infer_schema import infer_from_dtd
 from xcql.model.tags import read_tags
 
 FULL = bool(os.environ.get("XCQL_TEST_FULL"))
@@ -147,12 +143,6 @@ def test_the_samples(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not XMARK.exists(), reason="../shared/xmark is not there")
 def test_xmark(tmp_path: Path) -> None:
-    tree = infer_from_dtd(XMARK / "auction.dtd", "site")
-    parts = ["//item", "//person", "//open_auction", "//closed_auction", "//category", "//bidder"]
-    tags = tag_structure(tree, parts, ["//mail"])
-    file = tmp_path / "fragments.xml"
-    with open_document(str(XMARK / "auction-0.0.xml")) as document, file.open("wb") as output:
-        fragment(document, tags, "2003-01-01", output)
-    known = catalog_of_store(ingested(tmp_path / "store", {"auction": (file, tags)}))
+    known = catalog_of_store(small_auctions(tmp_path)[0])
     for query in sorted((XMARK / "queries").glob("*.xcql")):
         assert _compile(query.read_text(), known, ["auction"]) == 2, query.stem

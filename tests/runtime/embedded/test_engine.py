@@ -1,4 +1,4 @@
-"""The corpus on the embedded engine, against the evaluator: the same bytes, or the same error."""
+"""Queries on the embedded engine, against the evaluator: the same bytes, or the same error."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import duckdb
 import pytest
 
 import xcql
-from tests.compile.conftest import ingested
+from tests.compile.conftest import ingested, small_auctions
+from tests.conftest import XMARK
 from tests.queries import corpus
 from xcql.check import check
 from xcql.compile import Catalog, Externals, NotNative, compile_query
@@ -38,6 +39,20 @@ def test_the_corpus(store: Path, strategy: str) -> None:
             found = _answer(query, catalog, strategy, state, store, connection)
             if found is not None:
                 assert found == _expected(query), query.name
+
+
+@pytest.mark.skipif(not XMARK.exists(), reason="../shared/xmark is not there")
+def test_xmark(tmp_path: Path) -> None:
+    store, file, tags = small_auctions(tmp_path)
+    state, known = StoreReader(store).read()
+    now = "2004-01-01T00:00:00"
+    with connect() as connection:
+        for path in sorted((XMARK / "queries").glob("*.xcql")):
+            query = path.read_text()
+            compiled = compile_query(check(query), known, "qac+", Externals(), dialect=DUCKDB)
+            rows = run(connection, store, state, compiled, compiled.sql, parse_time(now))
+            expected = xcql.evaluate(query, streams={"auction": (file, tags)}, now=now)
+            assert rows["item"].to_pylist() == [item.xml for item in expected], path.stem
 
 
 def _answer(
