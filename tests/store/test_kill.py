@@ -23,6 +23,7 @@ from xcql.store.upkeep import vacuum
 from xcql.store.verify import verify
 from xcql.xdm.serialize import canonical
 
+BATCHES = 40
 WRITER = """
 import sys
 from pathlib import Path
@@ -33,7 +34,7 @@ run = run_here
 folder = Path(sys.argv[1])
 tags = read_tags(folder / "tags.xml")
 {setup}
-for number in range(int(sys.argv[2]), 40):
+for number in range(int(sys.argv[2]), {batches}):
     print(number, flush=True)
     ingest(folder / "store", folder / f"{{number}}.xml", "s", tags, run, 1)
 """
@@ -68,14 +69,15 @@ def check_kills(
     print("seed", seed)
     chance = random.Random(seed)
     (folder / "tags.xml").write_text(tags_to_xml(TAGS))
-    for number in range(40):
+    # one more than the writers write
+    for number in range(BATCHES + 1):
         (folder / f"{number}.xml").write_text(as_file(batch(number)))
     store = folder / "store"
     for _ in range(kills):
         done = batches_in(store)
-        if done >= 38:
+        if done == BATCHES:
             break
-        command = [sys.executable, "-c", WRITER.format(setup=setup), str(folder), str(done)]
+        command = [sys.executable, "-c", WRITER.format(setup=setup, batches=BATCHES), str(folder), str(done)]
         with subprocess.Popen(
             command, stdout=subprocess.PIPE, text=True, start_new_session=True
         ) as writer:
