@@ -77,7 +77,8 @@ def check_kills(
         done = batches_in(store)
         if done == BATCHES:
             break
-        command = [sys.executable, "-c", WRITER.format(setup=setup, batches=BATCHES), str(folder), str(done)]
+        writing = WRITER.format(setup=setup, batches=BATCHES)
+        command = [sys.executable, "-c", writing, str(folder), str(done)]
         with subprocess.Popen(
             command, stdout=subprocess.PIPE, text=True, start_new_session=True
         ) as writer:
