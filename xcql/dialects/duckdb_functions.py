@@ -22,12 +22,13 @@ import elementpath.datatypes as ep
 
 from xcql.diagnostics import XcqlError
 from xcql.dialects.forms.inner import NAME, TOKEN
+from xcql.dialects.forms.nodes import EMPTY_PAIR, OLD_LIFESPAN
 from xcql.evaluate import letter_case
 from xcql.evaluate.api import evaluate, prepare
 from xcql.evaluate.arithmetic import decimal_divide, duration_microseconds, seconds_duration
 from xcql.evaluate.casting import castable, from_text
 from xcql.evaluate.functions.numbers import DECIMALS_WIDE, rounded
-from xcql.evaluate.functions.regex import replacement_parts
+from xcql.evaluate.functions.regex import replaced, replacement_parts
 from xcql.evaluate.functions.strings import is_xml_character
 from xcql.evaluate.prolog import CompiledQuery
 from xcql.evaluate.regular_expressions import compile_regex
@@ -127,12 +128,7 @@ def text_replaced(text: str, pattern: str, flags: str, replacement: str) -> str:
     parts: list[str | int] = (
         [replacement] if regex.is_literal else replacement_parts(replacement, regex.pattern.groups)
     )
-    pieces, position = [], 0
-    for match in regex.found_in(text, "groups"):
-        pieces.append(text[position : match.start()])
-        pieces += [one if isinstance(one, str) else match.group(one) or "" for one in parts]
-        position = match.end()
-    return "".join([*pieces, text[position:]])
+    return replaced(text, regex, parts)
 
 
 @_computed("VARCHAR", "VARCHAR", "VARCHAR", returns="VARCHAR[]")
@@ -407,7 +403,7 @@ def _prepared(path: str) -> CompiledQuery:
     return prepare(re.sub(r"(?<=/)([\w.-]+)(?=/|\[|$)", r"*[local-name() = '\1']", path))
 
 
-_EMPTY_PAIR = re.compile(r"(<[^<>/!?][^<>]*+)(?<!/)></[^<>]++>")
+_EMPTY_PAIR, _OLD_LIFESPAN = re.compile(EMPTY_PAIR), re.compile(OLD_LIFESPAN)
 _COMMENTS = re.compile(r"(?s)(<!--.*?-->|<\?.*?\?>)")
 
 
@@ -416,13 +412,6 @@ def empty_elements(text: str) -> str:
     parts = _COMMENTS.split(text)
     parts[::2] = [_EMPTY_PAIR.sub(r"\1/>", one) for one in parts[::2]]
     return "".join(parts)
-
-
-_VALUE = r"""(?:"[^"]*"|'[^']*')"""
-_OLD_LIFESPAN = re.compile(
-    rf"^(<[^\s/>]+(?:\s+(?!(?:vtFrom|vtTo)[\s=])[^\s=]+\s*=\s*{_VALUE})*)"
-    rf"\s+(?:vtFrom|vtTo)\s*=\s*{_VALUE}"
-)
 
 
 @_computed("VARCHAR", returns="VARCHAR")

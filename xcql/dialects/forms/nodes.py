@@ -31,10 +31,10 @@ _CONTROLS = r"\x00-\x08\x0b-\x1f\x7f-\x9f\u2028"
 NAME_OF_TAG = r"^<[^\s/>]+"
 VALUE = r"""(?:"[^"]*"|'[^']*')"""
 _NAME_AND_ATTRIBUTES = rf"^<[^\s/>]+(?:\s+[^\s=/>]+\s*=\s*{VALUE})*"
-_EMPTY_PAIR = r"(<[^<>/!?][^<>]*+)(?<!/)></[^<>]++>"
+EMPTY_PAIR = r"(<[^<>/!?][^<>]*+)(?<!/)></[^<>]++>"
 _COMMENTS_AND_REST = r"(?s)<!--.*?-->|<\?.*?\?>|(?:[^<]++|<(?![!?]))++"
 # a lifespan in the data, after any other attributes
-_OLD_LIFESPAN = (
+OLD_LIFESPAN = (
     rf"^(<[^\s/>]+(?:\s+(?!(?:vtFrom|vtTo)[\s=])[^\s=]+\s*=\s*{VALUE})*)"
     rf"\s+(?:vtFrom|vtTo)\s*=\s*{VALUE}"
 )
@@ -137,7 +137,7 @@ def empty_elements(text: Sql, commented: Sql) -> Sql:
 
     Between the signs of a tag in the serialiser's form no others stand; comments may hold anything.
     """
-    pattern, written = text_literal(_EMPTY_PAIR), text_literal("$1/>")
+    pattern, written = text_literal(EMPTY_PAIR), text_literal("$1/>")
     if isinstance(commented, exp.Boolean) and not commented.this:
         return call("regexp_replace", text, pattern, written)
     return template(
@@ -165,7 +165,7 @@ def with_namespaces(text: Sql, namespaces: Sql) -> Sql:
 @forms
 def without_lifespan(text: Sql) -> Sql:
     for _ in range(2):
-        text = call("regexp_replace", text, text_literal(_OLD_LIFESPAN), text_literal("$1"))
+        text = call("regexp_replace", text, text_literal(OLD_LIFESPAN), text_literal("$1"))
     return text
 
 

@@ -29,11 +29,12 @@ def replace(
 ) -> str:
     regex = _not_empty(pattern, flags)
     if regex.is_literal:
-        return _replaced(text or "", regex, [replacement])
-    return _replaced(text or "", regex, replacement_parts(replacement, regex.pattern.groups))
+        return replaced(text or "", regex, [replacement])
+    return replaced(text or "", regex, replacement_parts(replacement, regex.pattern.groups))
 
 
-def _replaced(text: str, regex: Regex, template: list[str | int]) -> str:
+def replaced(text: str, regex: Regex, template: list[str | int]) -> str:
+    """The text with what matches replaced by texts and groups, given by their numbers."""
     wanted: Wanted = "groups" if any(isinstance(part, int) for part in template) else "where"
     pieces, position = [], 0
     for match in regex.found_in(text, wanted):
