@@ -165,10 +165,6 @@ def bucket(value: Atomic, collation: Collation = CODEPOINT) -> Hashable:
     return (family, comparable_pair(value, value, ordered=False)[0])
 
 
-def is_nan(value: Atomic) -> bool:
-    return isinstance(value, float) and value != value
-
-
 def exact(value: int | float | Decimal) -> Decimal:
     """A finite number as a decimal, digit for digit."""
     return Decimal(float(value)) if isinstance(value, float) else Decimal(value)

@@ -2,7 +2,7 @@
 
 | module | holds |
 | --- | --- |
-| `node` | `SyntaxNode`, walking, `Visitor`, `Transformer` |
+| `node` | `SyntaxNode`, walking, `Transformer` |
 | `literals`, `operators`, `path`, `functions`, `flwor`, `control`, `construct` | expressions |
 | `temporal` | what XCQL adds to XQuery |
 | `types` | sequence types and node tests |

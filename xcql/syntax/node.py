@@ -124,21 +124,6 @@ def walk(root: SyntaxNode) -> Iterator[SyntaxNode]:
         pending.extend(reversed(list(children(current))))
 
 
-class Visitor:
-    """Calls `visit_<ClassName>(node)` where a subclass defines it, else visits the children."""
-
-    def visit(self, target: SyntaxNode) -> Any:
-        method: Callable[[SyntaxNode], Any] = getattr(
-            self, f"visit_{type(target).__name__}", self.visit_children
-        )
-        return method(target)
-
-    def visit_children(self, target: SyntaxNode) -> Any:
-        for child in children(target):
-            self.visit(child)
-        return None
-
-
 class Transformer:
     """Rebuilds a tree from the leaves up, sharing every part that did not change.
 
