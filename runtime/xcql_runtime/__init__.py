@@ -1,1 +1,1 @@
-"""XCQL on Spark: the session, the fragment store, and the plans that run over it."""
+"""The runtime of XCQL: the session, and the engines that run compiled queries over a store."""

@@ -1,4 +1,4 @@
-"""The session: a store, a Spark session, and the operations on them.
+"""The session: a store, the engines that answer queries over it, and the operations on it.
 
 >>> import xcql
 >>> session = xcql.Session(store="auctions")                                     # doctest: +SKIP
@@ -13,19 +13,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 
 from xcql.check import Checked, check
-from xcql.continuous import Figures
 from xcql.diagnostics import Diagnostic, error
 from xcql.evaluate import prepare
 from xcql.model.tags import TagStructure, read_tags
 from xcql.model.time import parse_time, to_utc
-from xcql.publish.addresses import KafkaAddress
-from xcql.publish.play import Pace
 from xcql.shred.tables import QUARANTINE
 from xcql.source import Source
-from xcql.store.commit import read_state
 from xcql.store.ingest import IngestSummary, ingest
 from xcql.store.input_files import find_files
 from xcql.store.processes import Run, on_cores
@@ -33,51 +29,64 @@ from xcql.store.repair import repair
 from xcql.store.upkeep import StoreInfo, compact, info, vacuum
 from xcql.store.verify import verify
 from xcql.temporary import temporary_folder
-from xcql_runtime.answers.answer import Answer, Request, Strategy, unknown_choice
-from xcql_runtime.answers.cache import SessionCache
-from xcql_runtime.evaluator.externals import (
-    ExternalFunction,
-    check_frames,
-    external_function,
-    split_variables,
-)
-from xcql_runtime.evaluator.worker import Surroundings
-from xcql_runtime.spark.class_archive import make_archive
-from xcql_runtime.spark.java_process import has_ended, suppress_tracebacks
-from xcql_runtime.spark.jobs import on_workers
-from xcql_runtime.spark.start import ended, is_local, local_session
-from xcql_runtime.streaming.handle import StreamHandle
-from xcql_runtime.streaming.sources.kafka import publish
-from xcql_runtime.streaming.sources.table import SourceLike
-from xcql_runtime.streaming.start import MAX_FRAGMENTS, SinkLike, StreamRequest, Tags, start
-from xcql_runtime.tables.frames import files_frame
-from xcql_runtime.tables.store_reader import StoreReader
-from xcql_runtime.tables.temporalize import temporalize
+from xcql_runtime.answers.answer import Answer, Compilation, Request, Strategy
+from xcql_runtime.answers.temporalize import temporalize
+from xcql_runtime.cache import Cache
+from xcql_runtime.embedded.connection import limits
+from xcql_runtime.engines import EngineName, Engines, unknown_choice
+from xcql_runtime.evaluator.answering import Surroundings
+from xcql_runtime.evaluator.externals import ExternalFunction, external_function, split_variables
+from xcql_runtime.store_reader import StoreReader
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+    from xcql.continuous import Figures
+    from xcql.publish.addresses import KafkaAddress
+    from xcql.publish.play import Pace
+    from xcql_runtime.streaming.handle import StreamHandle
+    from xcql_runtime.streaming.sources.table import SourceLike
+    from xcql_runtime.streaming.start import SinkLike, Tags
+
 
 class Session:
-    """A store, opened with a Spark session.
+    """A store, opened with the engines that answer queries over it.
+
+    `engine` is `"embedded"` (DuckDB in this process), `"spark"`, or `"auto"`, which takes the
+    embedded engine unless a query reads too much for one machine or Spark was asked for; the
+    default is that of `XCQL_ENGINE`, or else `"auto"`. `memory` (such as `"4g"`) and `threads` are
+    limits of the embedded engine, which spills to disk.
 
     `spark` is used and left unchanged. Without it, a quiet local session is started when one is
     needed, and restarted if its Java has ended; with `verbose` it shows Spark's log.
     """
 
     def __init__(
-        self, store: str | Path, spark: SparkSession | None = None, *, verbose: bool = False
+        self,
+        store: str | Path,
+        spark: SparkSession | None = None,
+        *,
+        engine: EngineName | None = None,
+        memory: str | None = None,
+        threads: int | None = None,
+        verbose: bool = False,
     ) -> None:
         self.store = Path(store)
-        self._verbose = verbose
-        self._is_given = spark is not None
-        self._spark = spark
-        if spark is not None:
-            suppress_tracebacks(spark)
-        self._views: dict[str, Answer] = {}
+        self._engines = Engines(engine, spark, limits(memory, threads), verbose=verbose)
         self._reader = StoreReader(self.store)
-        self._cache = SessionCache()
+        self._checked = Cache[Checked](200)
+        self._compiled = Cache[Compilation](200)
         self._functions: dict[str, ExternalFunction] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Give back the memory of the embedded engine; the session can be used again."""
+        self._engines.close()
 
     @staticmethod
     def prepare() -> Path:
@@ -85,24 +94,15 @@ class Session:
 
         This takes half a minute, once per version of Java and Spark.
         """
+        # Spark is slow to import
+        from xcql_runtime.spark.class_archive import make_archive
+
         return make_archive()
 
     @property
     def spark(self) -> SparkSession:
         """The Spark session; if xcql started it and its Java has ended, it is restarted."""
-        return self._running_spark()
-
-    def _running_spark(self, settings: Mapping[str, str] | None = None) -> SparkSession:
-        before = self._spark
-        if before is not None and not has_ended(before):
-            return before
-        if self._is_given:
-            raise ended()
-        self._spark = local_session(settings=settings, verbose=self._verbose)
-        if before is not None:
-            for name, answer in self._views.items():
-                answer.df.createOrReplaceTempView(name)
-        return self._spark
+        return self._engines.spark.session()
 
     def ingest(
         self,
@@ -129,6 +129,9 @@ class Session:
         streams: Mapping[str, tuple[str | Path, TagStructure | str | Path]],
         spark: SparkSession | None = None,
         *,
+        engine: EngineName | None = None,
+        memory: str | None = None,
+        threads: int | None = None,
         verbose: bool = False,
     ) -> Iterator[Session]:
         """A session over streams in files; each stream is a pair of fragments and tags.
@@ -140,8 +143,17 @@ class Session:
         Its store is a folder that is removed when the block ends. An invalid fragment is an
         error.
         """
-        with temporary_folder() as folder:
-            session = cls(folder / "store", spark, verbose=verbose)
+        with (
+            temporary_folder() as folder,
+            cls(
+                folder / "store",
+                spark,
+                engine=engine,
+                memory=memory,
+                threads=threads,
+                verbose=verbose,
+            ) as session,
+        ):
             for name, (fragments, tags) in streams.items():
                 session.ingest(fragments, stream=name, tags=tags, strict=True)
             yield session
@@ -152,11 +164,12 @@ class Session:
 
         The remote Spark is only started when there is work to do.
         """
-        if is_local(self._spark):
+        workers = self._engines.workers()
+        if workers is not None:
+            yield workers
+        else:
             with on_cores(self._cores) as run:
                 yield run
-        else:
-            yield lambda function, pieces: on_workers(self.spark)(function, pieces)
 
     @property
     def _cores(self) -> int:
@@ -169,10 +182,10 @@ class Session:
 
         The text comes in pieces, to be written one after the other, because it may be large.
         """
-        state, catalog = self._reader.read()
-        state.stream(stream)  # an unknown stream is an error here, not when the text is read
-        instants = _instant_or_now(now), _instant(at)
-        return temporalize(self.spark, self.store, state, catalog, stream, *instants)
+        store = self._reader.read()
+        store.state.stream(stream)  # an unknown stream is an error here, not when the text is read
+        engine = self._engines.preferred().engine
+        return temporalize(engine, store, stream, _instant_or_now(now), _instant(at))
 
     def query(
         self,
@@ -204,22 +217,17 @@ class Session:
         functions = dict(self._functions)
         known = source.text, source.name
         # a query that passed the check passes it again, unless its functions have changed
-        query = self._cache.checked.get(
+        query = self._checked.get(
             tuple(functions.items()), known, lambda: _without_errors(check(text), functions)
         )
         values, frames = split_variables(variables or {})
-        check_frames(frames)
-        state, catalog = self._reader.read()
+        store = self._reader.read()
         if context is not None:
-            state.stream(context)  # raises if the stream does not exist
-        query = query.over({name: one.tags for name, one in state.streams.items()}, context)
-        surroundings = Surroundings(
-            source, _instant_or_now(now), values, functions, os.getcwd(), context
-        )
-        return Answer(
-            lambda: self.spark,
-            Request(query, strategy, self.store, self._cache, state, catalog, surroundings, frames),
-        )
+            store.state.stream(context)  # raises if the stream does not exist
+        query = query.over({name: one.tags for name, one in store.state.streams.items()}, context)
+        around = Surroundings(source, _instant_or_now(now), values, functions, os.getcwd(), context)
+        request = Request(query, strategy, store, around, frames, self._compiled)
+        return Answer(self._engines, request)
 
     def stream(
         self,
@@ -232,7 +240,7 @@ class Session:
         checkpoint: str | Path | None = None,
         sink: SinkLike | Sequence[SinkLike] | None = None,
         variables: Mapping[str, Any] | None = None,
-        max_fragments: int = MAX_FRAGMENTS,
+        max_fragments: int | None = None,
         progress: Callable[[Figures], None] | None = None,
         warn: Callable[[Diagnostic], None] | None = None,
     ) -> StreamHandle:
@@ -252,7 +260,7 @@ class Session:
         `now` is the wall clock at each trigger, or, with `"event"`, the largest validTime seen.
         `trigger` says how often Spark checks for new data (`"1 second"`); with `"once"` the query
         processes all available data and ends. `checkpoint` is the folder to resume from after a
-        stop or a crash. At most `max_fragments` are processed at once.
+        stop or a crash. At most `max_fragments` are processed at once (by default 10,000).
 
         `sink` receives the updates of the answer. It is one or several of: a function, called with
         the updates of each batch; `"parquet:FOLDER"`, a change log; `"kafka://broker:port/topic"`;
@@ -260,6 +268,9 @@ class Session:
         batch; `warn` is called before the start with each warning, such as state that grows without
         bound. Without `warn`, these are Python warnings.
         """
+        # Spark is slow to import
+        from xcql_runtime.streaming.start import MAX_FRAGMENTS, StreamRequest, start
+
         values, frames = split_variables(variables or {})
         if frames:
             raise error(
@@ -275,7 +286,7 @@ class Session:
             tags,
             *when,
             sink,
-            max_fragments,
+            max_fragments or MAX_FRAGMENTS,
             values,
             functions,
             progress,
@@ -283,12 +294,16 @@ class Session:
         )
         # batches are frequent; a progress bar for each would disturb the display
         quiet = {"spark.ui.showConsoleProgress": "false"}
-        return start(self._running_spark(quiet), self.store, read_state(self.store), request)
+        spark = self._engines.spark.session(quiet)
+        return start(spark, self.store, self._reader.read().state, request)
 
     def publish(
         self, fragments: Iterator[bytes], address: KafkaAddress, pace: Pace | None = None
     ) -> int:
         """Play fragments to a Kafka topic; return how many were sent."""
+        from xcql.publish.play import Pace  # only this needs it
+        from xcql_runtime.streaming.sources.kafka import publish  # Spark is slow to import
+
         return publish(self.spark, fragments, address, pace or Pace())
 
     def register(
@@ -317,15 +332,15 @@ class Session:
         """
         answer = query if isinstance(query, Answer) else self.query(query)
         answer.df.createOrReplaceTempView(name)
-        self._views[name] = answer
+        self._engines.spark.views[name] = lambda: answer.df
 
     def quarantine(self, stream: str) -> DataFrame:
         """The rejected fragments of a stream: `file`, byte `offset`, `reason`, and bytes `raw`.
 
         A reason starts with its kind: `malformed: …`, `tag conflict: …`.
         """
-        files = read_state(self.store).stream(stream).quarantine
-        return files_frame(self.spark, self.store, files, QUARANTINE)
+        files = self._reader.read().state.stream(stream).quarantine
+        return self._engines.spark.files(self.store, files, QUARANTINE)
 
     def info(self) -> StoreInfo:
         """Describe the contents of the store; prints as a table."""
@@ -351,11 +366,11 @@ class Session:
 
     def streams(self) -> list[str]:
         """The names of the store's streams, sorted."""
-        return sorted(read_state(self.store).streams)
+        return sorted(self._reader.read().state.streams)
 
     def tags(self, stream: str) -> TagStructure:
         """The Tag Structure of a stream."""
-        return read_state(self.store).stream(stream).tags
+        return self._reader.read().state.stream(stream).tags
 
 
 def _without_errors(query: Checked, functions: Mapping[str, ExternalFunction]) -> Checked:

@@ -63,7 +63,7 @@ def native_error(spark: SparkSession, expression: str) -> str:
 
 
 def _run(spark: SparkSession, sql: str):  # type: ignore[no-untyped-def]
-    from xcql_runtime.tables.frames import instant
+    from xcql_runtime.spark.frames import instant
 
     quick = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
     before = {name: spark.conf.get(name) for name in quick}

@@ -34,9 +34,9 @@ def ingested(store: Path, streams: Mapping[str, tuple[Path, TagStructure]]) -> P
 
 def catalog_of_store(store: Path) -> Catalog:
     """What the compiler knows about a store."""
-    from xcql_runtime.tables.store_reader import StoreReader
+    from xcql_runtime.store_reader import StoreReader
 
-    return StoreReader(store).read()[1]
+    return StoreReader(store).read().catalog
 
 
 def small_auctions(folder: Path) -> tuple[Path, Path, TagStructure]:

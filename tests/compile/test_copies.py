@@ -14,7 +14,7 @@ from xcql.algebra.printing import plan_text
 from xcql.compile import Catalog, compile_copies
 from xcql.compile.copies import COPY, VERSION, copies_plan
 from xcql.store.commit import read_state
-from xcql_runtime.tables.store_reader import catalog_of
+from xcql_runtime.store_reader import catalog_of
 
 TAGS = """<structure><tag type="snapshot" id="1" name="r">
   <tag type="temporal" id="2" name="a"/><tag type="temporal" id="3" name="b"/>

@@ -83,7 +83,7 @@ def test_old_spellings_are_told_of(without_spark: xcql.Session) -> None:
 def test_the_store_is_read_again_only_after_a_commit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import xcql_runtime.tables.store_reader as catalog
+    import xcql_runtime.store_reader as catalog
 
     reads = []
     monkeypatch.setattr(

@@ -38,16 +38,17 @@ def write_answer(answer: Answer, arguments: argparse.Namespace) -> None:
 
 
 def _records(answer: Answer, form: str) -> Iterator[str]:
-    columns, rows = answer.records()
+    records = answer.records()
+    columns = records.columns
     if form == "jsonl":
-        for row in rows:
+        for row in records:
             there = {
                 name: value for name, value in zip(columns, row, strict=True) if value is not None
             }
             yield json.dumps(there, ensure_ascii=False) + "\n"
         return
     yield _csv_line(columns)
-    for row in rows:
+    for row in records:
         yield _csv_line([_cell(value) for value in row])
 
 
@@ -71,11 +72,11 @@ def _table(answer: Answer, arguments: argparse.Namespace) -> Iterator[str]:
     from rich.table import Table
     from rich.text import Text
 
-    columns, rows = answer.records(arguments.limit + 1)
-    shown = [list(map(_cell, row)) for row in rows]
+    records = answer.records(arguments.limit + 1)
+    shown = [list(map(_cell, row)) for row in records]
     more = len(shown) > arguments.limit
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    for column in columns:
+    for column in records.columns:
         table.add_column(Text(column), overflow="fold")
     for row in shown[: arguments.limit]:
         table.add_row(*map(Text, row))
@@ -91,7 +92,7 @@ def _table(answer: Answer, arguments: argparse.Namespace) -> Iterator[str]:
 
 
 def _write_parquet(answer: Answer, target: str | None) -> None:
-    """Let Spark write the answer, which may be of any size."""
+    """Let the engine write the answer, which may be of any size."""
     if target is None:
         raise error("XCQL0100", "the format parquet needs an output folder: --out FOLDER")
     if Path(target).exists():

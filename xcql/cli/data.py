@@ -48,11 +48,38 @@ def add_stream_arguments(parser: argparse.ArgumentParser, of_document: str) -> N
 
 
 def add_data_arguments(parser: argparse.ArgumentParser) -> None:
-    """`--store`, and the options of `add_stream_arguments`."""
+    """`--store`, and the options of `add_stream_arguments` and `add_engine_arguments`."""
     parser.add_argument("--store", metavar="DIR", help="the store to query")
     add_stream_arguments(
         parser, "a document: the context item, so that //x finds every x; also a stream of its own"
     )
+    add_engine_arguments(parser)
+
+
+def add_engine_arguments(parser: argparse.ArgumentParser) -> None:
+    """`--engine`, `--memory` and `--threads`."""
+    parser.add_argument(
+        "--engine",
+        choices=("auto", "embedded", "spark"),
+        help="what runs the query: DuckDB in this process (embedded), Spark, or DuckDB unless the"
+        " query reads too much for one machine (auto); default: XCQL_ENGINE, or else auto",
+    )
+    parser.add_argument(
+        "--memory", metavar="SIZE", help="the most memory that DuckDB uses before it spills: 4g"
+    )
+    parser.add_argument(
+        "--threads", type=int, metavar="N", help="how many threads DuckDB uses (default: all cores)"
+    )
+
+
+def engine_options(arguments: argparse.Namespace) -> dict[str, Any]:
+    """The options of `add_engine_arguments` for a session."""
+    return {
+        "engine": arguments.engine,
+        "memory": arguments.memory,
+        "threads": arguments.threads,
+        "verbose": arguments.verbose,
+    }
 
 
 def add_evaluation_arguments(parser: argparse.ArgumentParser) -> None:
@@ -112,7 +139,9 @@ def open_session(arguments: argparse.Namespace) -> Iterator[tuple[xcql.Session, 
     if arguments.store is not None:
         if arguments.tags:
             raise error("XCQL0100", "a store has the tags of its streams: omit --tags")
-        yield xcql.Session(existing_store(arguments.store), verbose=arguments.verbose), None
+        store = existing_store(arguments.store)
+        with xcql.Session(store, **engine_options(arguments)) as session:
+            yield session, None
         return
     with temporary_folder() as folder:
         streams: dict[str, Any] = {}
@@ -128,7 +157,7 @@ def open_session(arguments: argparse.Namespace) -> Iterator[tuple[xcql.Session, 
         if arguments.doc is not None:
             context = _stream_name(arguments.doc)
             streams[context] = _fragmented(arguments, folder / "document.xml")
-        with xcql.Session.temporary(streams, verbose=arguments.verbose) as session:
+        with xcql.Session.temporary(streams, **engine_options(arguments)) as session:
             yield session, context
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 import xcql
+from xcql.cli.data import add_engine_arguments, engine_options
 from xcql.cli.kinds import existing_store
 from xcql.cli.outputs import open_output
 
@@ -22,14 +23,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="OUT",
         help="a file (default: standard output)",
     )
+    add_engine_arguments(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    pieces = xcql.Session(existing_store(arguments.store), verbose=arguments.verbose).temporalize(
-        arguments.stream, at=arguments.at, now=arguments.now
-    )
-    with open_output(arguments.output) as output:
-        for piece in pieces:
-            output.write(piece.encode())
-        output.write(b"\n")
+    with xcql.Session(existing_store(arguments.store), **engine_options(arguments)) as session:
+        pieces = session.temporalize(arguments.stream, at=arguments.at, now=arguments.now)
+        with open_output(arguments.output) as output:
+            for piece in pieces:
+                output.write(piece.encode())
+            output.write(b"\n")
     return 0

@@ -27,7 +27,7 @@ from xcql.model.tags import TagKind
 from xcql.sql.lowering import lowered_rows
 from xcql.sql.target import Target
 
-# the columns of a copy with their types, in the order of `xcql.shred.assembly.Copy`
+# the columns of a copy with their types in Spark, in the order of `xcql.shred.assembly.Copy`
 COPY: Mapping[str, str] = {
     "key": "BINARY",
     "raw": "BINARY",
@@ -39,7 +39,7 @@ COPY: Mapping[str, str] = {
     "vtTo": "TIMESTAMP_NTZ",
 }
 # what identifies a version if the store does not keep the places of its filler
-VERSION: Mapping[str, str] = {"filler": "STRING", "number": "INT"}
+VERSION = ("filler", "number")
 
 _ROW = "copy"
 _BEGIN, _END, _HOLES = (row_column(_ROW, name) for name in ("vtFrom", "vtTo", "holes"))
@@ -59,8 +59,7 @@ def compile_copies(
     """
     stream = catalog.streams[name]
     plan = copies_plan(stream, at)
-    types = {**VERSION, **COPY}
-    outputs = [(column, types[column]) for column in types if column in columns(plan)]
+    outputs = [name for name in (*VERSION, *COPY) if name in columns(plan)]
     stabilities = {one: catalog.streams[one].stabilities for one in catalog.settled(now)}
     text, tables = lowered_rows(
         plan, outputs, Target(dialect, "qac+", {name: stream.graph}, {}, stabilities, {})
@@ -74,7 +73,7 @@ def copies_plan(stream: StreamShape, at: datetime | None) -> Plan:
     for tsid in stream.slots:
         kind = stream.graph.tag(tsid).kind
         tags[kind] = (*tags.get(kind, ()), tsid)
-    place = ("key",) if stream.placed else tuple(VERSION)
+    place = ("key",) if stream.placed else VERSION
     shared: dict[str, Scalar] = {
         **{one: row_column(_ROW, one) for one in (*place, "raw", "namespaces", "vtFrom", "vtTo")},
         "starts": _of_holes("start"),

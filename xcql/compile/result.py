@@ -65,12 +65,14 @@ class Evaluation:
 class Site:
     """A place where the SQL text may fail: `raise_error('XCQL|<number of the site>|<value>')`.
 
-    `{}` in the message is replaced by the offending value.
+    `{}` in the message is replaced by the offending value. With `is_limit`, the place is a limit
+    of SQL, and no error of the query: the reference evaluator has to answer it.
     """
 
     code: str
     message: str
     span: Span
+    is_limit: bool = False
 
 
 @dataclass(frozen=True, slots=True)

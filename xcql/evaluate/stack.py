@@ -6,6 +6,7 @@ an evaluation runs in a thread with a large stack. Memory is allocated only when
 
 from __future__ import annotations
 
+import ctypes
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -21,6 +22,8 @@ T = TypeVar("T")
 _STACK_SIZES = (1 << 30, 1 << 28, 1 << 26)
 # the most stack a Python frame takes, with the C frames around it (measured: 0.9 KB)
 _BYTES_PER_FRAME = 1800
+# seconds to wait for an evaluation that is being stopped
+_PATIENCE = 1
 _here = threading.local()
 
 
@@ -32,23 +35,73 @@ class _Room:
     limit_before = 0
 
 
-def with_deep_stack(work: Callable[[], T]) -> T:
-    """Run some work where recursion can go deep, and return its result."""
+class Cancelled(BaseException):
+    """Raised in an evaluation that is to stop."""
+
+
+class Cancellation:
+    """Stops evaluations that run in other threads.
+
+    They stop at the next instruction of Python, and so do those that start later.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._running: set[int] = set()
+        self._is_cancelled = False
+
+    @contextmanager
+    def covering(self) -> Iterator[None]:
+        """Cover what the current thread does in this block."""
+        this = threading.get_ident()
+        with self._lock:
+            if self._is_cancelled:
+                raise Cancelled
+            self._running.add(this)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._running.discard(this)
+
+    def cancel(self) -> None:
+        with self._lock:
+            self._is_cancelled = True
+            for thread in self._running:
+                # the only way to interrupt a thread that computes
+                ctypes.pythonapi.PyThreadState_SetAsyncExc(
+                    ctypes.c_ulong(thread), ctypes.py_object(Cancelled)
+                )
+
+
+def with_deep_stack(work: Callable[[], T], cancellation: Cancellation | None = None) -> T:
+    """Run some work where recursion can go deep, and return its result.
+
+    Ctrl-C stops the work, and so does a `cancellation`.
+    """
     if getattr(_here, "is_deep", False):
         return _guarded(work)
     outcome: list[Any] = [None, None]
+    stopping = cancellation or Cancellation()
 
     def run() -> None:
         _here.is_deep = True
         try:
-            outcome[0] = _guarded(work)
+            with stopping.covering():
+                outcome[0] = _guarded(work)
         except BaseException as problem:
             outcome[1] = problem
 
     for size in _STACK_SIZES:
         try:
             with _room(size // _BYTES_PER_FRAME):
-                _start(run, size).join()
+                thread = _start(run, size)
+                try:
+                    thread.join()
+                except BaseException:
+                    stopping.cancel()
+                    thread.join(_PATIENCE)
+                    raise
             break
         except RuntimeError:
             if size == _STACK_SIZES[-1]:

@@ -43,6 +43,7 @@ class Step:
 class Explanation:
     """How a query is answered.
 
+    `engine` is the name of the engine, and why it was chosen.
     `before` and `after` are the algebra before and after the rules as text, `plan` the latter as a
     value. They are empty if the reference evaluator answers the query (`caq`).
     """
@@ -60,6 +61,7 @@ class Explanation:
     joins: tuple[str, ...] = ()
     sql: str = ""
     plan: Plan | None = None
+    engine: tuple[str, str] = ("", "")
 
 
 def explained(
@@ -68,13 +70,21 @@ def explained(
     asked: str,
     reasons: tuple[str, ...],
     views: tuple[str, ...],
+    engine: tuple[str, str],
 ) -> Explanation:
     """The explanation of a query; `views` are the streams that `caq` has to build as a whole."""
     module, tags, query = checked.module, checked.tags, checked.source
     if compiled is None:
         reads = tuple(f"all of {name}, assembled into one document" for name in views)
         return Explanation(
-            query, "caq", asked, reasons, tuple(_streams(module)), Words(tags), reads
+            query,
+            "caq",
+            asked,
+            reasons,
+            tuple(_streams(module)),
+            Words(tags),
+            reads,
+            engine=engine,
         )
     plans = tuple(plan for _, plan in compiled.steps)
     words = Words.of(plans, tags)
@@ -99,6 +109,7 @@ def explained(
         joins=tuple(dict.fromkeys(joins)),
         sql=str(compiled.sql),
         plan=plans[-1],
+        engine=engine,
     )
 
 

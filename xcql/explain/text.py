@@ -7,17 +7,19 @@ from typing import Any
 from xcql.explain.explanation import Explanation, Part
 
 _STRATEGIES = {
-    "caq": "construct the view, then query it: the reference evaluator, in one task",
+    "caq": "construct the view, then query it: the reference evaluator",
     "qac": "query along the holes, then construct what is in the answer",
     "qac+": "go straight to the fillers whose tags the query needs",
 }
-STAGES = ("query", "strategy", "algebra", "rules", "plan", "joins", "native")
+_ENGINES = {"embedded": "DuckDB, in this process", "spark": "Spark"}
+STAGES = ("query", "engine", "strategy", "algebra", "rules", "plan", "joins", "native")
 
 
 def text(explanation: Explanation, stages: tuple[str, ...] = STAGES) -> str:
     """The explanation, one section per stage."""
     sections = {
         "query": ("The query", _marked(explanation)),
+        "engine": ("The engine", _engine(explanation)),
         "strategy": ("The strategy", _strategy(explanation)),
         "algebra": ("The algebra, before the rules", list(explanation.before)),
         "rules": ("What the rules did", _rules(explanation)),
@@ -36,6 +38,7 @@ def text(explanation: Explanation, stages: tuple[str, ...] = STAGES) -> str:
 def as_data(explanation: Explanation) -> dict[str, Any]:
     """Plain data for JSON, one key per stage."""
     return {
+        "engine": dict(zip(("chosen", "reason"), explanation.engine, strict=True)),
         "strategy": {
             "chosen": explanation.strategy,
             "asked": explanation.asked,
@@ -86,6 +89,11 @@ def _marked(explanation: Explanation) -> list[str]:
 
 def _says(part: Part) -> str:
     return part.says if part.native else f"{part.says} (not native)"
+
+
+def _engine(explanation: Explanation) -> list[str]:
+    name, reason = explanation.engine
+    return [f"{name}: {_ENGINES[name]}", f"because {reason}"]
 
 
 def _strategy(explanation: Explanation) -> list[str]:

@@ -108,25 +108,24 @@ def lowered(answer: AnswerPlan, target: Target) -> Lowered:
     return Lowered(text, items[0] if items else None, tables)
 
 
-def lowered_rows(
-    plan: Plan, outputs: Sequence[tuple[str, str]], target: Target
-) -> tuple[SqlText, Tables]:
-    """The SQL text of a plan's tuples, without order, and the tables that it reads.
-
-    `outputs` are the names of the columns, which keep their names, and their types.
-    """
+def lowered_rows(plan: Plan, names: Sequence[str], target: Target) -> tuple[SqlText, Tables]:
+    """The SQL text of some columns of a plan's tuples, without order, and the tables it reads."""
     lowering = _Lowering(plan, target)
-    relation = lowering.whole(plan, frozenset(name for name, _ in outputs))
-    query = _selected(relation, *((name, name, type_) for name, type_ in outputs))
+    relation = lowering.whole(plan, frozenset(names))
+    query = _selected(relation, *((name, name, None) for name in names))
     (text,) = target.dialect.write(lowering.parts.bodies, [Query(query)])
     return text, lowering.parts.tables
 
 
-def _selected(relation: Relation, *chosen: tuple[str, str, str]) -> exp.Select:
-    """The chosen columns, each under another name and with a type."""
+def _selected(relation: Relation, *chosen: tuple[str, str, str | None]) -> exp.Select:
+    """The chosen columns, each under another name and, if one is given, with a type."""
+
+    def typed(column: Sql, type_: str | None) -> Sql:
+        return column if type_ is None else cast(column, type_)
+
     return exp.Select(
         expressions=[
-            exp.Alias(this=cast(relation.columns[name].copy(), type_), alias=identifier(alias))
+            exp.Alias(this=typed(relation.columns[name].copy(), type_), alias=identifier(alias))
             for name, alias, type_ in chosen
         ],
         from_=exp.From(this=relation.source.copy() if relation.source else None),

@@ -1,4 +1,4 @@
 """The fragment store: one Parquet table per tag, and numbered commits that make changes atomic.
 
-Tests: tests/store, tests/runtime/tables/test_damage.py
+Tests: tests/store, tests/runtime/test_damage.py
 """

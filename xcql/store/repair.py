@@ -11,7 +11,7 @@ in the first way that works:
 Nothing is deleted. Damaged files, and files that a stream no longer uses after it was taken back,
 are moved to `damaged/`.
 
-Tests: tests/runtime/tables/test_damage.py
+Tests: tests/runtime/test_damage.py
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Checks that a store and its files are as they were written; reports problems as sentences.
 
-Tests: tests/runtime/tables/test_damage.py
+Tests: tests/runtime/test_damage.py
 """
 
 from __future__ import annotations

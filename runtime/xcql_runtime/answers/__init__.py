@@ -1,4 +1,4 @@
-"""Answers of queries: how they are compiled, cached, run on Spark, and given to the user.
+"""Answers of queries: how they are compiled, run on an engine, and given to the user.
 
 Tests: tests/runtime/answers
 """

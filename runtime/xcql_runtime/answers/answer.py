@@ -1,42 +1,41 @@
-"""The answer of a query; nothing runs until a result is requested."""
+"""The answer of a query: on Spark or in the process, as XML, Arrow or DataFrames."""
 
 from __future__ import annotations
 
 import io
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, redirect_stdout
+from contextlib import redirect_stdout
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
-from typing import Any, Literal, TypeVar, get_args
+from typing import TYPE_CHECKING, Literal, TypeVar, get_args
 
 import pyarrow as pa
-import pyarrow.compute as pc
-from py4j.protocol import Py4JError
-from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame, SparkSession
 
 from xcql.check import Checked
 from xcql.compile import Compiled, NotNative, compile_query
-from xcql.compile.catalog import Catalog
-from xcql.diagnostics import Diagnostic, error
-from xcql.dialects.slots import SqlText
+from xcql.compile.terms.leaf_types import Place
+from xcql.diagnostics import Diagnostic
 from xcql.explain import Explanation, explained
-from xcql.store.state import StoreState
-from xcql_runtime.answers.cache import SessionCache
-from xcql_runtime.answers.execution import repeatable, runs_in_one_task
-from xcql_runtime.answers.records import record_frame
-from xcql_runtime.evaluator.caq import caq_frame, streams_of
-from xcql_runtime.evaluator.externals import as_externals, check_frames
-from xcql_runtime.evaluator.sql_functions import registered
-from xcql_runtime.evaluator.worker import Surroundings
-from xcql_runtime.spark.failures import understood
-from xcql_runtime.spark.jobs import interruptible, iterate_rows
-from xcql_runtime.tables.open_tables import run_sql, table_in_use
+from xcql_runtime.cache import Cache
+from xcql_runtime.engine import Engine, Question
+from xcql_runtime.engines import Engines, unknown_choice
+from xcql_runtime.evaluator.answering import ANSWER, Surroundings
+from xcql_runtime.evaluator.carried_errors import NeedsEvaluator
+from xcql_runtime.evaluator.externals import as_externals
+from xcql_runtime.records import Records, records_of
+from xcql_runtime.store_reader import PinnedStore
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
+    from pyspark.sql import DataFrame, SparkSession
 
 Strategy = Literal["auto", "caq", "qac", "qac+"]
 Mode = Literal["plan", "algebra", "sql", "spark"]
 T = TypeVar("T")
+
+# a compiled query, or None if the evaluator has to answer it; and the reasons
+Compilation = tuple[Compiled | None, tuple[str, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,37 +44,75 @@ class Request:
 
     query: Checked
     strategy: Strategy
-    store: Path
-    cache: SessionCache
-    state: StoreState
-    catalog: Catalog
-    surroundings: Surroundings
+    store: PinnedStore
+    around: Surroundings
     frames: Mapping[str, DataFrame]
+    cache: Cache[Compilation]
+
+    def question(self, engine: Engine) -> tuple[Question, tuple[str, ...]]:
+        """What to ask an engine, and why by this strategy."""
+        compiled, reasons = self._compiled(engine)
+        return Question(self.query, self.store, self.around, self.frames, compiled), reasons
+
+    def _compiled(self, engine: Engine) -> Compilation:
+        around = self.around
+        if self.strategy == "caq":
+            return None, ("it was requested",)
+        settled = self.store.catalog.settled(around.now)
+        if around.values or self.frames or around.functions:
+            return self._compile(engine, settled)
+        source = self.query.source
+        key = (source.text, source.name, self.strategy, around.context, settled, engine.name)
+        return self.cache.get(self.store.state, key, lambda: self._compile(engine, settled))
+
+    def _compile(self, engine: Engine, settled: frozenset[str]) -> Compilation:
+        around = self.around
+        assert self.strategy != "caq"
+        externals = as_externals(around.values, self.frames, around.functions, around.context)
+        try:
+            compiled = compile_query(
+                self.query, self.store.catalog, self.strategy, externals, settled, engine.dialect
+            )
+        except NotNative as problem:
+            place = f" (line {problem.span.line})" if problem.span else ""
+            return None, (problem.reason + place,)
+        return compiled, compiled.reasons
 
 
 class Answer:
-    """The answer of `session.query(…)`: a DataFrame when you want one, XML when you want that.
+    """The answer of `session.query(…)`: XML, Arrow, or a DataFrame.
 
     >>> answer = session.query('stream("credit")//account/customer')       # doctest: +SKIP
     >>> answer.count(), answer.first(1)                                    # doctest: +SKIP
     (2, ['<customer>Ann &amp; Co</customer>'])
 
     Each call runs the query again, at the same `now` and over the same commit of the store. Errors
-    of the query are `XcqlError`s with a position in its text; errors of actions on `.df` are
-    Spark's own, with the same message in their text.
+    of the query are `XcqlError`s with a position in its text. `df` and `table()` are DataFrames of
+    Spark, whichever engine answers everything else; errors of actions on them are Spark's own,
+    with the same message in their text.
     """
 
-    def __init__(self, spark: Callable[[], SparkSession], request: Request) -> None:
-        self._spark = spark
+    def __init__(self, engines: Engines, request: Request) -> None:
+        self._engines = engines
         self._request = request
-        self._compiled, self._reasons = _compiled(request)
+        preferred = engines.preferred(bool(request.frames))
+        self._question, self._reasons = request.question(preferred.engine)
+        self._choice = engines.for_question(self._question, preferred)
+        if self._choice.engine is not preferred.engine:
+            self._question, self._reasons = request.question(self._choice.engine)
         # together with its session: after Java has ended there is a new one
         self._made: tuple[SparkSession, DataFrame] | None = None
 
     @property
+    def engine(self) -> str:
+        """The engine that answers it: `embedded` or `spark`."""
+        return self._choice.engine.name
+
+    @property
     def strategy(self) -> str:
         """The strategy that answers it: `caq`, `qac` or `qac+`."""
-        return "caq" if self._compiled is None else self._compiled.strategy
+        compiled = self._question.compiled
+        return "caq" if compiled is None else compiled.strategy
 
     @property
     def reasons(self) -> tuple[str, ...]:
@@ -87,6 +124,8 @@ class Answer:
         """Warnings about the query: old spellings that have a standard form."""
         return self._request.query.module.warnings
 
+    # DataFrames of Spark
+
     @property
     def df(self) -> DataFrame:
         """One row per item, in the order of the answer: `item`, `vtFrom`, `vtTo`.
@@ -94,14 +133,11 @@ class Answer:
         `item` is its XML. The lifespan is the item's own, or else one that covers its content;
         NULL stands for `start`, for `now`, and for the lifespan of atomic values.
         """
-        return self._in_session()[1]
-
-    def _in_session(self) -> tuple[SparkSession, DataFrame]:
-        with self._understood():
-            spark = self._spark()
-            if self._made is None or self._made[0] is not spark:
-                self._made = spark, self._frame(self._rows)
-            return self._made
+        spark = self._engines.spark
+        session = spark.session()
+        if self._made is None or self._made[0] is not session:
+            self._made = session, self._on_spark(spark.frame)
+        return self._made[1]
 
     def table(self) -> DataFrame:
         """One row per item, with one column per attribute and child of the elements.
@@ -111,58 +147,70 @@ class Answer:
         an element. Values that the query computes keep their type, such as BIGINT for `count()`;
         the text of the stream's own elements is STRING.
         """
-        return self._run(self._records)
+        types = self._types()
+        return self._on_spark(lambda question: self._engines.spark.table(question, types))
+
+    def _on_spark(self, action: Callable[[Question], T]) -> T:
+        """An action of Spark, for the evaluator if Spark cannot answer the query."""
+        question = self._question
+        if self._choice.engine.name != "spark":
+            question, _ = self._request.question(self._engines.spark)
+        try:
+            return action(question)
+        except NeedsEvaluator as need:
+            if self._choice.engine.name == "spark":
+                self._leave_to_evaluator(need)
+            return action(replace(question, compiled=None))
+
+    # the answer from either engine
 
     def to_xml(self) -> list[str]:
         """All items as XML, each by itself."""
-        if self._compiled is None:
-            return _in_order(self._run(lambda df: df.select("item").toArrow()))
-        with self._understood():
-            # all items are in memory here; sorting them is faster than a sort in Spark
-            spark = self._spark()
-            frame = self._frame(self._items)
-            try:
-                return interruptible(spark, lambda: _in_order(frame.toArrow()))
-            except BaseException:
-                # do not run an interrupted plan again
-                self._request.cache.frames.clear()
-                raise
+        return self._exactly(lambda engine, question: engine.items(question))
 
     def items(self) -> Iterator[str]:
         """The items as XML, one at a time, without holding all of them in memory."""
-        frame = self.df
-        with self._understood():
-            for row in iterate_rows(frame.select("item")):
-                yield row["item"]
+        for batch in self._batches():
+            yield from batch.column("item").to_pylist()
 
-    def records(self, limit: int | None = None) -> tuple[list[str], Iterator[list[Any]]]:
-        """The columns of `table()`, and its rows: text, with lists and dicts where values nest.
+    def __iter__(self) -> Iterator[str]:
+        return self.items()
+
+    def arrow(self) -> pa.Table:
+        """The rows of `df` as an Arrow table: `item`, `vtFrom`, `vtTo`."""
+        return pa.Table.from_batches(self._batches(), ANSWER)
+
+    def pandas(self) -> pandas.DataFrame:
+        """The rows of `df` as a pandas DataFrame."""
+        return self.arrow().to_pandas()
+
+    def polars(self) -> polars.DataFrame:
+        """The rows of `df` as a Polars DataFrame."""
+        import polars  # optional
+
+        frame = polars.from_arrow(self.arrow())
+        assert isinstance(frame, polars.DataFrame)
+        return frame
+
+    def records(self, limit: int | None = None) -> Records:
+        """The columns and rows of `table()`, as Python values or as Arrow, without Spark.
 
         With a limit, only that many rows are computed.
         """
-        frame = self.table()
-        if limit is not None:
-            frame = frame.limit(limit)
-
-        def rows() -> Iterator[list[Any]]:
-            with self._understood():
-                for row in iterate_rows(frame):
-                    yield list(row.asDict(recursive=True).values())
-
-        return frame.columns, rows()
+        return records_of(self._batches(limit), self._types())
 
     def write_parquet(self, folder: str | Path) -> None:
         """Write `table()` as Parquet files into a new folder; the answer may be of any size."""
-        target = str(Path(folder).absolute())  # Java may have another working folder
-        self._run(lambda df: self._records(df).write.parquet(target))
+        types = self._types()
+        self._exactly(lambda engine, question: engine.write_parquet(question, types, Path(folder)))
 
     def first(self, n: int = 1) -> list[str]:
         """The first `n` items as XML."""
-        return [row["item"] for row in self._run(lambda df: df.take(n))]
+        return [item for batch in self._batches(n) for item in batch.column("item").to_pylist()]
 
     def count(self) -> int:
         """The number of items."""
-        return self._run(lambda df: df.count())
+        return self._exactly(lambda engine, question: engine.count(question))
 
     def show(self, n: int = 20) -> None:
         """Print the first `n` items, and a note if there are more."""
@@ -172,159 +220,102 @@ class Answer:
         if len(items) > n:
             print(f"… these are the first {n}; there are more")
 
+    def _batches(self, limit: int | None = None) -> Iterator[pa.RecordBatch]:
+        """The rows in the order of the answer.
+
+        If it turns out in the middle that the evaluator has to answer the query, the rows that
+        were already returned are left out of its answer.
+        """
+        returned = 0
+        try:
+            for batch in self._choice.engine.rows(self._question, limit):
+                returned += batch.num_rows
+                yield batch
+            return
+        except NeedsEvaluator as need:
+            self._leave_to_evaluator(need)
+        for batch in self._choice.engine.rows(self._question, limit):
+            known = min(returned, batch.num_rows)
+            returned -= known
+            yield batch.slice(known)
+
+    def _exactly(self, action: Callable[[Engine, Question], T]) -> T:
+        """An action of the engine; the evaluator answers if the engine cannot do it exactly."""
+        try:
+            return action(self._choice.engine, self._question)
+        except NeedsEvaluator as need:
+            self._leave_to_evaluator(need)
+        return action(self._choice.engine, self._question)
+
+    def _leave_to_evaluator(self, need: NeedsEvaluator) -> None:
+        self._question = replace(self._question, compiled=None)
+        self._reasons = (need.reason,)
+
+    def _types(self) -> Mapping[Place, str]:
+        # types belong to the query: they are the same if the evaluator answers it
+        engine = self._choice.engine
+        native = self._question.compiled
+        if native is None:
+            native = replace(self._request, strategy="auto").question(engine)[0].compiled
+        return dict(native.leaf_types) if native else {}
+
+    # explanations
+
     def explain(self, mode: Mode = "plan") -> str:
         """How the query is answered.
 
-        `plan`: the strategy, why it was chosen, and what the evaluator computes; `algebra`: the
-        stages of the compiler; `sql`: the text that Spark runs; `spark`: Spark's own plan.
+        `plan`: the engine, the strategy, why they were chosen, and what the evaluator computes;
+        `algebra`: the stages of the compiler; `sql`: the text that the engine runs; `spark`: the
+        plan of Spark for `df`.
         """
+        compiled = self._question.compiled
         match mode:
             case "plan":
                 return MultilineText("\n".join(self._plan()))
             case "algebra":
-                stages = self._compiled.algebra if self._compiled else ()
+                stages = compiled.algebra if compiled else ()
                 return MultilineText("\n\n".join(f"{name}\n{text}" for name, text in stages))
             case "sql":
-                return MultilineText(str(self._compiled.sql) if self._compiled else "")
+                return MultilineText(str(compiled.sql) if compiled else "")
             case "spark":
                 # `explain` of a DataFrame always prints
-                with self._understood(), redirect_stdout(io.StringIO()) as printed:
+                with redirect_stdout(io.StringIO()) as printed:
                     self.df.explain("formatted")
                 return MultilineText(printed.getvalue())
         raise unknown_choice("mode", mode, get_args(Mode))
 
     def explanation(self) -> Explanation:
         """How the query is answered, as a value; see `xcql.explain`."""
-        request = self._request
         return explained(
-            request.query,
-            self._compiled,
-            request.strategy,
+            self._request.query,
+            self._question.compiled,
+            self._request.strategy,
             self._reasons,
-            streams_of(request.query, request.state),
+            self._question.streams,
+            (self.engine, self._choice.reason),
         )
 
     def __repr__(self) -> str:
-        return f"<Answer by {self.strategy}: {self._request.query.source.text[:60]!r}>"
+        text = self._request.query.source.text
+        return f"<Answer by {self.strategy} on {self.engine}: {text[:60]!r}>"
 
     def _plan(self) -> list[str]:
-        request = self._request
-        lines = [f"strategy: {self.strategy} (requested: {request.strategy})"]
+        request, compiled = self._request, self._question.compiled
+        lines = [f"engine: {self.engine} (because {self._choice.reason})"]
+        lines.append(f"strategy: {self.strategy} (requested: {request.strategy})")
         lines += [f"because: {reason}" for reason in self._reasons]
-        if self._compiled is None:
-            looked_at = streams_of(request.query, request.state)
-            streams = ", ".join(looked_at) or "none"
+        if compiled is None:
+            streams = ", ".join(self._question.streams) or "none"
             lines.append(f"views built: {streams}; the reference evaluator answers, in one task")
         else:
-            for use in self._compiled.tables:
+            for use in compiled.tables:
                 what = " that have not ended" if use.present else ""
                 lines.append(f"reads: {use.stream}, tags {', '.join(use.tags)}{what}")
-            for evaluation in self._compiled.evaluations:
+            for evaluation in compiled.evaluations:
                 place = evaluation.span
                 where = f" at {place.line}:{place.column}" if place else ""
-                lines.append(f"evaluated in workers{where}: {evaluation.reason}")
+                lines.append(f"evaluated row by row{where}: {evaluation.reason}")
         return lines
-
-    def _frame(self, analysed: Callable[[Compiled], DataFrame]) -> DataFrame:
-        """The DataFrame of the compiled query, or else of the reference evaluator."""
-        check_frames(self._request.frames)
-        if self._compiled is not None:
-            try:
-                return analysed(self._compiled)
-            except _TooDeep:
-                # a user's session, with Spark's default limit: the evaluator has none
-                self._compiled = None
-                self._reasons = ("the plan is deeper than spark.sql.analyzer.maxIterations allows",)
-        spark, request = self._spark(), self._request
-        return caq_frame(
-            spark,
-            request.store,
-            request.state,
-            request.catalog,
-            request.query,
-            request.surroundings,
-            request.frames,
-        )
-
-    def _items(self, compiled: Compiled) -> DataFrame:
-        """The items alone; reuses an earlier analysed plan if nothing has changed."""
-        text = compiled.items or compiled.sql
-        request = self._request
-        in_one_task = runs_in_one_task(compiled, request.state)
-
-        def analysed() -> DataFrame:
-            tables = self._tables(compiled)
-            if in_one_task:
-                tables = {name: table.coalesce(1) for name, table in tables.items()}
-            return self._analysed(compiled, text, tables)
-
-        if compiled.evaluations or request.frames:
-            return analysed()
-        of = self._spark(), request.state
-        # the same text may read other tables: it only contains their names
-        key = text, compiled.tables, request.surroundings.now if ":now" in text.slots else None
-        run = request.cache.frames.get(
-            of, key, lambda: repeatable(analysed(), compiled, in_one_task)
-        )
-        return run()
-
-    def _rows(self, compiled: Compiled) -> DataFrame:
-        """Items with lifespans, in columns unique to this DataFrame, so that users can join it."""
-        return self._analysed(compiled, compiled.sql, self._tables(compiled))
-
-    def _tables(self, compiled: Compiled) -> dict[str, DataFrame]:
-        spark, request = self._spark(), self._request
-        # cached, so that files are listed and schemas read only once
-        opened = partial(table_in_use, spark, request.store, request.state)
-        of, cache = (spark, request.state), request.cache.tables
-        return {use.name: cache.get(of, use, partial(opened, use)) for use in compiled.tables}
-
-    def _analysed(
-        self, compiled: Compiled, text: SqlText, tables: dict[str, DataFrame]
-    ) -> DataFrame:
-        spark, request = self._spark(), self._request
-        around = request.surroundings
-        try:
-            with registered(spark, compiled.evaluations, around) as functions:
-                return run_sql(spark, text, tables, around.now, functions)
-        except (PySparkException, Py4JError) as problem:
-            if "spark.sql.analyzer.maxIterations" not in str(problem):
-                raise
-            raise _TooDeep from None
-
-    def _records(self, answers: DataFrame) -> DataFrame:
-        # types belong to the query: they are the same if the evaluator answers it
-        native = self._compiled or _compiled(replace(self._request, strategy="auto"))[0]
-        return record_frame(answers, dict(native.leaf_types) if native else {})
-
-    def _run(self, action: Callable[[DataFrame], T]) -> T:
-        spark, frame = self._in_session()
-        with self._understood():
-            return interruptible(spark, lambda: action(frame))
-
-    def _understood(self) -> AbstractContextManager[None]:
-        sites = self._compiled.sites if self._compiled else ()
-        return understood(self._request.surroundings.query, sites)
-
-
-def _in_order(table: pa.Table) -> list[str]:
-    """The items of a table, sorted by its keys; NULLs come first, as in Spark."""
-    keys: dict[str, pa.ChunkedArray] = {}
-    for name in table.column_names:
-        if name.startswith("key_"):
-            if table[name].null_count:
-                keys[f"has_{name}"] = table[name].is_valid()
-            keys[name] = table[name]
-    items = table["item"]
-    if keys:
-        order = pc.sort_indices(pa.table(keys), sort_keys=[(name, "ascending") for name in keys])
-        items = items.take(order)
-    found: list[str] = items.to_pylist()
-    return found
-
-
-class _TooDeep(Exception):
-    """Spark's analyzer reached its iteration limit."""
 
 
 class MultilineText(str):
@@ -334,43 +325,3 @@ class MultilineText(str):
 
     def __repr__(self) -> str:
         return str(self)
-
-
-def _compiled(request: Request) -> tuple[Compiled | None, tuple[str, ...]]:
-    """The compiled query, or None if the evaluator has to answer it; and the reasons."""
-    surroundings = request.surroundings
-    if request.strategy == "caq":
-        return None, ("it was requested",)
-    settled = request.catalog.settled(surroundings.now)
-    if surroundings.values or request.frames or surroundings.functions:
-        return _compile(request, settled)
-    query = request.query.source
-    return request.cache.compiled.get(
-        request.state,
-        (query.text, query.name, request.strategy, surroundings.context, settled),
-        lambda: _compile(request, settled),
-    )
-
-
-def _compile(request: Request, settled: frozenset[str]) -> tuple[Compiled | None, tuple[str, ...]]:
-    surroundings = request.surroundings
-    assert request.strategy != "caq"
-    try:
-        compiled = compile_query(
-            request.query,
-            request.catalog,
-            request.strategy,
-            as_externals(
-                surroundings.values, request.frames, surroundings.functions, surroundings.context
-            ),
-            settled,
-        )
-    except NotNative as problem:
-        place = f" (line {problem.span.line})" if problem.span else ""
-        return None, (problem.reason + place,)
-    return compiled, compiled.reasons
-
-
-def unknown_choice(what: str, given: Any, choices: tuple[Any, ...]) -> Exception:
-    known = ", ".join(map(str, choices))
-    return error("XCQL0501", f"unknown {what} '{given}'", hints=[f"use one of {known}"])

@@ -1,52 +1,231 @@
-"""Connections to DuckDB, and running a compiled query on one."""
+"""The engine in the process: DuckDB runs compiled queries, and the evaluator runs the others."""
 
 from __future__ import annotations
 
+import threading
+import weakref
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import datetime
+from functools import cached_property
+from inspect import Parameter, Signature
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pyarrow as pa
-from duckdb.func import FunctionNullHandling
-from duckdb.sqltypes import SQLNULL
+from duckdb.func import FunctionNullHandling, PythonUDFType
 
-from xcql.compile.result import Compiled
-from xcql.dialects.duckdb_functions import FUNCTIONS, NOTHING, function_name
+from xcql.compile import compile_copies
+from xcql.compile.copies import COPY, VERSION
+from xcql.compile.result import Compiled, Evaluation
+from xcql.compile.terms.leaf_types import Place
+from xcql.dialects.duckdb import DUCKDB
 from xcql.dialects.slots import SqlText
-from xcql.store.state import StoreState
+from xcql.evaluate.stack import Cancellation
+from xcql.shred.assembly import Copy
+from xcql.store.places_at import places_at
+from xcql_runtime.embedded.connection import Limits, connect
+from xcql_runtime.embedded.failures import understood
+from xcql_runtime.embedded.running import batches
 from xcql_runtime.embedded.tables import table_query
+from xcql_runtime.engine import Question, items_in_order
+from xcql_runtime.evaluator.answering import ANSWER, Surroundings, answer, row_function
+from xcql_runtime.evaluator.rows_as_xml import rows_as_xml
+from xcql_runtime.records import records_of, write_records
+from xcql_runtime.store_reader import PinnedStore
+
+_SEQUENCE = "STRUCT(kind VARCHAR, value VARCHAR)[]"
+
+Relation = duckdb.DuckDBPyRelation
 
 
-def connect() -> duckdb.DuckDBPyConnection:
-    """A connection to an empty database in memory, with our functions."""
-    connection = duckdb.connect(
-        ":memory:",
-        config={
-            "autoinstall_known_extensions": "false",
-            "autoload_known_extensions": "false",
-        },
-    )
-    for name, one in FUNCTIONS.items():
-        connection.create_function(
-            function_name(name),
-            one.body,
-            list(one.parameters),
-            SQLNULL if one.result == NOTHING else one.result,
-            null_handling=FunctionNullHandling.SPECIAL,
+class EmbeddedEngine:
+    """A DuckDB database in memory, which reads the files of stores."""
+
+    name = "embedded"
+    dialect = DUCKDB
+
+    def __init__(self, limits: Limits) -> None:
+        self.limits = limits
+        self._functions = 0
+        # changes of the catalog in different connections would conflict
+        self._changing = threading.Lock()
+
+    @cached_property
+    def _database(self) -> duckdb.DuckDBPyConnection:
+        connection = connect(self.limits)
+        # an open connection with functions makes the interpreter complain when it ends
+        self._closing = weakref.finalize(self, connection.close)
+        return connection
+
+    def close(self) -> None:
+        """Give back DuckDB's memory."""
+        if "_database" in self.__dict__:
+            self._closing()
+            del self._database
+
+    # the protocol of engines
+
+    def rows(self, question: Question, limit: int | None = None) -> Iterator[pa.RecordBatch]:
+        if question.compiled is None:
+            yield from _at_most(limit, self._evaluated(question))
+            return
+        yield from self._run(
+            question, question.compiled.sql, lambda all: all if limit is None else all.limit(limit)
         )
-    return connection
+
+    def items(self, question: Question) -> list[str]:
+        compiled = question.compiled
+        if compiled is None:
+            table = pa.Table.from_batches(self._evaluated(question), ANSWER)
+        else:
+            table = _table(self._run(question, compiled.items or compiled.sql))
+        return items_in_order(table)
+
+    def count(self, question: Question) -> int:
+        if question.compiled is None:
+            return sum(batch.num_rows for batch in self._evaluated(question))
+        counted = self._run(question, question.compiled.sql, lambda all: all.count("*"))
+        count: int = _table(counted).column(0)[0].as_py()
+        return count
+
+    def write_parquet(self, question: Question, types: Mapping[Place, str], folder: Path) -> None:
+        write_records(records_of(self.rows(question), types), folder)
+
+    def copies(
+        self, store: PinnedStore, stream: str, now: datetime, at: datetime | None = None
+    ) -> Iterator[Copy]:
+        kept = store.state.stream(stream)
+        compiled = compile_copies(store.catalog, stream, now, at, DUCKDB)
+        places = None if kept.placed else places_at(store.folder, kept, now, at)
+
+        def placed(versions: Relation, cursor: duckdb.DuckDBPyConnection) -> Relation:
+            if places is not None:
+                versions = versions.join(cursor.from_arrow(places), ", ".join(VERSION))
+            return versions.select(*COPY).sort("key")
+
+        with self._cursor() as cursor, understood(self.limits):
+            sql, arguments = _filled(store, compiled, compiled.sql, now, {})
+            relation = lambda: placed(cursor.sql(sql, params=arguments), cursor)  # noqa: E731
+            for batch in batches(cursor, relation, Cancellation()):
+                columns = (column.to_pylist() for column in batch.columns)
+                for copy in zip(*columns, strict=True):
+                    yield Copy(*copy)
+
+    def _run(
+        self,
+        question: Question,
+        text: SqlText,
+        change: Callable[[Relation], Relation] = lambda all: all,
+    ) -> Iterator[pa.RecordBatch]:
+        """The rows of a text of the compiled query, after a change of the relation."""
+        compiled, around = question.compiled, question.around
+        assert compiled is not None
+        cancellation = Cancellation()
+        with (
+            self._cursor() as cursor,
+            self._registered(compiled.evaluations, around, cancellation) as functions,
+            understood(self.limits, question),
+        ):
+            sql, arguments = _filled(question.store, compiled, text, around.now, functions)
+            yield from batches(
+                cursor, lambda: change(cursor.sql(sql, params=arguments)), cancellation
+            )
+
+    @contextmanager
+    def _cursor(self) -> Iterator[duckdb.DuckDBPyConnection]:
+        """A connection of its own for each query, so that they can run at the same time."""
+        cursor = self._database.cursor()
+        try:
+            yield cursor
+        finally:
+            cursor.close()
+
+    @contextmanager
+    def _registered(
+        self,
+        evaluations: tuple[Evaluation, ...],
+        around: Surroundings,
+        cancellation: Cancellation,
+    ) -> Iterator[dict[str, str]]:
+        """Map the evaluations' own names to those of functions that exist in this block."""
+        names: dict[str, str] = {}
+        try:
+            for evaluation in evaluations:
+                types: list[Any] = [
+                    "TIMESTAMP",
+                    *(_SEQUENCE for _ in evaluation.parameters),
+                ]
+                with self._changing:
+                    self._functions += 1
+                    name = f"{evaluation.name}_{self._functions}"
+                    self._database.create_function(
+                        name,
+                        _with_parameters(row_function(evaluation, around, cancellation), types),
+                        types,
+                        _SEQUENCE,
+                        type=PythonUDFType.ARROW,
+                        null_handling=FunctionNullHandling.SPECIAL,
+                    )
+                names[evaluation.name] = name
+            yield names
+        finally:
+            with self._changing:
+                for name in names.values():
+                    self._database.remove_function(name)
+
+    def _evaluated(self, question: Question) -> Iterator[pa.RecordBatch]:
+        """The answer of the reference evaluator over the views of the streams."""
+        task, store, now = question.task(), question.store, question.around.now
+        copies = {
+            number: list(self.copies(store, name, now))
+            for number, name in enumerate(task.streams)
+            if store.state.stream(name).tables
+        }
+        for number, frame in enumerate(question.frames.values(), len(task.streams)):
+            copies[number] = _rows_of(frame.toArrow())
+        yield from answer(task, copies)
 
 
-def run(
-    connection: duckdb.DuckDBPyConnection,
-    store: Path,
-    state: StoreState,
+def _with_parameters(
+    function: Callable[..., pa.Array], types: Sequence[object]
+) -> Callable[..., pa.Array]:
+    """The function with a signature of as many parameters as it has types: DuckDB counts them."""
+    kind = Parameter.POSITIONAL_ONLY
+    parameters = [Parameter(f"_{number}", kind) for number, _ in enumerate(types)]
+    function.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+    return function
+
+
+def _filled(
+    store: PinnedStore,
     compiled: Compiled,
     text: SqlText,
     now: datetime,
-) -> pa.Table:
-    """The rows of a compiled query."""
-    names = {use.name: f"({table_query(store, state, use)})" for use in compiled.tables}
-    sql = text.filled({**names, ":now": "$now"})
-    arguments = {"now": now} if ":now" in text.slots else None
-    return connection.sql(sql, params=arguments).to_arrow_table()
+    functions: Mapping[str, str],
+) -> tuple[str, dict[str, datetime] | None]:
+    """The SQL of a text with its tables and functions, and its arguments."""
+    tables = {use.name: f"({table_query(store, use)})" for use in compiled.tables}
+    sql = text.filled({**tables, **functions, ":now": "$now"})
+    return sql, {"now": now} if ":now" in text.slots else None
+
+
+def _table(batches: Iterator[pa.RecordBatch]) -> pa.Table:
+    return pa.Table.from_batches(list(batches))
+
+
+def _at_most(limit: int | None, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        yield batch if limit is None else batch.slice(0, limit)
+        if limit is not None:
+            limit -= min(limit, batch.num_rows)
+            if not limit:
+                return
+
+
+def _rows_of(table: pa.Table) -> list[Copy]:
+    """The rows of a table as elements, in the form of copies without holes."""
+    rows = table.to_struct_array().combine_chunks()
+    texts = rows_as_xml(rows, table.column_names)
+    return [Copy(b"", text.encode(), (), (), "", False, None, None) for text in texts]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 
@@ -26,13 +26,14 @@ from xcql.dialects.trees import (
     struct,
     text_literal,
 )
-from xcql.shred.checksums import check_opening
-from xcql.store.state import DataFile, StoreState
+from xcql.shred.checksums import check_opening, check_pages
+from xcql.store.state import DataFile
+from xcql_runtime.store_reader import PinnedStore
 
 
-def table_query(store: Path, state: StoreState, use: TableUse) -> str:
+def table_query(store: PinnedStore, use: TableUse) -> str:
     """The rows of several tags' tables as one table, with the columns of `layout.joint_schema`."""
-    stream = state.stream(use.stream)
+    stream = store.state.stream(use.stream)
     tables = {tsid: stream.tables.get(tsid) for tsid in use.tags}
     schemas = [
         read_schema(table.shape if table else None, use.columns) for table in tables.values()
@@ -43,7 +44,7 @@ def table_query(store: Path, state: StoreState, use: TableUse) -> str:
         if table is None:
             continue
         files = [one for one in table.files if not use.present or one.present != 0]
-        for schema, paths in _by_schema(store, files):
+        for schema, paths in _by_schema(store.folder, files, joint):
             selects.append(_select(schema, joint, paths, tsid if ("tag",) in use.columns else None))
     if not selects:
         selects.append(_nothing(joint, ("tag",) in use.columns))
@@ -53,19 +54,47 @@ def table_query(store: Path, state: StoreState, use: TableUse) -> str:
     return duckdb_text(union)
 
 
-def _by_schema(store: Path, files: Sequence[DataFile]) -> list[tuple[pa.Schema, list[str]]]:
-    """The files with the same columns together: later files may have more fields."""
+def _by_schema(
+    store: Path, files: Sequence[DataFile], wanted: pa.Schema
+) -> list[tuple[pa.Schema, list[str]]]:
+    """The files with the same columns together: later files may have more fields.
+
+    DuckDB does not compare pages with their checksums, so the pages that it will read are compared
+    here.
+    """
     found: list[tuple[pa.Schema, list[str]]] = []
     for file in files:
         path = store / file.path
         check_opening(path, file.bytes, file.checksums)
         schema = _file_schema(str(path))
+        if file.checksums is not None:
+            check_pages(path, leaf_columns(schema, wanted))
         same = next((one for one in found if one[0].equals(schema)), None)
         if same is None:
             same = schema, []
             found.append(same)
         same[1].append(str(path))
     return found
+
+
+def leaf_columns(own: pa.Schema, wanted: pa.Schema) -> list[str]:
+    """The names of the Parquet columns that hold the wanted fields, as far as a file has them."""
+    return list(_leaves(pa.struct(list(own)), pa.struct(list(wanted)), ""))
+
+
+def _leaves(own: pa.DataType, wanted: pa.DataType, path: str) -> Iterator[str]:
+    if pa.types.is_list(own):
+        inner = wanted.value_type if pa.types.is_list(wanted) else wanted
+        yield from _leaves(own.value_type, inner, f"{path}.list.element")
+    elif pa.types.is_list(wanted):
+        yield from _leaves(own, wanted.value_type, path)
+    elif pa.types.is_struct(own):
+        for field in wanted:
+            if own.get_field_index(field.name) >= 0:
+                name = f"{path}.{field.name}" if path else field.name
+                yield from _leaves(own.field(field.name).type, field.type, name)
+    else:
+        yield path
 
 
 @lru_cache(maxsize=4096)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-from pyspark.sql import DataFrame
 
 from xcql.compile.catalog import Externals
 from xcql.diagnostics import XcqlError, error
@@ -23,7 +23,9 @@ from xcql.xdm.atomic import ATOMIC_TYPES
 from xcql.xdm.functions import XdmFunction
 from xcql.xdm.nodes import Node
 from xcql.xdm.parse import utf8_bytes
-from xcql_runtime.spark.java_process import has_ended
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +113,7 @@ def split_variables(
     values: dict[str, Any] = {}
     frames: dict[str, DataFrame] = {}
     for name, value in variables.items():
-        if isinstance(value, DataFrame):
+        if _is_frame(value):
             frames[name] = value
         elif isinstance(value, Path):
             values[name] = utf8_bytes(read_bytes(value), str(value)).decode().lstrip()
@@ -122,15 +124,10 @@ def split_variables(
     return values, frames
 
 
-def check_frames(frames: Mapping[str, DataFrame]) -> None:
-    """Raise an error if a DataFrame belongs to a Spark that has ended."""
-    for name, frame in frames.items():
-        if has_ended(frame.sparkSession):
-            raise error(
-                "XCQL0505",
-                f"the DataFrame of the variable ${name} was lost when its Spark ended",
-                hints=["create the DataFrame again with session.spark, and run the query again"],
-            )
+def _is_frame(value: Any) -> bool:
+    """Whether a value is a DataFrame, without importing Spark: then there is none."""
+    spark = sys.modules.get("pyspark.sql")
+    return spark is not None and isinstance(value, spark.DataFrame)
 
 
 def as_externals(

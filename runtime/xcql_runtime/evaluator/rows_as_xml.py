@@ -11,45 +11,23 @@ value (a nested array: elements `item` inside); a map is like an array of struct
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import pyarrow as pa
-from pyspark.sql import DataFrame
-from pyspark.sql.functions import arrow_udtf, monotonically_increasing_id, struct
 
 from xcql.diagnostics import XcqlError, error
 from xcql.evaluate.casting import is_ncname
 from xcql.evaluate.python_values import from_python
-from xcql.source import Source
 from xcql.xdm.atomic import string_of
 from xcql.xdm.serialize import escape_text
-from xcql_runtime.spark.failures import carried
 
 _NOT_IN_XML = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def row_pieces(frame: DataFrame, query: Source) -> DataFrame:
-    """The rows as text, produced by workers: `key` is the sort key, `raw` the element."""
-    names = tuple(frame.columns)
-
-    class RowsAsXml:
-        def eval(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-            try:
-                texts = _wrapped("row", _fields(batch.column("row"), names))
-            except XcqlError as problem:
-                raise carried(problem, query) from None
-            numbers = batch.column("number").to_pylist()
-            keys = pa.array([number.to_bytes(8, "big") for number in numbers], pa.binary())
-            columns = [keys, pa.array(texts, pa.string()).cast(pa.binary())]
-            yield pa.RecordBatch.from_arrays(columns, names=["key", "raw"])
-
-    # two columns may have the same name
-    plain = frame.toDF(*(f"c{number}" for number in range(len(names))))
-    numbered = plain.select(monotonically_increasing_id().alias("number"), struct("*").alias("row"))
-    as_xml: Any = arrow_udtf(RowsAsXml, returnType="key binary, raw binary")
-    result: DataFrame = as_xml(numbered.asTable())
-    return result
+def rows_as_xml(rows: pa.StructArray, names: Sequence[str]) -> list[str]:
+    """The rows as elements; the fields of the structs have these names."""
+    return _wrapped("row", _fields(rows, names))
 
 
 def _elements(array: pa.Array, name: str) -> list[str]:

@@ -1,19 +1,10 @@
-"""Errors on their way from Spark to the user.
-
-An error of a query is raised in a worker, far from the query's text. It travels as the text of an
-exception: a readable message, for users who run `.df` themselves, followed by the whole diagnostic.
-Errors that the SQL text raises itself have the form `XCQL|<number of the site>|<value>`. Anything
-else is a failure of Spark, which is reported in one line.
-"""
+"""Spark's failures as errors for the user: errors of the query, or one line about Spark."""
 
 from __future__ import annotations
 
-import base64
-import json
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import pyarrow as pa
@@ -22,18 +13,14 @@ from pyspark.errors import PySparkException
 from pyspark.sql.utils import is_remote
 
 from xcql.compile.result import Site
-from xcql.diagnostics import Diagnostic, XcqlError, error
+from xcql.diagnostics import XcqlError, error
 from xcql.shred.checksums import damaged_file, store_of
 from xcql.source import Source, Span
 from xcql.store.commit import is_store
+from xcql_runtime.evaluator.carried_errors import BEYOND_SQL, MAX_TEXT, NeedsEvaluator, arrived
 from xcql_runtime.spark import java_process
 from xcql_runtime.spark.start import ended
 
-# messages stay short enough that Spark does not cut off the diagnostic after them
-_MAX_TEXT = 2000
-_CARRIED = re.compile(r"<xcql-error ([A-Za-z0-9+/=]+)>")
-_RAISED = re.compile(r"XCQL\|(\d+)\|(.*?)(?: SQLSTATE: P0001|\n\tat |\Z)", re.DOTALL)
-_MARK = re.compile(r"<xcql-error |XCQL\|")
 _OVERFLOW = re.compile(
     r"\[(ARITHMETIC_OVERFLOW|BINARY_ARITHMETIC_OVERFLOW|CAST_OVERFLOW|NUMERIC_VALUE_OUT_OF_RANGE"
     r"|NUMERIC_OUT_OF_SUPPORTED_RANGE|DECIMAL_PRECISION_EXCEEDS_MAX_PRECISION)[\].]"
@@ -52,29 +39,6 @@ _SERVER_IS_GONE = re.compile(
 _STATE = re.compile(r"\s*SQLSTATE: \w{5}.*", re.DOTALL)
 
 
-class WorkerError(Exception):
-    """An error of a query, as a worker raises it for the driver to understand."""
-
-
-def carried(problem: XcqlError, query: Source, place: Span | None = None) -> WorkerError:
-    """The error to raise in a worker; one outside the query's own text is reported at `place`."""
-    diagnostic = problem.diagnostic
-    span = diagnostic.span
-    if place is not None and (span is None or span.source.text != query.text):
-        span = place
-    data = {
-        "code": diagnostic.code,
-        "message": diagnostic.message[:_MAX_TEXT],
-        "notes": [note[:_MAX_TEXT] for note in diagnostic.notes[:3]],
-        "hints": [hint[:_MAX_TEXT] for hint in diagnostic.hints[:3]],
-        "span": _span_to_json(span, query),
-    }
-    code = base64.b64encode(json.dumps(data).encode()).decode("ascii")
-    # data may look like our mark; the first mark in a message is always our own
-    text = _MARK.sub("…", diagnostic.render_concise()[:_MAX_TEXT])
-    return WorkerError(f"{text} <xcql-error {code}>")
-
-
 @contextmanager
 def understood(query: Source | None = None, sites: Sequence[Site] = ()) -> Iterator[None]:
     """Turn failures of Spark into errors of the query, or of another task if there is no query."""
@@ -90,31 +54,18 @@ def understood(query: Source | None = None, sites: Sequence[Site] = ()) -> Itera
 
 
 def translated(problem: Exception, query: Source | None, sites: Sequence[Site] = ()) -> XcqlError:
-    """Translate a failure of Spark into an error for the user."""
+    """Translate a failure of Spark into an error for the user.
+
+    Raises `NeedsEvaluator` if SQL cannot represent a number of the query.
+    """
     text = str(problem)
     if isinstance(problem, _JAVA_IS_GONE) or (
         # Py4J gives no reason if it could not reach Java
         type(problem) is Py4JError and "\n" not in text and java_process.is_gone()
     ):
         return ended(_place(query))
-    mark = _MARK.search(text)
-    is_raised = mark is not None and mark[0] == "XCQL|"
-    if query and not is_raised and (found := _CARRIED.search(text)):
-        data = json.loads(base64.b64decode(found[1]))
-        return XcqlError(
-            Diagnostic(
-                "error",
-                data["code"],
-                data["message"],
-                _span_from_json(data["span"], query),
-                tuple(data["notes"]),
-                tuple(data["hints"]),
-            )
-        )
-    if is_raised and (found := _RAISED.search(text)) and int(found[1]) < len(sites):
-        site = sites[int(found[1])]
-        value = found[2] if len(found[2]) <= 60 else f"{found[2][:60]}…"
-        return error(site.code, site.message.replace("{}", value), site.span)
+    if known := arrived(text, query, sites):
+        return known
     place = _place(query)
     if is_remote() and _SERVER_IS_GONE.search(text):
         return error(
@@ -130,12 +81,7 @@ def translated(problem: Exception, query: Source | None, sites: Sequence[Site] =
     if damage := _damage(text):
         return damage
     if _OVERFLOW.search(text):
-        return error(
-            "FOAR0002",
-            "a number is too large, or has more digits than SQL allows",
-            place,
-            hints=["strategy='caq' computes with numbers of any size"],
-        )
+        raise NeedsEvaluator(BEYOND_SQL)
     return error(
         "XCQL0500",
         f"Spark could not {'run the query' if query else 'do this'}: {_cause(text)}",
@@ -178,33 +124,4 @@ def _cause(text: str) -> str:
         if lines and lines[0].startswith("An error occurred while calling"):
             # Py4J's own message says nothing; the last "Caused by" is the root cause
             lines = [line for line in lines if line.startswith("Caused by: ")][-1:] or lines[1:]
-    return _CONDITION.sub("", lines[0] if lines else "no reason given")[:_MAX_TEXT]
-
-
-def _span_to_json(span: Span | None, query: Source) -> Any:
-    if span is None:
-        return None
-    if span.source.text == query.text:
-        return [span.start, span.end]
-    # for another text, such as a malformed document, one line is enough
-    line, column = span.source.position(span.start)
-    text = span.source.line(line)
-    begin = max(0, column - 1 - _MAX_TEXT // 4)
-    width = max(1, min(span.end - span.start, _MAX_TEXT // 4))
-    return {
-        "name": span.source.name,
-        "text": text[begin : begin + _MAX_TEXT],
-        "line": line,
-        "column": begin + 1,
-        "start": column - 1 - begin,
-        "end": column - 1 - begin + width,
-    }
-
-
-def _span_from_json(data: Any, query: Source) -> Span | None:
-    if data is None:
-        return None
-    if isinstance(data, list):
-        return Span(query, *data)
-    source = Source(data["text"], data["name"], data["line"], data["column"])
-    return Span(source, data["start"], data["end"])
+    return _CONDITION.sub("", lines[0] if lines else "no reason given")[:MAX_TEXT]

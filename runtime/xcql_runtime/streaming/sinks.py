@@ -23,8 +23,8 @@ from xcql.continuous import Continuous, Update
 from xcql.diagnostics import error
 from xcql.durable import write_whole
 from xcql.publish.addresses import KafkaAddress
+from xcql_runtime.spark.frames import structure
 from xcql_runtime.streaming.sources.kafka import write_messages
-from xcql_runtime.tables.frames import structure
 
 UPDATES = pa.schema(
     [

@@ -18,7 +18,7 @@ import xcql
 from tests.runtime.samples import query
 from xcql.store.commit import read_state
 from xcql_runtime.answers.answer import Strategy
-from xcql_runtime.tables.store_reader import StoreReader, catalog_of
+from xcql_runtime.store_reader import PinnedStore, StoreReader, catalog_of
 
 DECEMBER = "2003-12-01T00:00:00"
 JUNE = "2004-06-13T10:06:00"
@@ -97,7 +97,8 @@ def test_a_stream_whose_places_are_not_kept(
     state = read_state(session.store)
     credit = replace(state.stream("credit"), placed=False)
     unplaced = replace(state, streams={"credit": credit})
-    monkeypatch.setattr(StoreReader, "read", lambda _: (unplaced, catalog_of(unplaced)))
+    pinned = PinnedStore(session.store, unplaced, catalog_of(unplaced))
+    monkeypatch.setattr(StoreReader, "read", lambda _: pinned)
     answer = session.query('stream("credit")', "caq", now=DECEMBER)
     assert answer.to_xml() == expected('stream("credit")', DECEMBER)
 

@@ -12,7 +12,7 @@ import pytest
 import xcql
 from xcql.compile.result import TableUse
 from xcql.store.commit import read_state
-from xcql_runtime.tables.open_tables import is_little
+from xcql_runtime.spark.open_tables import is_little
 
 TAGS = """<structure><tag type="snapshot" id="1" name="r">
   <tag type="temporal" id="2" name="a">
@@ -104,7 +104,7 @@ def test_long_texts_are_not_little(
 
 
 def test_many_rows_are_not_little(small: xcql.Session, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("xcql_runtime.tables.open_tables._FEW_ROWS", 3)
+    monkeypatch.setattr("xcql_runtime.spark.open_tables._FEW_ROWS", 3)
     uses = [TableUse("s_a", "s", ("2",), (("number",),)), TableUse("s_r", "s", ("1",), ())]
     assert is_little(read_state(small.store), uses)
     assert not is_little(read_state(small.store), [*uses, uses[1]])
@@ -125,7 +125,7 @@ def test_who_asks_for_the_present_reads_no_files_of_the_past(
     state = read_state(small.store)
     files = state.stream("s").tables["2"].files
     assert sorted((file.rows, file.present) for file in files) == [(2, 0), (2, 2)]
-    monkeypatch.setattr("xcql_runtime.tables.open_tables._FEW_ROWS", 3)
+    monkeypatch.setattr("xcql_runtime.spark.open_tables._FEW_ROWS", 3)
     use = TableUse("s_a", "s", ("2",), (("number",),))
     assert is_little(state, [replace(use, present=True)])
     assert not is_little(state, [use])

@@ -18,8 +18,8 @@ from xcql.dialects.slots import SqlText, slot
 from xcql.shred.shape import Slot
 from xcql.source import Source, Span
 from xcql.store.commit import read_state
-from xcql_runtime.tables.open_tables import table_in_use
-from xcql_runtime.tables.store_reader import catalog_of
+from xcql_runtime.spark.open_tables import table_in_use
+from xcql_runtime.store_reader import StoreReader, catalog_of
 
 NOW = "2003-12-01"
 QUERY = "for $x in (1, 2)\nreturn native($x)"
@@ -54,7 +54,7 @@ def mixed(session: xcql.Session, tmp_path: Path) -> xcql.Session:
 
 def read(session: xcql.Session, *tags: str, columns: tuple[tuple[str, ...], ...]) -> Any:
     use = TableUse("t", "s", tags, columns)
-    return table_in_use(session.spark, session.store, read_state(session.store), use)
+    return table_in_use(session.spark, StoreReader(session.store).read(), use)
 
 
 def test_only_what_is_asked_for_is_read(mixed: xcql.Session) -> None:

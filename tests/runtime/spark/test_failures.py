@@ -9,7 +9,8 @@ import pytest
 import xcql
 from xcql.diagnostics import error
 from xcql.source import Source, Span
-from xcql_runtime.spark.failures import carried, translated
+from xcql_runtime.evaluator.carried_errors import carried
+from xcql_runtime.spark.failures import translated
 
 QUERY = Source("1,\n  xs:int('a')", "q.xcql")
 

@@ -64,9 +64,7 @@ def arithmetic(op: str, a: Atomic, b: Atomic, scope: Scope, span: Span) -> Atomi
                 return Atomic(
                     case((call("=", y, Constant(0)), by_zero), otherwise=call("%", x, y)), type_
                 )
-    too_long = scope.compilation.error(
-        "FOAR0002", "a decimal with more digits than SQL allows", span
-    )
+    too_long = scope.compilation.limit(span)
     match op:
         case "+":
             return Atomic(call("decimal_add", x, y), type_)

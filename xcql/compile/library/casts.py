@@ -197,19 +197,10 @@ def _parsed(item: Atomic, target: str, scope: Scope, span: Span) -> Atomic:
 
 
 def _read(text: Scalar, target: str, scope: Scope, span: Span) -> Scalar:
-    """The value of a text in the form of a type; too many digits for SQL are an error."""
+    """The value of a text in the form of a type."""
     name = f"parse_{target.removeprefix('xs:')}"
-    match target:
-        case "xs:integer":
-            large = scope.compilation.error(
-                "FOCA0003", "'{}' is too large for SQL's integers", span, text
-            )
-            return call(name, text, large)
-        case "xs:decimal":
-            long = scope.compilation.error(
-                "FOCA0006", "'{}' has more digits than SQL's decimals", span, text
-            )
-            return call(name, text, long)
+    if target in ("xs:integer", "xs:decimal"):
+        return call(name, text, scope.compilation.limit(span))
     return call(name, text)
 
 

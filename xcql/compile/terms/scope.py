@@ -111,7 +111,14 @@ class Compilation:
 
     def error(self, code: str, message: str, span: Span, value: Scalar | None = None) -> Scalar:
         """A scalar that fails; `{}` in the message is replaced by the value."""
-        site = Site(code, message, span)
+        return self._failing(Site(code, message, span), value)
+
+    def limit(self, span: Span) -> Scalar:
+        """A scalar for a number that SQL cannot represent; the evaluator answers the query then."""
+        message = "a number is too large for SQL, or has too many digits"
+        return self._failing(Site("FOAR0002", message, span, is_limit=True))
+
+    def _failing(self, site: Site, value: Scalar | None = None) -> Scalar:
         if site not in self.sites:
             self.sites.append(site)
         number = self.sites.index(site)

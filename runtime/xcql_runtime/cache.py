@@ -1,7 +1,7 @@
-"""What a session caches between queries, so that repeated queries are faster.
+"""A cache between the queries of a session, so that repeated queries are faster.
 
-A repeated query is not parsed and compiled again; its Spark plan, and the tables that it reads, are
-reused. The next commit of the store clears all caches except that of checked queries.
+A repeated query is not parsed and compiled again; on Spark its plan, and the tables that it reads,
+are reused. The next commit of the store clears all caches except that of checked queries.
 
 Tests: tests/runtime/answers/test_settled.py
 """
@@ -10,11 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from typing import Any, Generic, TypeVar
-
-from pyspark.sql import DataFrame
-
-from xcql.check import Checked
-from xcql.compile import Compiled
 
 V = TypeVar("V")
 
@@ -51,15 +46,3 @@ class Cache(Generic[V]):
     def clear(self) -> None:
         """Drop all values."""
         self._values = None, {}
-
-
-class SessionCache:
-    """The caches of one session."""
-
-    def __init__(self) -> None:
-        self.checked = Cache[Checked](200)
-        self.compiled = Cache[tuple[Compiled | None, tuple[str, ...]]](200)
-        # Spark plans are large and use the memory of its driver
-        self.frames = Cache[Callable[[], DataFrame]](50)
-        # the plan of a scan is small, but the number of queries is unlimited
-        self.tables = Cache[DataFrame](500)

@@ -1,7 +1,11 @@
-"""The contents of a store, cached between queries, and as the compiler sees them."""
+"""The contents of a store, cached between queries, and as the compiler sees them.
+
+Tests: tests/runtime/test_session.py
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from xcql.analysis.graph import TagGraph
@@ -10,20 +14,28 @@ from xcql.store.commit import read_state, stamp_of
 from xcql.store.state import StoreState, Stream
 
 
+@dataclass(frozen=True, slots=True)
+class PinnedStore:
+    """A store at one commit: its folder, its contents, and its catalog for the compiler."""
+
+    folder: Path
+    state: StoreState = field(default_factory=StoreState)
+    catalog: Catalog = field(default_factory=lambda: Catalog({}))
+
+
 class StoreReader:
-    """Reads the state of a store, and reads it again only after a new commit."""
+    """Reads the newest commit of a store, and reads it again only after a new commit."""
 
-    def __init__(self, store: Path) -> None:
-        self._store = store
+    def __init__(self, folder: Path) -> None:
         self._stamp: tuple[int, ...] | None = None
-        self._read: tuple[StoreState, Catalog] = StoreState(), Catalog({})
+        self._read = PinnedStore(folder)
 
-    def read(self) -> tuple[StoreState, Catalog]:
-        """The state of the store, and its catalog for the compiler."""
-        stamp = stamp_of(self._store)
+    def read(self) -> PinnedStore:
+        folder = self._read.folder
+        stamp = stamp_of(folder)
         if self._stamp != stamp:
-            state = read_state(self._store)
-            self._stamp, self._read = stamp, (state, catalog_of(state))
+            state = read_state(folder)
+            self._stamp, self._read = stamp, PinnedStore(folder, state, catalog_of(state))
         return self._read
 
 

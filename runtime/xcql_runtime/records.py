@@ -4,23 +4,23 @@
 
     no BIGINT, to STRING, item ARRAY<STRING>
 
-One pass over the answer finds the columns; Spark keeps the answer for the second pass. The types
-are those that the compiler knows. Names that differ only in case, or an attribute and a child with
+One pass over the answer finds the columns; the answer is kept for the second pass. The types are
+those that the compiler knows. Names that differ only in case, or an attribute and a child with
 the same name, get a number to tell them apart.
 """
 
 from __future__ import annotations
 
-import pickle
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from decimal import Decimal
+from pathlib import Path
+from tempfile import SpooledTemporaryFile
 from typing import Any
 
 import pyarrow as pa
-from pyspark.sql import DataFrame
-from pyspark.sql.functions import arrow_udtf
+import pyarrow.parquet as pq
 
 from xcql.column_names import folded
 from xcql.compile.terms.leaf_types import Place
@@ -28,10 +28,12 @@ from xcql.model.time import parse_time
 from xcql.xdm.nodes import ElementNode, TextNode
 from xcql.xdm.parse import parse_xml
 from xcql_runtime.evaluator.items import unwrapped
-from xcql_runtime.tables.frames import structure
 
 # the column for text beside attributes or children, and for items that are not elements
 VALUE = "value"
+_ITEMS = pa.schema([("item", pa.string())])
+# bytes of items that are kept in memory
+_IN_MEMORY = 1 << 26
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +51,7 @@ class LeafType:
 
 
 def leaf_type(name: str | None) -> LeafType:
-    """The column type for an XML Schema type; text if Spark has no such type."""
+    """The column type for an XML Schema type; text if Arrow has no such type."""
     return _TYPES.get(name or "", TEXT)
 
 
@@ -154,6 +156,34 @@ class RecordShape:
             ]
         )
 
+    def see_all(self, batch: pa.RecordBatch) -> None:
+        """Extend the shape to cover the items of a batch."""
+        for text in batch.column("item").to_pylist():
+            item = _item(text)
+            if isinstance(item, str):
+                self.text = True
+            else:
+                self.see(item)
+
+    def finish(self, types: Mapping[Place, str]) -> None:
+        """Apply the types that the compiler knows; all items have been seen."""
+        self.text = self.text or self.is_leaf
+        self.know(types)
+
+    def schema(self) -> pa.Schema:
+        """The columns of the table."""
+        return pa.schema(list(self.struct()))
+
+    def batch(self, items: pa.RecordBatch) -> pa.RecordBatch:
+        """The rows for the items of a batch."""
+        rows = [self._row(_item(text)) for text in items.column("item").to_pylist()]
+        return pa.RecordBatch.from_pylist(rows, self.schema())
+
+    def _row(self, item: ElementNode | str) -> dict[str, Any]:
+        if isinstance(item, str):
+            return {column: self.leaf.value(item) for name, _, column in self.fields() if not name}
+        return self.record(item)
+
     def value(self, element: ElementNode) -> Any:
         """One element as a value of the type, ignoring repetition."""
         return self.leaf.value(element.string_value()) if self.is_leaf else self.record(element)
@@ -177,62 +207,58 @@ class RecordShape:
         return result
 
 
-def record_frame(answers: DataFrame, types: Mapping[Place, str]) -> DataFrame:
-    """The rows of an answer's column `item` as a table; the answer is computed once.
+class Records:
+    """An answer as a table, whose rows can be read once."""
 
-    `types` are those of `xcql.compile.terms.leaf_types`.
+    def __init__(self, schema: pa.Schema, batches: Iterator[pa.RecordBatch]) -> None:
+        self.schema = schema
+        self.batches = batches
+
+    @property
+    def columns(self) -> list[str]:
+        return list(self.schema.names)
+
+    def __iter__(self) -> Iterator[list[Any]]:
+        """The rows as Python values, with lists and dicts where values nest."""
+        for batch in self.batches:
+            for row in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+                yield list(row)
+
+    def arrow(self) -> pa.Table:
+        """All rows as an Arrow table."""
+        return pa.Table.from_batches(self.batches, self.schema)
+
+
+def records_of(answer: Iterable[pa.RecordBatch], types: Mapping[Place, str]) -> Records:
+    """An answer, given as batches with a column `item`, as a table.
+
+    `types` are those of `xcql.compile.terms.leaf_types`. The items are kept in a temporary file
+    if they are large, because the columns are only known after the last item.
     """
-    kept = answers.select("item").localCheckpoint(eager=False)
-    find: Any = arrow_udtf(_shape_finder(), returnType="shape binary")
+    kept = SpooledTemporaryFile(_IN_MEMORY)  # noqa: SIM115 - closed after the last batch
     shape = RecordShape()
-    for row in find(kept.asTable()).collect():
-        shape.merge(pickle.loads(bytes(row["shape"])))
-    shape.text = shape.text or shape.is_leaf
-    shape.know(types)
-    build: Any = arrow_udtf(_builder(shape), returnType=structure(_schema(shape)))
-    result: DataFrame = build(kept.asTable())
-    return result
+    with pa.ipc.new_stream(kept, _ITEMS) as writer:
+        for batch in answer:
+            items = batch.select(["item"]).cast(_ITEMS)
+            writer.write_batch(items)
+            shape.see_all(items)
+    shape.finish(types)
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        with kept:
+            kept.seek(0)
+            for batch in pa.ipc.open_stream(kept):
+                yield shape.batch(batch)
+
+    return Records(shape.schema(), batches())
 
 
-def _shape_finder() -> type:
-    class ShapeFinder:
-        def __init__(self) -> None:
-            self.shape = RecordShape()
-
-        def eval(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-            for text in batch.column("item").to_pylist():
-                item = _item(text)
-                if isinstance(item, str):
-                    self.shape.text = True
-                else:
-                    self.shape.see(item)
-            yield from ()
-
-        def terminate(self) -> Iterator[pa.RecordBatch]:
-            shape = pa.array([pickle.dumps(self.shape)], pa.binary())
-            yield pa.RecordBatch.from_arrays([shape], names=["shape"])
-
-    return ShapeFinder
-
-
-def _builder(shape: RecordShape) -> type:
-    class RecordBuilder:
-        def eval(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-            rows = [_row(shape, text) for text in batch.column("item").to_pylist()]
-            yield pa.RecordBatch.from_pylist(rows, _schema(shape))
-
-    return RecordBuilder
-
-
-def _schema(shape: RecordShape) -> pa.Schema:
-    return pa.schema(list(shape.struct()))
-
-
-def _row(shape: RecordShape, text: str) -> dict[str, Any]:
-    item = _item(text)
-    if isinstance(item, str):
-        return {column: shape.leaf.value(item) for name, _, column in shape.fields() if not name}
-    return shape.record(item)
+def write_records(records: Records, folder: Path) -> None:
+    """Write a table as a Parquet file into a new folder."""
+    folder.mkdir(parents=True)
+    with pq.ParquetWriter(folder / "part-00000.parquet", records.schema) as writer:
+        for batch in records.batches:
+            writer.write_batch(batch)
 
 
 def _item(text: str) -> ElementNode | str:

@@ -27,8 +27,9 @@ from xcql.compile.terms.layout import joint_schema, read_schema, widened
 from xcql.dialects.slots import SqlText
 from xcql.shred.shape import TEXT, Slot
 from xcql.store.state import DataFile, StoreState, folder_name
+from xcql_runtime.spark.frames import files_frame, instant
 from xcql_runtime.spark.settings import our_settings
-from xcql_runtime.tables.frames import files_frame, instant
+from xcql_runtime.store_reader import PinnedStore
 
 # more rows than this are worth a second task
 _FEW_ROWS = 1 << 17
@@ -62,12 +63,12 @@ def _reads_long_text(slot: Slot, path: tuple[str, ...], columns: Sequence[tuple[
     return any(_reads_long_text(child, (*path, child.column), columns) for child in slot.children)
 
 
-def table_in_use(spark: SparkSession, store: Path, state: StoreState, use: TableUse) -> DataFrame:
+def table_in_use(spark: SparkSession, store: PinnedStore, use: TableUse) -> DataFrame:
     """The rows of several tags' tables as one table, with the columns of `layout.joint_schema`.
 
     Files with the same layout are read together; only the fields in use are read.
     """
-    stream = state.stream(use.stream)
+    stream = store.state.stream(use.stream)
     tables = {tsid: stream.tables.get(tsid) for tsid in use.tags}
     own = {
         tsid: read_schema(table.shape if table else None, use.columns)
@@ -87,7 +88,7 @@ def table_in_use(spark: SparkSession, store: Path, state: StoreState, use: Table
         same[1].append(tsid)
         same[2].extend(file for file in table.files if _rows_of(file, use))
     frames = [
-        _read(spark, store, schema, joint, tags, files, ("tag",) in use.columns)
+        _read(spark, store.folder, schema, joint, tags, files, ("tag",) in use.columns)
         for schema, tags, files in [read for read in reads if read[2]] or reads[:1]
     ]
     return reduce(DataFrame.unionByName, frames)

@@ -19,7 +19,7 @@ from pyspark.sql.functions import arrow_udf  # type: ignore[attr-defined]
 from pyspark.sql.utils import is_remote
 
 from xcql.compile.result import Evaluation
-from xcql_runtime.evaluator.worker import Surroundings, row_function
+from xcql_runtime.evaluator.answering import Surroundings, row_function
 
 SEQUENCE_COLUMNS = "array<struct<kind: string, value: string>>"
 

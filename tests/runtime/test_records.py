@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from xcql.xdm.parse import parse_xml
-from xcql_runtime.answers.records import RecordShape, leaf_type
+from xcql_runtime.records import RecordShape, leaf_type
 
 
 def table(*elements: str, types: dict[tuple[str, ...], str] | None = None) -> list[dict[str, Any]]:

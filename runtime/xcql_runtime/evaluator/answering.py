@@ -1,11 +1,15 @@
-"""The work of a worker: the reference evaluator answers a query, or a part of one."""
+"""The reference evaluator answers a query, or a part of one, for an engine.
+
+Tests: tests/runtime/evaluator, tests/runtime/answers
+"""
 
 from __future__ import annotations
 
 import os
+import secrets
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import chdir, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cache, partial
 from typing import Any
@@ -18,7 +22,7 @@ from xcql.evaluate.api import evaluate, prepare
 from xcql.evaluate.prolog import CompiledQuery
 from xcql.evaluate.result import ResultItem
 from xcql.evaluate.sequences import located
-from xcql.evaluate.stack import with_deep_stack
+from xcql.evaluate.stack import Cancellation, with_deep_stack
 from xcql.evaluate.times import lifespan_columns
 from xcql.garbage import uncollected
 from xcql.model.identifiers import mark_identifiers
@@ -26,10 +30,10 @@ from xcql.model.tags import TagStructure
 from xcql.shred.assembly import Copy
 from xcql.source import Source, Span
 from xcql.xdm.nodes import DocumentNode
+from xcql_runtime.evaluator.carried_errors import errors_carried
 from xcql_runtime.evaluator.externals import ExternalFunction
 from xcql_runtime.evaluator.items import decoded, encoded
 from xcql_runtime.evaluator.views import parse_rows, parse_view
-from xcql_runtime.spark.failures import carried
 
 ANSWER = pa.schema(
     [("item", pa.string()), ("vtFrom", pa.timestamp("us")), ("vtTo", pa.timestamp("us"))]
@@ -62,15 +66,15 @@ class Task:
     """A query to be answered over the views of streams.
 
     Its inputs are numbered: first `streams`, then `frames`, the variables that are rows of
-    DataFrames. `known` are all streams of the store, with their tags; `prefix` is the prefix of
-    lifespans in the text.
+    DataFrames. `known` are all streams of the store, with their tags. `prefix` is the prefix of
+    lifespans in the text; it cannot occur in the data.
     """
 
     surroundings: Surroundings
     streams: tuple[str, ...]
     frames: tuple[str, ...]
     known: Mapping[str, TagStructure]
-    prefix: str
+    prefix: str = field(default_factory=lambda: f"xcql-{secrets.token_hex(8)}")
 
 
 def answer(task: Task, copies: dict[int, list[Copy]]) -> Iterator[pa.RecordBatch]:
@@ -83,7 +87,7 @@ def answer(task: Task, copies: dict[int, list[Copy]]) -> Iterator[pa.RecordBatch
         mark_identifiers(document, task.known[name])
         return document
 
-    with _errors_of(around.query), uncollected():
+    with uncollected():
         with _in_folder(around.folder):
             rows = {
                 name: parse_rows(copies.pop(number, ()))
@@ -128,18 +132,22 @@ def _batch(
     return pa.RecordBatch.from_arrays(arrays, schema=ANSWER)
 
 
-def row_function(evaluation: Evaluation, around: Surroundings) -> Callable[..., pa.Array]:
-    """The function that a worker calls with batches of arguments; it prepares the expression when
+def row_function(
+    evaluation: Evaluation, around: Surroundings, cancellation: Cancellation | None = None
+) -> Callable[..., pa.Array]:
+    """The function that an engine calls with batches of arguments; it prepares the expression when
     the first batch comes."""
     ready: list[CompiledQuery] = []
 
     def evaluate_rows(now: pa.Array, *arguments: pa.Array) -> pa.Array:
-        with _errors_of(around.query, evaluation.span), _in_folder(around.folder):
+        with errors_carried(around.query, evaluation.span), _in_folder(around.folder):
             if not ready:
                 ready.append(prepare(evaluation.expression, around.functions))
             rows = zip(now.to_pylist(), *(one.to_pylist() for one in arguments), strict=True)
             # one deep stack for all rows of the batch
-            return with_deep_stack(lambda: _values(evaluation, around, ready[0], rows))
+            return with_deep_stack(
+                lambda: _values(evaluation, around, ready[0], rows), cancellation
+            )
 
     return evaluate_rows
 
@@ -159,18 +167,9 @@ def _values(
 
 
 @contextmanager
-def _errors_of(query: Source, place: Span | None = None) -> Iterator[None]:
-    """Pass on errors to the driver; those outside the query's own text are reported at `place`."""
-    try:
-        yield
-    except XcqlError as problem:
-        raise carried(problem, query, place) from None
-
-
-@contextmanager
 def _in_folder(folder: str) -> Iterator[None]:
     """Change to the user's working folder, if this machine has it."""
-    if not os.path.isdir(folder):
+    if folder == os.getcwd() or not os.path.isdir(folder):
         yield
         return
     with chdir(folder):

@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame
 from xcql.algebra.operators import Extract, Nest, Plan, Project, Select, Unit, Unnest, walk_plan
 from xcql.compile import Compiled
 from xcql.store.state import StoreState
-from xcql_runtime.tables.open_tables import is_little
+from xcql_runtime.spark.open_tables import is_little
 
 # operators that process each row independently of the others
 _ROW_BY_ROW: tuple[type[Plan], ...] = (Unit, Extract, Unnest, Select, Project)

@@ -7,63 +7,35 @@ no native form.
 
 from __future__ import annotations
 
-import secrets
-from collections.abc import Iterator, Mapping
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.functions import arrow_udtf, lit
+from pyspark.sql.functions import arrow_udtf, lit, monotonically_increasing_id, struct
 
-from xcql.check import Checked
-from xcql.compile import Catalog
 from xcql.compile.copies import COPY
 from xcql.shred.assembly import Copy
-from xcql.store.state import StoreState
-from xcql_runtime.evaluator.rows_as_xml import row_pieces
-from xcql_runtime.evaluator.worker import Surroundings, Task, answer
-from xcql_runtime.tables.copies import copies_frame
+from xcql.source import Source
+from xcql_runtime.engine import Question
+from xcql_runtime.evaluator.answering import Task, answer
+from xcql_runtime.evaluator.carried_errors import errors_carried
+from xcql_runtime.evaluator.rows_as_xml import rows_as_xml
+from xcql_runtime.spark.copies import copies_frame
 
 ANSWER_COLUMNS = "item string, vtFrom timestamp_ntz, vtTo timestamp_ntz"
 
 
-def streams_of(query: Checked, state: StoreState) -> tuple[str, ...]:
-    """The streams of a store that a query may read, including that of its context item."""
-    named = query.streams
-    return tuple(
-        name
-        for name in sorted(state.streams)
-        if named is None or name in named or name == query.context
-    )
-
-
-def caq_frame(
-    spark: SparkSession,
-    store: Path,
-    state: StoreState,
-    catalog: Catalog,
-    query: Checked,
-    around: Surroundings,
-    frames: Mapping[str, DataFrame],
-) -> DataFrame:
+def caq_frame(spark: SparkSession, question: Question) -> DataFrame:
     """The answer of a query: one row per item, in order."""
-    # a prefix for lifespans that cannot occur in the data
-    prefix = f"xcql-{secrets.token_hex(8)}"
-    task = Task(
-        around,
-        streams_of(query, state),
-        tuple(frames),
-        {name: stream.tags for name, stream in state.streams.items()},
-        prefix,
-    )
+    task, store, around = question.task(), question.store, question.around
     inputs = {
-        number: copies_frame(spark, store, state, catalog, name, around.now)
+        number: copies_frame(spark, store, name, around.now)
         for number, name in enumerate(task.streams)
-        if state.stream(name).tables
+        if store.state.stream(name).tables
     }
-    for number, frame in enumerate(frames.values(), len(task.streams)):
-        inputs[number] = row_pieces(frame, around.query)
+    for number, frame in enumerate(question.frames.values(), len(task.streams)):
+        inputs[number] = _row_pieces(frame, around.query)
     copies = _always(spark)
     for number, frame in inputs.items():
         rows = frame.withColumn("source", lit(number))
@@ -71,6 +43,27 @@ def caq_frame(
     table = copies.asTable().withSinglePartition().orderBy("source", "key")
     answering: Any = arrow_udtf(_answering(task), returnType=ANSWER_COLUMNS)
     result: DataFrame = answering(table)
+    return result
+
+
+def _row_pieces(frame: DataFrame, query: Source) -> DataFrame:
+    """The rows as text, produced by workers: `key` is the sort key, `raw` the element."""
+    names = tuple(frame.columns)
+
+    class RowsAsXml:
+        def eval(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+            with errors_carried(query):
+                texts = rows_as_xml(batch.column("row"), names)
+            numbers = batch.column("number").to_pylist()
+            keys = pa.array([number.to_bytes(8, "big") for number in numbers], pa.binary())
+            columns = [keys, pa.array(texts, pa.string()).cast(pa.binary())]
+            yield pa.RecordBatch.from_arrays(columns, names=["key", "raw"])
+
+    # two columns may have the same name
+    plain = frame.toDF(*(f"c{number}" for number in range(len(names))))
+    numbered = plain.select(monotonically_increasing_id().alias("number"), struct("*").alias("row"))
+    as_xml: Any = arrow_udtf(RowsAsXml, returnType="key binary, raw binary")
+    result: DataFrame = as_xml(numbered.asTable())
     return result
 
 
@@ -94,6 +87,7 @@ def _answering(task: Task) -> type:
             yield from ()
 
         def terminate(self) -> Iterator[pa.RecordBatch]:
-            yield from answer(task, self.copies)
+            with errors_carried(task.surroundings.query):
+                yield from answer(task, self.copies)
 
     return Answering

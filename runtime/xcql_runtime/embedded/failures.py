@@ -1,0 +1,72 @@
+"""DuckDB's failures as errors for the user: errors of the query, or one line about DuckDB."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import duckdb
+
+from xcql.diagnostics import XcqlError, error
+from xcql.shred.checksums import damaged_file, store_of
+from xcql.source import Span
+from xcql.store.commit import is_store
+from xcql_runtime.embedded.connection import Limits
+from xcql_runtime.engine import Question
+from xcql_runtime.evaluator.carried_errors import BEYOND_SQL, MAX_TEXT, NeedsEvaluator, arrived
+
+# numbers that do not fit; our SQL casts nothing else that may fail
+_BEYOND_SQL = (duckdb.OutOfRangeException, duckdb.ConversionException)
+_FILE = re.compile(r"[\"'](/[^\"'\n]+\.parquet)[\"']")
+_KIND = re.compile(r"^[A-Za-z ]+ Error: ")
+
+
+@contextmanager
+def understood(limits: Limits, question: Question | None = None) -> Iterator[None]:
+    """Turn failures of DuckDB into errors of the query, or of another task if there is none."""
+    try:
+        yield
+    except duckdb.Error as problem:
+        raise _translated(problem, limits, question) from None
+
+
+def _translated(problem: duckdb.Error, limits: Limits, question: Question | None) -> XcqlError:
+    text = str(problem)
+    query = question.around.query if question else None
+    sites = question.compiled.sites if question and question.compiled else ()
+    if known := arrived(text, query, sites):
+        return known
+    place = Span(query, 0, 0) if query else None
+    if isinstance(problem, duckdb.OutOfMemoryException):
+        memory = f"{limits.memory >> 20}m"
+        return error(
+            "XCQL0507",
+            f"the query needs more memory than it may use ({memory}), even with files on disk",
+            place,
+            hints=[
+                f"allow more: XCQL_MEMORY={limits.memory >> 19}m",
+                "--engine spark can use more machines",
+            ],
+        )
+    if isinstance(problem, _BEYOND_SQL) and question and question.compiled:
+        raise NeedsEvaluator(BEYOND_SQL)
+    if "Max expression depth limit" in text and question and question.compiled:
+        raise NeedsEvaluator("the plan is deeper than DuckDB allows")
+    if (file := _FILE.search(text)) and is_store(store_of(file[1])):
+        return damaged_file(file[1], "DuckDB cannot read it")
+    return error(
+        "XCQL0500",
+        f"DuckDB could not {'run the query' if query else 'do this'}: {_cause(text)}",
+        place,
+        hints=[
+            f"{'the query is valid; ' if query else ''}check the store (xcqlc store verify),"
+            " or try --engine spark"
+        ],
+    )
+
+
+def _cause(text: str) -> str:
+    """The first line of DuckDB's message."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return _KIND.sub("", lines[0] if lines else "no reason given")[:MAX_TEXT]

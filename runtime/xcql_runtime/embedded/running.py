@@ -1,0 +1,77 @@
+"""Running SQL on DuckDB so that Ctrl-C stops it.
+
+A query runs in a thread of its own, because a call that waits for DuckDB cannot be interrupted.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from queue import Full, Queue
+
+import duckdb
+import pyarrow as pa
+
+from xcql.evaluate.stack import Cancellation
+
+# rows that are passed on at a time
+_ROWS = 10_000
+# batches that are computed before they are asked for
+_AHEAD = 2
+# seconds to wait for a query that is being stopped
+_PATIENCE = 1
+
+
+def batches(
+    cursor: duckdb.DuckDBPyConnection,
+    relation: Callable[[], duckdb.DuckDBPyRelation],
+    cancellation: Cancellation,
+) -> Iterator[pa.RecordBatch]:
+    """The rows of a relation of the cursor's, as they are computed.
+
+    Whoever closes the iterator, or interrupts it, stops the query and its evaluations.
+    """
+    results: Queue[pa.RecordBatch | BaseException | None] = Queue(_AHEAD)
+    is_stopped = threading.Event()
+
+    def put(result: pa.RecordBatch | BaseException | None) -> None:
+        while not is_stopped.is_set():
+            try:
+                return results.put(result, timeout=0.1)
+            except Full:
+                continue
+
+    def work() -> None:
+        try:
+            reader = relation().to_arrow_reader(_ROWS)
+            # the columns are known even if there are no rows
+            put(pa.RecordBatch.from_pylist([], reader.schema))
+            for batch in reader:
+                put(batch)
+                if is_stopped.is_set():
+                    return
+            put(None)
+        except BaseException as problem:
+            put(problem)
+
+    thread = threading.Thread(target=work, daemon=True, name="xcql-duckdb")
+    thread.start()
+    try:
+        while (result := results.get()) is not None:
+            if isinstance(result, BaseException):
+                raise result
+            yield result
+    finally:
+        is_stopped.set()
+        if thread.is_alive():
+            _stop(cursor, cancellation, thread)
+
+
+def _stop(
+    cursor: duckdb.DuckDBPyConnection, cancellation: Cancellation, thread: threading.Thread
+) -> None:
+    thread.join(0.01)
+    if thread.is_alive():
+        cancellation.cancel()
+        cursor.interrupt()
+        thread.join(_PATIENCE)
