@@ -380,7 +380,7 @@ def _of_names(name: str, text: Sql, *names: Sql) -> Sql:
     return _computed(name, text, call("array", *names))
 
 
-forms.update({name: partial(_computed, name) for name in FUNCTIONS})
+forms.update({name: partial(_computed, name) for name in FUNCTIONS if name in FORMS})
 forms.update(
     {
         name: partial(_computed_or, name)
@@ -403,6 +403,28 @@ forms.templates(
         "encoded_for_uri x": "url_encode(x)",
     }
 )
+
+
+@forms
+def is_date_text(value: Sql) -> Sql:
+    return _is_time_text("date", value)
+
+
+@forms
+def is_dateTime_text(value: Sql) -> Sql:
+    return _is_time_text("dateTime", value)
+
+
+def _is_time_text(type_: str, value: Sql) -> Sql:
+    """Years of four digits are tested by SQL, everything else by the evaluator's own function."""
+    other = _computed("is_other_time", value.copy(), text_literal(type_))
+    return _if(FORMS[f"is_{type_}_text"](value), exp.Boolean(this=True), other)
+
+
+@forms
+def to_integer(value: Sql) -> Sql:
+    """Towards zero: DuckDB's cast rounds."""
+    return trees.cast(call("trunc", value), "BIGINT")
 
 
 @forms

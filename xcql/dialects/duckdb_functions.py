@@ -26,7 +26,7 @@ from xcql.dialects.forms.nodes import EMPTY_PAIR, OLD_LIFESPAN
 from xcql.evaluate import letter_case
 from xcql.evaluate.api import evaluate, prepare
 from xcql.evaluate.arithmetic import decimal_divide, duration_microseconds, seconds_duration
-from xcql.evaluate.casting import castable, from_text
+from xcql.evaluate.casting import from_text
 from xcql.evaluate.functions.numbers import DECIMALS_WIDE, rounded
 from xcql.evaluate.functions.regex import replaced, replacement_parts
 from xcql.evaluate.functions.strings import is_xml_character
@@ -84,7 +84,13 @@ def _fitting(value: Decimal) -> Decimal | None:
 
 
 def _rounded_decimal(value: Decimal) -> Decimal:
+    if abs(value) >= _MOST_DECIMAL:
+        raise BeyondSql(value)
     return value.quantize(_UNIT, ROUND_HALF_EVEN, DECIMALS_WIDE)
+
+
+class BeyondSql(Exception):
+    """A value that is valid, but SQL has no room for it: the evaluator has to answer."""
 
 
 class FailedAtSite(Exception):
@@ -221,16 +227,18 @@ def millionths(value: Decimal) -> int | None:
 # durations, as numbers of microseconds or months
 
 
-def _half_even(value: Fraction) -> int | None:
+def _half_even(value: Fraction) -> int:
     return _integer(round(value))
 
 
-def _half_up(value: Fraction) -> int | None:
+def _half_up(value: Fraction) -> int:
     return _integer(math.floor(value + Fraction(1, 2)))
 
 
-def _integer(value: int) -> int | None:
-    return value if -_MOST_INTEGER <= value <= _MOST_INTEGER else None
+def _integer(value: int) -> int:
+    if abs(value) > _MOST_INTEGER:
+        raise BeyondSql(value)
+    return value
 
 
 @_computed("DOUBLE", "BIGINT", returns="BIGINT")
@@ -275,29 +283,48 @@ def day_time_text(microseconds: int) -> str:
 
 @_computed("VARCHAR", returns="BOOLEAN")
 def is_dayTimeDuration_text(text: str) -> bool:
-    return castable(text, "xs:dayTimeDuration")
+    return _is_valid(text, "dayTimeDuration")
 
 
 @_computed("VARCHAR", returns="BOOLEAN")
 def is_yearMonthDuration_text(text: str) -> bool:
-    return castable(text, "xs:yearMonthDuration")
+    return _is_valid(text, "yearMonthDuration")
 
 
 @_computed("VARCHAR", returns="BIGINT")
 def parse_dayTimeDuration(text: str) -> int:
-    value = from_text(text, "xs:dayTimeDuration")
+    value = from_text(text, "dayTimeDuration")
     assert isinstance(value, ep.DayTimeDuration)
-    return duration_microseconds(value)
+    return _integer(duration_microseconds(value))
 
 
 @_computed("VARCHAR", returns="BIGINT")
 def parse_yearMonthDuration(text: str) -> int:
-    value = from_text(text, "xs:yearMonthDuration")
+    value = from_text(text, "yearMonthDuration")
     assert isinstance(value, ep.YearMonthDuration)
-    return value.months
+    return _integer(value.months)
+
+
+def _is_valid(text: str, type_: str) -> bool:
+    """Whether the text is a value of that type; some are valid, but out of the evaluator's range"""
+    try:
+        from_text(text, type_)
+    except XcqlError as problem:
+        if problem.code == "FORG0001":
+            return False
+        raise BeyondSql(text) from None
+    return True
 
 
 # times
+
+
+@_computed("VARCHAR", "VARCHAR", returns="BOOLEAN")
+def is_other_time(text: str, type_: str) -> bool:
+    """False for a text that is not a date or time; a valid one is one that SQL cannot read."""
+    if _is_valid(text, type_):
+        raise BeyondSql(text)
+    return False
 
 
 @_computed("VARCHAR", "TIMESTAMP", returns="TIMESTAMP")

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 import duckdb
 
 from xcql.diagnostics import XcqlError, error
+from xcql.dialects.duckdb_functions import BeyondSql
 from xcql.shred.checksums import damaged_file, store_of
 from xcql.source import Span
 from xcql.store.commit import is_store
@@ -18,6 +19,7 @@ from xcql_runtime.evaluator.carried_errors import BEYOND_SQL, MAX_TEXT, NeedsEva
 
 # numbers that do not fit; our SQL casts nothing else that may fail
 _BEYOND_SQL = (duckdb.OutOfRangeException, duckdb.ConversionException)
+_OF_OURS = f"executing the UDF: {BeyondSql.__name__}"
 _FILE = re.compile(r"[\"'](/[^\"'\n]+\.parquet)[\"']")
 _KIND = re.compile(r"^[A-Za-z ]+ Error: ")
 
@@ -49,7 +51,8 @@ def _translated(problem: duckdb.Error, limits: Limits, question: Question | None
                 "--engine spark can use more machines",
             ],
         )
-    if isinstance(problem, _BEYOND_SQL) and question and question.compiled:
+    is_beyond = isinstance(problem, _BEYOND_SQL) or _OF_OURS in text
+    if is_beyond and question and question.compiled:
         raise NeedsEvaluator(BEYOND_SQL)
     if "Max expression depth limit" in text and question and question.compiled:
         raise NeedsEvaluator("the plan is deeper than DuckDB allows")
