@@ -17,7 +17,7 @@ from sqlglot.dialects.duckdb import DuckDB
 
 from xcql.dialects import trees
 from xcql.dialects.dialect import Dialect, Query
-from xcql.dialects.duckdb_functions import FUNCTIONS, function_name
+from xcql.dialects.duckdb_functions import FUNCTIONS, HELPERS, function_name
 from xcql.dialects.forms import FORMS
 from xcql.dialects.forms.groups import with_collected
 from xcql.dialects.forms.registry import Forms
@@ -40,6 +40,7 @@ _RENAMED = {
     "size": "len",
     "startswith": "starts_with",
 }
+_LONGEST_RANGE = 10_000_000
 _INTERVALS = {
     "MICROSECOND": "to_microseconds",
     "MINUTE": "to_minutes",
@@ -90,10 +91,10 @@ def _slice(array: Sql, start: Sql, length: Sql) -> Sql:
 
 def _bytes_between(value: Sql, start: Sql, length: Sql | None = None) -> Sql:
     """Part of some bytes: `substring` is for bytes, `substr` for text."""
-    end = None
+    end: Sql = call("octet_length", value.copy())
     if length is not None:
         end = exp.Sub(this=exp.Add(this=start.copy(), expression=length), expression=number(1))
-    return call("array_slice", value, start, end or exp.Null())
+    return call("array_slice", value, start, end)
 
 
 def _array(*values: Sql) -> Sql:
@@ -380,7 +381,7 @@ def _of_names(name: str, text: Sql, *names: Sql) -> Sql:
     return _computed(name, text, call("array", *names))
 
 
-forms.update({name: partial(_computed, name) for name in FUNCTIONS if name in FORMS})
+forms.update({name: partial(_computed, name) for name in FUNCTIONS if name not in HELPERS})
 forms.update(
     {
         name: partial(_computed_or, name)
@@ -405,6 +406,24 @@ forms.templates(
 )
 
 
+def _in_our_era(name: str, value: Sql, *others: Sql) -> Sql:
+    """The text of a time; DuckDB writes those before the year 1 in its own way."""
+    return template(
+        "CASE WHEN v < CAST('0001-01-01' AS DATE) THEN beyond ELSE text END",
+        v=value,
+        beyond=_computed("beyond_sql", number(0)),
+        text=FORMS[name](value.copy(), *others),
+    )
+
+
+forms.update(
+    {
+        name: partial(_in_our_era, name)
+        for name in ("time_text", "zoned_date_text", "zoned_time_text")
+    }
+)
+
+
 @forms
 def is_date_text(value: Sql) -> Sql:
     return _is_time_text("date", value)
@@ -425,6 +444,38 @@ def _is_time_text(type_: str, value: Sql) -> Sql:
 def to_integer(value: Sql) -> Sql:
     """Towards zero: DuckDB's cast rounds."""
     return trees.cast(call("trunc", value), "BIGINT")
+
+
+@forms
+def round_digits(value: Sql, digits: Sql) -> Sql:
+    return _unless_nan("round_digits", value, digits)
+
+
+@forms
+def round_half_even(value: Sql, digits: Sql) -> Sql:
+    return _unless_nan("round_half_even", value, digits)
+
+
+def _unless_nan(name: str, value: Sql, digits: Sql) -> Sql:
+    """NaN as the result of a function in Python would be NULL."""
+    rounded = _computed(name, value.copy(), digits)
+    return _if(call("isnan", value), trees.cast(text_literal("NaN"), "DOUBLE"), rounded)
+
+
+@forms
+def range_(first: Sql, last: Sql) -> Sql:
+    """DuckDB's limit of memory does not count arrays while they are computed.
+
+    A range of constants is computed by the optimizer, whatever the condition around it.
+    """
+    return template(
+        f"""CASE WHEN b - a > {_LONGEST_RANGE} THEN beyond
+          WHEN a <= b THEN sequence(a, CASE WHEN b - a <= {_LONGEST_RANGE} THEN b END)
+          ELSE slice(sequence(1L, 1L), 1, 0) END""",
+        beyond=_computed("beyond_sql", last.copy()),
+        a=first,
+        b=last,
+    )
 
 
 @forms

@@ -93,6 +93,11 @@ class BeyondSql(Exception):
     """A value that is valid, but SQL has no room for it: the evaluator has to answer."""
 
 
+@_computed("BIGINT", returns=NOTHING)
+def beyond_sql(value: int) -> None:
+    raise BeyondSql(value)
+
+
 class FailedAtSite(Exception):
     """An error at a place of the query: the number of the place, and the value that caused it."""
 
@@ -449,6 +454,8 @@ def without_lifespan(text: str) -> str:
 
 
 FUNCTIONS = MappingProxyType(_declared)
+# functions that are no operations themselves
+HELPERS = frozenset({"beyond_sql", "is_other_time"})
 
 
 def function_name(operation: str) -> str:
