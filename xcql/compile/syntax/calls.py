@@ -51,9 +51,7 @@ def _call(expr: FunctionCall, scope: Scope) -> Value:
         return external_call(expr, returns, scope)
     if native is None:
         raise NotNative(f"the function {local}#{len(expr.arguments)} has no native form", expr.span)
-    arguments = tuple(
-        without_failures(value_of(one, scope), expr.span) for one in expr.arguments
-    )
+    arguments = tuple(without_failures(value_of(one, scope), expr.span) for one in expr.arguments)
     return native(CallSite(scope, expr.span, arguments, expr.arguments, only_compared))
 
 
