@@ -388,9 +388,7 @@ def own_columns(plan: Plan) -> frozenset[str]:
     return frozenset()
 
 
-def _remembered(
-    function: Callable[[Plan], frozenset[str]],
-) -> Callable[[Plan], frozenset[str]]:
+def _remembered(function: Callable[[Plan], frozenset[str]]) -> Callable[[Plan], frozenset[str]]:
     """Cache the function per plan: rules query the same parts of a long chain again and again.
 
     Plans are looked up by identity: comparing them would take as long as computing the result.
@@ -543,9 +541,7 @@ def graft(plan: Plan, base: Plan) -> Plan:
             )
         case Number(partition=partition):
             return replace(
-                plan,
-                input=graft(plan.input, base),
-                partition=(*identity(base), *partition),
+                plan, input=graft(plan.input, base), partition=(*identity(base), *partition)
             )
         case Distinct(within=within):
             return replace(plan, input=graft(plan.input, base), within=(*identity(base), *within))
@@ -560,10 +556,7 @@ def graft(plan: Plan, base: Plan) -> Plan:
             others = sorted(columns(base) - {name for name, _ in apart})
             same = tuple((name, Aggregate("any", Column(name))) for name in others)
             return replace(
-                plan,
-                input=graft(plan.input, base),
-                keys=(*apart, *keys),
-                fields=(*fields, *same),
+                plan, input=graft(plan.input, base), keys=(*apart, *keys), fields=(*fields, *same)
             )
         case Join(left=left, right=right, keys=pairs, condition=condition, kind=kind):
             if not free(right) & columns(base):

@@ -17,14 +17,7 @@ from xcql.evaluate.calls import (
     read_signature,
 )
 from xcql.evaluate.collations import find_collation
-from xcql.evaluate.context import (
-    FN,
-    PREDECLARED,
-    XS,
-    Context,
-    QueryEvaluation,
-    StaticContext,
-)
+from xcql.evaluate.context import FN, PREDECLARED, XS, Context, QueryEvaluation, StaticContext
 from xcql.evaluate.control import bind_checked
 from xcql.evaluate.conversion import convert
 from xcql.evaluate.decimal_formats import read_decimal_format

@@ -119,10 +119,7 @@ def _tighter(level: Precedence) -> Precedence:
 def _comparison(e: Emitter, node: operators.Comparison) -> Doc:
     level = _tighter(Precedence.COMPARISON)
     return Group(
-        [
-            e.at_least(node.left, level),
-            Indent([LINE, f"{node.op} ", e.at_least(node.right, level)]),
-        ]
+        [e.at_least(node.left, level), Indent([LINE, f"{node.op} ", e.at_least(node.right, level)])]
     )
 
 

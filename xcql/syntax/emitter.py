@@ -15,15 +15,7 @@ from typing import Any
 
 from xcql.recursion import deep_recursion
 from xcql.syntax.construct import SquareArray
-from xcql.syntax.control import (
-    Extension,
-    If,
-    Quantified,
-    Switch,
-    TryCatch,
-    Typeswitch,
-    Validate,
-)
+from xcql.syntax.control import Extension, If, Quantified, Switch, TryCatch, Typeswitch, Validate
 from xcql.syntax.flwor import Flwor
 from xcql.syntax.functions import DynamicCall
 from xcql.syntax.layout import LINE, SOFT_LINE, Doc, Group, Indent, join, render

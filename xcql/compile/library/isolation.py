@@ -155,11 +155,7 @@ def can_be_taken_out(expr: Expr, scope: Scope) -> bool:
     """Whether the expression has the same value for copies of the nodes that it reads."""
     for node in _all_code(expr, scope):
         match node:
-            case AxisStep(axis=axis) if axis in (
-                *REVERSE_AXES,
-                "following",
-                "following-sibling",
-            ):
+            case AxisStep(axis=axis) if axis in (*REVERSE_AXES, "following", "following-sibling"):
                 return False
             case Path(absolute=True) | LastVersion():
                 return False

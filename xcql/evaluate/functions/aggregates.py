@@ -124,6 +124,5 @@ def _ordered(value: Any, other: Any, rules: Any, name: str) -> tuple[Any, Any]:
         return comparable_pair(value, other, rules)
     except XcqlError:
         raise error(
-            "FORG0006",
-            f"{name}() cannot compare {type_of(value)} with {type_of(other)}",
+            "FORG0006", f"{name}() cannot compare {type_of(value)} with {type_of(other)}"
         ) from None

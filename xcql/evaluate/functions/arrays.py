@@ -136,10 +136,7 @@ def for_each_pair(
     "array:sort(array(*), [xs:string?], [function(item()*) as xs:anyAtomicType*]) as array(*)"
 )
 def sort(
-    call: CallContext,
-    array: XdmArray,
-    collation: str | None = None,
-    key: XdmFunction | None = None,
+    call: CallContext, array: XdmArray, collation: str | None = None, key: XdmFunction | None = None
 ) -> XdmArray:
     rules = call.collation(collation)
     keyed = [

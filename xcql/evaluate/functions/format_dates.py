@@ -81,11 +81,7 @@ _declare("time", _TIME_PARTS)
 
 
 def _formatted(
-    call: CallContext,
-    value: Any,
-    picture: str,
-    calendar: str | None,
-    components: frozenset[str],
+    call: CallContext, value: Any, picture: str, calendar: str | None, components: frozenset[str]
 ) -> str | None:
     _check_calendar(call, calendar)
     if value is None:
