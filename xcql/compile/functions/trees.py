@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from xcql.algebra.operators import Unit
 from xcql.algebra.scalars import Constant, Scalar, call, disjunction
-from xcql.compile.functions.sequences import context
+from xcql.compile.functions.sequences import argument_or_context
 from xcql.compile.library.access import element_text, inner_xml
 from xcql.compile.library.axes import axis_from
 from xcql.compile.library.document_order import in_document_order, is_sorted, root_of
@@ -31,7 +31,7 @@ native = NativeFunctions()
 
 @native("root", 0, 1)
 def _root(site: CallSite) -> Value:
-    value = site.arguments[0] if site.arguments else context(site)
+    value = argument_or_context(site)
     if value == EMPTY:
         return EMPTY
     if not at_most_one(value):
@@ -47,7 +47,7 @@ def _root(site: CallSite) -> Value:
 
 @native("has-children", 0, 1)
 def _has_children(site: CallSite) -> Value:
-    value = site.arguments[0] if site.arguments else context(site)
+    value = argument_or_context(site)
     if not at_most_one(value):
         raise NotNative("children of nodes that may be several", site.span)
 
