@@ -53,15 +53,7 @@ _TWICE = {
 }
 # namespaces in which a query cannot declare functions
 _RESERVED = frozenset(
-    [
-        XML_NAMESPACE,
-        XS,
-        PREDECLARED["xsi"],
-        FN,
-        PREDECLARED["math"],
-        PREDECLARED["map"],
-        PREDECLARED["array"],
-    ]
+    [XML_NAMESPACE, XS, FN, *(PREDECLARED[prefix] for prefix in ("xsi", "math", "map", "array"))]
 )
 
 

@@ -37,24 +37,15 @@ _LEVEL = {
     P.SimpleMapContext: Precedence.MAP,
     P.OperandContext: Precedence.PATH,
 }
-_INFIX = frozenset(
-    {
-        P.BinaryContext,
-        P.ComparisonContext,
-        P.InstanceOfContext,
-        P.TreatContext,
-        P.CastableContext,
-        P.CastContext,
-        P.ArrowContext,
-        P.SimpleMapContext,
-    }
-)
 _TYPE_OPERATORS = {
     P.InstanceOfContext: operators.InstanceOf,
     P.TreatContext: operators.TreatAs,
     P.CastContext: operators.CastAs,
     P.CastableContext: operators.CastableAs,
 }
+_INFIX = frozenset(
+    [P.BinaryContext, P.ComparisonContext, *_TYPE_OPERATORS, P.ArrowContext, P.SimpleMapContext]
+)
 
 
 @builds(*_INFIX)

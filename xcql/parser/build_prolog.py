@@ -21,25 +21,14 @@ from xcql.parser.fields import TYPE, child_at, every
 from xcql.parser.paper_spellings import LocalFunctions
 from xcql.source import Span
 from xcql.syntax import functions, prolog, types
-from xcql.syntax.names import fold_space
+from xcql.syntax.names import fold_space, name_set
 
 P = XcqlParser
 
 _ENCODING = re.compile(r"[A-Za-z][A-Za-z0-9._\-]*")
-_DECIMAL_FORMAT_PROPERTIES = frozenset(
-    [
-        "decimal-separator",
-        "grouping-separator",
-        "infinity",
-        "minus-sign",
-        "NaN",
-        "percent",
-        "per-mille",
-        "zero-digit",
-        "digit",
-        "pattern-separator",
-        "exponent-separator",
-    ]
+_DECIMAL_FORMAT_PROPERTIES = name_set(
+    "decimal-separator grouping-separator infinity minus-sign NaN percent per-mille zero-digit"
+    " digit pattern-separator exponent-separator"
 )
 # setters that are one keyword and one word: their keywords
 _SETTERS = {

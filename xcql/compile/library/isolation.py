@@ -29,6 +29,7 @@ from xcql.syntax.functions import (
     NamedFunctionRef,
 )
 from xcql.syntax.literals import ContextItem, VariableRef
+from xcql.syntax.names import name_set
 from xcql.syntax.node import Expr, Name, SyntaxNode, children, walk
 from xcql.syntax.operators import Arrow, Comparison, SimpleMap
 from xcql.syntax.path import (
@@ -52,24 +53,9 @@ from xcql.syntax.temporal import (
 from xcql.syntax.types import ElementTest
 
 # functions that depend on more than their arguments
-_UNSAFE = frozenset(
-    {
-        "stream",
-        "doc",
-        "collection",
-        "root",
-        "path",
-        "generate-id",
-        "id",
-        "idref",
-        "position",
-        "last",
-        "uri-collection",
-        "unparsed-text",
-        "innermost",
-        "outermost",
-        "has-children",
-    }
+_UNSAFE = name_set(
+    "stream doc collection root path generate-id id idref position last uri-collection"
+    " unparsed-text innermost outermost has-children"
 )
 _CONTEXT = "xcql-context"
 
@@ -232,19 +218,8 @@ def _gives_elements(expr: SyntaxNode) -> bool:
 
 
 # functions without arguments that do not use the context item
-_WITHOUT_FOCUS = frozenset(
-    {
-        "true",
-        "false",
-        "error",
-        "now",
-        "start",
-        "current-dateTime",
-        "current-date",
-        "current-time",
-        "implicit-timezone",
-        "pi",
-    }
+_WITHOUT_FOCUS = name_set(
+    "true false error now start current-dateTime current-date current-time implicit-timezone pi"
 )
 
 

@@ -33,30 +33,15 @@ from xcql.compile.terms.values import (
 from xcql.syntax.control import Quantified
 from xcql.syntax.functions import FunctionCall
 from xcql.syntax.literals import IntegerLiteral, StringLiteral
+from xcql.syntax.names import name_set
 from xcql.syntax.node import Expr, SyntaxNode, children, walk
 from xcql.syntax.operators import Binary, CastableAs, Comparison, InstanceOf
 from xcql.syntax.path import AxisStep, Filter, Path
 from xcql.syntax.temporal import AllenComparison
 
-_BOOLEAN_FUNCTIONS = frozenset(
-    {
-        "not",
-        "exists",
-        "empty",
-        "contains",
-        "starts-with",
-        "ends-with",
-        "matches",
-        "boolean",
-        "true",
-        "false",
-        "some",
-        "every",
-        "deep-equal",
-        "lang",
-        "has-children",
-        "nilled",
-    }
+_BOOLEAN_FUNCTIONS = name_set(
+    "not exists empty contains starts-with ends-with matches boolean true false some every"
+    " deep-equal lang has-children nilled"
 )
 
 
