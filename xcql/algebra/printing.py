@@ -11,7 +11,7 @@ _INFIX = frozenset({"=", "<>", "<", "<=", ">", ">=", "+", "-", "*", "and", "or",
 def plan_text(plan: ops.Plan, indent: int = 0) -> str:
     """The plan, one operator per line, with its inputs indented below it.
 
-    >>> print(plan_text(Select(Unit(), Column("a"))))
+    >>> print(plan_text(ops.Select(ops.Unit(), Column("a"))))
     select $a
       unit
     """
