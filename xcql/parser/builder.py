@@ -22,20 +22,16 @@ from xcql.syntax.node import Expr, Name
 
 BuilderFunction = Callable[["Builder", Any], Any]
 
-_BUILDERS: dict[type, BuilderFunction] = {}
-
-# contexts with one child that add no information
-_WRAPPERS = frozenset(
-    {
-        XcqlParser.ExprSingleContext,
-        XcqlParser.InitialClauseContext,
-        XcqlParser.ClauseContext,
-        XcqlParser.OperandContext,
-        XcqlParser.PlainPathContext,
-        XcqlParser.PrimaryContext,
-        XcqlParser.NodeTestContext,
-    }
-)
+# None for contexts with one child that add no information
+_BUILDERS: dict[type, BuilderFunction | None] = {
+    XcqlParser.ExprSingleContext: None,
+    XcqlParser.InitialClauseContext: None,
+    XcqlParser.ClauseContext: None,
+    XcqlParser.OperandContext: None,
+    XcqlParser.PlainPathContext: None,
+    XcqlParser.PrimaryContext: None,
+    XcqlParser.NodeTestContext: None,
+}
 
 
 def builds(*contexts: type) -> Callable[[BuilderFunction], BuilderFunction]:
@@ -69,11 +65,9 @@ class Builder:
 
     def build(self, context: Any) -> Any:
         """The syntax node of a context."""
-        kind = type(context)
-        while kind in _WRAPPERS:
+        while (build := _BUILDERS[type(context)]) is None:
             context = context.children[0]
-            kind = type(context)
-        return _BUILDERS[kind](self, context)
+        return build(self, context)
 
     def build_all(self, parent: Any, kind: type) -> tuple[Any, ...]:
         """The syntax nodes of a context's children of one kind, in order."""
