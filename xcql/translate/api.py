@@ -207,11 +207,7 @@ class _Translator:
         )
 
     def _stream_declarations(
-        self,
-        name: str,
-        reconstruction: Reconstruction,
-        in_view: frozenset[str] | None,
-        span: Span,
+        self, name: str, reconstruction: Reconstruction, in_view: frozenset[str] | None, span: Span
     ) -> list[Declaration]:
         """`$x-files`, `$x-fragments`, and `$x`: the fragments by id, or their view."""
         graph = self._graphs[name]

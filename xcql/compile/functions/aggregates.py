@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from functools import partial
 
 from xcql.algebra.scalars import NULL, Constant, Nested, Scalar, call, case
 from xcql.compile.library.arithmetic import arithmetic
@@ -165,16 +166,6 @@ def _avg(site: CallSite) -> Value:
     return guarded(call("is_not_null", scalar), Single(Atomic(scalar, mean.type)))
 
 
-@native("min", 1, 2)
-def _min(site: CallSite) -> Value:
-    return _extreme(site, _all_arguments(site), "min")
-
-
-@native("max", 1, 2)
-def _max(site: CallSite) -> Value:
-    return _extreme(site, _all_arguments(site), "max")
-
-
 def _all_arguments(site: CallSite) -> Value:
     """The arguments as one sequence: the paper has `max(a, b)`; a second string is a collation."""
     for second in site.arguments[1:]:
@@ -184,39 +175,23 @@ def _all_arguments(site: CallSite) -> Value:
     return concat(site.arguments)
 
 
-def _extreme(site: CallSite, value: Value, which: str) -> Value:
+def _extreme(site: CallSite, which: str) -> Value:
+    value = _all_arguments(site)
     if value == EMPTY:
         return EMPTY
     type_ = common_type(site, value)
-    if type_ not in NUMBERS | {
-        "xs:string",
-        "xs:dateTime",
-        "xs:date",
-        "xs:dayTimeDuration",
-        "xs:yearMonthDuration",
-        "xs:boolean",
-    }:
+    if type_ not in NUMBERS | DURATIONS | {"xs:string", "xs:dateTime", "xs:date", "xs:boolean"}:
         raise NotNative(f"the {which} of {type_}", site.span)
     zones = {atomized(leaf.item, site.scope).zone for leaf in leaves(value)}
     if zones - {None, Constant(""), Constant("Z")} or len(zones) > 1:
         raise NotNative(f"the {which} of times with zones", site.span)
     scalar = values_of(site, value, type_, which)
     if type_ == "xs:double" and which == "min":
-        scalar = _min_or_nan(site, value)
+        # NaN, if there is one: SQL treats it as the greatest number
+        most = values_of(site, value, type_, "max")
+        scalar = case((call("is_nan", most), most), otherwise=scalar)
     return guarded(call("is_not_null", scalar), Single(Atomic(scalar, type_, next(iter(zones)))))
 
 
-def _min_or_nan(site: CallSite, value: Value) -> Scalar:
-    """The least number, or NaN if there is one: SQL treats NaN as the greatest."""
-
-    def read(item: Item) -> Scalar:
-        return cast(atomized(item, site.scope), "xs:double", site.scope, site.span).scalar
-
-    if isinstance(value, Each) and isinstance(value.value, Single) and not is_optional(value.plan):
-        number = read(value.value.item)
-        least = Nested(value.plan, "min", number)
-        most = Nested(value.plan, "max", number)
-    else:
-        array = gather(value, read)
-        least, most = call("array_min", array), call("array_max", array)  # type: ignore[assignment]
-    return case((call("is_nan", most), most), otherwise=least)
+native("min", 1, 2)(partial(_extreme, which="min"))
+native("max", 1, 2)(partial(_extreme, which="max"))
