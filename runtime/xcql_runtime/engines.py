@@ -16,7 +16,6 @@ import pyarrow.parquet as pq
 
 from xcql.compile.result import TableUse
 from xcql.diagnostics import XcqlError, error
-from xcql.store.processes import Run
 from xcql.store.state import DataFile
 from xcql_runtime.embedded.connection import Limits
 from xcql_runtime.embedded.engine import EmbeddedEngine
@@ -26,6 +25,7 @@ from xcql_runtime.store_reader import PinnedStore
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from xcql.store.processes import Run
     from xcql_runtime.spark.engine import SparkEngine
 
 EngineName = Literal["auto", "embedded", "spark"]

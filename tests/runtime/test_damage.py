@@ -24,8 +24,8 @@ from xcql.store.processes import run_here
 from xcql.store.repair import repair
 from xcql.store.upkeep import vacuum
 from xcql.store.verify import verify
+from xcql.strategies import Strategy
 from xcql.xdm.serialize import canonical
-from xcql_runtime.answers.answer import Strategy
 
 TAGS = parse_tags("""<structure><tag type="snapshot" id="1" name="r">
   <tag type="snapshot" id="2" name="a"><tag type="temporal" id="3" name="t">

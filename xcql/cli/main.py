@@ -7,6 +7,7 @@ It provides `add_arguments(parser)` and `run(arguments) -> int`.
 from __future__ import annotations
 
 import argparse
+import gc
 import io
 import os
 import signal
@@ -32,6 +33,9 @@ EXIT_BUG = 70
 
 # the code for errors in the command line itself
 USAGE = "XCQL0100"
+
+# how many new objects there are before Python looks for garbage
+_NEW_OBJECTS = 50_000
 
 # verb -> (module, one line of help)
 VERBS = {
@@ -69,6 +73,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run `xcqlc` with the given arguments (default: the process's) and return its exit code."""
     _write_utf_8()
     _end_in_order()
+    # imports make many objects and no garbage
+    gc.set_threshold(_NEW_OBJECTS)
     parser = command_line((sys.argv[1:] if argv is None else argv)[:1])
     arguments = parser.parse_args(argv)
     if arguments.verb is None:

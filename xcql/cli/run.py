@@ -7,7 +7,7 @@ import argparse
 from xcql.cli.answers import FORMATS, write_answer
 from xcql.cli.data import add_data_arguments, add_evaluation_arguments, open_answer
 from xcql.cli.inputs import add_query_arguments
-from xcql.translate.api import STRATEGIES
+from xcql.strategies import STRATEGIES
 
 _EXAMPLES = """\
 examples:

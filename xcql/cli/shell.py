@@ -27,7 +27,7 @@ from xcql.explain import text
 from xcql.model.tags import tags_to_xml
 from xcql.model.time import format_time, parse_time
 from xcql.parser import parse
-from xcql.translate.api import STRATEGIES
+from xcql.strategies import STRATEGIES
 
 _EXAMPLES = """\
 examples:

@@ -14,8 +14,9 @@ from xcql.cli.outputs import open_output
 from xcql.cli.report import report_note, report_warnings
 from xcql.diagnostics import error
 from xcql.model.tags import TagStructure, read_tags
+from xcql.strategies import STRATEGIES
 from xcql.translate import Translation, translate
-from xcql.translate.api import STRATEGIES, only_stream
+from xcql.translate.api import only_stream
 from xcql.translate.library import library_path
 from xcql.translate.standalone import standalone
 

@@ -45,7 +45,8 @@ def batches(
         try:
             reader = relation().to_arrow_reader(_ROWS)
             # the columns are known even if there are no rows
-            put(pa.RecordBatch.from_pylist([], reader.schema))
+            none = [pa.nulls(0, field.type) for field in reader.schema]
+            put(pa.RecordBatch.from_arrays(none, schema=reader.schema))
             for batch in reader:
                 put(batch)
                 if is_stopped.is_set():

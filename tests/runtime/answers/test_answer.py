@@ -17,7 +17,7 @@ import pytest
 import xcql
 from tests.runtime.samples import query
 from xcql.store.commit import read_state
-from xcql_runtime.answers.answer import Strategy
+from xcql.strategies import Strategy
 from xcql_runtime.store_reader import PinnedStore, StoreReader, catalog_of
 
 DECEMBER = "2003-12-01T00:00:00"
