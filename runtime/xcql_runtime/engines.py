@@ -47,12 +47,16 @@ class Engines:
     def __init__(
         self, asked: str | None, spark: SparkSession | None, limits: Limits, *, verbose: bool
     ) -> None:
-        self._asked = asked or os.environ.get("XCQL_ENGINE") or "auto"
-        if self._asked not in get_args(EngineName):
-            raise unknown_choice("engine", self._asked, get_args(EngineName))
+        self.ask_for(asked or os.environ.get("XCQL_ENGINE") or "auto")
         self._given = spark
         self._verbose = verbose
         self._limits = limits
+
+    def ask_for(self, name: str) -> None:
+        """Request an engine by its name, or `auto`."""
+        if name not in get_args(EngineName):
+            raise unknown_choice("engine", name, get_args(EngineName))
+        self.asked = name
 
     @cached_property
     def embedded(self) -> EmbeddedEngine:
@@ -84,7 +88,7 @@ class Engines:
 
     def preferred(self, has_frames: bool = False) -> Choice:
         """The engine for a query, before it is known how much it reads."""
-        match self._asked:
+        match self.asked:
             case "embedded":
                 return Choice(self.embedded, "it was requested")
             case "spark":

@@ -86,6 +86,15 @@ class Session:
         """Give back the memory of the embedded engine; the session can be used again."""
         self._engines.close()
 
+    @property
+    def engine(self) -> str:
+        """The engine that was requested: `auto`, `embedded` or `spark`."""
+        return self._engines.asked
+
+    def use_engine(self, name: str) -> None:
+        """Request another engine for the queries that follow."""
+        self._engines.ask_for(name)
+
     @staticmethod
     def prepare() -> Path:
         """Make Spark start faster from now on, as `xcqlc prepare` does; return the archive's path.

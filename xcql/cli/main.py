@@ -39,10 +39,10 @@ _NEW_OBJECTS = 50_000
 
 # verb -> (module, one line of help)
 VERBS = {
-    "run": ("xcql.cli.run", "answer a query on Spark: over a store, a document, or fragments"),
+    "run": ("xcql.cli.run", "answer a query over a store, a document, or fragments"),
     "explain": ("xcql.cli.explain", "explain how a query is answered, and why"),
     "shell": ("xcql.cli.shell", "run queries interactively at a prompt"),
-    "eval": ("xcql.cli.eval", "answer a query directly, without Spark"),
+    "eval": ("xcql.cli.eval", "answer a query with the reference evaluator"),
     "fragment": ("xcql.cli.fragment", "cut a document into fillers, or find what changed in it"),
     "infer-tags": ("xcql.cli.infer_tags", "make a tag structure from a document or a schema"),
     "ingest": ("xcql.cli.ingest", "ingest fragments into a store"),
@@ -59,8 +59,8 @@ VERBS = {
 
 _EXAMPLES = """\
 examples:
-  xcqlc eval -e 'count(//book)' --doc books.xml    answer directly
-  xcqlc run query.xcql --store DIR                 answer from a store, on Spark
+  xcqlc run -e 'count(//book)' --doc books.xml     answer from a document
+  xcqlc run query.xcql --store DIR                 answer from a store
   xcqlc explain query.xcql --store DIR             how the query is answered
   echo '//account?[now]' | xcqlc parse -           a query from standard input
 

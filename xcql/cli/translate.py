@@ -40,9 +40,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--to",
         choices=("xquery", "sql"),
         default="xquery",
-        help="standard XQuery over fragments, or Spark SQL over a store (default: %(default)s)",
+        help="standard XQuery over fragments, or SQL over a store (default: %(default)s)",
     )
     parser.add_argument("--store", metavar="DIR", help="for --to sql: the store to query")
+    parser.add_argument(
+        "--engine",
+        choices=("embedded", "spark"),
+        default="spark",
+        help="for --to sql: in the dialect of DuckDB (embedded) or Spark (default: %(default)s)",
+    )
     parser.add_argument(
         "--tags",
         action="append",
@@ -120,12 +126,13 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _to_sql(arguments: argparse.Namespace, query: Checked) -> int:
-    """Print the query as Spark SQL; `:now` is its instant, and `{name}` is a table."""
+    """Print the query as SQL; `:now` is its instant, and `{name}` is a table."""
     if arguments.store is None:
         raise error("XCQL0100", "--to sql needs a store: --store DIR")
     if arguments.strategy == "caq":
         raise error("XCQL0100", "caq evaluates the query over the view: there is no SQL")
-    answer = xcql.Session(existing_store(arguments.store)).query(query, strategy=arguments.strategy)
+    session = xcql.Session(existing_store(arguments.store), engine=arguments.engine)
+    answer = session.query(query, strategy=arguments.strategy)
     report_warnings(answer.warnings, arguments)
     if answer.strategy == "caq":
         raise error(
