@@ -7,11 +7,13 @@ It provides `add_arguments(parser)` and `run(arguments) -> int`.
 from __future__ import annotations
 
 import argparse
+import atexit
 import gc
 import io
 import os
 import signal
 import sys
+import threading
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from importlib import import_module
@@ -98,7 +100,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         report_diagnostic(out_of_memory().diagnostic, arguments)
         return EXIT_QUERY_ERROR
     except KeyboardInterrupt:
-        return 130
+        return _end_at_once(130)
     except Exception as bug:
         report_bug(bug, arguments.verbose)
         return EXIT_BUG
@@ -117,6 +119,14 @@ def _leave(number: int, _: object) -> None:
     for other in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(other, signal.SIG_IGN)
     sys.exit(128 + number)
+
+
+def _end_at_once(code: int) -> int:
+    """End the process with its temporary files removed, even if a thread does not stop."""
+    if threading.active_count() == 1:
+        return code
+    atexit._run_exitfuncs()
+    os._exit(code)
 
 
 def _forget_output() -> None:
