@@ -111,7 +111,7 @@ class Engines:
             return Choice(
                 self.spark, f"the query reads {_readable(size)}: too much for one machine"
             )
-        return Choice(preferred.engine, f"the query reads at most {_readable(size)}")
+        return Choice(preferred.engine, f"the query reads {_readable(size)} or less")
 
 
 def bytes_to_read(question: Question, enough: int) -> int:
@@ -152,12 +152,10 @@ def _readable(size: int) -> str:
     """A number of bytes for people.
 
     >>> _readable(512), _readable(3_400_000), _readable(12_000_000_000)
-    ('1 kB', '3.4 MB', '12 GB')
+    ('1 MB', '4 MB', '12 GB')
     """
-    for unit, scale in (("GB", 10**9), ("MB", 10**6)):
-        if size >= scale:
-            return f"{size / scale:.2g} {unit}" if size < 10 * scale else f"{size // scale} {unit}"
-    return f"{max(1, size // 1000)} kB"
+    scale, unit = (10**9, "GB") if size >= 10**9 else (10**6, "MB")
+    return f"{max(1, -(-size // scale))} {unit}"
 
 
 def unknown_choice(what: str, given: Any, choices: tuple[Any, ...]) -> XcqlError:

@@ -31,10 +31,10 @@ TAGS = """<structure><tag type="snapshot" id="1" name="r">
   <tag type="temporal" id="2" name="i"/></tag></structure>"""
 ROOT = '<filler id="0" tsid="1" validTime="2001-01-01"><r>{}</r></filler>'
 ITEM = '<filler id="{}" tsid="2" validTime="2001-01-01"><i n="{}"/></filler>'
-I = 'stream("s")//i'
+X = 'stream("s")//i'
 # in SQL, in a part that the evaluator computes, in the evaluator as a whole
 QUERIES = {
-    "sql": f"count(for $a in {I}, $b in {I}, $c in {I} where $a/@n * $b/@n * $c/@n < 0 return 1)",
+    "sql": f"count(for $a in {X}, $b in {X}, $c in {X} where $a/@n * $b/@n * $c/@n < 0 return 1)",
     "part": "for $i in 1 to 2 return fold-left(1 to 100000000, $i, function($a, $b) { $a })",
     "whole": "count(for $i in 1 to 1000000000 return $i mod 7)",
 }
