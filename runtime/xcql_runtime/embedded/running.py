@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from queue import Full, Queue
 
 import duckdb
@@ -18,8 +19,8 @@ from xcql.evaluate.stack import Cancellation
 _ROWS = 10_000
 # batches that are computed before they are asked for
 _AHEAD = 2
-# seconds to wait for a query that is at its end, and for one that is being stopped
-_MOMENT, _PATIENCE = 0.01, 0.5
+# seconds to wait for a query that is being stopped
+_PATIENCE = 0.5
 
 
 def batches(
@@ -57,18 +58,21 @@ def batches(
 
     thread = threading.Thread(target=work, daemon=True, name="xcql-duckdb")
     thread.start()
+    is_complete = False
     try:
         while (result := results.get()) is not None:
             if isinstance(result, BaseException):
                 raise result
             yield result
+        is_complete = True
     finally:
         is_stopped.set()
-        thread.join(_MOMENT)
-        if thread.is_alive():
+        if not is_complete:
             cancellation.cancel()
-            cursor.interrupt()
-            thread.join(_PATIENCE)
+            # the thread may have closed it in the meantime
+            with suppress(duckdb.ConnectionException):
+                cursor.interrupt()
+        thread.join(_PATIENCE)
 
 
 def _read(relation: duckdb.DuckDBPyRelation) -> Iterator[pa.RecordBatch]:
