@@ -233,6 +233,8 @@ class Session:
             tuple(functions.items()), known, lambda: _without_errors(check(text), functions)
         )
         values, frames = split_variables(variables or {})
+        if frames:
+            self._engines.spark.check_frames(frames)
         store = self._reader.read()
         if context is not None:
             store.state.stream(context)  # raises if the stream does not exist
