@@ -17,7 +17,7 @@ def kilobytes(process="self"):
 session = xcql.Session(sys.argv[1], engine=sys.argv[2])
 SHAPES = (
     'count(stream("credit")//account[string-length(customer) > {0}])',
-    'for $a in stream("credit")//account where $a/@id = "{0}" return <r n="{0}">{{$a/customer}}</r>',
+    'for $a in stream("credit")//account where $a/@id = "{0}" return <r n="{0}">{{$a/*}}</r>',
     'sum(stream("credit")//transaction[amount > {0}]/amount)',
     'stream("credit")//transaction[amount > {0}]/(try {{ xs:integer(vendor) }} catch * {{ {0} }})',
     '{0} + 99999999999999999999',
