@@ -198,7 +198,7 @@ def _filled(
     functions: Mapping[str, str],
 ) -> tuple[str, dict[str, datetime] | None]:
     """The SQL of a text with its tables and functions, and its arguments."""
-    tables = {use.name: f"({table_query(store, use)})" for use in compiled.tables}
+    tables = {use.name: table_query(store, use) for use in compiled.tables}
     sql = text.filled({**tables, **functions, ":now": "$now"})
     return sql, {"now": now} if ":now" in text.slots else None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -32,7 +33,7 @@ from xcql_runtime.store_reader import PinnedStore
 
 
 def table_query(store: PinnedStore, use: TableUse) -> str:
-    """The rows of several tags' tables as one table, with the columns of `layout.joint_schema`."""
+    """The rows of several tags' tables as a subquery, with the columns of `layout.joint_schema`."""
     stream = store.state.stream(use.stream)
     tables = {tsid: stream.tables.get(tsid) for tsid in use.tags}
     schemas = [
@@ -51,7 +52,7 @@ def table_query(store: PinnedStore, use: TableUse) -> str:
     union: Sql = selects[0]
     for one in selects[1:]:
         union = exp.Union(this=union, expression=one, distinct=False)
-    return duckdb_text(union)
+    return duckdb_text(exp.Subquery(this=union))
 
 
 def _by_schema(
@@ -117,9 +118,20 @@ def _select(
         )
     if tag is not None:
         columns.append(exp.Alias(this=text_literal(tag), alias=identifier("tag")))
-    files = exp.Array(expressions=list(map(text_literal, paths)))
-    source = exp.Table(this=call("read_parquet", files))
+    files = exp.Array(expressions=[text_literal(_without_patterns(path)) for path in paths])
+    # a folder called `a=1` is no column
+    no_columns = exp.Kwarg(this=exp.var("hive_partitioning"), expression=exp.false())
+    source = exp.Table(this=exp.Anonymous(this="read_parquet", expressions=[files, no_columns]))
     return exp.Select(expressions=columns, from_=exp.From(this=source))
+
+
+def _without_patterns(path: str) -> str:
+    """The path of one file for DuckDB, which takes paths for patterns.
+
+    >>> _without_patterns("what?/[new]/*")
+    'what[?]/[[]new]/[*]'
+    """
+    return re.sub(r"([*?[])", r"[\1]", path)
 
 
 def _nothing(joint: pa.Schema, has_tag: bool) -> exp.Select:
