@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import xcql
 from tests.compile.conftest import world_store
+from tests.conftest import OpenSession
 from xcql.model.tags import parse_tags
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 TAGS = """<structure><tag type="snapshot" id="1" name="all">
   <tag type="temporal" id="2" name="person">
@@ -45,8 +42,10 @@ CONDITIONS = [
 ]
 
 
-def test_what_is_not_there_is_compared_with_nothing(spark: SparkSession, tmp_path: Path) -> None:
-    session = xcql.Session(world_store(tmp_path, {"s": FRAGMENTS}, {"s": TAGS}), spark)
+def test_what_is_not_there_is_compared_with_nothing(
+    open_session: OpenSession, tmp_path: Path
+) -> None:
+    session = open_session(world_store(tmp_path, {"s": FRAGMENTS}, {"s": TAGS}))
     streams = {"s": (tmp_path / "s.xml", parse_tags(TAGS))}
     parts = (f"<x>{{ stream('s')//person[{one}]/@id/string() }}</x>" for one in CONDITIONS)
     query = ", ".join(parts)

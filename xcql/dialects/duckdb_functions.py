@@ -275,24 +275,24 @@ def day_time_text(microseconds: int) -> str:
 
 @_computed("VARCHAR", returns="BOOLEAN")
 def is_dayTimeDuration_text(text: str) -> bool:
-    return castable(text, "xs:dayTimeDuration")
+    return castable(text, "dayTimeDuration")
 
 
 @_computed("VARCHAR", returns="BOOLEAN")
 def is_yearMonthDuration_text(text: str) -> bool:
-    return castable(text, "xs:yearMonthDuration")
+    return castable(text, "yearMonthDuration")
 
 
 @_computed("VARCHAR", returns="BIGINT")
 def parse_dayTimeDuration(text: str) -> int:
-    value = from_text(text, "xs:dayTimeDuration")
+    value = from_text(text, "dayTimeDuration")
     assert isinstance(value, ep.DayTimeDuration)
     return duration_microseconds(value)
 
 
 @_computed("VARCHAR", returns="BIGINT")
 def parse_yearMonthDuration(text: str) -> int:
-    value = from_text(text, "xs:yearMonthDuration")
+    value = from_text(text, "yearMonthDuration")
     assert isinstance(value, ep.YearMonthDuration)
     return value.months
 

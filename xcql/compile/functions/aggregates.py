@@ -103,10 +103,14 @@ def values_of(site: CallSite, value: Value, type_: str, reduction: str) -> Scala
 
 
 def _reduction(reduction: str, type_: str) -> str:
-    """The reduction for a type; sums of doubles depend on the order, so they add items in order."""
-    if reduction == "sum" and type_ in ("xs:double", "xs:decimal"):
-        return "sum_doubles" if type_ == "xs:double" else "sum_decimals"
-    return reduction
+    """The reduction for a type.
+
+    Sums of doubles depend on the order, so they add items in order; and of -0 and 0, the first one
+    is the least or greatest.
+    """
+    if type_ == "xs:double":
+        return f"{reduction}_doubles"
+    return "sum_decimals" if (reduction, type_) == ("sum", "xs:decimal") else reduction
 
 
 @native("sum", 1)
@@ -214,8 +218,8 @@ def _min_or_nan(site: CallSite, value: Value) -> Scalar:
 
     if isinstance(value, Each) and isinstance(value.value, Single) and not is_optional(value.plan):
         number = read(value.value.item)
-        least = Nested(value.plan, "min", number)
-        most = Nested(value.plan, "max", number)
+        least = Nested(value.plan, "min_doubles", number)
+        most = Nested(value.plan, "max_doubles", number)
     else:
         array = gather(value, read)
         least, most = call("array_min", array), call("array_max", array)  # type: ignore[assignment]
