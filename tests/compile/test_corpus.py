@@ -82,10 +82,10 @@ def check(query: corpus.Query, session: xcql.Session, strategy: str) -> None:
         answer = xcql.evaluate(query.text, streams=query.streams(), now=query.now)
         return [item.xml for item in answer]
 
-    assert _outcome(found) == _outcome(expected)
+    assert outcome(found) == outcome(expected)
 
 
-def _outcome(answer: Callable[[], list[str]]) -> Answer:
+def outcome(answer: Callable[[], list[str]]) -> Answer:
     try:
         return answer()
     except XcqlError as problem:

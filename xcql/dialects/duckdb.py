@@ -386,12 +386,7 @@ _TIME = """CASE WHEN year(t) > 0 THEN CAST(t AS STRING) ELSE concat(
   regexp_replace(CAST(t AS STRING), '^.*[)]', '')) END"""
 
 forms.update({name: partial(_computed, name) for name in FUNCTIONS})
-forms.update(
-    {
-        name: partial(_computed_or, name)
-        for name in ("decimal_multiply", "millionths", "text_of_codepoints")
-    }
-)
+forms["text_of_codepoints"] = partial(_computed_or, "text_of_codepoints")
 forms.update({name: partial(_of_names, name) for name in ("inner_children", "inner_descendants")})
 forms.calls(group_any="first", bytes_length="bytes_length")
 forms.templates(
@@ -495,6 +490,18 @@ def join_texts(texts: Sql, separator: Sql) -> Sql:
 @forms
 def fail(site: Sql, value: Sql) -> Sql:
     return _computed("fail", site, call("coalesce", trees.cast(value, "STRING"), text_literal("")))
+
+
+@forms
+def decimal_multiply(x: Sql, y: Sql, too_long: Sql) -> Sql:
+    """The function itself fails if there are too many digits."""
+    return _computed("decimal_multiply", x, y)
+
+
+@forms
+def millionths(x: Sql, too_long: Sql) -> Sql:
+    """The function itself fails if there are too many digits."""
+    return _computed("millionths", x)
 
 
 @forms

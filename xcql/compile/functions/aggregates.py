@@ -7,7 +7,7 @@ from decimal import Decimal
 from xcql.algebra.scalars import NULL, Constant, Nested, Scalar, call, case
 from xcql.compile.library.arithmetic import arithmetic
 from xcql.compile.library.atomization import atomized, one_atomic
-from xcql.compile.library.casts import NUMBERS, STRINGS, cast, common_number
+from xcql.compile.library.casts import NUMBERS, STRINGS, cast, common_number, limited_months
 from xcql.compile.result import NotNative
 from xcql.compile.terms.items import Atomic, Item
 from xcql.compile.terms.native_functions import CallSite, NativeFunctions
@@ -121,7 +121,7 @@ def _sum(site: CallSite) -> Value:
     type_ = common_type(site, value)
     if type_ in DURATIONS:
         # the sum of no durations at all is a number
-        total = values_of(site, value, type_, "sum")
+        total = _total_duration(site, value, type_)
         duration = Single(Atomic(total, type_))
         return conditional(exists(value), duration, Single(Atomic(Constant(0), "xs:integer")))
     if type_ not in NUMBERS:
@@ -133,6 +133,11 @@ def _sum(site: CallSite) -> Value:
         return Single(Atomic(call("coalesce", scalar, zero(type_)), type_))
     total = call("coalesce", values_of(site, value, type_, "sum"), zero(type_))
     return Single(Atomic(total, type_))
+
+
+def _total_duration(site: CallSite, value: Value, type_: str) -> Scalar:
+    total = values_of(site, value, type_, "sum")
+    return limited_months(total, site.scope, site.span) if "Month" in type_ else total
 
 
 def zero(type_: str) -> Constant:
@@ -148,7 +153,7 @@ def _sum_with_zero(site: CallSite) -> Value:
         return zero_
     type_ = common_type(site, value)
     if type_ in DURATIONS:
-        total: Value = Single(Atomic(values_of(site, value, type_, "sum"), type_))
+        total: Value = Single(Atomic(_total_duration(site, value, type_), type_))
     else:
         total = _sum(CallSite(site.scope, site.span, (value,), site.expressions[:1]))
     return conditional(exists(value), total, zero_)
