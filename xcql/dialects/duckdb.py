@@ -90,10 +90,10 @@ def _slice(array: Sql, start: Sql, length: Sql) -> Sql:
 
 def _bytes_between(value: Sql, start: Sql, length: Sql | None = None) -> Sql:
     """Part of some bytes: `substring` is for bytes, `substr` for text."""
-    end = None
+    end = number(-1)
     if length is not None:
         end = exp.Sub(this=exp.Add(this=start.copy(), expression=length), expression=number(1))
-    return call("array_slice", value, start, end or exp.Null())
+    return call("array_slice", value, start, end)
 
 
 def _array(*values: Sql) -> Sql:
