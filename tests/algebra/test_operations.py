@@ -132,7 +132,7 @@ SPECIAL: dict[str, tuple[str, ...]] = {
     "integer_round": ("7L", "10L"),
     "empty_elements": ("'<a></a>'", "false"),
     "to_double": ("'2.5'",),
-    "to_integer": ("'2'",),
+    "to_integer": ("2.5D",),
     "to_int": ("'2'",),
     "to_decimal": ("'2.5'",),
     "to_instant": ("'2004-05-06'",),

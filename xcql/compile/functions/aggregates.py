@@ -8,7 +8,7 @@ from functools import partial
 from xcql.algebra.scalars import NULL, Constant, Nested, Scalar, call, case
 from xcql.compile.library.arithmetic import arithmetic
 from xcql.compile.library.atomization import atomized, one_atomic
-from xcql.compile.library.casts import NUMBERS, STRINGS, cast, common_number
+from xcql.compile.library.casts import NUMBERS, STRINGS, cast, common_number, limited_months
 from xcql.compile.result import NotNative
 from xcql.compile.terms.items import Atomic, Item
 from xcql.compile.terms.native_functions import CallSite, NativeFunctions
@@ -104,10 +104,14 @@ def values_of(site: CallSite, value: Value, type_: str, reduction: str) -> Scala
 
 
 def _reduction(reduction: str, type_: str) -> str:
-    """The reduction for a type; sums of doubles depend on the order, so they add items in order."""
-    if reduction == "sum" and type_ in ("xs:double", "xs:decimal"):
-        return "sum_doubles" if type_ == "xs:double" else "sum_decimals"
-    return reduction
+    """The reduction for a type.
+
+    Sums of doubles depend on the order, so they add items in order; and of -0 and 0, the first one
+    is the least or greatest.
+    """
+    if type_ == "xs:double":
+        return f"{reduction}_doubles"
+    return "sum_decimals" if (reduction, type_) == ("sum", "xs:decimal") else reduction
 
 
 @native("sum", 1)
@@ -118,7 +122,7 @@ def _sum(site: CallSite) -> Value:
     type_ = common_type(site, value)
     if type_ in DURATIONS:
         # the sum of no durations at all is a number
-        total = values_of(site, value, type_, "sum")
+        total = _total_duration(site, value, type_)
         duration = Single(Atomic(total, type_))
         return conditional(exists(value), duration, Single(Atomic(Constant(0), "xs:integer")))
     if type_ not in NUMBERS:
@@ -130,6 +134,11 @@ def _sum(site: CallSite) -> Value:
         return Single(Atomic(call("coalesce", scalar, zero(type_)), type_))
     total = call("coalesce", values_of(site, value, type_, "sum"), zero(type_))
     return Single(Atomic(total, type_))
+
+
+def _total_duration(site: CallSite, value: Value, type_: str) -> Scalar:
+    total = values_of(site, value, type_, "sum")
+    return limited_months(total, site.scope, site.span) if "Month" in type_ else total
 
 
 def zero(type_: str) -> Constant:
@@ -145,7 +154,7 @@ def _sum_with_zero(site: CallSite) -> Value:
         return zero_
     type_ = common_type(site, value)
     if type_ in DURATIONS:
-        total: Value = Single(Atomic(values_of(site, value, type_, "sum"), type_))
+        total: Value = Single(Atomic(_total_duration(site, value, type_), type_))
     else:
         total = _sum(CallSite(site.scope, site.span, (value,), site.expressions[:1]))
     return conditional(exists(value), total, zero_)
