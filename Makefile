@@ -24,8 +24,8 @@ format: $(READY)
 grammar: $(READY) java  ## Generate the parser anew from grammar/*.g4
 	@$(BIN)/python tools/generate_parser.py
 
-qt3: $(READY)  ## All QT3 cases of ../shared through the reference evaluator
-	@$(BIN)/python tools/qt3.py
+qt3: $(READY)  ## All QT3 cases of ../shared through the reference evaluator, or ENGINE=embedded
+	@$(BIN)/python tools/qt3.py $(if $(ENGINE),--engine $(ENGINE))
 
 parse-rates: $(READY)  ## How many of the W3C's test queries parse, and which do not
 	@$(BIN)/python tests/parser/parse_rates.py

@@ -2,6 +2,7 @@
 
     make qt3                          all cases, the table, and what has changed
     python tools/qt3.py --sample 500  a fixed sample
+    make qt3 ENGINE=embedded          on the embedded engine instead: see qt3_embedded.py
 
 tests/evaluate/qt3_known_failures.txt lists known failures, each with its reason. A case that fails
 and is not listed, or is listed and passes, makes the run fail: the list can only shrink.
@@ -85,6 +86,10 @@ def main() -> int:
     if folder is None:
         print("skipped: ../shared/qt3 does not exist beside the repository")
         return 0
+    if sys.argv[1:3] == ["--engine", "embedded"]:
+        from qt3_embedded import main as compare  # it imports the engine
+
+        return compare(folder, sys.argv[3:])
     table, report = run_cases(folder, "--jobs", "2", *sys.argv[1:])
     print(table, end="")
     new, mended = changes(report)

@@ -139,7 +139,8 @@ def _global(declaration: VariableDecl, scope: Scope) -> Value:
     else:
         raise NotNative(f"the variable ${name} has no value", declaration.span)
     if declaration.type is not None:
-        value = converted(value, declaration.type, scope, declaration.span)
+        is_given = declaration.external and name in values
+        value = converted(value, declaration.type, scope, declaration.span, is_call=is_given)
     return value
 
 

@@ -385,7 +385,7 @@ _TIME = """CASE WHEN year(t) > 0 THEN CAST(t AS STRING) ELSE concat(
   format(CASE WHEN year(t) < 0 THEN '{:05d}' ELSE '{:04d}' END, year(t)), strftime(t, '-%m-%d'),
   regexp_replace(CAST(t AS STRING), '^.*[)]', '')) END"""
 
-forms.update({name: partial(_computed, name) for name in FUNCTIONS})
+forms.update({name: partial(_computed, name) for name in FUNCTIONS if name in FORMS})
 forms["text_of_codepoints"] = partial(_computed_or, "text_of_codepoints")
 forms.update({name: partial(_of_names, name) for name in ("inner_children", "inner_descendants")})
 forms.calls(group_any="first", bytes_length="bytes_length")
@@ -476,6 +476,22 @@ def _first_extreme(name: str, value: Sql, *keys: Sql) -> Sql:
 
 forms["group_min_doubles"] = partial(_first_extreme, "min")
 forms["group_max_doubles"] = partial(_first_extreme, "max")
+
+
+@forms
+def is_date_text(value: Sql) -> Sql:
+    return _is_time_text("date", value)
+
+
+@forms
+def is_dateTime_text(value: Sql) -> Sql:
+    return _is_time_text("dateTime", value)
+
+
+def _is_time_text(type_: str, value: Sql) -> Sql:
+    """Years of four digits are tested by SQL, everything else by the evaluator's own function."""
+    other = _computed("is_other_time", value.copy(), text_literal(type_))
+    return _if(FORMS[f"is_{type_}_text"](value), exp.Boolean(this=True), other)
 
 
 @forms

@@ -329,7 +329,26 @@ def parse_yearMonthDuration(text: str) -> int:
     return value.months
 
 
+def _is_valid(text: str, type_: str) -> bool:
+    """Whether a text is a value of a type; some are valid, but out of the evaluator's range."""
+    try:
+        from_text(text, type_)
+    except XcqlError as problem:
+        if problem.code == "FORG0001":
+            return False
+        raise BeyondSql from None
+    return True
+
+
 # times
+
+
+@_computed("VARCHAR", "VARCHAR", returns="BOOLEAN")
+def is_other_time(text: str, type_: str) -> bool:
+    """False for a text that is not a date or time; a valid one is one that SQL cannot read."""
+    if _is_valid(text, type_):
+        raise BeyondSql
+    return False
 
 
 @_computed("VARCHAR", "TIMESTAMP", returns="TIMESTAMP")

@@ -244,11 +244,19 @@ def _distinct_values(site: CallSite) -> Value:
 def _index_of(site: CallSite) -> Value:
     value, wanted = site.arguments
     item = one_atomic(wanted, site.scope, site.span)
-    if value == EMPTY or item is None:
+    if item is None:
+        raise NotNative("a search for nothing", site.span)
+    if value == EMPTY:
         return EMPTY
+    if not isinstance(wanted, Single):
+        bad = site.compilation.error("XPTY0004", "index-of() of an empty sequence", site.span)
+        item = replace(item, scalar=call("coalesce", item.scalar, bad))
     leaf = as_one_leaf(data(value, site.scope), site.scope, site.span)
     numbered = Number(leaf.plan, site.compilation.fresh("position"))
     assert isinstance(leaf.item, Atomic)
+    types = {leaf.item.type, item.type}
+    if len(types) > 1 and not (types <= NUMBERS or types <= STRINGS):
+        raise NotNative("a search for a value of another type", site.span)
     condition = compared("=", as_string(leaf.item), as_string(item), site.scope, site.span)
     return each(Select(numbered, condition), Single(Atomic(Column(numbered.name), "xs:integer")))
 

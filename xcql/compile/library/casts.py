@@ -17,9 +17,11 @@ from xcql.evaluate.casting import from_text
 from xcql.source import Span
 
 _PLAIN_TIME = re.compile(
-    r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,6})?(Z|[+-][0-9]{2}:[0-9]{2})?$"
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,6})?(Z|[+-](0[0-9]|1[0-3]):[0-5][0-9])?$"
 )
 _PLAIN_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(Z|[+-](0[0-9]|1[0-3]):[0-5][0-9])?$")
+# before the year 1, or after 9999
+_FAR_YEAR = re.compile(r"-|0000-|[0-9]{5}")
 _BLANKS = " \t\r\n"
 # the longest duration of the evaluator
 _MOST_MONTHS = 2**31
@@ -92,6 +94,8 @@ def cast(item: Atomic, target: str, scope: Scope, span: Span) -> Atomic:
         return Atomic(to_string(item), target)
     if target not in SUPPORTED or item.type not in SUPPORTED:
         raise NotNative(f"a cast from {item.type} to {target}", span)
+    if item.type == "xs:anyURI":
+        raise NotNative("a cast from xs:anyURI", span)
     if item.type in STRINGS:
         return _parsed(item, target, scope, span)
     value = item.scalar
@@ -238,6 +242,8 @@ def _known(text: Scalar, target: str) -> Atomic | None:
     """A constant, parsed at compile time."""
     if not isinstance(text, Constant) or not isinstance(text.value, str):
         return None
+    if target in INSTANTS and _FAR_YEAR.match(text.value.strip(_BLANKS)):
+        raise NotNative("a year that SQL cannot represent")
     try:
         match target:
             case "xs:integer" | "xs:decimal" | "xs:double" | "xs:boolean":
@@ -281,9 +287,9 @@ def castable(item: Atomic, target: str, span: Span) -> Scalar:
     """Whether a value that is not empty can be cast."""
     if item.type == target or target in ("xs:string", "xs:untypedAtomic"):
         return Constant(True)
-    if item.type in STRINGS and target in SUPPORTED:
+    if item.type in STRINGS - {"xs:anyURI"} and target in SUPPORTED:
         return _is_written(item.scalar, target)
-    if item.type in NUMBERS and target in NUMBERS:
+    if item.type in NUMBERS and target in NUMBERS - INTEGERS | {"xs:integer"}:
         if item.type == "xs:double" and target != "xs:double":
             return call("is_finite", item.scalar)
         return Constant(True)

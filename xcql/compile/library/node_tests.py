@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from xcql.compile.result import NotNative
 from xcql.compile.terms.scope import Scope
 from xcql.syntax.node import SyntaxNode
 from xcql.syntax.path import NameTest, Wildcard
@@ -21,6 +22,8 @@ def attribute_test(test: SyntaxNode, scope: Scope) -> frozenset[str] | None:
     match test:
         case NameTest(name=name):
             return frozenset({attribute_name(name, scope)})
+        case AttributeTest(type=type_) if type_ is not None:
+            raise NotNative("an attribute of a type", test.span)
         case AttributeTest(name=name) if name is not None:
             return frozenset({attribute_name(name, scope)})
         case AnyKindTest() | AttributeTest() | Wildcard(prefix=None, uri=None, local=None):

@@ -23,6 +23,7 @@ from xcql.compile.terms.items import (
     AttributeItem,
     Dynamic,
     Element,
+    Failure,
     Inner,
     Item,
     Markup,
@@ -43,6 +44,7 @@ from xcql.compile.terms.values import (
     exists,
     guarded,
     leaves,
+    without_failures,
 )
 from xcql.source import Span
 from xcql.syntax import types
@@ -63,6 +65,7 @@ _DERIVED = {
 
 def is_instance(value: Value, type_: types.SequenceType, scope: Scope, span: Span) -> Scalar:
     """Whether a value matches a sequence type."""
+    without_failures(value, span)
     if type_.item is None:
         return negation(exists(value))
     wrong = [leaf for leaf in leaves(value) if not _matches(leaf.item, type_.item, scope, span)]
@@ -153,7 +156,8 @@ def converted(
     value: Value, type_: types.SequenceType, scope: Scope, span: Span, is_call: bool = True
 ) -> Value:
     """The value, converted to a type by the function conversion rules; checked if not certain."""
-
+    if isinstance(value, Single) and isinstance(value.item, Failure):
+        return value
     if isinstance(type_.item, types.AtomicType):
         target = type_name(type_.item.name, scope)
         if is_call:
@@ -161,8 +165,10 @@ def converted(
                 value = mapped_items(value, lambda item: _fitting(item, target, scope, span))
             else:
                 value = mapped_items(value, lambda item: atomized(item, scope))
-    if is_instance(value, type_, scope, span) != Constant(True):
-        fits = is_instance(value, type_, scope, span)
+    fits = is_instance(value, type_, scope, span)
+    if fits == FALSE:
+        raise NotNative("a value of another type than the declared one", span)
+    if fits != Constant(True):
         bad = scope.compilation.error(
             "XPTY0004", "a value that does not have the declared type", span
         )
@@ -177,7 +183,7 @@ def _fitting(item: Item, target: str, scope: Scope, span: Span) -> Item:
         return cast(found, target, scope, span)
     if found.type == "xs:untypedAtomic" and target == "xs:numeric":
         return cast(found, "xs:double", scope, span)
-    if found.type in NUMBERS and target in ("xs:double",):
+    if found.type in NUMBERS and target in ("xs:double", "xs:float"):
         return cast(found, target, scope, span)
     if found.type == "xs:anyURI" and target == "xs:string":
         return replace(found, type="xs:string")

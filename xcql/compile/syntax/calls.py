@@ -15,7 +15,7 @@ from xcql.compile.result import NotNative
 from xcql.compile.terms.items import Function, StreamDocument
 from xcql.compile.terms.native_functions import CallSite
 from xcql.compile.terms.scope import CompileExpression, Scope, value_of
-from xcql.compile.terms.values import Single, Value
+from xcql.compile.terms.values import Single, Value, without_failures
 from xcql.syntax.functions import (
     ArgumentPlaceholder,
     DynamicCall,
@@ -51,7 +51,7 @@ def _call(expr: FunctionCall, scope: Scope) -> Value:
         return external_call(expr, returns, scope)
     if native is None:
         raise NotNative(f"the function {local}#{len(expr.arguments)} has no native form", expr.span)
-    arguments = tuple(value_of(argument, scope) for argument in expr.arguments)
+    arguments = tuple(without_failures(value_of(one, scope), expr.span) for one in expr.arguments)
     return native(CallSite(scope, expr.span, arguments, expr.arguments, only_compared))
 
 
@@ -80,7 +80,7 @@ def inlined(own: FunctionDecl, expr: FunctionCall, scope: Scope) -> Value:
     key = (*scope.names.function_name(expr.name), len(expr.arguments))
     if key in compilation.active:
         raise NotNative(f"the function {expr.name} calls itself", expr.span)
-    arguments = [value_of(one, scope) for one in expr.arguments]
+    arguments = [without_failures(value_of(one, scope), expr.span) for one in expr.arguments]
     inside = Scope(
         compilation,
         Namespaces.of(compilation.module.declarations),

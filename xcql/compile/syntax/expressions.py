@@ -56,6 +56,7 @@ from xcql.compile.terms.values import (
     guarded,
     leaves,
     nullable,
+    without_failures,
 )
 from xcql.source import Span
 from xcql.syntax import control, functions, literals, operators
@@ -201,6 +202,7 @@ def _binary(expr: operators.Binary, scope: Scope) -> Value:
     if expr.op in ("union", "intersect", "except", "|"):
         return node_set(expr.op, left, right, scope, expr.span)
     if left == EMPTY or right == EMPTY:
+        without_failures(concat([left, right]), expr.span)
         return EMPTY
     x = one_atomic(left, scope, expr.left.span)
     y = one_atomic(right, scope, expr.right.span)

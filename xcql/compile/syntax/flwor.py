@@ -32,6 +32,7 @@ from xcql.compile.terms.values import (
     renamed_item,
     row_names,
     row_of,
+    without_failures,
 )
 from xcql.syntax.control import Quantified
 from xcql.syntax.flwor import Clause, Count, Flwor, For, Let, OrderBy, Where
@@ -83,6 +84,7 @@ def bind_each(
     if source == EMPTY:
         return []
     source = apart(source, ops.columns(stream.plan) | stream.scope.taken)
+    without_failures(source, clause.span)
     found = leaves(source)
     kinds: list[tuple[ops.Plan, Value]]
     if len(found) > 1 and (position is not None or _all_atomic(found)):

@@ -34,6 +34,7 @@ from xcql.algebra.scalars import (
 from xcql.algebra.substitution import substituted
 from xcql.compile.result import NotNative
 from xcql.compile.terms.items import Atomic, Failure, Item, ProjectionWindow
+from xcql.source import Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +140,13 @@ def conditional(condition: Scalar, then: Value, otherwise: Value) -> Value:
     if then == EMPTY:
         return guarded(negated, otherwise)
     return Concat((guarded(condition, then), guarded(negated, otherwise)), exclusive=True)
+
+
+def without_failures(value: Value, span: Span) -> Value:
+    """The value; an error that is an item of it would be lost where only its kind is looked at."""
+    if any(isinstance(leaf.item, Failure) for leaf in leaves(value)):
+        raise NotNative("an error as a value", span)
+    return value
 
 
 @dataclass(frozen=True, slots=True)
