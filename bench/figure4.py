@@ -1,24 +1,24 @@
 """Table (a): Figure 4 of the paper redone: XMark Q1, Q2 and Q5 by CaQ, QaC and QaC+.
 
-On Spark, over a store; and as emitted XQuery on SaxonC, over fragments that are parsed before the
-clock starts, because parsing costs the same for all strategies. Items, persons, auctions and
+On our engines, over a store; and as emitted XQuery on SaxonC, over fragments that are parsed before
+the clock starts, because parsing costs the same for all strategies. Items, persons, auctions and
 categories have fillers of their own; bidders do not.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from functools import partial
 
 import xcql
 from bench.contest import Outcome, asked, ratio, rows_of
 from bench.data import Auction, xmark_queries
-from bench.own import Own
+from bench.own import ENGINES, Own
 from bench.peers.process import Failed, TooLong
 from bench.peers.saxon import Saxon
 from bench.rows import Goal, Row
 from bench.settings import Settings
-from xcql.translate.api import Strategy
+from xcql.strategies import Strategy
 
 TABLE = "a"
 QUERIES = ("q01", "q02", "q05")
@@ -43,36 +43,27 @@ def run(settings: Settings) -> Iterator[Row]:
         for strategy, milliseconds in zip(STRATEGIES, figures, strict=True):
             yield Row(TABLE, query, f"the paper, {strategy}", milliseconds / 1000, "s", factor)
     hopeless: set[tuple[str, str]] = set()
-    engine = Own(settings.scratch("figure4"))
+    engines = [Own(name, settings.scratch(f"figure4-{ENGINES[name]}")) for name in ENGINES]
     for factor in settings.figure_factors:
-        for row in _measured(settings, engine, settings.data.auction(factor), hopeless):
+        for row in _measured(settings, engines, settings.data.auction(factor), hopeless):
             if row.bound == "more":
                 hopeless.add((row.name, row.way))
             yield row
-    engine.stop()
+    for engine in engines:
+        engine.stop()
 
 
 def _measured(
-    settings: Settings, engine: Own, auction: Auction, hopeless: Collection[tuple[str, str]]
+    settings: Settings,
+    engines: Sequence[Own],
+    auction: Auction,
+    hopeless: Collection[tuple[str, str]],
 ) -> Iterator[Row]:
     """The queries at one size, except those that took too long at a smaller one."""
     outcomes: dict[str, dict[str, Outcome]] = {name: {} for name in QUERIES}
-    folder = settings.scratch(f"figure4-{auction.factor}")
-    settings.tell(f"Figure 4 at {auction.factor}: on Spark")
-    engine.load(auction)
-    for strategy in STRATEGIES:
-        is_hopeless = False
-        for name in QUERIES:
-            answer = folder / f"{name}.xml"
-            query = partial(engine.query, xmark_queries()[name], answer, strategy=strategy)
-            way = f"Spark, {strategy}"
-            outcomes[name][way] = (
-                Outcome(stopped=settings.patience)
-                if is_hopeless or (name, way) in hopeless
-                else asked(query, answer, settings.runs, settings.patience)
-            )
-            # it builds the same view for every query
-            is_hopeless = strategy == "caq" and outcomes[name][way].stopped is not None
+    for engine in engines:
+        settings.tell(f"Figure 4 at {auction.factor}: {engine.name}")
+        _on_engine(settings, engine, auction, outcomes, hopeless)
     if Saxon().unavailable() is None and settings.asks(Saxon.name, auction.factor):
         settings.tell(f"Figure 4 at {auction.factor}: on SaxonC")
         try:
@@ -84,6 +75,30 @@ def _measured(
         yield from rows
         if auction.factor == "0.1":
             yield from _goals(rows)
+
+
+def _on_engine(
+    settings: Settings,
+    engine: Own,
+    auction: Auction,
+    outcomes: dict[str, dict[str, Outcome]],
+    hopeless: Collection[tuple[str, str]],
+) -> None:
+    folder = settings.scratch(f"figure4-{auction.factor}")
+    engine.load(auction)
+    for strategy in STRATEGIES:
+        is_hopeless = False
+        for name in QUERIES:
+            answer = folder / f"{name}.xml"
+            query = partial(engine.query, xmark_queries()[name], answer, strategy=strategy)
+            way = f"{engine.name}, {strategy}"
+            outcomes[name][way] = (
+                Outcome(stopped=settings.patience)
+                if is_hopeless or (name, way) in hopeless
+                else asked(query, answer, settings.runs, settings.patience)
+            )
+            # it builds the same view for every query
+            is_hopeless = strategy == "caq" and outcomes[name][way].stopped is not None
 
 
 def _on_saxon(

@@ -80,7 +80,7 @@ class _Process:
     def ingest(self, store: str, size: int) -> dict[str, float]:
         from xcql import Session
 
-        self._session, self._folder = Session(store), Path(store).parent
+        self._session, self._folder = Session(store, engine="spark"), Path(store).parent
         self._traffic, self._size = traffic(size), size
         return {"seconds": self._taken_in(fillers_of(size))}
 

@@ -5,6 +5,7 @@ disk, in one session, in turns. Spark's reader makes a row of each filler (`rowT
 of the same leaves given, in one table partitioned by tsid. It knows nothing about versions,
 lifespans, order or bytes. First runs, in which Java is still compiling, do not count. Memory is
 measured in separate runs, since that takes time; Java's does not count, because it is a setting.
+Fragmenting and ingest are the same for both of our engines; temporalize is not.
 """
 
 from __future__ import annotations
@@ -12,15 +13,16 @@ from __future__ import annotations
 import shutil
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from pyspark.sql.types import ArrayType, DataType, StringType, StructField, StructType
 
 from bench.answers import digest
-from bench.data import NOW, VALID, Auction, inferred_tags
+from bench.data import VALID, Auction, inferred_tags
 from bench.measure import PeakMemory, Timing, clocked, own_peak, processor_time
-from bench.own import NAME
+from bench.own import ENGINES, NAME, Own
 from bench.peers.process import Failed, TooLong, Worker, serve
 from bench.rows import Goal, Row
 from bench.settings import Settings
@@ -29,6 +31,7 @@ from xcql.shred.shape import Slot
 
 TABLE = "c"
 READER = "Spark's XML reader"
+TEMPORALIZE = "temporalize"
 # the time limit for each of these
 _PATIENCE = 1800.0
 
@@ -38,21 +41,32 @@ def run(settings: Settings) -> Iterator[Row]:
     for factor in settings.factors:
         auction = settings.data.auction(factor)
         settings.tell(f"fragment, ingest, temporalize at {factor}")
-        runs = settings.loading_runs
-        for measure in (_fragmenting, _ingesting, _temporalizing):
-            worker = Worker("bench.loading", settings.scratch("loading") / "loading.log")
-            try:
-                yield from measure(worker, auction, settings.scratch("loading"), runs, costs)
-            except (Failed, TooLong) as problem:
-                name = measure.__name__.strip("_")
-                yield Row(TABLE, name, NAME, None, "MB/s", factor, voided=f"failed: {problem}")
+        folder, runs = settings.scratch("loading"), settings.loading_runs
+        for name, measure in (("fragment, one core", _fragmenting), ("ingest", _ingesting)):
+            worker = Worker("bench.loading", folder / "loading.log")
+            rows = measure(worker, auction, folder, runs, costs)
+            yield from _or_void(rows, Row(TABLE, name, NAME, None, "MB/s", factor))
             worker.stop()
+        for way in ENGINES:
+            # over the store of the last ingest
+            engine = Own(way, folder)
+            rows = _temporalizing(engine, auction, folder / "view.xml", runs)
+            yield from _or_void(rows, Row(TABLE, TEMPORALIZE, way, None, "MB/s", factor))
+            engine.stop()
     for small, large in zip(settings.factors, settings.factors[1:], strict=False):
         origins = {settings.data.auction(factor).origin for factor in (small, large)}
         if small in costs and large in costs and len(origins) == 1:
             name = "ingest, processor time a byte"
             growth = costs[large] / costs[small]
             yield Row(TABLE, name, NAME, growth, "x", f"{small} to {large}", goal=Goal(1.1))
+
+
+def _or_void(rows: Iterator[Row], row: Row) -> Iterator[Row]:
+    """The rows; if they cannot be measured, a row that says why."""
+    try:
+        yield from rows
+    except (Failed, TooLong) as problem:
+        yield replace(row, voided=f"failed: {problem}")
 
 
 def _fragmenting(
@@ -100,19 +114,14 @@ def _ingesting(
     yield Row(TABLE, "ingest, size of the store / XML", NAME, stored, "x", at, goal=Goal(1.2))
 
 
-def _temporalizing(
-    worker: Worker, auction: Auction, folder: Path, runs: int, costs: dict[str, float]
-) -> Iterator[Row]:
-    at, output = auction.factor, folder / "view.xml"
-    reply = worker.ask(
-        "temporalize", _PATIENCE, store=str(folder / "store"), output=str(output), runs=runs
-    )
+def _temporalizing(engine: Own, auction: Auction, output: Path, runs: int) -> Iterator[Row]:
+    at = auction.factor
+    seconds, peak = engine.temporalize(output, runs, _PATIENCE)
     same = digest(output).says_the_same(digest(auction.document))
     voided = "" if same else "the view is not the document"
-    timing = Timing.of(reply["seconds"])
-    row = _rate("temporalize", timing, auction.megabytes, at)
-    yield Row(TABLE, row.name, NAME, row.value, "MB/s", at, row.spread, voided=voided)
-    yield Row(TABLE, "temporalize, peak memory", NAME, reply["peak"], "MB", at)
+    row = _rate(TEMPORALIZE, Timing.of(seconds), auction.megabytes, at)
+    yield replace(row, way=engine.name, voided=voided)
+    yield Row(TABLE, f"{TEMPORALIZE}, peak memory", engine.name, peak, "MB", at)
 
 
 def _rate(name: str, timing: Timing, size: float, at: str, goal: Goal | None = None) -> Row:
@@ -181,21 +190,6 @@ def _in_turns(runs: int, *functions: Callable[[], None]) -> list[tuple[list[floa
     return results
 
 
-def _temporalize(store: str, output: str, runs: int) -> dict[str, Any]:
-    from xcql import Session
-    from xcql_runtime.spark.start import local_session
-
-    session = Session(store, local_session())
-
-    def write() -> None:
-        with open(output, "w", encoding="utf-8") as file:
-            file.writelines(session.temporalize("auction", now=NOW))
-
-    with PeakMemory() as memory:
-        write()
-    return {"seconds": [clocked(write) for _ in range(runs)], "peak": memory.peak}
-
-
 def _rows(store: Path) -> int:
     from xcql.store.commit import read_state
 
@@ -231,4 +225,4 @@ def _peer_type(slot: Slot) -> DataType:
 
 
 if __name__ == "__main__":
-    serve(fragment=_fragment, ingest=_ingest, temporalize=_temporalize)
+    serve(fragment=_fragment, ingest=_ingest)

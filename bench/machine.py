@@ -25,6 +25,7 @@ def facts() -> dict[str, str]:
         "Python": platform.python_version(),
         "Java": _first_line("java", "-version"),
         "Spark": _package("pyspark"),
+        "DuckDB": _package("duckdb"),
     }
 
 

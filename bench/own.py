@@ -1,12 +1,14 @@
-"""Our own engine in a separate process, like the peers; and the hand-written queries.
+"""Our own engines in separate processes, like the peers; and the hand-written queries.
 
-The process has one session, like `xcqlc shell`. A query is timed from its text to its answer.
+The process of an engine has one session, like `xcqlc shell`. A query is timed from its text to its
+answer. Only the process of the Spark engine starts Spark.
 """
 
 from __future__ import annotations
 
 import contextlib
 import io
+import os
 import shutil
 import sys
 from collections.abc import Iterable
@@ -14,81 +16,99 @@ from pathlib import Path
 from typing import Any
 
 from bench.data import NOW, VALID, Auction
-from bench.measure import clocked
+from bench.measure import PeakMemory, clocked
 from bench.peers.process import LOADING, Ended, TooLong, Worker, run_command, serve
 
+EMBEDDED, SPARK = "ours, embedded", "ours, Spark"
+# our participants in the tables, and their names for `xcqlc --engine`
+ENGINES = {EMBEDDED: "embedded", SPARK: "spark"}
+# for what no engine takes part in: parsing, fragmenting, ingest
 NAME = "ours"
-_XCQLC = (sys.executable, "-m", "xcql.cli.main")
-# the stages from text to plan, in order
-STAGES = (
-    "parse",
-    "check and compile to SQL",
-    "Spark: parse and analyse",
-    "Spark: optimise and plan",
-)
+XCQLC = (sys.executable, "-m", "xcql.cli.main")
+TEXT_TO_PLAN = "Spark: text to plan"
+# what `Own.stages` measures, in order
+STAGES = {
+    EMBEDDED: ("parse", "check and compile to DuckDB's SQL", "embedded: first asking"),
+    SPARK: (
+        "check and compile to Spark's SQL",
+        "Spark: parse and analyse",
+        "Spark: optimise and plan",
+        TEXT_TO_PLAN,
+    ),
+}
+# an engine is warm when it has answered a query, even if it is another one
+_OTHER_QUERY = 'count(stream("auction")//person)'
 
 
 class Own:
-    """Our engine with a store; if it was stopped, it restarts and finds its store."""
+    """An engine of ours with a store; if it was stopped, it restarts and finds its store."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, name: str, folder: Path) -> None:
+        self.name = name
         self._folder = folder
         self._worker: Worker | None = None
         self.store = folder / "store"
 
     def start(self) -> None:
-        """Start Spark, which is not part of any figure."""
-        self._asked("open", LOADING, store=str(self.store))
+        """Start the process, and Spark if it is the engine; neither is part of any figure."""
+        if self._worker is None:
+            self._worker = Worker("bench.own", self._folder / f"{ENGINES[self.name]}.log")
+            self._worker.ask("open", LOADING, store=str(self.store), name=self.name)
 
     def load(self, auction: Auction) -> float:
         """Ingest fragments into a new store."""
         shutil.rmtree(self.store, ignore_errors=True)
-        reply = self._asked(
+        return self._seconds(
             "load",
             LOADING,
             store=str(self.store),
             fragments=str(auction.fragments),
             tags=str(auction.tags_file),
         )
-        seconds: float = reply["seconds"]
-        return seconds
 
     def cut(self, auction: Auction) -> float:
         """Cut a document into fragments, and do nothing else with them."""
-        seconds: float = self._asked(
+        return self._seconds(
             "cut",
             LOADING,
             document=str(auction.document),
             tags=str(auction.tags_file),
             fragments=str(self._folder / "fragments.xml"),
-        )["seconds"]
-        return seconds
+        )
 
     def query(self, text: str, answer: Path, patience: float, strategy: str = "auto") -> float:
-        reply = self._asked("query", patience, text=text, answer=str(answer), strategy=strategy)
-        seconds: float = reply["seconds"]
-        return seconds
+        return self._seconds("query", patience, text=text, answer=str(answer), strategy=strategy)
+
+    def first(self, text: str, answer: Path, patience: float) -> float:
+        """A query whose text the session has not seen, in a process that is warm."""
+        return self._seconds("first", patience, text=text, answer=str(answer))
 
     def by_hand(self, name: str, answer: Path, patience: float) -> float:
-        """A query of `bench.by_hand` over the same store, in the same session."""
-        seconds: float = self._asked("by_hand", patience, name=name, answer=str(answer))["seconds"]
-        return seconds
+        """A query of `bench.by_hand` over the same store, in the same Spark session."""
+        return self._seconds("by_hand", patience, name=name, answer=str(answer))
 
-    def stages(self, text: str, patience: float) -> list[float]:
-        """How long each of `STAGES` takes."""
-        stages: list[float] = self._asked("stages", patience, text=text)["seconds"]
-        return stages
+    def stages(self, text: str, patience: float) -> dict[str, float]:
+        """How long each of the engine's `STAGES` takes."""
+        times: list[float] = self._asked("stages", patience, text=text)["seconds"]
+        return dict(zip(STAGES[self.name], times, strict=True))
+
+    def temporalize(self, output: Path, runs: int, patience: float) -> tuple[list[float], float]:
+        """The seconds of several runs of temporalize, and its peak memory."""
+        reply = self._asked("temporalize", patience, output=str(output), runs=runs)
+        return reply["seconds"], reply["peak"]
 
     def stop(self) -> None:
         if self._worker is not None:
             self._worker.stop()
             self._worker = None
 
+    def _seconds(self, what: str, patience: float, **arguments: Any) -> float:
+        seconds: float = self._asked(what, patience, **arguments)["seconds"]
+        return seconds
+
     def _asked(self, what: str, patience: float, **arguments: Any) -> dict[str, Any]:
-        if self._worker is None:
-            self._worker = Worker("bench.own", self._folder / "own.log")
-            if what != "load" and self.store.exists():
-                self._worker.ask("open", LOADING, store=str(self.store))
+        self.start()
+        assert self._worker is not None
         try:
             return self._worker.ask(what, patience, **arguments)
         except (TooLong, Ended):
@@ -99,14 +119,18 @@ class Own:
 def prepare(cache: Path, patience: float) -> None:
     """Make Spark start faster for users of this cache, like `xcqlc prepare`."""
     log = cache / "prepare.log"
-    run_command([*_XCQLC, "prepare"], cache / "prepared", log, patience, XDG_CACHE_HOME=str(cache))
+    run_command([*XCQLC, "prepare"], cache / "prepared", log, patience, XDG_CACHE_HOME=str(cache))
 
 
-def cold(cache: Path, document: Path, text: str, answer: Path, patience: float) -> float:
-    """From a document on disk to the answer, with the start of the process and of Spark."""
+def cold(name: str, cache: Path, data: Path, text: str, answer: Path, patience: float) -> float:
+    """From data on disk to the answer, with the start of the process and of the engine.
+
+    The data are a document, which has to be ingested first, or the folder of a store.
+    """
     query = answer.with_suffix(".xcql")
     query.write_text(text)
-    command = [*_XCQLC, "run", "-q", str(query), "--doc", str(document), "--now", NOW]
+    given = ["--store" if data.is_dir() else "--doc", str(data)]
+    command = [*XCQLC, "run", "-q", str(query), *given, "--engine", ENGINES[name], "--now", NOW]
     log = answer.with_suffix(".log")
     return run_command(command, answer, log, patience, XDG_CACHE_HOME=str(cache))
 
@@ -115,20 +139,27 @@ class _Process:
     """The code inside the process."""
 
     def __init__(self) -> None:
-        from xcql_runtime.spark.start import local_session
-
-        self._spark = local_session()
+        self._name = ""
         self._session: Any = None
         self._tables: Any = None
 
-    def open(self, store: str) -> None:
-        from xcql import Session
-
-        self._session = Session(store, self._spark)
+    def open(self, store: str, name: str) -> None:
+        self._name = name
+        self._session = self._opened(store)
         self._tables = None
 
+    def _opened(self, store: str) -> Any:
+        from xcql import Session
+
+        if self._name == EMBEDDED:
+            return Session(store, engine="embedded")
+        # the embedded engine's process does not import Spark
+        from xcql_runtime.spark.start import local_session
+
+        return Session(store, local_session(), engine="spark")
+
     def load(self, store: str, fragments: str, tags: str) -> dict[str, float]:
-        self.open(store)
+        self.open(store, self._name)
         ingest = self._session.ingest
         return {"seconds": clocked(lambda: ingest(fragments, stream="auction", tags=tags))}
 
@@ -144,17 +175,20 @@ class _Process:
         return {"seconds": clocked(write)}
 
     def query(self, text: str, answer: str, strategy: str) -> dict[str, float]:
-        items: list[str] = []
-        seconds = clocked(lambda: items.extend(self._session.query(text, strategy, NOW).to_xml()))
-        _write(items, answer)
-        return {"seconds": seconds}
+        return {"seconds": _answered(self._session, text, answer, strategy)}
+
+    def first(self, text: str, answer: str) -> dict[str, float]:
+        """A new session has empty caches: a comment in the text would not change its SQL."""
+        with self._opened(str(self._session.store)) as session:
+            session.query(_OTHER_QUERY, now=NOW).to_xml()
+            return {"seconds": _answered(session, text, answer)}
 
     def by_hand(self, name: str, answer: str) -> dict[str, float]:
         from bench.by_hand import QUERIES, tables
 
         if self._tables is None:
             tags = self._session.tags("auction")
-            self._tables = tables(self._spark, str(self._session.store), "auction", tags)
+            self._tables = tables(self._session.spark, str(self._session.store), "auction", tags)
         known, items = self._tables, list[str]()
         seconds = clocked(
             lambda: items.extend(row["item"] for row in QUERIES[name](known).collect())
@@ -168,11 +202,32 @@ class _Process:
         parsed = clocked(lambda: xcql.parse(text))
         # a different text each time, so that no cache helps
         compiled = clocked(lambda: self._session.query(f"{text}(: one :)", now=NOW))
+        compiled = max(0.0, compiled - parsed)
+        if self._name == EMBEDDED:
+            return {"seconds": [parsed, compiled, self.first(text, os.devnull)["seconds"]]}
         answer = self._session.query(f"{text}(: two :)", now=NOW)
         analysed = clocked(lambda: answer.df)
         with contextlib.redirect_stdout(io.StringIO()):
             planned = clocked(answer.df.explain)
-        return {"seconds": [parsed, max(0.0, compiled - parsed), analysed, planned]}
+        # users build on a DataFrame: Spark optimises only the final query
+        return {"seconds": [compiled, analysed, planned, parsed + compiled + analysed]}
+
+    def temporalize(self, output: str, runs: int) -> dict[str, Any]:
+        def write() -> None:
+            with open(output, "w", encoding="utf-8") as file:
+                file.writelines(self._session.temporalize("auction", now=NOW))
+
+        with PeakMemory() as memory:
+            write()
+        return {"seconds": [clocked(write) for _ in range(runs)], "peak": memory.peak}
+
+
+def _answered(session: Any, text: str, answer: str, strategy: str = "auto") -> float:
+    """The seconds from the text of a query to its answer."""
+    items: list[str] = []
+    seconds = clocked(lambda: items.extend(session.query(text, strategy, NOW).to_xml()))
+    _write(items, answer)
+    return seconds
 
 
 def _write(items: Iterable[str], answer: str) -> None:
@@ -187,6 +242,8 @@ if __name__ == "__main__":
         load=_process.load,
         cut=_process.cut,
         query=_process.query,
+        first=_process.first,
         by_hand=_process.by_hand,
         stages=_process.stages,
+        temporalize=_process.temporalize,
     )

@@ -23,7 +23,7 @@ def bars(title: str, ratios: Sequence[tuple[str, float]], goal: float | None = N
     """
     values = [value for _, value in ratios] + ([goal] if goal else [])
     low, high = _decades([*values, 1.0])
-    width, left, height = 640, 70, 40 + _ROW * len(ratios) + 24
+    width, left, height = 640, 110, 40 + _ROW * len(ratios) + 24
 
     def x(value: float) -> float:
         return left + (width - left - 70) * _along(value, low, high)
@@ -56,7 +56,7 @@ def growth(
     points = [point for line in series.values() for point in line]
     left_end, right_end = _decades(point[0] for point in points)
     low, high = _decades(point[1] for point in points)
-    width, height, left, top, right, bottom = 640, 420, 60, 34, 520, 376
+    width, height, left, top, right, bottom = 680, 420, 60, 34, 520, 376
 
     def x(value: float) -> float:
         return left + (right - left) * _along(value, left_end, right_end)

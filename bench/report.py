@@ -1,7 +1,8 @@
 """The report of a run, `bench/REPORT.md`, with its plots: `python -m bench.report RESULTS.json`.
 
 Why a goal is missed, and what it would take to meet it, is written by hand in files of
-`bench/reasons/`: `ours-by-hand-at-1.md` for all of a kind, `q08-ours-by-hand-at-1.md` for one.
+`bench/reasons/`: `ours-spark-by-hand-at-1.md` for all of a kind, `q08-ours-spark-by-hand-at-1.md`
+for one.
 """
 
 from __future__ import annotations
@@ -18,6 +19,27 @@ from bench.plots import bars, growth
 from bench.rows import TABLES, Results, Row, read_results
 
 RESULTS = ROOT / "bench" / "results"
+# our engines by the beginning of their ways
+_ENGINE = re.compile(r"ours, (embedded|Spark)")
+# the parts of a table in their order: a heading, and what `name | way` of their rows matches; other
+# rows come first
+_PARTS = {
+    "b": {
+        "Loading": r"load[^|]*\| (?!.*(growth|generated))",
+        "Warm, and the first asking": r"(q\d+|geometric mean) \| (?!.*(growth|generated))",
+        "Growth": r".*(growth|generated)",
+        "Cold, from a document": r"q\d+, cold \|",
+        "Cold, from a store": r"q\d+, cold from a store \|",
+    },
+    "e": {
+        "Parsing": r"parse \|",
+        "From text to plan": r"q\d+ \|",
+        "The smallest query": r"1 \+ 1 \|",
+        "Commands, with the start of the process": r"xcqlc ",
+    },
+}
+# Figure 4: lines are easier to compare than columns
+_STRATEGY = re.compile(r"(.*), (caq|qac\+?)")
 
 
 def write_report(results: Results, source: Path, folder: Path) -> Path:
@@ -60,8 +82,10 @@ def report_text(
         if said := reason(f"table-{table}"):
             parts.append(f"{said}\n")
         parts += [f"![{name}](plots/{name})\n" for name in sorted(plots) if name[0] == table]
-        for unit in dict.fromkeys(row.unit for row in rows):
-            parts += _table([row for row in rows if row.unit == unit], unit)
+        for heading, part in _parts(table, rows):
+            parts += [f"### {heading}\n"] if heading else []
+            for unit in dict.fromkeys(row.unit for row in part):
+                parts += _table([row for row in part if row.unit == unit], unit)
     return "\n".join(parts) + "\n"
 
 
@@ -70,17 +94,19 @@ def pictures(results: Results) -> Iterator[tuple[str, str]]:
     believed = [row for row in results.rows if row.value and not row.voided]
     ratios = [row for row in believed if row.table == "b" and row.unit == "x" and " / " in row.way]
     queries = [row for row in ratios if re.match(r"q\d", row.name) and "growth" not in row.way]
-    for (way, at), group in groupby(sorted(queries, key=_way_and_at), key=_way_and_at):
-        pairs = [(row.name, row.value or 0.0) for row in group]
+    for (way, at), group in groupby(sorted(queries, key=_ours_and_at), key=_ours_and_at):
+        pairs = [(f"{row.name} {_engine(row.way)}", row.value or 0.0) for row in group]
         yield f"b-bars-{_plain(way)}-{at}", bars(f"{way}, factor {at}", pairs)
     times = [row for row in believed if row.unit == "s" and not row.bound]
-    own = [row for row in times if row.table == "b" and row.way == "ours"]
-    yield from _growth("b-growth", "ours, warm", "factor", own, lambda row: row.name)
     for name in ("q01", "q02", "q05"):
         rows = [row for row in times if row.table == "a" and row.name == name]
         yield from _growth(f"a-{name}", f"Figure 4, {name}", "factor", rows, lambda row: row.way)
-    history = [row for row in times if row.table == "d"]
-    yield from _growth("d-growth", "history", "versions", history, lambda row: row.name)
+    for table, title, across in (("b", "warm", "factor"), ("d", "history", "versions")):
+        of_table = [row for row in times if row.table == table and _ENGINE.fullmatch(row.way)]
+        for way in dict.fromkeys(row.way for row in of_table):
+            rows = [row for row in of_table if row.way == way and not _is_cold(row)]
+            name = f"{table}-growth-{_plain(_engine(way))}"
+            yield from _growth(name, f"{way}, {title}", across, rows, lambda row: row.name)
 
 
 def _growth(
@@ -135,7 +161,10 @@ def _figure(row: Row) -> str:
 
 
 def _names(rows: Sequence[Row]) -> str:
-    return ", ".join(row.name for row in rows) if len(rows) < 4 else f"{len(rows)} figures"
+    if len(rows) < 4:
+        return ", ".join(row.name for row in rows)
+    kinds = {row.name.partition(", ")[2] for row in rows}
+    return ", ".join(filter(None, [f"{len(rows)} figures", kinds.pop() if len(kinds) == 1 else ""]))
 
 
 def _verdict(rows: Sequence[Row]) -> str:
@@ -147,8 +176,23 @@ def _verdict(rows: Sequence[Row]) -> str:
     return f"{met}, {open_} open" if open_ else met
 
 
+def _parts(table: str, rows: Sequence[Row]) -> Iterator[tuple[str, list[Row]]]:
+    """The rows of a table by the headings of its parts."""
+    patterns = _PARTS.get(table, {})
+
+    def heading(row: Row) -> str:
+        text = f"{row.name} | {row.way}"
+        return next((key for key, one in patterns.items() if re.match(one, text)), "")
+
+    for title in ("", *patterns):
+        part = [row for row in rows if heading(row) == title]
+        if part:
+            yield title, part
+
+
 def _table(rows: Sequence[Row], unit: str) -> Iterator[str]:
     """One line per subject and size, one column per engine."""
+    rows = [_by_strategy(row) for row in rows]
     ways = list(dict.fromkeys(row.way for row in rows))
     names = list(dict.fromkeys(row.name for row in rows))
     lines: dict[tuple[str, str], dict[str, str]] = {}
@@ -170,6 +214,12 @@ def _table(rows: Sequence[Row], unit: str) -> Iterator[str]:
     yield ""
 
 
+def _by_strategy(row: Row) -> Row:
+    """The strategy as a part of the name, if it is one of the way."""
+    found = _STRATEGY.fullmatch(row.way)
+    return replace(row, name=f"{row.name}, {found[2]}", way=found[1]) if found else row
+
+
 def _size(at: str) -> float:
     """`0.1`, or the first of `0.1 to 1`; `100,000` too."""
     return float(at.split()[0].replace(",", "")) if at else 0.0
@@ -185,8 +235,18 @@ def _markdown(heads: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
     return "\n".join("| " + " | ".join(cells) + " |" for cells in table) + "\n"
 
 
-def _way_and_at(row: Row) -> tuple[str, str]:
-    return row.way, row.at
+def _ours_and_at(row: Row) -> tuple[str, str]:
+    """Both engines together."""
+    return _ENGINE.sub("ours", row.way), row.at
+
+
+def _engine(way: str) -> str:
+    found = _ENGINE.match(way)
+    return found[1] if found else ""
+
+
+def _is_cold(row: Row) -> bool:
+    return ", cold" in row.name
 
 
 def _plain(text: str) -> str:

@@ -1,6 +1,6 @@
 """Figures and their goals; a run's figures as JSON.
 
->>> row = Row("b", "q08", "ours / by hand", 1.7, "x", at="1", goal=Goal(2))
+>>> row = Row("b", "q08", "ours, Spark / by hand", 1.7, "x", at="1", goal=Goal(2))
 >>> row.verdict
 'met'
 """
@@ -12,6 +12,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
+
+from bench.renamed import renamed
 
 TABLES = {
     "a": "Figure 4 of the paper: Q1, Q2 and Q5 by the three strategies",
@@ -132,9 +134,10 @@ def write_results(results: Results, path: Path) -> None:
 
 
 def read_results(path: Path) -> Results:
+    """The results of a run; those of an older one get today's names."""
     data = json.loads(path.read_text())
     rows = tuple(
-        Row(**(row | {"goal": Goal(**row["goal"]) if row["goal"] else None}))
+        renamed(Row(**(row | {"goal": Goal(**row["goal"]) if row["goal"] else None})))
         for row in data["rows"]
     )
     return Results(data["machine"], data["settings"], tuple(data["left_out"]), rows)

@@ -14,7 +14,7 @@ from typing import Any
 
 from bench.contest import Outcome, all_asked, asked, ratio, rows_of
 from bench.data import NOW, Auction, history_queries
-from bench.own import NAME, Own
+from bench.own import ENGINES, SPARK, Own
 from bench.peers.process import LOADING, Failed, TooLong, Worker, serve
 from bench.rows import Goal, Row
 from bench.settings import Settings
@@ -29,42 +29,41 @@ _JUDGING = 2
 
 def run(settings: Settings) -> Iterator[Row]:
     present: dict[str, Outcome] = {}
-    first: dict[str, Row] = {}
+    first: dict[tuple[str, str], Row] = {}
     for versions in settings.versions:
         auction = settings.data.versions(settings.history_factor, versions)
         outcomes = _outcomes(settings, auction, versions)
         for name, found in outcomes.items():
             if name in PRESENT:
                 # compared with the smallest history
-                judged = present.setdefault(name, found.get(JUDGE) or found[NAME])
+                judged = present.setdefault(name, found.get(JUDGE) or found[SPARK])
                 found.setdefault(JUDGE, judged)
-            rows = rows_of(TABLE, name, str(versions), found, [JUDGE, NAME])
-            (ours,) = (row for row in rows if row.way == NAME)
-            yield ours
-            if versions == settings.versions[0]:
-                first[name] = ours
-                continue
-            limit = name == "now" and versions == 1000
-            row = ratio(ours, first[name], f"{NAME} / at {first[name].at}", None)
-            if row is not None:
-                goal = Goal(1.5) if limit else None
-                yield Row(TABLE, name, row.way, row.value, "x", row.at, row.spread, goal, row.bound)
+            for ours in rows_of(TABLE, name, str(versions), found, [JUDGE, SPARK]):
+                if ours.way == JUDGE:
+                    continue
+                yield ours
+                smallest = first.setdefault((name, ours.way), ours)
+                goal = Goal(1.5) if name == "now" and versions == 1000 else None
+                row = ratio(ours, smallest, f"{ours.way} / at {smallest.at}", goal)
+                if row is not None and ours is not smallest:
+                    yield row
 
 
 def _outcomes(settings: Settings, auction: Auction, versions: int) -> dict[str, dict[str, Outcome]]:
     outcomes: dict[str, dict[str, Outcome]] = {name: {} for name in history_queries()}
     folder = settings.scratch(f"versions-{versions}")
-    settings.tell(f"history with {versions} versions: {NAME}")
-    engine = Own(folder)
-    engine.load(auction)
-    queries = {
-        name: partial(engine.query, text, folder / f"{name}.xml")
-        for name, text in history_queries().items()
-    }
-    found = all_asked(queries, folder, settings.runs, settings.patience)
-    for name, outcome in found.items():
-        outcomes[name][NAME] = outcome
-    engine.stop()
+    for way in ENGINES:
+        settings.tell(f"history with {versions} versions: {way}")
+        engine = Own(way, settings.scratch(f"versions-{versions}/{ENGINES[way]}"))
+        engine.load(auction)
+        queries = {
+            name: partial(engine.query, text, folder / f"{name}.xml")
+            for name, text in history_queries().items()
+        }
+        found = all_asked(queries, folder, settings.runs, settings.patience)
+        for name, outcome in found.items():
+            outcomes[name][way] = outcome
+        engine.stop()
     settings.tell(f"history with {versions} versions: {JUDGE}")
     judge = Worker("bench.versions", folder / "evaluator.log")
     patience = _JUDGING * settings.patience

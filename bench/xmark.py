@@ -1,7 +1,8 @@
 """Table (b): the twenty XMark queries, by us, by hand over the same store, and by the peers.
 
-Warm: the document is loaded or ingested, and the query has run once. Cold: from the XML on disk
-to the answer, with the start of all processes; ours after `xcqlc prepare`, and once without it.
+Warm: the document is loaded or ingested, and the query has run once. First asking: the process is
+warm, but its session has not seen the query. Cold: from the XML on disk, or from a store, to the
+answer, with the start of all processes; on Spark after `xcqlc prepare`, and once without it.
 """
 
 from __future__ import annotations
@@ -9,13 +10,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import product
+from pathlib import Path
 
 from bench import own
 from bench.by_hand import QUERIES as BY_HAND
 from bench.contest import Ask, Outcome, all_asked, asked, ratio, rows_of
 from bench.data import Auction, xmark_queries
 from bench.measure import geometric_mean
-from bench.own import NAME, Own
+from bench.own import EMBEDDED, ENGINES, SPARK, Own
 from bench.peers import peers
 from bench.peers.peer import Peer
 from bench.peers.process import Failed, TooLong
@@ -28,13 +31,20 @@ HAND = "by hand"
 COMPARED = ("q01", "q02", "q05", "q08", "q11", "q14", "q20")
 # queries where peers have to compare all pairs
 JOINS = ("q08", "q09", "q10", "q11", "q12")
+# with these, the name of an engine of ours is that of another column
+FIRST = ", first asking"
 # at a factor with an XMark document, to measure growth to one without
-TWIN = "ours, generated document"
+TWIN = ", generated document"
 # without `xcqlc prepare`
-BARE = "ours, not prepared"
+BARE = f"{SPARK}, not prepared"
 LOADING = "load"
 # ours loads fragments: a document must be fragmented once
 CUTTING = "load, fragmenting included"
+# `xcqlc run --store`: the queries that run in a new process each
+FROM_STORE = "cold from a store"
+STORE_QUERIES = ("q01", "q05", "q08", "q20")
+# what ours are compared with
+THEIRS = (HAND, "SaxonC-HE", "BaseX", "RumbleDB")
 # a peer's time grows with the data if ten times the data takes this many times the time
 _GROWS = 2.0
 
@@ -48,27 +58,35 @@ def run(settings: Settings) -> Iterator[Row]:
         found += rows
         yield from rows
     yield from _ratios(found, settings.factors)
-    ours = [row for row in found if row.way == NAME]
+    ours = [row for row in found if row.way in ENGINES]
     for small, large in zip(settings.factors, settings.factors[1:], strict=False):
         before, after = settings.data.auction(small), settings.data.auction(large)
         if before.origin != after.origin:
             # documents of another origin do not measure growth
             before = replace(settings.data, generated=True).auction(small)
             judges = [peer for peer in here if settings.asks(peer.name, large)]
-            twin = list(_warm(settings, before, judges, _stopped(found)))
+            all_rows = _warm(settings, before, judges, _stopped(found), with_first=False)
+            twin = [row for row in all_rows if row.way in ENGINES]
             ours = [row for row in ours if row.at != small] + twin
-            yield from (replace(row, way=TWIN) for row in twin if row.way == NAME)
+            yield from (replace(row, way=row.way + TWIN) for row in twin)
         yield from _growth(before, after, ours)
     yield from _cold(settings, here, _stopped(found))
+    for factor in settings.factors:
+        yield from _cold_from_store(settings, settings.data.auction(factor))
 
 
 def _stopped(rows: Sequence[Row]) -> dict[str, dict[str, Row]]:
     """By engine, the queries that took too long, and would again with more data."""
     stopped: dict[str, dict[str, Row]] = {}
     for row in rows:
-        if row.bound == "more" and row.unit == "s" and row.way != NAME:
+        if row.bound == "more" and row.unit == "s" and not row.way.startswith(tuple(ENGINES)):
             stopped.setdefault(row.way, {}).setdefault(row.name, row)
     return stopped
+
+
+def _own(settings: Settings, auction: Auction, name: str) -> Own:
+    folder = f"xmark-{auction.factor}-{auction.origin}/{ENGINES[name]}"
+    return Own(name, settings.scratch(folder))
 
 
 def _warm(
@@ -76,26 +94,24 @@ def _warm(
     auction: Auction,
     here: Sequence[Peer],
     stopped: Mapping[str, Mapping[str, Row]],
+    with_first: bool = True,
 ) -> Iterator[Row]:
     outcomes: dict[str, dict[str, Outcome]] = {name: {} for name in xmark_queries()}
     loads: dict[str, float] = {}
     folder = settings.scratch(f"xmark-{auction.factor}-{auction.origin}")
-    engine = Own(folder)
-    settings.tell(f"XMark at {auction.factor}: {NAME}")
-    engine.start()
-    loads[NAME] = engine.load(auction)
-    cutting = engine.cut(auction)
-    yield Row(TABLE, CUTTING, NAME, loads[NAME] + cutting, "s", auction.factor)
-    asks: dict[str, Ask] = {}
-    for name, text in xmark_queries().items():
-        asks[name] = partial(engine.query, text, folder / f"{name}.xml")
-        if name in BY_HAND:
-            asks[f"{name} {HAND}"] = partial(engine.by_hand, name, folder / f"{name} {HAND}.xml")
-    for key, outcome in all_asked(asks, folder, settings.runs, settings.patience).items():
-        name, _, way = key.partition(" ")
-        outcomes[name][way or NAME] = outcome
-        settings.tell(f"  {name} {way or NAME}: {_told(outcome)}")
-    engine.stop()
+    for engine in (_own(settings, auction, name) for name in ENGINES):
+        settings.tell(f"XMark at {auction.factor}: {engine.name}")
+        engine.start()
+        loads[engine.name] = engine.load(auction)
+        seconds = loads[engine.name] + engine.cut(auction)
+        yield Row(TABLE, CUTTING, engine.name, seconds, "s", auction.factor)
+        asks = _asks(engine, folder, with_first)
+        found = all_asked(asks, folder, settings.runs, settings.patience)
+        for key, outcome in found.items():
+            name, _, way = key.partition(" ")
+            outcomes[name][way] = outcome
+            settings.tell(f"  {name} {way}: {_told(outcome)}")
+        engine.stop()
     for peer in here:
         settings.tell(f"XMark at {auction.factor}: {peer.name}")
         running = peer.start(folder)
@@ -117,41 +133,56 @@ def _warm(
         running.stop()
     for way, seconds in loads.items():
         yield Row(TABLE, LOADING, way, seconds, "s", auction.factor)
-    judges = [*(peer.name for peer in here), HAND, NAME]
+    judges = [*(peer.name for peer in here), HAND, SPARK]
     for name, several in outcomes.items():
         yield from rows_of(TABLE, name, auction.factor, several, judges)
+
+
+def _asks(engine: Own, folder: Path, with_first: bool) -> dict[str, Ask]:
+    """The queries of an engine of ours, by `name way`."""
+    asks: dict[str, Ask] = {}
+
+    def add(way: str, name: str, ask: Callable[..., float], what: str) -> None:
+        key = f"{name} {way}"
+        asks[key] = partial(ask, what, folder / f"{key}.xml")
+
+    for name, text in xmark_queries().items():
+        add(engine.name, name, engine.query, text)
+        if with_first:
+            add(engine.name + FIRST, name, engine.first, text)
+        if engine.name == SPARK and name in BY_HAND:
+            add(HAND, name, engine.by_hand, name)
+    return asks
 
 
 def _ratios(rows: Sequence[Row], factors: Sequence[str]) -> Iterator[Row]:
     """Ours divided by theirs, with our goals at factors 0.1, 1 and 10."""
     by = {(row.name, row.way, row.at): row for row in rows}
     for factor in factors:
-        load = {way: by.get((LOADING, way, factor)) for way in ("SaxonC-HE", "BaseX")}
-        means: dict[str, list[float]] = {}
-        for name in xmark_queries():
-            ours = by.get((name, NAME, factor))
-            for way in (HAND, "SaxonC-HE", "BaseX", "RumbleDB"):
-                theirs = by.get((name, way, factor))
-                if ours is None or theirs is None:
-                    continue
-                smaller = by.get((name, way, _tenth(factor)))
-                parse = load["SaxonC-HE"]
-                extra = (parse.value or 0.0) if way == "SaxonC-HE" and parse else 0.0
-                title = f"{NAME} / {way}" + (", parsing included" if extra else "")
-                row = ratio(ours, theirs, title, _goal(name, way, factor, theirs, smaller), extra)
-                if row is not None and row.value is not None:
-                    if way != HAND or name in COMPARED:
-                        means.setdefault(title, []).append(row.value)
-                    yield row
-        for title, values in means.items():
-            goal = _mean_goal(title, factor)
-            mean = geometric_mean(values)
-            yield Row(TABLE, "geometric mean", title, mean, "x", factor, goal=goal)
-        ours, theirs = by.get((LOADING, NAME, factor)), load["BaseX"]
-        if ours and theirs:
-            row = ratio(ours, theirs, f"{NAME} / BaseX", Goal(1) if factor == "1" else None)
-            if row is not None:
+        parse = by.get((LOADING, "SaxonC-HE", factor))
+        means: dict[tuple[str, str], list[float]] = {}
+        for name, way, engine in product(xmark_queries(), THEIRS, ENGINES):
+            ours, theirs = by.get((name, engine, factor)), by.get((name, way, factor))
+            if ours is None or theirs is None:
+                continue
+            smaller = by.get((name, way, _tenth(factor)))
+            extra = (parse.value or 0.0) if way == "SaxonC-HE" and parse else 0.0
+            title = f"{engine} / {way}" + (", parsing included" if extra else "")
+            row = ratio(ours, theirs, title, _goal(name, way, factor, theirs, smaller), extra)
+            if row is not None and row.value is not None:
+                if way != HAND or name in COMPARED:
+                    means.setdefault((way, title), []).append(row.value)
                 yield row
+        for (way, title), values in means.items():
+            mean = geometric_mean(values)
+            goal = _mean_goal(way, factor)
+            yield Row(TABLE, "geometric mean", title, mean, "x", factor, goal=goal)
+        for engine in ENGINES:
+            ours, theirs = by.get((LOADING, engine, factor)), by.get((LOADING, "BaseX", factor))
+            if ours and theirs:
+                row = ratio(ours, theirs, f"{engine} / BaseX", Goal(1) if factor == "1" else None)
+                if row is not None:
+                    yield row
 
 
 def _goal(name: str, way: str, factor: str, theirs: Row, smaller: Row | None) -> Goal | None:
@@ -165,10 +196,10 @@ def _goal(name: str, way: str, factor: str, theirs: Row, smaller: Row | None) ->
     return None
 
 
-def _mean_goal(title: str, factor: str) -> Goal | None:
-    if title == f"{NAME} / {HAND}" and factor == "1":
+def _mean_goal(way: str, factor: str) -> Goal | None:
+    if way == HAND and factor == "1":
         return Goal(1.2)
-    return Goal(1) if title == f"{NAME} / RumbleDB" and factor == "0.1" else None
+    return Goal(1) if way == "RumbleDB" and factor == "0.1" else None
 
 
 def _tenth(factor: str) -> str:
@@ -177,13 +208,13 @@ def _tenth(factor: str) -> str:
 
 def _growth(before: Auction, after: Auction, ours: Sequence[Row]) -> Iterator[Row]:
     """The growth of a query's time divided by the growth of the data."""
-    by = {(row.name, row.at): row for row in ours if row.way == NAME}
+    by = {(row.name, row.way, row.at): row for row in ours}
     data = after.megabytes / before.megabytes
-    for name in (LOADING, *xmark_queries()):
-        small, large = by.get((name, before.factor)), by.get((name, after.factor))
+    for name, engine in product((LOADING, *xmark_queries()), ENGINES):
+        small, large = by.get((name, engine, before.factor)), by.get((name, engine, after.factor))
         if small is None or large is None:
             continue
-        row = ratio(large, small, f"{NAME}, growth of time / of data", Goal(1))
+        row = ratio(large, small, f"{engine}, growth of time / of data", Goal(1))
         if row is not None and row.value is not None:
             at = f"{before.factor} to {after.factor}"
             yield replace(row, at=at, value=row.value / data)
@@ -192,29 +223,52 @@ def _growth(before: Auction, after: Auction, ours: Sequence[Row]) -> Iterator[Ro
 def _cold(
     settings: Settings, here: Sequence[Peer], stopped: Mapping[str, Mapping[str, Row]]
 ) -> Iterator[Row]:
+    """From a document. A single first run of each: that is what cold means."""
     auction = settings.data.auction(settings.cold_factor)
-    folder = settings.scratch("cold")
-    starts: dict[str, Callable[..., float]] = {NAME: partial(own.cold, settings.cache)}
+    answer = settings.scratch("cold") / "answer.xml"
+    starts: dict[str, Callable[..., float]] = _cold_engines(settings)
     starts |= {peer.name: peer.cold for peer in here}
     # once, because it is the same for every query
-    starts[BARE] = partial(own.cold, settings.scratch("not prepared"))
+    starts[BARE] = partial(own.cold, SPARK, settings.scratch("not prepared"))
     for name, text in xmark_queries().items():
         if name not in settings.cold_queries:
             continue
         outcomes: dict[str, Outcome] = {}
-        answer = folder / f"{name}.xml"
         for way, start in starts.items():
             query = partial(start, auction.document, text, answer)
             slow = stopped.get(way, {}).get(name)
             if slow is not None and float(slow.at) <= float(auction.factor):
                 outcomes[way] = Outcome(stopped=slow.value)
             else:
-                # a single first run: that is what cold means
-                outcomes[way] = asked(query, answer, 0, max(settings.patience, 60.0))
+                outcomes[way] = asked(query, answer, 0, _cold_patience(settings))
             settings.tell(f"  {name} {way}, cold: {_told(outcomes[way])}")
         starts.pop(BARE, None)
-        judges = [*(peer.name for peer in here), NAME]
+        judges = [*(peer.name for peer in here), SPARK]
         yield from rows_of(TABLE, f"{name}, cold", auction.factor, outcomes, judges)
+
+
+def _cold_from_store(settings: Settings, auction: Auction) -> Iterator[Row]:
+    """The best of several new processes: the start of a process varies more than a query."""
+    answer = settings.scratch("cold") / "answer.xml"
+    for name in STORE_QUERIES:
+        outcomes: dict[str, Outcome] = {}
+        for way, start in _cold_engines(settings).items():
+            store = _own(settings, auction, way).store
+            query = partial(start, store, xmark_queries()[name], answer)
+            outcomes[way] = asked(query, answer, settings.runs, _cold_patience(settings))
+            settings.tell(f"  {name} {way}, {FROM_STORE}: {_told(outcomes[way])}")
+        for row in rows_of(TABLE, f"{name}, {FROM_STORE}", auction.factor, outcomes, [SPARK]):
+            has_goal = row.way == EMBEDDED and auction.factor == "1"
+            yield replace(row, goal=Goal(0.8) if has_goal else None)
+
+
+def _cold_engines(settings: Settings) -> dict[str, Callable[..., float]]:
+    return {name: partial(own.cold, name, settings.cache) for name in ENGINES}
+
+
+def _cold_patience(settings: Settings) -> float:
+    """Spark takes seconds to start."""
+    return max(settings.patience, 60.0)
 
 
 def _told(outcome: Outcome) -> str:

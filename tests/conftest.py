@@ -1,19 +1,28 @@
-"""Fixtures that many tests share: one Spark session per process, in an unusual time zone."""
+"""Fixtures that many tests share: sessions on both engines.
+
+There is one Spark session per process, in an unusual time zone. Tests of answers run on both
+engines: on DuckDB at each commit, and on Spark in the full test, because Spark takes longer.
+`tests/compile/test_on_spark.py` is the part that runs on Spark at each commit.
+"""
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+import xcql
 from tests.hostile.texts import CANARY, SECRET
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+OpenSession = Callable[[Path], xcql.Session]
 
 ROOT = Path(__file__).parent.parent
 XMARK = ROOT.parent / "shared" / "xmark"
@@ -58,3 +67,19 @@ def spark() -> Iterator[SparkSession]:
             session = local_session(cores=2, settings=settings)
     yield session
     session.stop()
+
+
+@pytest.fixture(scope="session", params=["embedded", pytest.param("spark", marks=pytest.mark.slow)])
+def new_session(request: pytest.FixtureRequest) -> OpenSession:
+    """Opens a store with one of the engines; whoever calls it closes the session."""
+    if request.param == "embedded":
+        return lambda store: xcql.Session(store, engine="embedded")
+    spark = request.getfixturevalue("spark")
+    return lambda store: xcql.Session(store, spark, engine="spark")
+
+
+@pytest.fixture
+def open_session(new_session: OpenSession) -> Iterator[OpenSession]:
+    """Opens a store with one of the engines; the sessions are closed after the test."""
+    with ExitStack() as sessions:
+        yield lambda store: sessions.enter_context(new_session(store))

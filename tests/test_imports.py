@@ -27,6 +27,7 @@ LAYERS = (
         "xcql.garbage",
         "xcql.recursion",
         "xcql.source",
+        "xcql.strategies",
         "xcql.temporary",
         "xcql.version",
     ),

@@ -16,7 +16,6 @@ import pyarrow.parquet as pq
 
 from xcql.compile.result import TableUse
 from xcql.diagnostics import XcqlError, error
-from xcql.store.processes import Run
 from xcql.store.state import DataFile
 from xcql_runtime.embedded.connection import Limits
 from xcql_runtime.embedded.engine import EmbeddedEngine
@@ -26,6 +25,7 @@ from xcql_runtime.store_reader import PinnedStore
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from xcql.store.processes import Run
     from xcql_runtime.spark.engine import SparkEngine
 
 EngineName = Literal["auto", "embedded", "spark"]
@@ -47,12 +47,16 @@ class Engines:
     def __init__(
         self, asked: str | None, spark: SparkSession | None, limits: Limits, *, verbose: bool
     ) -> None:
-        self._asked = asked or os.environ.get("XCQL_ENGINE") or "auto"
-        if self._asked not in get_args(EngineName):
-            raise unknown_choice("engine", self._asked, get_args(EngineName))
+        self.ask_for(asked or os.environ.get("XCQL_ENGINE") or "auto")
         self._given = spark
         self._verbose = verbose
         self._limits = limits
+
+    def ask_for(self, name: str) -> None:
+        """Request an engine by its name, or `auto`."""
+        if name not in get_args(EngineName):
+            raise unknown_choice("engine", name, get_args(EngineName))
+        self.asked = name
 
     @cached_property
     def embedded(self) -> EmbeddedEngine:
@@ -84,7 +88,7 @@ class Engines:
 
     def preferred(self, has_frames: bool = False) -> Choice:
         """The engine for a query, before it is known how much it reads."""
-        match self._asked:
+        match self.asked:
             case "embedded":
                 return Choice(self.embedded, "it was requested")
             case "spark":
@@ -107,7 +111,7 @@ class Engines:
             return Choice(
                 self.spark, f"the query reads {_readable(size)}: too much for one machine"
             )
-        return Choice(preferred.engine, f"the query reads at most {_readable(size)}")
+        return Choice(preferred.engine, f"the query reads {_readable(size)} or less")
 
 
 def bytes_to_read(question: Question, enough: int) -> int:
@@ -148,12 +152,10 @@ def _readable(size: int) -> str:
     """A number of bytes for people.
 
     >>> _readable(512), _readable(3_400_000), _readable(12_000_000_000)
-    ('1 kB', '3.4 MB', '12 GB')
+    ('1 MB', '4 MB', '12 GB')
     """
-    for unit, scale in (("GB", 10**9), ("MB", 10**6)):
-        if size >= scale:
-            return f"{size / scale:.2g} {unit}" if size < 10 * scale else f"{size // scale} {unit}"
-    return f"{max(1, size // 1000)} kB"
+    scale, unit = (10**9, "GB") if size >= 10**9 else (10**6, "MB")
+    return f"{max(1, -(-size // scale))} {unit}"
 
 
 def unknown_choice(what: str, given: Any, choices: tuple[Any, ...]) -> XcqlError:

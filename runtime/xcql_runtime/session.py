@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self, get_args
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from xcql.check import Checked, check
 from xcql.diagnostics import Diagnostic, error
@@ -22,14 +22,9 @@ from xcql.model.tags import TagStructure, read_tags
 from xcql.model.time import parse_time, to_utc
 from xcql.shred.tables import QUARANTINE
 from xcql.source import Source
-from xcql.store.ingest import IngestSummary, ingest
-from xcql.store.input_files import find_files
-from xcql.store.processes import Run, on_cores
-from xcql.store.repair import repair
-from xcql.store.upkeep import StoreInfo, compact, info, vacuum
-from xcql.store.verify import verify
+from xcql.strategies import STRATEGIES, Strategy
 from xcql.temporary import temporary_folder
-from xcql_runtime.answers.answer import Answer, Compilation, Request, Strategy
+from xcql_runtime.answers.answer import Answer, Compilation, Request
 from xcql_runtime.answers.temporalize import temporalize
 from xcql_runtime.cache import Cache
 from xcql_runtime.embedded.connection import limits
@@ -44,6 +39,9 @@ if TYPE_CHECKING:
     from xcql.continuous import Figures
     from xcql.publish.addresses import KafkaAddress
     from xcql.publish.play import Pace
+    from xcql.store.ingest import IngestSummary
+    from xcql.store.processes import Run
+    from xcql.store.upkeep import StoreInfo
     from xcql_runtime.streaming.handle import StreamHandle
     from xcql_runtime.streaming.sources.table import SourceLike
     from xcql_runtime.streaming.start import SinkLike, Tags
@@ -88,6 +86,15 @@ class Session:
         """Give back the memory of the embedded engine; the session can be used again."""
         self._engines.close()
 
+    @property
+    def engine(self) -> str:
+        """The engine that was requested: `auto`, `embedded` or `spark`."""
+        return self._engines.asked
+
+    def use_engine(self, name: str) -> None:
+        """Request another engine for the queries that follow."""
+        self._engines.ask_for(name)
+
     @staticmethod
     def prepare() -> Path:
         """Make Spark start faster from now on, as `xcqlc prepare` does; return the archive's path.
@@ -117,6 +124,9 @@ class Session:
         `tags` is a Tag Structure or the path of one; an existing stream already has one. With
         `strict`, an invalid fragment is an error, and the store stays unchanged.
         """
+        from xcql.store.ingest import ingest  # queries do not need it, and start without it
+        from xcql.store.input_files import find_files  # likewise
+
         if isinstance(tags, str | Path):
             tags = read_tags(tags)
         with self._running() as run:
@@ -164,6 +174,8 @@ class Session:
 
         The remote Spark is only started when there is work to do.
         """
+        from xcql.store.processes import on_cores  # queries start faster without it
+
         workers = self._engines.workers()
         if workers is not None:
             yield workers
@@ -209,8 +221,8 @@ class Session:
         one child per column. `context` is the stream whose document is the context item, so that
         `//bid` means `stream("s")//bid`.
         """
-        if strategy not in get_args(Strategy):
-            raise unknown_choice("strategy", strategy, get_args(Strategy))
+        if strategy not in STRATEGIES:
+            raise unknown_choice("strategy", strategy, STRATEGIES)
         source = Source(text) if isinstance(text, str) else text
         if isinstance(source, Checked):
             source = source.source
@@ -221,6 +233,8 @@ class Session:
             tuple(functions.items()), known, lambda: _without_errors(check(text), functions)
         )
         values, frames = split_variables(variables or {})
+        if frames:
+            self._engines.spark.check_frames(frames)
         store = self._reader.read()
         if context is not None:
             store.state.stream(context)  # raises if the stream does not exist
@@ -344,24 +358,34 @@ class Session:
 
     def info(self) -> StoreInfo:
         """Describe the contents of the store; prints as a table."""
+        from xcql.store.upkeep import info  # queries start faster without it
+
         return info(self.store)
 
     def verify(self) -> list[str]:
         """List the problems of the store, one sentence each; empty if there are none."""
+        from xcql.store.verify import verify  # queries start faster without it
+
         return verify(self.store)
 
     def repair(self) -> list[str]:
         """Repair a damaged store without deleting anything; list the repairs, one sentence each."""
+        from xcql.store.repair import repair  # queries start faster without it
+
         with self._running() as run:
             return repair(self.store, run, self._cores)
 
     def compact(self) -> int:
         """Merge the files of every table into few; return how many files were removed."""
+        from xcql.store.upkeep import compact  # queries start faster without it
+
         with self._running() as run:
             return compact(self.store, run, self._cores)
 
     def vacuum(self) -> int:
         """Remove files that no longer belong to the store; return how many."""
+        from xcql.store.upkeep import vacuum  # queries start faster without it
+
         return vacuum(self.store)
 
     def streams(self) -> list[str]:

@@ -18,7 +18,7 @@ from bench.settings import Settings
 def _benchmark(monkeypatch: pytest.MonkeyPatch, name: str, breaks: bool) -> str:
     def run(settings: Settings) -> Iterator[Row]:
         settings.tell("half-way")
-        yield Row("b", name, "ours", 1.0, "s")
+        yield Row("b", name, "ours, embedded", 1.0, "s")
         if breaks:
             raise RuntimeError("out of luck")
 

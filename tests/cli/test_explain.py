@@ -43,7 +43,7 @@ CASES = {
 @pytest.fixture(autouse=True)
 def _here_without_spark(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
-    monkeypatch.setattr("xcql_runtime.session.local_session", None)
+    monkeypatch.setattr("xcql_runtime.spark.engine.local_session", None)
 
 
 @pytest.mark.parametrize("name", CASES)

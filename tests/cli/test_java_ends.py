@@ -79,7 +79,7 @@ def check(name: str, told: str, folder: Path) -> None:
 
 
 def test_run(tmp_path: Path) -> None:
-    process = command("run", "-e", LONG, *DATA, folder=tmp_path)
+    process = command("run", "-e", LONG, *DATA, "--engine", "spark", folder=tmp_path)
     kill_java(process, at_work=True)
     out, err = process.communicate(timeout=900)
     assert (process.returncode, out) == (1, "")
@@ -87,7 +87,7 @@ def test_run(tmp_path: Path) -> None:
 
 
 def test_shell(tmp_path: Path) -> None:
-    process = command("shell", *DATA, folder=tmp_path)
+    process = command("shell", *DATA, "--engine", "spark", folder=tmp_path)
     assert process.stdin is not None
     assert process.stdout is not None
     for query in (ACCOUNTS, LONG, ACCOUNTS):

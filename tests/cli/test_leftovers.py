@@ -9,13 +9,16 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
 
 from tests.runtime.streaming.worlds import QUERY, ROOT, TAGS_TEXT, bid, drop
 from xcql.cli.main import VERBS
+from xcql.model.tags import read_tags
+from xcql.store.ingest import ingest
+from xcql.store.processes import run_here
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 DOCUMENT = str(SAMPLES / "documents" / "monday.xml")
@@ -27,6 +30,8 @@ _COUNT = 'count(stream("credit")//account)'
 # takes longer than any test waits
 _LONG = "count(for $i in 1 to 1000000000 return $i mod 7)"
 _LONG_RUN = ("run", "-e", _LONG, "--doc", DOCUMENT, "--strategy", "caq")
+_LONG_RUN_ON_SPARK = (*_LONG_RUN, "--engine", "spark")
+_SPARK = ("--engine", "spark")
 _WAYS_OUT = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -106,7 +111,7 @@ _WITHOUT_SPARK = {
     "store": [Command(("store", "info", "none"), code=1)],
     "publish": [Command(("publish", FRAGMENTS, "--to", "dir:inbox"), ("inbox",))],
 }
-_ON_SPARK = {
+_ON_BOTH = {
     "run": [
         Command(("run", "-e", "count(//item)", "--doc", DOCUMENT)),
         Command(("run", "-e", "error()", "--doc", DOCUMENT), code=1),
@@ -118,9 +123,10 @@ _ON_SPARK = {
     "explain": [Command(("explain", "-e", "count(//item)", "--doc", DOCUMENT))],
     "shell": [Command(("shell", "--doc", DOCUMENT), typed="count(//item)\n")],
     "temporalize": [
-        Command(_STORE, ("store",)),
-        Command(("temporalize", "--store", "store", "--stream", "credit"), ("store",)),
+        Command(("temporalize", "--store", "../store", "--stream", "credit")),
     ],
+}
+_ON_SPARK = {
     "watch": [Command((*_WATCH, "--explain")), Command((*_WATCH, "--trigger", "once"))],
     "prepare": [Command(("prepare",), ("cache",))],
 }
@@ -134,17 +140,32 @@ def place(tmp_path: Path) -> Place:
     (tmp_path / "bids.xml").write_text("<bids><bid>1</bid></bids>")
     (tmp_path / "broken.xml").write_text("<bids><bid>1</bid>")
     drop(tmp_path / "in", "a.xml", [ROOT, bid(1)])
+    ingest(tmp_path / "store", [Path(FRAGMENTS)], "credit", read_tags(TAGS), run_here, cores=1)
     return Place(tmp_path)
 
 
 def test_every_verb_is_tried() -> None:
-    assert _WITHOUT_SPARK.keys() | _ON_SPARK.keys() == VERBS.keys()
+    assert _WITHOUT_SPARK.keys() | _ON_BOTH.keys() | _ON_SPARK.keys() == VERBS.keys()
 
 
 @pytest.mark.parametrize("verb", _WITHOUT_SPARK)
 def test_what_is_left(place: Place, verb: str) -> None:
     for command in _WITHOUT_SPARK[verb]:
         _leaves_only_what_is_wanted(place, command)
+
+
+@pytest.mark.parametrize("verb", _ON_BOTH)
+def test_what_is_left_by_duckdb(place: Place, verb: str) -> None:
+    for command in _ON_BOTH[verb]:
+        _leaves_only_what_is_wanted(place, command)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("verb", _ON_BOTH)
+def test_what_is_left_if_spark_is_asked_for(place: Place, verb: str) -> None:
+    for command in _ON_BOTH[verb]:
+        on_spark = replace(command, arguments=(*command.arguments, *_SPARK))
+        _leaves_only_what_is_wanted(place, on_spark)
 
 
 @pytest.mark.slow
@@ -202,10 +223,22 @@ def test_an_ingest_that_is_ended(place: Place, number: signal.Signals) -> None:
         assert list(place.work.glob("store/staging/*")) == []
 
 
+@pytest.mark.parametrize("number", [*_WAYS_OUT, signal.SIGKILL])
+def test_a_run_of_duckdb_that_is_ended(place: Place, number: signal.Signals) -> None:
+    with _running(place, *_LONG_RUN) as process:
+        _wait_for(lambda: list(place.temporary.glob("xcql-*/*/store/commits/*")))
+        time.sleep(1)
+        process.send_signal(number)
+        assert process.wait(300) == (-number if number == signal.SIGKILL else 128 + number)
+    if number == signal.SIGKILL:
+        _leaves_only_what_is_wanted(place, Command(("run", "-e", "1", "--doc", DOCUMENT)))
+    assert place.left() == set()
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("number", _WAYS_OUT)
 def test_a_run_that_is_ended_while_spark_starts(place: Place, number: signal.Signals) -> None:
-    with _running(place, *_LONG_RUN) as process:
+    with _running(place, *_LONG_RUN_ON_SPARK) as process:
         _wait_for(lambda: list(place.temporary.glob("xcql-*/tmp*/store/commits/*")))
         time.sleep(2)
         process.send_signal(number)
@@ -216,7 +249,7 @@ def test_a_run_that_is_ended_while_spark_starts(place: Place, number: signal.Sig
 @pytest.mark.slow
 @pytest.mark.parametrize("number", _WAYS_OUT)
 def test_a_run_that_is_ended_while_it_computes(place: Place, number: signal.Signals) -> None:
-    with _running(place, *_LONG_RUN) as process:
+    with _running(place, *_LONG_RUN_ON_SPARK) as process:
         _wait_for(lambda: list(place.temporary.glob("xcql-*/*/blockmgr-*")))
         time.sleep(10)
         process.send_signal(number)
@@ -226,7 +259,7 @@ def test_a_run_that_is_ended_while_it_computes(place: Place, number: signal.Sign
 
 @pytest.mark.slow
 def test_a_run_that_is_killed(place: Place) -> None:
-    with _running(place, *_LONG_RUN) as process:
+    with _running(place, *_LONG_RUN_ON_SPARK) as process:
         _wait_for(lambda: list(place.temporary.glob("xcql-*/*/blockmgr-*")))
         process.kill()
         process.wait()

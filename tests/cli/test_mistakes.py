@@ -156,13 +156,15 @@ def fake_java(folder: Path, version: str) -> str:
 
 
 def test_no_java(here: Path) -> None:
-    done = xcqlc("run", "query.xcql", "--store", "store", path=str(here / "folder"))
+    done = xcqlc(
+        "run", "query.xcql", "--engine", "spark", "--store", "store", path=str(here / "folder")
+    )
     assert (done.returncode, done.stdout) == (1, "")
     check("no-java", done.stderr)
 
 
 def test_java_home_without_java(here: Path) -> None:
-    done = xcqlc("run", "query.xcql", "--store", "store", JAVA_HOME="folder")
+    done = xcqlc("run", "query.xcql", "--engine", "spark", "--store", "store", JAVA_HOME="folder")
     assert (done.returncode, done.stdout) == (1, "")
     check("java-home-without-java", done.stderr)
 
@@ -170,7 +172,7 @@ def test_java_home_without_java(here: Path) -> None:
 @pytest.mark.parametrize(("version", "name"), [("1.8.0_412", "java-8"), ("11.0.23", "java-11")])
 def test_old_java(version: str, name: str, here: Path) -> None:
     path = fake_java(here / name, version)
-    done = xcqlc("run", "query.xcql", "--store", "store", path=path)
+    done = xcqlc("run", "query.xcql", "--engine", "spark", "--store", "store", path=path)
     assert (done.returncode, done.stdout) == (1, "")
     check(name, done.stderr.replace(f"{here}/", ""))
 

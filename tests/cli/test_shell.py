@@ -75,7 +75,7 @@ def test_one_query_after_the_other(
 
 
 def test_commands(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr("xcql_runtime.session.local_session", None)
+    monkeypatch.setattr("xcql_runtime.spark.engine.local_session", None)
     lines = (
         "\\help\n\\tags\n\\tags credit\n\\strategy qac\n\\strategy fast\n\\now soon\n\\nwo\n"
         "\\explain\n"

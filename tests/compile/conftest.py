@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 import xcql
-from tests.conftest import XMARK
+from tests.conftest import XMARK, OpenSession
 from tests.queries import corpus
 from xcql.cli.documents import open_document
 from xcql.compile import Catalog
@@ -17,9 +16,6 @@ from xcql.model.fragmenter import fragment
 from xcql.model.infer import tag_structure
 from xcql.model.infer_schema import infer_from_dtd
 from xcql.model.tags import TagStructure, parse_tags
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 
 def ingested(store: Path, streams: Mapping[str, tuple[Path, TagStructure]]) -> Path:
@@ -67,5 +63,6 @@ def corpus_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def corpus_session(corpus_store: Path, spark: SparkSession) -> xcql.Session:
-    return xcql.Session(corpus_store, spark)
+def corpus_session(corpus_store: Path, new_session: OpenSession) -> Iterator[xcql.Session]:
+    with new_session(corpus_store) as session:
+        yield session

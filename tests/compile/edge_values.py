@@ -1,8 +1,8 @@
 """Atomic values at the edges of their types, and expressions over them.
 
-A differential test: the reference evaluator and Spark answer every expression for every value (or
-pair of values), many in one query. The values are elements of a stream, so nothing can be computed
-before the query runs.
+A differential test: the reference evaluator and the engines answer every expression for every value
+(or pair of values), many in one query. The values are elements of a stream, so nothing can be
+computed before the query runs.
 """
 
 from __future__ import annotations
@@ -11,16 +11,12 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import xcql
 from tests.compile.both_ways import native_sql
 from tests.compile.conftest import world_store
 from xcql.compile import NotNative
 from xcql.xdm.serialize import escape_text
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 NOW = "2010-01-01"
 TAGS = """<structure><tag type="snapshot" id="1" name="r"><tag type="temporal" id="2" name="i">
@@ -476,23 +472,22 @@ def edge_store(folder: Path) -> Path:
 
 @dataclass(frozen=True, slots=True)
 class Engines:
-    """The two engines that are compared, over one store."""
+    """The evaluator and the engine of a session, which are compared over its store."""
 
-    store: Path
-    spark: SparkSession
+    session: xcql.Session
 
     def expected(self, query: str) -> list[str]:
-        tags = xcql.Session(self.store).tags("s")
-        streams = {"s": (self.store.parent / "s.xml", tags)}
+        file = self.session.store.parent / "s.xml"
+        streams = {"s": (file, self.session.tags("s"))}
         return [one.xml for one in xcql.evaluate(query, streams=streams, now=NOW)]
 
     def found(self, query: str) -> list[str]:
-        return xcql.Session(self.store, self.spark).query(query, now=NOW).to_xml()
+        return self.session.query(query, now=NOW).to_xml()
 
     def differences(self, head: str, row: str, expressions: Sequence[str]) -> list[str]:
         """The differences in the expressions, for the tuples of some clauses; `row` names a tuple.
 
-        Where an expression fails in the evaluator, it is not run on Spark.
+        Where an expression fails in the evaluator, the engine does not run it.
         """
 
         def query(parts: Sequence[str]) -> str:

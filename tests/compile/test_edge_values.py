@@ -1,15 +1,15 @@
-"""Edge values mean the same on Spark as in the evaluator; see `edge_values`.
+"""Edge values mean the same on each engine as in the evaluator; see `edge_values`.
 
 The quick tests cover known differences between engines; the slow ones cover the whole table.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
 
-import xcql
 from tests.compile.edge_values import (
     EXPRESSIONS,
     PAIRS,
@@ -20,6 +20,7 @@ from tests.compile.edge_values import (
     typed,
 )
 from tests.compile.same_form import same_form
+from tests.conftest import OpenSession
 from xcql.evaluate import letter_case
 
 if TYPE_CHECKING:
@@ -72,8 +73,11 @@ QUICK_TOGETHER = [
 
 
 @pytest.fixture(scope="module")
-def engines(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> Engines:
-    return Engines(edge_store(tmp_path_factory.mktemp("edge")), spark)
+def engines(
+    tmp_path_factory: pytest.TempPathFactory, new_session: OpenSession
+) -> Iterator[Engines]:
+    with new_session(edge_store(tmp_path_factory.mktemp("edge"))) as session:
+        yield Engines(session)
 
 
 def _each(kind: str) -> tuple[str, str]:
@@ -98,7 +102,7 @@ def test_sequences_that_engines_differ_in(kind: str, template: str, engines: Eng
     _check_together(kind, template, engines)
 
 
-def test_letter_case_of_all_letters(spark: SparkSession) -> None:
+def test_letter_case_of_all_letters_on_spark(spark: SparkSession) -> None:
     """One by one; a byte order mark is lost when texts are decoded here."""
     rows = spark.sql(
         """SELECT id, upper(x) AS upper, lower(x) AS lower FROM (
@@ -124,9 +128,7 @@ def test_text_is_written_as_references(engines: Engines) -> None:
 
 
 def test_a_lone_constant_is_escaped(engines: Engines) -> None:
-    assert xcql.Session(engines.store, engines.spark).query('"&amp;&#x85;"').to_xml() == [
-        "&amp;&#x85;"
-    ]
+    assert engines.found('"&amp;&#x85;"') == ["&amp;&#x85;"]
 
 
 @pytest.mark.slow

@@ -5,21 +5,18 @@ from __future__ import annotations
 from contextlib import suppress
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING
 
 import pytest
 
 import xcql
 from tests.compile.conftest import world_store
+from tests.conftest import OpenSession
 from tests.continuous.worlds import check, random_world
 from tests.effort import FULL
 from tests.queries.random_histories import NOW as RANDOM_NOW
 from tests.queries.random_histories import random_fragments, random_tags
 from tests.translate import saxon
 from xcql.model.tags import parse_tags, tags_to_xml
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 NOW = "2010-01-01T00:00:00"
 TAGS = """<structure><tag type="snapshot" id="1" name="site">
@@ -75,8 +72,8 @@ def test_by_the_evaluator() -> None:
 
 
 @pytest.mark.parametrize("strategy", ["auto", "qac"])
-def test_on_spark(strategy: str, tmp_path: Path, spark: SparkSession) -> None:
-    session = xcql.Session(world_store(tmp_path, {"s": FRAGMENTS}, {"s": TAGS}), spark)
+def test_in_sql(strategy: str, tmp_path: Path, open_session: OpenSession) -> None:
+    session = open_session(world_store(tmp_path, {"s": FRAGMENTS}, {"s": TAGS}))
     assert session.tags("s") == parse_tags(TAGS)
     for query in QUERIES if FULL else QUERIES[strategy == "qac" :: 3]:
         expected = xcql.evaluate(query, streams={"s": (FRAGMENTS, TAGS)}, now=NOW)
@@ -92,7 +89,7 @@ def test_as_standard_xquery(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("number", range(100) if FULL else range(3))
-def test_random_streams(number: int, tmp_path: Path, spark: SparkSession) -> None:
+def test_random_streams(number: int, tmp_path: Path, open_session: OpenSession) -> None:
     """The attribute `k` is an ID in some tags, and a reference in others."""
     random = Random(f"identifiers {number}")
     root = random_tags(random)
@@ -104,7 +101,7 @@ def test_random_streams(number: int, tmp_path: Path, spark: SparkSession) -> Non
             tags = tags.replace(head, f'{head}<attribute name="k" type="{type_}"/>')
     fragments = random_fragments(random, root)
     (tmp_path / "s.xml").write_text(fragments, encoding="utf-8")
-    session = xcql.Session(world_store(tmp_path, {"s": fragments}, {"s": tags}), spark)
+    session = open_session(world_store(tmp_path, {"s": fragments}, {"s": tags}))
     for query in (
         'id(("1", "3"), stream("s")) ! <x>{ @k, name(), string() }</x>',
         'for $k in idref("2", stream("s")?[2003-01-05, now]) return <x>{ name($k/..), $k/.. }</x>',

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING
 
 import pytest
 
 import xcql
 from tests.compile.conftest import world_store
+from tests.conftest import OpenSession
 from tests.effort import FULL
 from tests.queries.random_queries import NOW, leaf_query, world
 from tests.translate import saxon
 from xcql.check import check
 from xcql.compile import Externals, compile_query
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 WORLDS = range(100, 140) if FULL else (102, 103)
 QUERIES = 12 if FULL else 4
@@ -75,9 +72,9 @@ FIXED = [
 
 
 @pytest.mark.parametrize("strategy", ["qac+", "qac", "caq"])
-def test_on_spark(strategy: str, tmp_path: Path, spark: SparkSession) -> None:
+def test_in_sql(strategy: str, tmp_path: Path, open_session: OpenSession) -> None:
     store = world_store(tmp_path, {"s": FRAGMENTS}, {"s": TAGS})
-    session = xcql.Session(store, spark)
+    session = open_session(store)
     for query in FIXED if FULL else FIXED[:: {"qac+": 2, "qac": 7, "caq": 12}[strategy]]:
         expected = xcql.evaluate(query, streams={"s": (FRAGMENTS, TAGS)}, now="2010-01-01")
         answer = session.query(query, strategy=strategy, now="2010-01-01")
@@ -101,9 +98,9 @@ def test_as_standard_xquery(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("number", WORLDS)
-def test_random_questions(number: int, spark: SparkSession, tmp_path: Path) -> None:
+def test_random_questions(number: int, open_session: OpenSession, tmp_path: Path) -> None:
     there = world(number)
-    session = xcql.Session(world_store(tmp_path, there.fragments, there.tags), spark)
+    session = open_session(world_store(tmp_path, there.fragments, there.tags))
     streams = {name: (there.fragments[name], there.tags[name]) for name in there.fragments}
     files = {name: (tmp_path / f"{name}.xml", there.tags[name]) for name in there.fragments}
     random = Random(number)

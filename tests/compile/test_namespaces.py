@@ -1,4 +1,4 @@
-"""Namespaces in answers: declared once, on the outermost element, in the same bytes on Spark.
+"""Namespaces in answers: declared once, on the outermost element, in the same bytes on each engine.
 
 Random streams declare namespaces around fillers, on their elements and further inside: one prefix
 for several names, names with several prefixes, and the default namespace.
@@ -9,15 +9,12 @@ from __future__ import annotations
 import os
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING
 
 import pytest
 
 import xcql
 from tests.compile.conftest import world_store
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+from tests.conftest import OpenSession
 
 FULL = bool(os.environ.get("XCQL_TEST_FULL"))
 NOW = "2003-06-01T00:00:00"
@@ -99,9 +96,9 @@ def _written(declared: Scope) -> str:
 
 
 @pytest.mark.parametrize("seed", range(40) if FULL else (0, 1))
-def test_same_bytes(seed: int, spark: SparkSession, tmp_path: Path) -> None:
+def test_same_bytes(seed: int, open_session: OpenSession, tmp_path: Path) -> None:
     text = RandomStream(seed).text()
-    session = xcql.Session(world_store(tmp_path, {"s": text}, {"s": TAGS}), spark)
+    session = open_session(world_store(tmp_path, {"s": text}, {"s": TAGS}))
     for query in QUERIES:
         expected = xcql.evaluate(query, streams={"s": (text, TAGS)}, now=NOW)
         for strategy in ("auto", "qac", "caq") if FULL else ("auto",):

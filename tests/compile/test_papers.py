@@ -1,20 +1,18 @@
-"""The queries of paper 1 on Spark, by QaC and by QaC+; those of paper 3 are in the corpus."""
+"""The queries of paper 1 and of paper 3, by QaC and by QaC+."""
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import pytest
 
 import xcql
 from tests.compile.conftest import ingested
+from tests.conftest import OpenSession
 from tests.queries import corpus
 from tests.runtime.samples import STREAMS, query
 from xcql.model.tags import read_tags
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 QUERIES = {
     "1-2-radar": ("2004-06-13T13:00:00", ("radar1", "radar2")),
@@ -39,14 +37,16 @@ def _distance(one: str, other: str) -> float:
 
 
 @pytest.fixture(scope="module")
-def samples(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> xcql.Session:
+def samples(
+    tmp_path_factory: pytest.TempPathFactory, new_session: OpenSession
+) -> Iterator[xcql.Session]:
     streams = {name: (fragments, read_tags(tags)) for name, (fragments, tags) in STREAMS.items()}
     streams["creditSystem"] = streams["credit"]
     store = ingested(tmp_path_factory.mktemp("papers") / "store", streams)
-    session = xcql.Session(store, spark)
-    session.register("triangulate", _triangulate, returns="xs:string")
-    session.register("distance", _distance, returns="xs:double")
-    return session
+    with new_session(store) as session:
+        session.register("triangulate", _triangulate, returns="xs:string")
+        session.register("distance", _distance, returns="xs:double")
+        yield session
 
 
 @pytest.mark.parametrize("strategy", ["qac", "qac+"])

@@ -1,4 +1,4 @@
-"""Random typed queries over random histories: every strategy on Spark gives the same answer.
+"""Random typed queries over random histories: every strategy and engine has the same answer.
 
 The answer is that of the reference evaluator, and of the standalone XQuery on SaxonC. Two numbers
 name a failure and reproduce it: `tests.queries.random_queries.case(world, query)`.
@@ -8,18 +8,15 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 import xcql
 from tests.compile.conftest import world_store
+from tests.conftest import OpenSession
 from tests.queries.random_queries import Case, case
 from tests.translate import saxon
 from xcql.model.tags import parse_tags
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 FULL = bool(os.environ.get("XCQL_TEST_FULL"))
 # at each commit, worlds with few tags: queries over many tags take long to plan
@@ -28,9 +25,9 @@ QUERIES = 8
 
 
 @pytest.mark.parametrize("world", WORLDS)
-def test_same_answers(world: int, spark: SparkSession, tmp_path: Path) -> None:
+def test_same_answers(world: int, open_session: OpenSession, tmp_path: Path) -> None:
     first = case(world, 0)
-    session = xcql.Session(world_store(tmp_path, first.world.fragments, first.world.tags), spark)
+    session = open_session(world_store(tmp_path, first.world.fragments, first.world.tags))
     for number in range(QUERIES):
         query = case(world, number)
         answer = xcql.evaluate(query.text, streams=query.streams(), now=query.now)

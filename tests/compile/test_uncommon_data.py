@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 import xcql
 from tests.compile.conftest import world_store
+from tests.conftest import OpenSession
 from xcql.model.tags import parse_tags
 from xcql.shred.shape import Slot, walk
 from xcql.store.commit import read_state
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 NOW = "2010-01-01"
 TAGS = """<structure><tag type="snapshot" id="1" name="r"><tag type="temporal" id="2" name="i">
@@ -58,28 +55,28 @@ ABOUT_TIME = [
 
 
 @pytest.mark.parametrize("kind", TIMED)
-def test_lifespans_that_came_with_the_data(kind: str, tmp_path: Path, spark: SparkSession) -> None:
-    store = world_store(tmp_path, {"s": TIMED[kind]}, {"s": TAGS})
+def test_lifespans_that_came_with_the_data(
+    kind: str, tmp_path: Path, open_session: OpenSession
+) -> None:
+    session = open_session(world_store(tmp_path, {"s": TIMED[kind]}, {"s": TAGS}))
     for query in ABOUT_TIME:
-        check(query, store, spark)
-    answer = xcql.Session(store, spark).query('stream("s")//n', now=NOW)
-    assert [tuple(row) for row in answer.df.collect()] == [
-        tuple(row)
-        for row in xcql.Session(store, spark).query('stream("s")//n', "caq", NOW).df.collect()
-    ]
+        check(query, session)
+    answer = session.query('stream("s")//n', now=NOW)
+    assert answer.arrow() == session.query('stream("s")//n', "caq", NOW).arrow()
 
 
-def test_a_view_that_was_written_is_asked_again(tmp_path: Path, spark: SparkSession) -> None:
+def test_a_view_that_was_written_is_asked_again(tmp_path: Path, open_session: OpenSession) -> None:
     """The output of `xcqlc temporalize`, read by `xcqlc run --doc`."""
     text = fragments(f"<n {ENDED}>1</n>", "<n>2</n>")
     store = world_store(tmp_path, {"s": text}, {"s": TAGS})
-    view = "".join(xcql.Session(store, spark).temporalize("s", now=NOW))
+    view = "".join(open_session(store).temporalize("s", now=NOW))
     tags = TAGS.replace('"temporal"', '"snapshot"')
     again = f'<f><filler id="0" tsid="1">{view.partition("?>")[2] or view}</filler></f>'
     (tmp_path / "again").mkdir()
     written = world_store(tmp_path / "again", {"s": again}, {"s": tags})
+    session = open_session(written)
     for query in ABOUT_TIME:
-        check(query, written, spark)
+        check(query, session)
 
 
 STRAYS = fragments(
@@ -106,33 +103,34 @@ ABOUT_HOLES = [
 ]
 
 
-def test_holes_where_no_filler_can_be(tmp_path: Path, spark: SparkSession) -> None:
-    store = world_store(tmp_path, {"s": STRAYS}, {"s": TAGS})
+def test_holes_where_no_filler_can_be(tmp_path: Path, open_session: OpenSession) -> None:
+    session = open_session(world_store(tmp_path, {"s": STRAYS}, {"s": TAGS}))
     for query in ABOUT_HOLES:
-        check(query, store, spark)
+        check(query, session)
 
 
-def test_what_is_common_is_answered_natively(tmp_path: Path, spark: SparkSession) -> None:
+def test_what_is_common_is_answered_natively(tmp_path: Path, open_session: OpenSession) -> None:
     """A lifespan on a filler's own element is overwritten, and half a lifespan is ignored."""
     text = fragments('<t>x<b vtFrom="2001-01-01">b1</b></t>', "<n>1</n>").replace(
         "<i><n>", f"<i {ENDED}><n>"
     )
-    store = world_store(tmp_path, {"s": text}, {"s": TAGS})
+    session = open_session(world_store(tmp_path, {"s": text}, {"s": TAGS}))
     for query in (*ABOUT_TIME, *ABOUT_HOLES):
-        assert check(query, store, spark) != "caq" or "#[" in query or "//text()" in query, query
+        assert check(query, session) != "caq" or "#[" in query or "//text()" in query, query
 
 
-def check(query: str, store: Path, spark: SparkSession) -> str:
+def check(query: str, session: xcql.Session) -> str:
     """Check that the answer is the evaluator's; return the strategy."""
-    session = xcql.Session(store, spark)
-    stream = {"s": (store.parent / "s.xml", session.tags("s"))}
+    stream = {"s": (session.store.parent / "s.xml", session.tags("s"))}
     expected = [one.xml for one in xcql.evaluate(query, streams=stream, now=NOW)]
     answer = session.query(query, now=NOW)
     assert answer.to_xml() == expected, query
     return answer.strategy
 
 
-def test_ways_are_kept_when_a_table_is_shredded_anew(tmp_path: Path, spark: SparkSession) -> None:
+def test_ways_are_kept_when_a_table_is_shredded_anew(
+    tmp_path: Path, open_session: OpenSession
+) -> None:
     """Each part of a file has few paths in its mixed content; together they have many."""
     names = [f"a{number}" for number in range(300)]
     inside = "".join(f'<tag type="snapshot" id="{one}" name="{one}"/>' for one in ("b", *names))
@@ -156,7 +154,7 @@ def test_ways_are_kept_when_a_table_is_shredded_anew(tmp_path: Path, spark: Spar
         (tmp_path / "s.xml").write_text(f"<f>{part}</f>")
         xcql.Session(store).ingest(tmp_path / "s.xml", stream="s", tags=parse_tags(tags))
     (tmp_path / "s.xml").write_text(f"<f>{''.join(parts)}</f>")
-    check('stream("s")//t/b/text()', store, spark)
+    check('stream("s")//t/b/text()', open_session(store))
     mixed = next(one for one in walk(_shape(store, "2")) if one.column == "t")
     assert mixed.indexed
 

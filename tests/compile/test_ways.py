@@ -1,14 +1,15 @@
-"""Texts inside mixed content, from the columns that ingest creates for them, on Spark."""
+"""Texts inside mixed content, from the columns that ingest creates for them."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 import xcql
 from tests.compile.conftest import ingested
+from tests.conftest import OpenSession
 from xcql.compile.api import compile_query
 from xcql.compile.result import Compiled
 from xcql.model.tags import parse_tags
@@ -17,9 +18,6 @@ from xcql.store.commit import read_state, write_state
 from xcql.store.state import StoreState, renumbered, state_from_json, state_to_json
 from xcql.store.upkeep import compact
 from xcql.store.verify import verify
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 NOW = "2010-01-01"
 ITEM = """
@@ -92,14 +90,14 @@ class Asked:
     """A store, and the stream that it should contain."""
 
     def __init__(
-        self, folder: Path, spark: SparkSession, patch: pytest.MonkeyPatch, *fillers: str
+        self, folder: Path, open_session: OpenSession, patch: pytest.MonkeyPatch, *fillers: str
     ) -> None:
         self._folder = folder
         self._fillers: list[str] = []
         self.store = folder / "store"
         self.add(*fillers)
         self._compiled: list[Compiled] = []
-        self._session = xcql.Session(self.store, spark)
+        self._session = open_session(self.store)
         patch.setattr("xcql_runtime.answers.answer.compile_query", self._compile)
 
     def _compile(self, *arguments: Any) -> Compiled:
@@ -137,8 +135,8 @@ class Asked:
 
 
 @pytest.fixture
-def asked(tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> Asked:
-    return Asked(tmp_path, spark, monkeypatch, *FIRST)
+def asked(tmp_path: Path, open_session: OpenSession, monkeypatch: pytest.MonkeyPatch) -> Asked:
+    return Asked(tmp_path, open_session, monkeypatch, *FIRST)
 
 
 def of_old(state: StoreState, ways: bool) -> StoreState:
@@ -193,10 +191,10 @@ def test_ways_that_come_later(asked: Asked) -> None:
 
 
 def test_the_first_ways_come_later(
-    tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, open_session: OpenSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     plain = [item(id, 3, "<text>x</text><text>y</text>") for id in "ab"]
-    asked = Asked(tmp_path, spark, monkeypatch, ROOT, *plain)
+    asked = Asked(tmp_path, open_session, monkeypatch, ROOT, *plain)
     inner = 'stream("s")//item/text/bold/text()'
     asked.check(inner, False)
     asked.add(item("c", 3, "<text>x<bold>c1</bold></text>"))
@@ -207,7 +205,7 @@ def test_the_first_ways_come_later(
 
 
 def test_what_becomes_mixed_later(
-    tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, open_session: OpenSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shredded = [
         item("a", 3, "<text><bold><emph>a1</emph>\n</bold></text><text><emph/></text>"),
@@ -215,7 +213,7 @@ def test_what_becomes_mixed_later(
         item("c", 3, "<text><bold>c1<emph>c2</emph></bold></text>"),
         item("d", 5, "<text><!-- c --><bold/></text>"),
     ]
-    asked = Asked(tmp_path, spark, monkeypatch, ROOT, *shredded)
+    asked = Asked(tmp_path, open_session, monkeypatch, ROOT, *shredded)
     assert not asked.slot("3", "text").opaque
     asked.add(
         item("b", 3, "<text>x<emph>b3</emph></text>", "2005-03-01"),

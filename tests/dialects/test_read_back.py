@@ -1,4 +1,8 @@
-"""sqlglot reads the SQL text for Spark back as the tree that it was written from."""
+"""sqlglot reads the SQL text back: for Spark as the tree that it was written from.
+
+For DuckDB, which writes its trees in another vocabulary, sqlglot reads the text as a tree that it
+writes and reads again as the same tree.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from sqlglot import exp
+from sqlglot import exp, parse_one
 
 from tests.compile.conftest import catalog_of_store, ingested, small_auctions
 from tests.conftest import ROOT, XMARK
@@ -18,6 +22,7 @@ from xcql.check import check
 from xcql.compile import Catalog, Externals, NotNative, compile_query
 from xcql.diagnostics import XcqlError
 from xcql.dialects.dialect import Query
+from xcql.dialects.duckdb import DUCKDB
 from xcql.dialects.slots import SqlText
 from xcql.dialects.spark import SPARK
 from xcql.dialects.templates import parsed
@@ -107,17 +112,31 @@ def _whole(parts: Mapping[str, Sql], query: Query) -> Sql:
     return select
 
 
-CHECKED = replace(SPARK, write=_check)
+def _again(tree: exp.Expression) -> exp.Expression:
+    return parse_one(tree.sql("duckdb", normalize_functions=False), dialect="duckdb")
+
+
+def _check_duckdb(parts: Mapping[str, Sql], queries: Sequence[Query]) -> tuple[SqlText, ...]:
+    texts = DUCKDB.write(parts, queries)
+    for text in texts:
+        written = text.filled({name: f'"{name}"' for name in text.slots})
+        tree = parse_one(written, dialect="duckdb")
+        assert _again(tree) == tree, written
+    return texts
+
+
+DIALECTS = (replace(SPARK, write=_check), replace(DUCKDB, write=_check_duckdb))
 
 
 def _compile(text: str, known: Catalog, names: Iterable[str]) -> int:
-    """How many strategies compile a query; each text is checked."""
+    """How many strategies compile a query for both engines; each text is checked."""
     catalog = Catalog({name: known.streams[name] for name in names})
     compiled = 0
     for strategy in ("qac", "qac+"):
         # some queries have errors, others have no native form
         with suppress(NotNative, XcqlError):
-            compile_query(check(text), catalog, strategy, Externals(), dialect=CHECKED)
+            for dialect in DIALECTS:
+                compile_query(check(text), catalog, strategy, Externals(), dialect=dialect)
             compiled += 1
     return compiled
 

@@ -1,23 +1,20 @@
 """No text of a user, in data or in a file name, is interpreted as anything but text.
 
-The evaluator and Spark answer queries full of such text with identical bytes, and a secret in the
-environment of all processes never appears. A failure names its case:
+The evaluator and the engines answer queries full of such text with identical bytes, and a secret in
+the environment of all processes never appears. A failure names its case:
 `query(world(WORLD), NUMBER)` of `texts` reproduces it.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 import xcql
+from tests.conftest import OpenSession
 from tests.effort import FULL
 from tests.hostile.texts import SECRET, TEXTS, Query, World, literal, query, world
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 # a thousand queries, or a few of each shape
 WORLDS, QUERIES = (20, 50) if FULL else (2, 16)
@@ -27,11 +24,11 @@ FOLDERS = [one for one in TEXTS if one.strip() and "/" not in one]
 
 @pytest.mark.parametrize("seed", range(WORLDS))
 def test_same_bytes_and_no_secret(
-    seed: int, spark: SparkSession, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+    seed: int, open_session: OpenSession, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     here = world(seed)
     store = tmp_path / FOLDERS[seed % len(FOLDERS)] / FOLDERS[-1 - seed]
-    session = xcql.Session(store, spark)
+    session = open_session(store)
     file = tmp_path / f"{FOLDERS[2 * seed]}.xml"
     file.write_text(here.fragments, encoding="utf-8")
     tags = tmp_path / "tags"
@@ -44,7 +41,7 @@ def test_same_bytes_and_no_secret(
         ways = ("auto", "qac", "caq") if number % 10 == 0 else ("auto",)
         wanted = by_evaluator(one, here)
         for way in ways:
-            found = by_spark(one, session, way)
+            found = by_engine(one, session, way)
             if found != wanted:
                 differences.append(f"world {seed}, query {number}, {way}: {one}\n{found}\n{wanted}")
             assert SECRET not in repr(found)
@@ -62,7 +59,7 @@ def by_evaluator(query: Query, world: World) -> list[str] | str:
         return problem.code
 
 
-def by_spark(query: Query, session: xcql.Session, way: str) -> list[str] | str:
+def by_engine(query: Query, session: xcql.Session, way: str) -> list[str] | str:
     try:
         answer = session.query(query.text, strategy=way, now=NOW, variables=query.variables)
         return answer.to_xml()

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import xcql
+from tests.conftest import OpenSession
 from tests.runtime.samples import STREAMS
 
 if TYPE_CHECKING:
@@ -29,7 +30,14 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def session(store: Path, spark: SparkSession) -> xcql.Session:
+    """On Spark; `each_session` is for whatever is the same on both engines."""
     return xcql.Session(store, spark)
+
+
+@pytest.fixture
+def each_session(store: Path, open_session: OpenSession) -> xcql.Session:
+    """On DuckDB and on Spark."""
+    return open_session(store)
 
 
 @pytest.fixture

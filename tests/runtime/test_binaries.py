@@ -7,18 +7,15 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.conftest import OpenSession
 from tests.runtime.binaries import NOW, TAGS, Shape, fragments
 from xcql import Session, XcqlError, evaluate
 from xcql.model.tags import parse_tags
 from xcql.xdm.parse import parse_xml
 from xcql.xdm.serialize import canonical
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 QUERIES = (
     'count(stream("s")//planet)',
@@ -30,9 +27,9 @@ QUERIES = (
 )
 
 
-def stored(shape: Shape, folder: Path, spark: SparkSession | None = None) -> Session:
+def stored(shape: Shape, folder: Path, open_session: OpenSession = Session) -> Session:
     (folder / "fragments.xml").write_text("".join(fragments(shape)), encoding="utf-8")
-    session = Session(folder / "store", spark)
+    session = open_session(folder / "store")
     session.ingest(folder / "fragments.xml", stream="s", tags=parse_tags(TAGS), strict=True)
     return session
 
@@ -42,9 +39,9 @@ def in_canonical_form(items: list[str]) -> list[str]:
 
 
 @pytest.mark.parametrize("strategy", [pytest.param("auto", marks=pytest.mark.slow), "caq"])
-def test_answers(strategy: str, spark: SparkSession, tmp_path: Path) -> None:
+def test_answers(strategy: str, open_session: OpenSession, tmp_path: Path) -> None:
     shape = Shape(2, 2, 1, 2, 2, 3)
-    session = stored(shape, tmp_path, spark)
+    session = stored(shape, tmp_path, open_session)
     streams = {"s": ("".join(fragments(shape)), parse_tags(TAGS))}
     for query in QUERIES:
         answer = session.query(query, strategy, NOW)  # type: ignore[arg-type]
@@ -53,11 +50,11 @@ def test_answers(strategy: str, spark: SparkSession, tmp_path: Path) -> None:
     assert session.query(QUERIES[0], now=NOW).to_xml() == [str(shape.planet_copies)]
 
 
-def test_a_view_that_is_too_large(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_view_that_is_too_large(open_session: OpenSession, tmp_path: Path) -> None:
     # 50 versions of everything: a thousand fragments, and 25 million copies of planets
     shape = Shape(2, 2, 1, 50, 50, 50)
     assert shape.planet_copies == 25_500_000
-    session = stored(shape, tmp_path, spark)
+    session = stored(shape, tmp_path, open_session)
     with pytest.raises(XcqlError, match="XCQL0318"):
         session.query(QUERIES[0], now=NOW).to_xml()
     assert session.query("1 + 1").to_xml() == ["2"]

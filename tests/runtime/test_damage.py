@@ -12,6 +12,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import xcql
+from tests.conftest import OpenSession
 from tests.store.histories import view_of_tables
 from xcql import Session, XcqlError
 from xcql.history.view import temporal_view
@@ -24,8 +25,8 @@ from xcql.store.processes import run_here
 from xcql.store.repair import repair
 from xcql.store.upkeep import vacuum
 from xcql.store.verify import verify
+from xcql.strategies import Strategy
 from xcql.xdm.serialize import canonical
-from xcql_runtime.answers.answer import Strategy
 
 TAGS = parse_tags("""<structure><tag type="snapshot" id="1" name="r">
   <tag type="snapshot" id="2" name="a"><tag type="temporal" id="3" name="t">
@@ -107,8 +108,8 @@ def check_view(sound: Path, store: Path, batches: int = len(BATCHES)) -> None:
     assert view_of_tables(store, "s", now) == expected
 
 
-def answers(store: Path, spark: SparkSession) -> list[list[str]]:
-    session = Session(store, spark)
+def answers(store: Path, open_session: OpenSession) -> list[list[str]]:
+    session = open_session(store)
     return [session.query(text, strategy, now=NOW).to_xml() for text, strategy in QUERIES]
 
 
@@ -137,7 +138,9 @@ def answer_or_refusal(session: Session, text: str, strategy: Strategy) -> list[s
         return "refused" if is_told else str(problem)
 
 
-def check_flips(sound: Path, folder: Path, spark: SparkSession, flips: int, asked: int) -> int:
+def check_flips(
+    sound: Path, folder: Path, open_session: OpenSession, flips: int, asked: int
+) -> int:
     """Flip a different bit in each copy of the store: it is detected, and no answer is wrong.
 
     Each time `asked` of the queries run, in rotation; returns how many of them were refused.
@@ -146,7 +149,7 @@ def check_flips(sound: Path, folder: Path, spark: SparkSession, flips: int, aske
     print("seed", seed)
     chance = random.Random(seed)
     expected = evaluated(sound)
-    assert answers(sound / "store", spark) == expected
+    assert answers(sound / "store", open_session) == expected
     refused = 0
     for number in range(flips):
         # a separate folder, so that nothing is cached from another store
@@ -155,7 +158,7 @@ def check_flips(sound: Path, folder: Path, spark: SparkSession, flips: int, aske
         bit = chance.randrange(path.stat().st_size * 8)
         flip(path, bit)
         assert is_seen(store), (path, bit)
-        session = Session(store, spark)
+        session = open_session(store)
         for turn in range(number * asked, (number + 1) * asked):
             (text, strategy), right = (some[turn % len(QUERIES)] for some in (QUERIES, expected))
             found = answer_or_refusal(session, text, strategy)
@@ -165,15 +168,15 @@ def check_flips(sound: Path, folder: Path, spark: SparkSession, flips: int, aske
     return refused
 
 
-def test_no_flipped_bit_goes_unseen(sound: Path, tmp_path: Path, spark: SparkSession) -> None:
-    check_flips(sound, tmp_path, spark, flips=8, asked=1)
+def test_no_flipped_bit_goes_unseen(sound: Path, tmp_path: Path, open_session: OpenSession) -> None:
+    check_flips(sound, tmp_path, open_session, flips=8, asked=1)
 
 
 @pytest.mark.slow
 def test_none_of_many_flipped_bits_goes_unseen(
-    sound: Path, tmp_path: Path, spark: SparkSession
+    sound: Path, tmp_path: Path, open_session: OpenSession
 ) -> None:
-    assert check_flips(sound, tmp_path, spark, flips=200, asked=len(QUERIES)) > 20
+    assert check_flips(sound, tmp_path, open_session, flips=200, asked=len(QUERIES)) > 20
 
 
 def test_damage_is_seen_all_over_a_file(store: Path) -> None:
@@ -325,7 +328,7 @@ def kinds_of_files(store: Path) -> dict[str, Path]:
 )
 @pytest.mark.parametrize("vacuumed", [False, True])
 def test_a_deleted_file(
-    sound: Path, store: Path, spark: SparkSession, kind: str, vacuumed: bool
+    sound: Path, store: Path, open_session: OpenSession, kind: str, vacuumed: bool
 ) -> None:
     """It is reported; after the repair, ingesting the fragments again completes the rest."""
     if vacuumed:
@@ -339,7 +342,7 @@ def test_a_deleted_file(
         assert "store repair" in str(told.value)
     if kind.startswith("table"):
         with pytest.raises(XcqlError, match=r"XCQL0319.*is missing"):
-            Session(store, spark).query('stream("s")', now=NOW).to_xml()
+            open_session(store).query('stream("s")', now=NOW).to_xml()
     done = "\n".join(repair(store))
     assert verify(store) == [], done
     if kind != "quarantine":
@@ -349,7 +352,7 @@ def test_a_deleted_file(
     check_view(sound, store)
 
 
-def test_what_is_derived_is_rebuilt(sound: Path, store: Path, spark: SparkSession) -> None:
+def test_what_is_derived_is_rebuilt(sound: Path, store: Path, open_session: OpenSession) -> None:
     """Damage in columns that can be derived from the fragments loses nothing."""
     import pyarrow.parquet as pq
 
@@ -364,11 +367,11 @@ def test_what_is_derived_is_rebuilt(sound: Path, store: Path, spark: SparkSessio
     assert is_seen(store)
     assert any("rebuilt from its fragments; nothing is lost" in one for one in repair(store))
     assert verify(store) == []
-    assert answers(store, spark) == evaluated(sound)
+    assert answers(store, open_session) == evaluated(sound)
 
 
 def test_a_store_of_an_earlier_version(
-    sound: Path, store: Path, spark: SparkSession, capsys: pytest.CaptureFixture[str]
+    sound: Path, store: Path, open_session: OpenSession, capsys: pytest.CaptureFixture[str]
 ) -> None:
     from xcql.cli.main import main
 
@@ -382,7 +385,7 @@ def test_a_store_of_an_earlier_version(
                 for file in files:
                     del file["checksums"]
         commit.write_text(json.dumps({**data, "format": 1}))
-    assert answers(store, spark) == evaluated(sound)
+    assert answers(store, open_session) == evaluated(sound)
     assert main(["store", "verify", str(store)]) == 0
     assert "have no checksums: xcqlc store compact" in capsys.readouterr().out
     assert "without checksums" in str(Session(store).info())

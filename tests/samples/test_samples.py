@@ -7,18 +7,15 @@ import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 import xcql
+from tests.conftest import OpenSession
 from tests.samples.all_samples import NOW, SAMPLES, expected, queries, streams
 
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
 QUERIES = [(sample, query) for sample in NOW for query in queries(sample)]
-# these also run on Spark at each commit: one per sample
+# these run on an engine at each commit: one per sample
 NATIVE = {"maxed-out", "answer-times", "heard-once", "last-reports", "reserves", "price-history"}
 
 
@@ -36,17 +33,23 @@ def test_answers(sample: str, query: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def sessions(spark: SparkSession) -> Iterator[dict[str, xcql.Session]]:
+def sessions(
+    new_session: OpenSession, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[dict[str, xcql.Session]]:
     with ExitStack() as stack:
-        yield {
-            sample: stack.enter_context(xcql.Session.temporary(streams(sample))) for sample in NOW
-        }
+        opened = {}
+        for sample in NOW:
+            store = tmp_path_factory.mktemp(sample) / "store"
+            opened[sample] = stack.enter_context(new_session(store))
+            for name, (fragments, tags) in streams(sample).items():
+                opened[sample].ingest(fragments, stream=name, tags=tags, strict=True)
+        yield opened
 
 
 @pytest.mark.parametrize(
     ("sample", "query"), named([case for case in QUERIES if case[1].stem in NATIVE])
 )
-def test_answers_on_spark(sample: str, query: Path, sessions: dict[str, xcql.Session]) -> None:
+def test_answers_in_sql(sample: str, query: Path, sessions: dict[str, xcql.Session]) -> None:
     answer = sessions[sample].query(query.read_text(encoding="utf-8"), now=NOW[sample])
     assert answer.to_xml() == expected(query).splitlines()
 

@@ -276,6 +276,8 @@ groups
   group_any(any) -> any
   group_min(any) -> any | | fn:min
   group_max(any) -> any | | fn:max
+  group_min_doubles(double, any*) -> double | | fn:min
+  group_max_doubles(double, any*) -> double | | fn:max
   group_sum(any) -> number | fails | fn:sum
   group_sum_decimals(decimal) -> decimal | fails | fn:sum
   group_sum_doubles(double, any*) -> double | | fn:sum

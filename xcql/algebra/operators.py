@@ -388,9 +388,7 @@ def own_columns(plan: Plan) -> frozenset[str]:
     return frozenset()
 
 
-def _remembered(
-    function: Callable[[Plan], frozenset[str]],
-) -> Callable[[Plan], frozenset[str]]:
+def _remembered(function: Callable[[Plan], frozenset[str]]) -> Callable[[Plan], frozenset[str]]:
     """Cache the function per plan: rules query the same parts of a long chain again and again.
 
     Plans are looked up by identity: comparing them would take as long as computing the result.
@@ -543,9 +541,7 @@ def graft(plan: Plan, base: Plan) -> Plan:
             )
         case Number(partition=partition):
             return replace(
-                plan,
-                input=graft(plan.input, base),
-                partition=(*identity(base), *partition),
+                plan, input=graft(plan.input, base), partition=(*identity(base), *partition)
             )
         case Distinct(within=within):
             return replace(plan, input=graft(plan.input, base), within=(*identity(base), *within))
@@ -560,10 +556,7 @@ def graft(plan: Plan, base: Plan) -> Plan:
             others = sorted(columns(base) - {name for name, _ in apart})
             same = tuple((name, Aggregate("any", Column(name))) for name in others)
             return replace(
-                plan,
-                input=graft(plan.input, base),
-                keys=(*apart, *keys),
-                fields=(*fields, *same),
+                plan, input=graft(plan.input, base), keys=(*apart, *keys), fields=(*fields, *same)
             )
         case Join(left=left, right=right, keys=pairs, condition=condition, kind=kind):
             if not free(right) & columns(base):
@@ -584,35 +577,31 @@ def renamed_plan(plan: Plan, names: Mapping[str, str]) -> Plan:
     """The plan with columns renamed where they are made or used; a row's name ends with a dot."""
     below = tuple(renamed_plan(one, names) for one in inputs(plan))
     plan = with_scalars(with_inputs(plan, *below), lambda one: renamed_scalar(one, names))
+
+    def new(name: str) -> str:
+        return names.get(name, name)
+
+    def new_row(row: str) -> str:
+        return names.get(f"{row}.", row)
+
     match plan:
         case Extract(row=row):
-            return replace(plan, row=names.get(f"{row}.", row))
+            return replace(plan, row=new_row(row))
         case Follow(row=row, parent=parent):
-            return replace(
-                plan, row=names.get(f"{row}.", row), parent=names.get(f"{parent}.", parent)
-            )
+            return replace(plan, row=new_row(row), parent=new_row(parent))
         case Rise(row=row, child=child):
-            return replace(plan, row=names.get(f"{row}.", row), child=names.get(f"{child}.", child))
+            return replace(plan, row=new_row(row), child=new_row(child))
         case Unnest(item=item, position=position):
-            return replace(plan, item=names.get(item, item), position=names.get(position, position))
+            return replace(plan, item=new(item), position=new(position))
         case Project(name=name) | Tally(name=name):
-            return replace(plan, name=names.get(name, name))
+            return replace(plan, name=new(name))
         case Number(name=name, total=total):
-            return replace(
-                plan,
-                name=names.get(name, name),
-                total=None if total is None else names.get(total, total),
-            )
+            return replace(plan, name=new(name), total=None if total is None else new(total))
         case Nest(keys=keys, fields=fields):
-            return replace(
-                plan,
-                keys=tuple((names.get(name, name), one) for name, one in keys),
-                fields=tuple((names.get(name, name), one) for name, one in fields),
-            )
+            keys = tuple((new(name), one) for name, one in keys)
+            return replace(plan, keys=keys, fields=tuple((new(name), one) for name, one in fields))
         case Merge(columns=shared):
-            return replace(
-                plan, columns=tuple((names.get(name, name), one) for name, one in shared)
-            )
+            return replace(plan, columns=tuple((new(name), one) for name, one in shared))
     return plan
 
 

@@ -2,95 +2,75 @@
 
 from __future__ import annotations
 
-from xcql.algebra.operators import (
-    Distinct,
-    Extract,
-    Follow,
-    Join,
-    Merge,
-    Nest,
-    Number,
-    Order,
-    Plan,
-    Project,
-    Rise,
-    Select,
-    SortKey,
-    Spread,
-    Tally,
-    Unit,
-    Unnest,
-    Versions,
-    inputs,
-)
+from xcql.algebra import operators as ops
 from xcql.algebra.scalars import Argument, Call, Column, Constant, Lambda, Nested, Scalar
 
 _INFIX = frozenset({"=", "<>", "<", "<=", ">", ">=", "+", "-", "*", "and", "or", "%", "<=>"})
 
 
-def plan_text(plan: Plan, indent: int = 0) -> str:
+def plan_text(plan: ops.Plan, indent: int = 0) -> str:
     """The plan, one operator per line, with its inputs indented below it.
 
-    >>> print(plan_text(Select(Unit(), Column("a"))))
+    >>> print(plan_text(ops.Select(ops.Unit(), Column("a"))))
     select $a
       unit
     """
     line = "  " * indent + _operator(plan)
-    return "\n".join([line, *(plan_text(one, indent + 1) for one in inputs(plan))])
+    return "\n".join([line, *(plan_text(one, indent + 1) for one in ops.inputs(plan))])
 
 
-def _operator(plan: Plan) -> str:
+def _operator(plan: ops.Plan) -> str:
     match plan:
-        case Unit():
+        case ops.Unit():
             return "unit"
-        case Extract(stream=stream, tags=tags, row=row):
+        case ops.Extract(stream=stream, tags=tags, row=row):
             return f"extract {row}: fillers of {stream} with tag {' '.join(tags)}"
-        case Versions(stream=stream, tags=tags, row=row):
+        case ops.Versions(stream=stream, tags=tags, row=row):
             return f"versions {row}: of fillers of {stream} with tag {' '.join(tags)}"
-        case Follow(parent=parent, tags=tags, row=row, within=within):
+        case ops.Follow(parent=parent, tags=tags, row=row, within=within):
             inside = "" if within is None else f" within {scalar_text(within[0])}"
             return f"follow {row}: holes of {parent} to fillers with tag {' '.join(tags)}{inside}"
-        case Rise(child=child, tags=tags, row=row):
+        case ops.Rise(child=child, tags=tags, row=row):
             return f"rise {row}: from {child} to the filler with tag {' '.join(tags)} around it"
-        case Unnest(array=array, item=item, position=position, outer=outer):
+        case ops.Unnest(array=array, item=item, position=position, outer=outer):
             kind = "unnest outer" if outer else "unnest"
             return f"{kind} {item} at {position}: {scalar_text(array)}"
-        case Select(condition=condition):
+        case ops.Select(condition=condition):
             return f"select {scalar_text(condition)}"
-        case Project(name=name, scalar=scalar):
+        case ops.Project(name=name, scalar=scalar):
             return f"project {name} := {scalar_text(scalar)}"
-        case Number(name=name, partition=partition, backwards=backwards, total=total):
+        case ops.Number(name=name, partition=partition, backwards=backwards, total=total):
             way = " from the end" if backwards else ""
             each = f" for each {', '.join(map(scalar_text, partition))}" if partition else ""
             of = f" of {total}" if total else ""
             return f"number {name}{of}{way}{each}"
-        case Order(by=by):
+        case ops.Order(by=by):
             return f"order by {', '.join(map(_key, by))}"
-        case Distinct(key=key):
+        case ops.Distinct(key=key):
             return f"distinct {scalar_text(key)}"
-        case Join(keys=keys, condition=condition, kind=kind):
+        case ops.Join(keys=keys, condition=condition, kind=kind):
             on = [f"{scalar_text(a)} = {scalar_text(b)}" for a, b in keys]
             if condition != Constant(True):
                 on.append(scalar_text(condition))
             return f"{kind} join on {' and '.join(on) or 'all'}"
-        case Spread(begin=begin, end=end, name=name):
+        case ops.Spread(begin=begin, end=end, name=name):
             return f"spread {name} over {scalar_text(begin)} to {scalar_text(end)}"
-        case Tally(keys=keys, comparison=comparison, values=(value, other), name=name):
+        case ops.Tally(keys=keys, comparison=comparison, values=(value, other), name=name):
             on = [f"{scalar_text(a)} = {scalar_text(b)}" for a, b in keys]
             on.append(f"{scalar_text(value)} {comparison} {scalar_text(other)}")
             return f"tally {name} of {' and '.join(on)}"
-        case Nest(keys=keys, fields=fields):
+        case ops.Nest(keys=keys, fields=fields):
             of = ", ".join(f"{name} := {scalar_text(scalar)}" for name, scalar in keys)
             made = ", ".join(
                 f"{name} := {one.reduction}({scalar_text(one.value)})" for name, one in fields
             )
             return f"nest by ({of}): {made}"
-        case Merge(columns=columns):
+        case ops.Merge(columns=columns):
             return f"merge {', '.join(name for name, _ in columns)}"
     raise AssertionError(plan)
 
 
-def _key(key: SortKey) -> str:
+def _key(key: ops.SortKey) -> str:
     return scalar_text(key.scalar) + (" descending" if key.descending else "")
 
 

@@ -69,18 +69,15 @@ class Namespaces:
 
     def element_name(self, name: Name) -> tuple[str | None, str]:
         """Namespace and local part of an element's name; None for an undeclared prefix."""
-        if name.uri is not None:
-            return name.uri, name.local
-        if name.prefix is not None:
-            return self.prefixes.get(name.prefix), name.local
-        return self.element, name.local
+        return self._expanded(name, self.element)
 
     def function_name(self, name: Name) -> tuple[str | None, str]:
+        return self._expanded(name, self.function)
+
+    def _expanded(self, name: Name, default: str | None) -> tuple[str | None, str]:
         if name.uri is not None:
             return name.uri, name.local
-        if name.prefix is not None:
-            return self.prefixes.get(name.prefix), name.local
-        return self.function, name.local
+        return self.prefixes.get(name.prefix) if name.prefix is not None else default, name.local
 
     def element_test(self, test: SyntaxNode) -> Callable[[Tag], bool] | None:
         """A function that tests whether elements of a tag pass; None if no element can pass."""

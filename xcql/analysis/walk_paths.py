@@ -375,9 +375,7 @@ def upward_step(w: Walker, base: Typed, step: AxisStep, env: Env) -> Typed:
                 above |= nodes.tags
         if leaves_tree:
             w.rules.needs_view(
-                frozenset({nodes.stream}),
-                f"the {step.axis} axis leads out of a filler",
-                step.span,
+                frozenset({nodes.stream}), f"the {step.axis} axis leads out of a filler", step.span
             )
         tags = {
             tag
@@ -416,9 +414,7 @@ def sideways_step(w: Walker, base: Typed, step: AxisStep, env: Env) -> Typed:
             leaves_tree = nodes.filled is not None or bool(nodes.tops)
         if leaves_tree:
             w.rules.needs_view(
-                frozenset({nodes.stream}),
-                f"the {step.axis} axis leads out of a filler",
-                step.span,
+                frozenset({nodes.stream}), f"the {step.axis} axis leads out of a filler", step.span
             )
         tags = {tag for tag in beside if test is not None and test(graph.tag(tag))}
         if tags:

@@ -10,22 +10,13 @@ from xcql.analysis.walker import Env, Typed, Walker, walks
 from xcql.syntax import construct, control, literals, operators
 from xcql.syntax.functions import FunctionCall
 from xcql.syntax.node import Expr, walk
-from xcql.syntax.temporal import (
-    AllenComparison,
-    DateTimeLiteral,
-    DurationLiteral,
-    Now,
-    Start,
-)
+from xcql.syntax.temporal import AllenComparison, DateTimeLiteral, DurationLiteral, Now, Start
 
 _TIMES = frozenset({"vtFrom", "vtTo", "now", "start", "current-dateTime"})
 
 
 @walks(
-    literals.IntegerLiteral,
-    literals.DecimalLiteral,
-    literals.DoubleLiteral,
-    literals.StringLiteral,
+    literals.IntegerLiteral, literals.DecimalLiteral, literals.DoubleLiteral, literals.StringLiteral
 )
 def literal(w: Walker, node: Expr, env: Env) -> Typed:
     return Typed(node, ATOM)

@@ -1,4 +1,4 @@
-"""`xcqlc eval`: the answer of a query, immediately and without Spark."""
+"""`xcqlc eval`: the answer of a query by the reference evaluator, in memory."""
 
 from __future__ import annotations
 

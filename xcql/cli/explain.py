@@ -22,9 +22,10 @@ examples:
   xcqlc explain -e 'stream("credit")//account[@id = "1234"]' \\
       --stream credit=fragments.xml --tags tags.xml --format mermaid
 
-stages: tree (the syntax tree), query (with its parts marked), strategy, algebra (before the rules),
-rules (what each did), plan (the algebra after them), joins, native (what runs where), sql, spark
-(Spark's own plan). The default is all of them except tree, sql and spark. Only spark starts Spark.
+stages: tree (the syntax tree), query (with its parts marked), engine, strategy, algebra (before the
+rules), rules (what each did), plan (the algebra after them), joins, native (what runs where), sql,
+spark (Spark's own plan). The default is all of them except tree, sql and spark. Only spark starts
+Spark.
 """
 
 

@@ -7,10 +7,13 @@ It provides `add_arguments(parser)` and `run(arguments) -> int`.
 from __future__ import annotations
 
 import argparse
+import atexit
+import gc
 import io
 import os
 import signal
 import sys
+import threading
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from importlib import import_module
@@ -33,12 +36,15 @@ EXIT_BUG = 70
 # the code for errors in the command line itself
 USAGE = "XCQL0100"
 
+# how many new objects there are before Python looks for garbage
+_NEW_OBJECTS = 50_000
+
 # verb -> (module, one line of help)
 VERBS = {
-    "run": ("xcql.cli.run", "answer a query on Spark: over a store, a document, or fragments"),
+    "run": ("xcql.cli.run", "answer a query over a store, a document, or fragments"),
     "explain": ("xcql.cli.explain", "explain how a query is answered, and why"),
     "shell": ("xcql.cli.shell", "run queries interactively at a prompt"),
-    "eval": ("xcql.cli.eval", "answer a query directly, without Spark"),
+    "eval": ("xcql.cli.eval", "answer a query with the reference evaluator"),
     "fragment": ("xcql.cli.fragment", "cut a document into fillers, or find what changed in it"),
     "infer-tags": ("xcql.cli.infer_tags", "make a tag structure from a document or a schema"),
     "ingest": ("xcql.cli.ingest", "ingest fragments into a store"),
@@ -55,8 +61,8 @@ VERBS = {
 
 _EXAMPLES = """\
 examples:
-  xcqlc eval -e 'count(//book)' --doc books.xml    answer directly
-  xcqlc run query.xcql --store DIR                 answer from a store, on Spark
+  xcqlc run -e 'count(//book)' --doc books.xml     answer from a document
+  xcqlc run query.xcql --store DIR                 answer from a store
   xcqlc explain query.xcql --store DIR             how the query is answered
   echo '//account?[now]' | xcqlc parse -           a query from standard input
 
@@ -69,6 +75,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run `xcqlc` with the given arguments (default: the process's) and return its exit code."""
     _write_utf_8()
     _end_in_order()
+    # imports make many objects and no garbage
+    gc.set_threshold(_NEW_OBJECTS)
     parser = command_line((sys.argv[1:] if argv is None else argv)[:1])
     arguments = parser.parse_args(argv)
     if arguments.verb is None:
@@ -92,7 +100,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         report_diagnostic(out_of_memory().diagnostic, arguments)
         return EXIT_QUERY_ERROR
     except KeyboardInterrupt:
-        return 130
+        return _end_at_once(130)
     except Exception as bug:
         report_bug(bug, arguments.verbose)
         return EXIT_BUG
@@ -111,6 +119,14 @@ def _leave(number: int, _: object) -> None:
     for other in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(other, signal.SIG_IGN)
     sys.exit(128 + number)
+
+
+def _end_at_once(code: int) -> int:
+    """End the process with its temporary files removed, even if a thread does not stop."""
+    if threading.active_count() == 1:
+        return code
+    atexit._run_exitfuncs()
+    os._exit(code)
 
 
 def _forget_output() -> None:

@@ -1,4 +1,4 @@
-"""`xcqlc run`: answer a query with Spark."""
+"""`xcqlc run`: answer a query with DuckDB or Spark."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import argparse
 from xcql.cli.answers import FORMATS, write_answer
 from xcql.cli.data import add_data_arguments, add_evaluation_arguments, open_answer
 from xcql.cli.inputs import add_query_arguments
-from xcql.translate.api import STRATEGIES
+from xcql.strategies import STRATEGIES
 
 _EXAMPLES = """\
 examples:
@@ -17,8 +17,8 @@ examples:
   xcqlc run query.xcql --store DIR --format parquet --out answer.parquet
 
 The formats jsonl, csv, parquet and table have a column for each attribute and child of the elements
-of the answer. Spark runs on this machine, unless XCQL_SPARK names another one (spark://host:7077,
-yarn, sc://host:15002). Run 'xcqlc prepare' once to make it start faster.
+of the answer. DuckDB runs the query in this process, unless it reads too much for one machine or
+XCQL_SPARK names a Spark (spark://host:7077, yarn, local[4], sc://host:15002). Spark needs Java.
 """
 
 

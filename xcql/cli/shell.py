@@ -27,7 +27,7 @@ from xcql.explain import text
 from xcql.model.tags import tags_to_xml
 from xcql.model.time import format_time, parse_time
 from xcql.parser import parse
-from xcql.translate.api import STRATEGIES
+from xcql.strategies import STRATEGIES
 
 _EXAMPLES = """\
 examples:
@@ -47,6 +47,7 @@ Type a query; it runs when it is complete. An empty line always ends it, and a l
   \\tags [STREAM]     the tag structure of a stream, or the names of all streams
   \\now [TIME]        the instant of evaluation; 'clock' is the time when a query is entered
   \\strategy [NAME]   auto, caq, qac or qac+
+  \\engine [NAME]     auto, embedded or spark
   \\timing            turn the timing of answers on or off
   \\help              this text
   \\quit              leave (also Ctrl-D)"""
@@ -212,6 +213,12 @@ def _strategy(shell: Shell, given: str) -> None:
     print(f"strategy {shell.strategy}")
 
 
+def _engine(shell: Shell, given: str) -> None:
+    if given:
+        shell.session.use_engine(given)
+    print(f"engine {shell.session.engine}")
+
+
 def _timing(shell: Shell, given: str) -> None:
     shell.timing = {"on": True, "off": False}.get(given, not shell.timing)
     print(f"timing {'on' if shell.timing else 'off'}")
@@ -222,6 +229,7 @@ _COMMANDS: dict[str, Callable[[Shell, str], None]] = {
     "tags": _tags,
     "now": _now,
     "strategy": _strategy,
+    "engine": _engine,
     "timing": _timing,
     "help": lambda shell, rest: print(HELP),
     "quit": lambda shell, rest: None,

@@ -14,8 +14,9 @@ from xcql.cli.outputs import open_output
 from xcql.cli.report import report_note, report_warnings
 from xcql.diagnostics import error
 from xcql.model.tags import TagStructure, read_tags
+from xcql.strategies import STRATEGIES
 from xcql.translate import Translation, translate
-from xcql.translate.api import STRATEGIES, only_stream
+from xcql.translate.api import only_stream
 from xcql.translate.library import library_path
 from xcql.translate.standalone import standalone
 
@@ -39,9 +40,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--to",
         choices=("xquery", "sql"),
         default="xquery",
-        help="standard XQuery over fragments, or Spark SQL over a store (default: %(default)s)",
+        help="standard XQuery over fragments, or SQL over a store (default: %(default)s)",
     )
     parser.add_argument("--store", metavar="DIR", help="for --to sql: the store to query")
+    parser.add_argument(
+        "--engine",
+        choices=("embedded", "spark"),
+        default="spark",
+        help="for --to sql: in the dialect of DuckDB (embedded) or Spark (default: %(default)s)",
+    )
     parser.add_argument(
         "--tags",
         action="append",
@@ -119,12 +126,13 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _to_sql(arguments: argparse.Namespace, query: Checked) -> int:
-    """Print the query as Spark SQL; `:now` is its instant, and `{name}` is a table."""
+    """Print the query as SQL; `:now` is its instant, and `{name}` is a table."""
     if arguments.store is None:
         raise error("XCQL0100", "--to sql needs a store: --store DIR")
     if arguments.strategy == "caq":
         raise error("XCQL0100", "caq evaluates the query over the view: there is no SQL")
-    answer = xcql.Session(existing_store(arguments.store)).query(query, strategy=arguments.strategy)
+    session = xcql.Session(existing_store(arguments.store), engine=arguments.engine)
+    answer = session.query(query, strategy=arguments.strategy)
     report_warnings(answer.warnings, arguments)
     if answer.strategy == "caq":
         raise error(

@@ -103,9 +103,7 @@ def _paths(access: Access, graphs: Mapping[str, TagGraph]) -> str:
 
 
 def _unbounded(
-    looked: Mapping[str, frozenset[str]],
-    windowed: Mapping[tuple[str, str], object],
-    query: Checked,
+    looked: Mapping[str, frozenset[str]], windowed: Mapping[tuple[str, str], object], query: Checked
 ) -> tuple[Diagnostic, ...]:
     """A warning for each kind of event that the query reads regardless of age."""
     graphs, found = query.graphs, []

@@ -58,10 +58,7 @@ class SideFinder:
     """Finds the sides of a query: every place where it reads a stream again must be one."""
 
     def __init__(
-        self,
-        types: TagTypes,
-        graphs: Mapping[str, TagGraph],
-        access: Callable[[Expr], Access],
+        self, types: TagTypes, graphs: Mapping[str, TagGraph], access: Callable[[Expr], Access]
     ) -> None:
         self._types = types
         self._graphs = graphs

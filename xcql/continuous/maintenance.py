@@ -182,10 +182,7 @@ class Maintenance:
     """Maintains the units of a query in a state."""
 
     def __init__(
-        self,
-        state: sqlite3.Connection,
-        tags: Mapping[str, TagStructure],
-        query: UnitQuery,
+        self, state: sqlite3.Connection, tags: Mapping[str, TagStructure], query: UnitQuery
     ) -> None:
         self._state = state
         self._query = query

@@ -15,6 +15,7 @@ from typing import Any
 from sqlglot import exp
 from sqlglot.dialects.duckdb import DuckDB
 
+from xcql.algebra.scalars import Constant, Scalar
 from xcql.dialects import trees
 from xcql.dialects.dialect import Dialect, Query
 from xcql.dialects.duckdb_functions import FUNCTIONS, HELPERS, function_name
@@ -24,14 +25,13 @@ from xcql.dialects.forms.registry import Forms
 from xcql.dialects.slots import SqlText, slot
 from xcql.dialects.templates import let, template
 from xcql.dialects.trees import Sql, call, column, identifier, number, text_literal
+from xcql.evaluate.regular_expressions import compile_regex
 
 forms = Forms()
 
 # functions with another name
 _RENAMED = {
     "array_join": "array_to_string",
-    "array_max": "list_max",
-    "array_min": "list_min",
     "bytes_length": "octet_length",
     "collect_list": "list",
     "endswith": "ends_with",
@@ -91,7 +91,7 @@ def _slice(array: Sql, start: Sql, length: Sql) -> Sql:
 
 def _bytes_between(value: Sql, start: Sql, length: Sql | None = None) -> Sql:
     """Part of some bytes: `substring` is for bytes, `substr` for text."""
-    end: Sql = call("octet_length", value.copy())
+    end = number(-1)
     if length is not None:
         end = exp.Sub(this=exp.Add(this=start.copy(), expression=length), expression=number(1))
     return call("array_slice", value, start, end)
@@ -291,7 +291,7 @@ def _may_fail(condition: Sql) -> bool:
 
 
 def _cast(node: exp.Cast) -> Sql:
-    """Text of bytes is decoded, bytes of text are encoded; decimals are not rounded to integers."""
+    """Text of bytes is decoded, bytes of text are encoded."""
     operand, type_ = node.this, node.to.this
     types = exp.DataType.Type
     if type_ == types.BINARY:
@@ -381,18 +381,19 @@ def _of_names(name: str, text: Sql, *names: Sql) -> Sql:
     return _computed(name, text, call("array", *names))
 
 
+# a date or time as DuckDB writes it, but with an astronomical year
+_TIME = """CASE WHEN year(t) > 0 THEN CAST(t AS STRING) ELSE concat(
+  format(CASE WHEN year(t) < 0 THEN '{:05d}' ELSE '{:04d}' END, year(t)), strftime(t, '-%m-%d'),
+  regexp_replace(CAST(t AS STRING), '^.*[)]', '')) END"""
+
 forms.update({name: partial(_computed, name) for name in FUNCTIONS if name not in HELPERS})
-forms.update(
-    {
-        name: partial(_computed_or, name)
-        for name in ("decimal_multiply", "millionths", "text_of_codepoints")
-    }
-)
+forms["text_of_codepoints"] = partial(_computed_or, "text_of_codepoints")
 forms.update({name: partial(_of_names, name) for name in ("inner_children", "inner_descendants")})
 forms.calls(group_any="first", bytes_length="bytes_length")
-forms["struct"] = FORMS["tuple"]
 forms.templates(
     {
+        # a cast alone would round
+        "to_integer x": "CAST(trunc(x) AS BIGINT)",
         "group_sum value": "CAST(sum(value) AS BIGINT)",
         "text_of_bytes value": "decode(value)",
         "parent_key key": "substring(key, 1, bytes_length(key) - 4)",
@@ -402,26 +403,80 @@ forms.templates(
         "second_of value": """CAST(CAST(date_part('microsecond', value) AS DECIMAL(8, 0))
           * 0.000001BD AS DECIMAL(8, 6))""",
         "encoded_for_uri x": "url_encode(x)",
+        # the first of equal numbers: -0 and 0 are equal
+        "array_min xs": "element_at(xs, list_position(xs, list_min(xs)))",
+        "array_max xs": "element_at(xs, list_position(xs, list_max(xs)))",
+        # Python's functions cannot return NaN
+        **{
+            f"{name} x n": f"CASE WHEN isnan(x) THEN x ELSE {function_name(name)}(x, n) END"
+            for name in ("round_digits", "round_half_even")
+        },
+        # DuckDB writes years before the first one as BC; there was a year 0
+        "time_text t": f"replace({_TIME}, ' ', 'T')",
+        "zoned_date_text t zone": f"concat({_TIME}, zone)",
     }
 )
 
 
-def _in_our_era(name: str, value: Sql, *others: Sql) -> Sql:
-    """The text of a time; DuckDB writes those before the year 1 in its own way."""
-    return template(
-        "CASE WHEN v < CAST('0001-01-01' AS DATE) THEN beyond ELSE text END",
-        v=value,
-        beyond=_computed("beyond_sql", number(0)),
-        text=FORMS[name](value.copy(), *others),
+@forms
+def zoned_time_text(value: Sql, zone: Sql) -> Sql:
+    is_plain = isinstance(zone, exp.Literal) and zone.this in ("", "Z")
+    local = value if is_plain else FORMS["in_zone"](value, zone)
+    return call("concat", forms["time_text"](local), zone.copy())
+
+
+# structs whose fields decide one after the other; DuckDB sorts NULLs in structs last
+
+
+def _comparable(name: str, *values: Sql) -> Sql:
+    fields: dict[str, Sql] = {}
+    for index, value in enumerate(values, 1):
+        if not isinstance(value, exp.Literal):
+            fields[f"has_{name}{index}"] = trees.is_not_null(value.copy())
+        fields[f"{name}{index}"] = value
+    return trees.struct(**fields)
+
+
+forms["struct"] = partial(_comparable, "key")
+forms["tuple"] = partial(_comparable, "col")
+
+
+@forms
+def group_min(value: Sql) -> Sql:
+    """The least value; of structs with values in them, which `min` would normalise: -0 to 0."""
+    if not isinstance(value, exp.Anonymous) or value.name != "named_struct":
+        return call("min", value)
+    names, values = value.expressions[::2], value.expressions[1::2]
+    if not any(name.this == "col1" for name in names):
+        return call("min", value)
+    key = _sort_key(*values)
+    return trees.struct(
+        **{
+            name.this: call("arg_min_null", one.copy(), key.copy())
+            for name, one in zip(names, values, strict=True)
+        }
     )
 
 
-forms.update(
-    {
-        name: partial(_in_our_era, name)
-        for name in ("time_text", "zoned_date_text", "zoned_time_text")
-    }
-)
+def _sort_key(*values: Sql) -> Sql:
+    """Bytes that are ordered as the values are, one after the other."""
+    parts = (part for one in values for part in (one.copy(), text_literal("ASC NULLS FIRST")))
+    return call("create_sort_key", *parts)
+
+
+def _first_extreme(name: str, value: Sql, *keys: Sql) -> Sql:
+    """The least or greatest number; the first one of -0 and 0."""
+    if not keys:
+        return call(name, value)
+    first = exp.Filter(
+        this=call("arg_min", value.copy(), _sort_key(*keys)),
+        expression=exp.Where(this=exp.EQ(this=value.copy(), expression=number(0))),
+    )
+    return template("CASE WHEN x = 0 THEN first ELSE x END", x=call(name, value), first=first)
+
+
+forms["group_min_doubles"] = partial(_first_extreme, "min")
+forms["group_max_doubles"] = partial(_first_extreme, "max")
 
 
 @forms
@@ -438,12 +493,6 @@ def _is_time_text(type_: str, value: Sql) -> Sql:
     """Years of four digits are tested by SQL, everything else by the evaluator's own function."""
     other = _computed("is_other_time", value.copy(), text_literal(type_))
     return _if(FORMS[f"is_{type_}_text"](value), exp.Boolean(this=True), other)
-
-
-@forms
-def to_integer(value: Sql) -> Sql:
-    """Towards zero: DuckDB's cast rounds."""
-    return trees.cast(call("trunc", value), "BIGINT")
 
 
 @forms
@@ -493,6 +542,18 @@ def fail(site: Sql, value: Sql) -> Sql:
 
 
 @forms
+def decimal_multiply(x: Sql, y: Sql, too_long: Sql) -> Sql:
+    """The function itself fails if there are too many digits."""
+    return _computed("decimal_multiply", x, y)
+
+
+@forms
+def millionths(x: Sql, too_long: Sql) -> Sql:
+    """The function itself fails if there are too many digits."""
+    return _computed("millionths", x)
+
+
+@forms
 def parse_validity(value: Sql, otherwise: Sql) -> Sql:
     return _computed_or("parse_validity", value, _now(), otherwise)
 
@@ -533,6 +594,21 @@ def _ordered_list(value: Sql, *keys: Sql) -> Sql:
 
 forms.update(with_collected(_ordered_list))
 
+
+def _pattern_limit(text: Scalar, pattern: Scalar, flags: Scalar, *rest: Scalar) -> str | None:
+    """Searches that may fail are left to the evaluator: its errors have a place in the query."""
+    assert isinstance(pattern, Constant)
+    assert isinstance(flags, Constant)
+    is_endless = compile_regex(str(pattern.value), str(flags.value)).may_be_endless
+    return "a pattern that could take forever" if is_endless else None
+
+
 DUCKDB = Dialect(
-    "duckdb", forms=MappingProxyType({**FORMS, **forms}), limits=MappingProxyType({}), write=_write
+    "duckdb",
+    forms=MappingProxyType({**FORMS, **forms}),
+    limits=MappingProxyType(
+        dict.fromkeys(("text_matches", "text_replaced", "text_split"), _pattern_limit)
+    ),
+    write=_write,
+    ordered=frozenset({"min_doubles", "max_doubles"}),
 )

@@ -42,6 +42,7 @@ DECIMAL = "DECIMAL(37, 20)"
 _UNIT = Decimal(1).scaleb(-20)
 _MOST_DECIMAL = Decimal(10) ** 17
 _MOST_INTEGER = 2**63 - 1
+_TOO_LONG = "FODT0002"
 # the type of NULL, which fits any other type. A function of ours that fails is not volatile, as
 # DuckDB's `error` is, which may be evaluated before a filter
 NOTHING = "NULL"
@@ -67,30 +68,42 @@ def _computed(*parameters: str, returns: str) -> Callable[[Body], Body]:
     def declare(body: Body) -> Body:
         @wraps(body)
         def strict(*arguments: Any) -> Any:
-            return None if None in arguments else body(*arguments)
+            return None if None in arguments else fitting(body(*arguments))
 
+        fitting = _FITTING.get(returns, _as_it_is)
         _declared[body.__name__] = PythonFunction(strict, parameters, returns)
         return body
 
     return declare
 
 
-def _fitting(value: Decimal) -> Decimal | None:
-    """A decimal with at most 20 digits after the point and 17 before it, or None."""
-    if abs(value) >= _MOST_DECIMAL:
-        return None
-    exact = value.quantize(_UNIT, ROUND_HALF_EVEN, DECIMALS_WIDE)
-    return exact if exact == value else None
-
-
-def _rounded_decimal(value: Decimal) -> Decimal:
-    if abs(value) >= _MOST_DECIMAL:
-        raise BeyondSql(value)
-    return value.quantize(_UNIT, ROUND_HALF_EVEN, DECIMALS_WIDE)
-
-
 class BeyondSql(Exception):
-    """A value that is valid, but SQL has no room for it: the evaluator has to answer."""
+    """A number that SQL cannot represent; the evaluator has to answer the query."""
+
+
+def _as_it_is(value: Any) -> Any:
+    return value
+
+
+def _fitting_decimal(value: Decimal | None) -> Decimal | None:
+    """A decimal with at most 20 digits after the point and 17 before it."""
+    if value is None:
+        return None
+    if abs(value) >= _MOST_DECIMAL:
+        raise BeyondSql
+    exact = value.quantize(_UNIT, ROUND_HALF_EVEN, DECIMALS_WIDE)
+    if exact != value:
+        raise BeyondSql
+    return exact
+
+
+def _fitting_integer(value: int | None) -> int | None:
+    if value is not None and abs(value) > _MOST_INTEGER:
+        raise BeyondSql
+    return value
+
+
+_FITTING: dict[str, Callable[[Any], Any]] = {DECIMAL: _fitting_decimal, "BIGINT": _fitting_integer}
 
 
 @_computed("BIGINT", returns=NOTHING)
@@ -192,8 +205,8 @@ def decimal_round_half_even(value: Decimal, digits: int) -> Decimal:
 
 
 @_computed(DECIMAL, DECIMAL, returns=DECIMAL)
-def decimal_multiply(x: Decimal, y: Decimal) -> Decimal | None:
-    return _fitting(DECIMALS_WIDE.multiply(x, y))
+def decimal_multiply(x: Decimal, y: Decimal) -> Decimal:
+    return DECIMALS_WIDE.multiply(x, y)
 
 
 @_computed("VARCHAR", "BIGINT", "BIGINT", "BOOLEAN", returns="VARCHAR")
@@ -210,12 +223,12 @@ def formatted_number(text: str, least: int, most: int, is_grouped: bool) -> str:
 
 @_computed("BIGINT", "BIGINT", returns=DECIMAL)
 def integer_divide(x: int, y: int) -> Decimal | None:
-    return _rounded_decimal(decimal_divide(x, y)) if y else None
+    return decimal_divide(x, y) if y else None
 
 
 @_computed("BIGINT", "BIGINT", returns=DECIMAL)
 def duration_ratio(x: int, y: int) -> Decimal | None:
-    return _rounded_decimal(decimal_divide(x, y, 20)) if y else None
+    return decimal_divide(x, y, 20) if y else None
 
 
 @_computed("BIGINT", "BIGINT", returns="BIGINT")
@@ -224,30 +237,26 @@ def integer_round(value: int, power: int) -> int:
 
 
 @_computed(DECIMAL, returns="BIGINT")
-def millionths(value: Decimal) -> int | None:
+def millionths(value: Decimal) -> int:
     scaled = DECIMALS_WIDE.multiply(value, Decimal(1_000_000))
-    return int(scaled) if scaled == int(scaled) and abs(scaled) <= _MOST_INTEGER else None
+    if scaled != int(scaled):
+        raise BeyondSql
+    return int(scaled)
 
 
 # durations, as numbers of microseconds or months
 
 
 def _half_even(value: Fraction) -> int:
-    return _integer(round(value))
+    return round(value)
 
 
 def _half_up(value: Fraction) -> int:
-    return _integer(math.floor(value + Fraction(1, 2)))
-
-
-def _integer(value: int) -> int:
-    if abs(value) > _MOST_INTEGER:
-        raise BeyondSql(value)
-    return value
+    return math.floor(value + Fraction(1, 2))
 
 
 @_computed("DOUBLE", "BIGINT", returns="BIGINT")
-def times_rounded(factor: float, value: int) -> int | None:
+def times_rounded(factor: float, value: int) -> int:
     return _half_even(value * Fraction(factor))
 
 
@@ -262,12 +271,12 @@ def divided_half_up(x: int, y: int) -> int | None:
 
 
 @_computed("BIGINT", DECIMAL, returns="BIGINT")
-def times_decimal_half_even(x: int, y: Decimal) -> int | None:
+def times_decimal_half_even(x: int, y: Decimal) -> int:
     return _half_even(x * Fraction(y))
 
 
 @_computed("BIGINT", DECIMAL, returns="BIGINT")
-def times_decimal_half_up(x: int, y: Decimal) -> int | None:
+def times_decimal_half_up(x: int, y: Decimal) -> int:
     return _half_up(x * Fraction(y))
 
 
@@ -288,36 +297,51 @@ def day_time_text(microseconds: int) -> str:
 
 @_computed("VARCHAR", returns="BOOLEAN")
 def is_dayTimeDuration_text(text: str) -> bool:
-    return _is_valid(text, "dayTimeDuration")
+    return _has_form(text, "dayTimeDuration")
 
 
 @_computed("VARCHAR", returns="BOOLEAN")
 def is_yearMonthDuration_text(text: str) -> bool:
-    return _is_valid(text, "yearMonthDuration")
+    return _has_form(text, "yearMonthDuration")
+
+
+def _has_form(text: str, type_: str) -> bool:
+    """Whether a text is that of a duration, even of one that is too long."""
+    try:
+        from_text(text, type_)
+    except XcqlError as problem:
+        return problem.code == _TOO_LONG
+    return True
+
+
+def _duration(text: str, type_: str) -> Any:
+    try:
+        return from_text(text, type_)
+    except XcqlError as problem:
+        if problem.code != _TOO_LONG:
+            raise
+        raise BeyondSql from None
 
 
 @_computed("VARCHAR", returns="BIGINT")
 def parse_dayTimeDuration(text: str) -> int:
-    value = from_text(text, "dayTimeDuration")
-    assert isinstance(value, ep.DayTimeDuration)
-    return _integer(duration_microseconds(value))
+    return duration_microseconds(_duration(text, "dayTimeDuration"))
 
 
 @_computed("VARCHAR", returns="BIGINT")
 def parse_yearMonthDuration(text: str) -> int:
-    value = from_text(text, "yearMonthDuration")
-    assert isinstance(value, ep.YearMonthDuration)
-    return _integer(value.months)
+    value: ep.YearMonthDuration = _duration(text, "yearMonthDuration")
+    return value.months
 
 
 def _is_valid(text: str, type_: str) -> bool:
-    """Whether the text is a value of that type; some are valid, but out of the evaluator's range"""
+    """Whether a text is a value of a type; some are valid, but out of the evaluator's range."""
     try:
         from_text(text, type_)
     except XcqlError as problem:
         if problem.code == "FORG0001":
             return False
-        raise BeyondSql(text) from None
+        raise BeyondSql from None
     return True
 
 
@@ -328,7 +352,7 @@ def _is_valid(text: str, type_: str) -> bool:
 def is_other_time(text: str, type_: str) -> bool:
     """False for a text that is not a date or time; a valid one is one that SQL cannot read."""
     if _is_valid(text, type_):
-        raise BeyondSql(text)
+        raise BeyondSql
     return False
 
 

@@ -19,15 +19,7 @@ from xcql.evaluate.scope import (
 )
 from xcql.evaluate.sequences import Items, hold
 from xcql.source import Span
-from xcql.syntax.literals import (
-    ContextItem,
-    DecimalLiteral,
-    DoubleLiteral,
-    IntegerLiteral,
-    Sequence,
-    StringLiteral,
-    VariableRef,
-)
+from xcql.syntax import literals
 from xcql.xdm.names import QName
 
 
@@ -37,28 +29,28 @@ def constant(value: Any) -> Code:
     return lambda env, context: result
 
 
-@compiles(IntegerLiteral)
-def integer_literal(node: IntegerLiteral, scope: NameScope) -> Code:
+@compiles(literals.IntegerLiteral)
+def integer_literal(node: literals.IntegerLiteral, scope: NameScope) -> Code:
     return constant(node.value)
 
 
-@compiles(DecimalLiteral)
-def decimal_literal(node: DecimalLiteral, scope: NameScope) -> Code:
+@compiles(literals.DecimalLiteral)
+def decimal_literal(node: literals.DecimalLiteral, scope: NameScope) -> Code:
     return constant(node.value)
 
 
-@compiles(DoubleLiteral)
-def double_literal(node: DoubleLiteral, scope: NameScope) -> Code:
+@compiles(literals.DoubleLiteral)
+def double_literal(node: literals.DoubleLiteral, scope: NameScope) -> Code:
     return constant(node.value)
 
 
-@compiles(StringLiteral)
-def string_literal(node: StringLiteral, scope: NameScope) -> Code:
+@compiles(literals.StringLiteral)
+def string_literal(node: literals.StringLiteral, scope: NameScope) -> Code:
     return constant(node.value)
 
 
-@compiles(ContextItem)
-def context_item(node: ContextItem, scope: NameScope) -> Code:
+@compiles(literals.ContextItem)
+def context_item(node: literals.ContextItem, scope: NameScope) -> Code:
     span = node.span
 
     def run(env: Environment, context: Context) -> Items:
@@ -69,8 +61,8 @@ def context_item(node: ContextItem, scope: NameScope) -> Code:
     return run
 
 
-@compiles(VariableRef)
-def variable(node: VariableRef, scope: NameScope) -> Code:
+@compiles(literals.VariableRef)
+def variable(node: literals.VariableRef, scope: NameScope) -> Code:
     name = plain_name(node.name, scope.static)
     depth = scope.depth_of(name)
     if depth is not None:
@@ -117,8 +109,8 @@ def _global(declared: GlobalVariable, name: QName, span: Span) -> Code:
     return run
 
 
-@compiles(Sequence)
-def sequence(node: Sequence, scope: NameScope) -> Code:
+@compiles(literals.Sequence)
+def sequence(node: literals.Sequence, scope: NameScope) -> Code:
     if not node.items:
         return lambda env, context: ()
     codes = [compile_expression(item, scope) for item in node.items]

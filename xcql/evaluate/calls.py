@@ -310,11 +310,7 @@ def _partial(callee: Callee, arguments: tuple[Expr, ...], scope: NameScope, span
 
 
 def _partially_applied(
-    function: XdmFunction,
-    codes: list[Code | None],
-    env: Environment,
-    context: Context,
-    span: Span,
+    function: XdmFunction, codes: list[Code | None], env: Environment, context: Context, span: Span
 ) -> XdmFunction:
     """A function of the arguments that are left open."""
     signature = signature_of(function)

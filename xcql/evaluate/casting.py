@@ -39,12 +39,7 @@ _TOKENS = {
     "Name": f"[{_NAME_START}:][{_NAME_CHAR}:]*",
     **dict.fromkeys(["NCName", "ID", "IDREF", "ENTITY"], f"[{_NAME_START}][{_NAME_CHAR}]*"),
 }
-_FLOAT_SPECIALS = {
-    "INF": math.inf,
-    "+INF": math.inf,
-    "-INF": -math.inf,
-    "NaN": math.nan,
-}
+_FLOAT_SPECIALS = {"INF": math.inf, "+INF": math.inf, "-INF": -math.inf, "NaN": math.nan}
 _BOUNDS: dict[str, tuple[int | None, int | None]] = {
     "nonPositiveInteger": (None, 0),
     "negativeInteger": (None, -1),

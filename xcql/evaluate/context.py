@@ -95,11 +95,7 @@ class Context:
     __slots__ = ("evaluation", "item", "position", "size")
 
     def __init__(
-        self,
-        evaluation: QueryEvaluation,
-        item: Any = None,
-        position: int = 0,
-        size: int | None = 0,
+        self, evaluation: QueryEvaluation, item: Any = None, position: int = 0, size: int | None = 0
     ) -> None:
         self.evaluation = evaluation
         self.item = item

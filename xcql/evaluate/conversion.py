@@ -54,9 +54,7 @@ def convert(items: Items, wanted: ValueType, place: Place, span: Span | None) ->
         found.append(item)
         if len(found) > 1:
             raise error(
-                "XPTY0004",
-                f"{place()} must be {wanted}; it is a sequence of several items",
-                span,
+                "XPTY0004", f"{place()} must be {wanted}; it is a sequence of several items", span
             )
     if not found and occurrence == "":
         raise error("XPTY0004", f"{place()} must be {wanted}; it is an empty sequence", span)

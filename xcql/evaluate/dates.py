@@ -82,12 +82,7 @@ def time_of_day(value: ep.AbstractDateTime) -> int:
 def with_zone(value: D, zone: datetime.tzinfo | None) -> D:
     """The same date and time of day, with another zone or without one."""
     return build(
-        type(value),
-        astronomical_year(value),
-        value.month,
-        value.day,
-        time_of_day(value),
-        zone,
+        type(value), astronomical_year(value), value.month, value.day, time_of_day(value), zone
     )
 
 

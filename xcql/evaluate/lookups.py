@@ -13,24 +13,16 @@ from xcql.evaluate.sequences import Items, computed, located, zero_or_one_atomic
 from xcql.evaluate.types import AtomicItemType, ValueType
 from xcql.evaluate.values import atomize, kind_of
 from xcql.source import Span
-from xcql.syntax.construct import (
-    CurlyArray,
-    Enclosed,
-    MapConstructor,
-    SquareArray,
-    StringConstructor,
-    Text,
-)
+from xcql.syntax import construct, path
 from xcql.syntax.node import Expr
-from xcql.syntax.path import AnyKey, Lookup, UnaryLookup
 from xcql.xdm.atomic import atomic_key, string_of
 from xcql.xdm.functions import XdmArray, XdmMap
 
 _INTEGER = ValueType(AtomicItemType("integer"), "")
 
 
-@compiles(MapConstructor)
-def map_constructor(node: MapConstructor, scope: NameScope) -> Code:
+@compiles(construct.MapConstructor)
+def map_constructor(node: construct.MapConstructor, scope: NameScope) -> Code:
     entries = [
         (
             compile_expression(entry.key, scope),
@@ -57,26 +49,26 @@ def map_constructor(node: MapConstructor, scope: NameScope) -> Code:
     return run
 
 
-@compiles(SquareArray)
-def square_array(node: SquareArray, scope: NameScope) -> Code:
+@compiles(construct.SquareArray)
+def square_array(node: construct.SquareArray, scope: NameScope) -> Code:
     members = [compile_expression(member, scope) for member in node.members]
     return lambda env, context: (XdmArray([member(env, context) for member in members]),)
 
 
-@compiles(CurlyArray)
-def curly_array(node: CurlyArray, scope: NameScope) -> Code:
+@compiles(construct.CurlyArray)
+def curly_array(node: construct.CurlyArray, scope: NameScope) -> Code:
     content = compile_expression(node.content, scope)
     return lambda env, context: (XdmArray([(item,) for item in content(env, context)]),)
 
 
-@compiles(StringConstructor)
-def string_constructor(node: StringConstructor, scope: NameScope) -> Code:
+@compiles(construct.StringConstructor)
+def string_constructor(node: construct.StringConstructor, scope: NameScope) -> Code:
     parts: list[str | Code] = []
     for part in node.parts:
-        if isinstance(part, Text):
+        if isinstance(part, construct.Text):
             parts.append(part.value)
         else:
-            assert isinstance(part, Enclosed)
+            assert isinstance(part, construct.Enclosed)
             parts.append(compile_expression(part.body, scope))
 
     def run(env: Environment, context: Context) -> Items:
@@ -91,8 +83,8 @@ def string_constructor(node: StringConstructor, scope: NameScope) -> Code:
     return run
 
 
-@compiles(Lookup)
-def lookup(node: Lookup, scope: NameScope) -> Code:
+@compiles(path.Lookup)
+def lookup(node: path.Lookup, scope: NameScope) -> Code:
     base = compile_expression(node.base, scope)
     find = _finder(node.key, scope)
 
@@ -103,8 +95,8 @@ def lookup(node: Lookup, scope: NameScope) -> Code:
     return run
 
 
-@compiles(UnaryLookup)
-def unary_lookup(node: UnaryLookup, scope: NameScope) -> Code:
+@compiles(path.UnaryLookup)
+def unary_lookup(node: path.UnaryLookup, scope: NameScope) -> Code:
     find = _finder(node.key, scope)
 
     def run(env: Environment, context: Context) -> Items:
@@ -117,7 +109,7 @@ def unary_lookup(node: UnaryLookup, scope: NameScope) -> Code:
 
 def _finder(key: Expr, scope: NameScope) -> Callable[[Any, Environment, Context], Iterator[Any]]:
     span = key.span
-    code = None if isinstance(key, AnyKey) else compile_expression(key, scope)
+    code = None if isinstance(key, path.AnyKey) else compile_expression(key, scope)
 
     def find(item: Any, env: Environment, context: Context) -> Iterator[Any]:
         if isinstance(item, XdmMap):

@@ -14,6 +14,7 @@ from xcql.evaluate.values import effective_boolean
 from xcql.syntax.control import If, Quantified
 from xcql.syntax.functions import FunctionCall, NamedFunctionRef
 from xcql.syntax.literals import IntegerLiteral, StringLiteral, VariableRef
+from xcql.syntax.names import name_set
 from xcql.syntax.node import Expr, SyntaxNode, walk
 from xcql.syntax.operators import Binary, CastableAs, Comparison, InstanceOf
 from xcql.syntax.path import AxisStep, Path
@@ -22,21 +23,8 @@ from xcql.syntax.temporal import AllenComparison
 # chooses items of a sequence, in an environment and context
 Filter = Callable[[Items, Environment, Context], Items]
 
-_BOOLEAN_FUNCTIONS = frozenset(
-    [
-        "boolean",
-        "contains",
-        "deep-equal",
-        "empty",
-        "ends-with",
-        "error",
-        "exists",
-        "false",
-        "matches",
-        "not",
-        "starts-with",
-        "true",
-    ]
+_BOOLEAN_FUNCTIONS = name_set(
+    "boolean contains deep-equal empty ends-with error exists false matches not starts-with true"
 )
 _COMPARISONS = {
     "lt": "lt", "<": "lt", "le": "le", "<=": "le", "eq": "eq", "=": "eq",

@@ -17,14 +17,7 @@ from xcql.evaluate.calls import (
     read_signature,
 )
 from xcql.evaluate.collations import find_collation
-from xcql.evaluate.context import (
-    FN,
-    PREDECLARED,
-    XS,
-    Context,
-    QueryEvaluation,
-    StaticContext,
-)
+from xcql.evaluate.context import FN, PREDECLARED, XS, Context, QueryEvaluation, StaticContext
 from xcql.evaluate.control import bind_checked
 from xcql.evaluate.conversion import convert
 from xcql.evaluate.decimal_formats import read_decimal_format
@@ -60,15 +53,7 @@ _TWICE = {
 }
 # namespaces in which a query cannot declare functions
 _RESERVED = frozenset(
-    [
-        XML_NAMESPACE,
-        XS,
-        PREDECLARED["xsi"],
-        FN,
-        PREDECLARED["math"],
-        PREDECLARED["map"],
-        PREDECLARED["array"],
-    ]
+    [XML_NAMESPACE, XS, FN, *(PREDECLARED[prefix] for prefix in ("xsi", "math", "map", "array"))]
 )
 
 

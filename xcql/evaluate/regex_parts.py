@@ -43,9 +43,7 @@ class Growth:
 
     def or_more(self, other: Growth) -> Growth:
         return Growth(
-            max(self.bits, other.bits),
-            max(self.degree, other.degree),
-            max(self.rate, other.rate),
+            max(self.bits, other.bits), max(self.degree, other.degree), max(self.rate, other.rate)
         )
 
     def log2(self, length: int) -> float:

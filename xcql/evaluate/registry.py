@@ -1,10 +1,11 @@
 """The builtin functions: how to declare them, and how to find them.
 
-A function is declared next to its body; the types are strings, parsed once:
+A function is declared next to its body; the signature is a string, parsed once:
 
-    @function("fn:substring", "xs:string?", "xs:double", returns="xs:string")
-    def substring(call: CallContext, value: str | None, start: float) -> str: ...
+    @function("fn:round(xs:numeric?, [xs:integer]) as xs:numeric?")
+    def round_(call: CallContext, value: Number | None, digits: int = 0) -> Number | None: ...
 
+Parameters in brackets can be left out. If `...` follows the last parameter, it may be repeated.
 An argument declared `T` arrives as one value, `T?` as one value or None, `T*` and `T+` as an
 iterable. The result is one value, None, or an iterable of items. The caller applies
 the function conversion rules to the arguments before the call.
@@ -13,7 +14,7 @@ the function conversion rules to the arguments before the call.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
@@ -186,25 +187,33 @@ UNSUPPORTED: dict[tuple[str, str], str] = {
 }
 
 
-def function(
-    name: str, *parameters: str, returns: str, variadic: bool = False
-) -> Callable[[Body], Body]:
-    """Declare a builtin; stack it for several arities of one body."""
+def function(signature: str) -> Callable[[Body], Body]:
+    """Declare a builtin; stack it for several builtins with one body."""
+    name = signature.partition("(")[0]
     prefix, local = name.split(":")
+    uri = NAMESPACES[prefix]
+    close = _closing(signature, len(name))
+    written = signature[len(name) + 1 : close]
+    result = read_type(signature[close:].removeprefix(") as "))
 
     def register(body: Body) -> Body:
-        builtin = Builtin(
-            NAMESPACES[prefix],
-            local,
-            tuple(read_type(text) for text in parameters),
-            read_type(returns),
-            body,
-            variadic,
-        )
-        _BUILTINS.setdefault((builtin.uri, local), {})[builtin.arity] = builtin
+        by_arity = _BUILTINS.setdefault((uri, local), {})
+        for parameters in _parameters(written.removesuffix(", ...")):
+            variadic = written.endswith(", ...")
+            by_arity[len(parameters)] = Builtin(uri, local, parameters, result, body, variadic)
         return body
 
     return register
+
+
+def _parameters(text: str) -> Iterator[tuple[BuiltinType, ...]]:
+    """The parameters of each arity: `a, [b], [c, d]` are (a), (a, b) and (a, b, c, d)."""
+    parameters: tuple[BuiltinType, ...] = ()
+    for part in _split(text):
+        if part.startswith("["):
+            yield parameters
+        parameters += tuple(map(read_type, _split(part.strip("[]"))))
+    yield parameters
 
 
 def lookup(uri: str, local: str, arity: int) -> Builtin | None:
@@ -312,8 +321,8 @@ def _closing(text: str, start: int) -> int:
 def _split(text: str) -> list[str]:
     parts, depth, start = [], 0, 0
     for index, sign in enumerate(text):
-        depth += (sign == "(") - (sign == ")")
+        depth += (sign in "([") - (sign in ")]")
         if sign == "," and depth == 0:
-            parts.append(text[start:index])
+            parts.append(text[start:index].strip())
             start = index + 1
-    return [*parts, text[start:]] if text.strip() else []
+    return [*parts, text[start:].strip()] if text.strip() else []

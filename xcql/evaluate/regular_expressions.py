@@ -42,6 +42,8 @@ _DEEPEST = 200
 # an alternative, a few seconds if there is none
 _QUICK = 23.0
 _BEARABLE = 31.0
+# more characters than any text has
+_ANY_LENGTH = 2**40
 
 
 # what the caller needs: whether there is a match, where the matches are, or their groups too
@@ -58,6 +60,17 @@ class Regex:
     growth: Growth
     parents: tuple[int, ...] = ()
     is_literal: bool = False
+
+    @property
+    def may_be_endless(self) -> bool:
+        """Whether there is a text for which a search raises XCQL0008."""
+        if self.growth.log2(_ANY_LENGTH) <= _BEARABLE:
+            return False
+        part = self.part
+        is_always_linear = part.linear is not None and not (
+            part.has_line_anchors or part.prefers_empty_turns or part.has_empty_turns
+        )
+        return not is_always_linear
 
     def is_found_in(self, text: str) -> bool:
         return next(self.found_in(text, "whether"), None) is not None

@@ -149,11 +149,7 @@ def _guarded(work: Callable[[], T]) -> T:
 
 
 def too_nested(span: Span | None = None) -> XcqlError:
-    return error(
-        "XCQL0003",
-        "the query is nested too deeply, or its function calls are",
-        span,
-    )
+    return error("XCQL0003", "the query is nested too deeply, or its function calls are", span)
 
 
 def out_of_memory() -> XcqlError:

@@ -314,8 +314,7 @@ def signature_of(function: XdmFunction) -> Signature:
         return _map_signature(function)
     if isinstance(function, XdmArray):
         return Signature(
-            (ValueType(AtomicItemType("integer"), ""),),
-            _common_type(function.members),
+            (ValueType(AtomicItemType("integer"), ""),), _common_type(function.members)
         )
     given = function.signature
     if isinstance(given, Signature):

@@ -80,9 +80,7 @@ def read(source: FragmentSource | Iterable[FragmentSource], tags: TagStructure) 
             yield from read_fragments(data, tags, file)
 
 
-def _files(
-    source: FragmentSource | Iterable[FragmentSource],
-) -> Iterator[tuple[str, str | bytes]]:
+def _files(source: FragmentSource | Iterable[FragmentSource]) -> Iterator[tuple[str, str | bytes]]:
     """The name and content of every file of a source."""
     if isinstance(source, bytes) or (isinstance(source, str) and is_xml_text(source)):
         yield "<fragments>", source

@@ -9,31 +9,12 @@ from typing import Any
 from xcql.diagnostics import XcqlError, error
 from xcql.parser._generated.XcqlLexer import XcqlLexer
 from xcql.parser._generated.XcqlParser import XcqlParser
-from xcql.parser.builder import Builder, builds, find, has_token
+from xcql.parser.builder import Builder, builds, builds_node, enclosed, find, has_token
 from xcql.parser.characters import normalize_line_ends, reference_value
+from xcql.parser.fields import child_at, every
 from xcql.source import Span
-from xcql.syntax.construct import (
-    ComputedAttribute,
-    ComputedComment,
-    ComputedDocument,
-    ComputedElement,
-    ComputedNamespace,
-    ComputedProcessingInstruction,
-    ComputedText,
-    CurlyArray,
-    DirectAttribute,
-    DirectComment,
-    DirectElement,
-    DirectProcessingInstruction,
-    Enclosed,
-    MapConstructor,
-    MapEntry,
-    NamespaceDeclaration,
-    SquareArray,
-    StringConstructor,
-    Text,
-)
-from xcql.syntax.literals import Sequence
+from xcql.syntax import construct
+from xcql.syntax.construct import Enclosed, Text
 from xcql.syntax.names import NCNAME, fold_space
 from xcql.syntax.node import Expr, Name, SyntaxNode
 
@@ -43,10 +24,10 @@ _BLANKS = str.maketrans("\n\t", "  ")
 _PI = re.compile(rf"<\?({NCNAME})(?:[ \t\n]+(.*))?\?>", re.DOTALL)
 
 _NAMED = {
-    XcqlLexer.KW_ELEMENT: ComputedElement,
-    XcqlLexer.KW_ATTRIBUTE: ComputedAttribute,
-    XcqlLexer.KW_PROCESSING_INSTRUCTION: ComputedProcessingInstruction,
-    XcqlLexer.KW_NAMESPACE: ComputedNamespace,
+    XcqlLexer.KW_ELEMENT: construct.ComputedElement,
+    XcqlLexer.KW_ATTRIBUTE: construct.ComputedAttribute,
+    XcqlLexer.KW_PROCESSING_INSTRUCTION: construct.ComputedProcessingInstruction,
+    XcqlLexer.KW_NAMESPACE: construct.ComputedNamespace,
 }
 
 
@@ -58,7 +39,7 @@ def _direct(b: Builder, context: Any) -> Expr:
     span = b.span(context)
     text = normalize_line_ends(first.symbol.text)
     if first.symbol.type == XcqlLexer.DIRECT_COMMENT:
-        return DirectComment(text[4:-3], span=span)
+        return construct.DirectComment(text[4:-3], span=span)
     match = _PI.fullmatch(text)
     if match is None:
         raise b.syntax_error(
@@ -66,15 +47,15 @@ def _direct(b: Builder, context: Any) -> Expr:
         )
     if match[1].lower() == "xml":
         raise b.syntax_error("a processing instruction cannot be called 'xml'", span)
-    return DirectProcessingInstruction(match[1], match[2] or "", span=span)
+    return construct.DirectProcessingInstruction(match[1], match[2] or "", span=span)
 
 
 @builds(P.DirectElementContext)
 def _element(b: Builder, context: Any) -> Expr:
     tag_names = [c.symbol for c in context.children if _token_type(c) == XcqlLexer.TAG_NAME]
     name = _tag_name(b, tag_names[0])
-    namespaces: list[NamespaceDeclaration] = []
-    attributes: list[DirectAttribute] = []
+    namespaces: list[construct.NamespaceDeclaration] = []
+    attributes: list[construct.DirectAttribute] = []
     for child in context.children:
         if type(child) is P.AttributeContext:
             attribute = _attribute(b, child)
@@ -89,7 +70,9 @@ def _element(b: Builder, context: Any) -> Expr:
     # after the content: if tags overlap, the first wrong end tag is in the content
     if len(tag_names) == 2 and tag_names[1].text != tag_names[0].text:
         raise unmatched_end_tag(tag_names[0].text, b.token_span(tag_names[1]))
-    return DirectElement(name, tuple(namespaces), tuple(attributes), content, span=b.span(context))
+    return construct.DirectElement(
+        name, tuple(namespaces), tuple(attributes), content, span=b.span(context)
+    )
 
 
 def unmatched_end_tag(start_tag: str, end_tag: Span) -> XcqlError:
@@ -112,7 +95,9 @@ def _tag_name(b: Builder, token: Any) -> Name:
     return Name(local, prefix, span=span) if colon else Name(prefix, span=span)
 
 
-def _namespace(b: Builder, attribute: DirectAttribute, prefix: str) -> NamespaceDeclaration:
+def _namespace(
+    b: Builder, attribute: construct.DirectAttribute, prefix: str
+) -> construct.NamespaceDeclaration:
     uri = ""
     for part in attribute.parts:
         if not isinstance(part, Text):
@@ -122,13 +107,13 @@ def _namespace(b: Builder, attribute: DirectAttribute, prefix: str) -> Namespace
                 part.span,
             )
         uri += part.value
-    return NamespaceDeclaration(prefix, fold_space(uri), span=attribute.span)
+    return construct.NamespaceDeclaration(prefix, fold_space(uri), span=attribute.span)
 
 
 # ---------------------------------------------------------------- attribute values and content
 
 
-def _attribute(b: Builder, context: Any) -> DirectAttribute:
+def _attribute(b: Builder, context: Any) -> construct.DirectAttribute:
     name = _tag_name(b, context.children[0].symbol)
     span = b.span(context)
     if has_token(context, XcqlLexer.LBRACE):
@@ -137,14 +122,13 @@ def _attribute(b: Builder, context: Any) -> DirectAttribute:
             span,
             f'the standard spelling is {name}="{{ ... }}"',
         )
-        inner = find(context, P.ExprContext)
-        body = b.build(inner) if inner is not None else Sequence((), span=span)
-        return DirectAttribute(name, (Enclosed(body, span=span),), span=span)
+        value = Enclosed(enclosed(b, context), span=span)
+        return construct.DirectAttribute(name, (value,), span=span)
     parts: list[SyntaxNode] = []
     for child in context.children:
         if type(child) is P.ValuePartContext:
             _add_part(parts, _value_part(b, child.children[0]))
-    return DirectAttribute(name, tuple(parts), span=span)
+    return construct.DirectAttribute(name, tuple(parts), span=span)
 
 
 def _value_part(b: Builder, child: Any) -> SyntaxNode:
@@ -212,19 +196,9 @@ def _add_part(parts: list[SyntaxNode], part: SyntaxNode, keep_empty: bool = Fals
 # ---------------------------------------------------------------- computed constructors
 
 
-@builds(P.ComputedDocumentContext)
-def _computed_document(b: Builder, context: Any) -> Expr:
-    return ComputedDocument(b.build(context.children[1]), span=b.span(context))
-
-
-@builds(P.ComputedTextContext)
-def _computed_text(b: Builder, context: Any) -> Expr:
-    return ComputedText(b.build(context.children[1]), span=b.span(context))
-
-
-@builds(P.ComputedCommentContext)
-def _computed_comment(b: Builder, context: Any) -> Expr:
-    return ComputedComment(b.build(context.children[1]), span=b.span(context))
+builds_node(P.ComputedDocumentContext, construct.ComputedDocument, child_at(1))
+builds_node(P.ComputedTextContext, construct.ComputedText, child_at(1))
+builds_node(P.ComputedCommentContext, construct.ComputedComment, child_at(1))
 
 
 @builds(P.ComputedNamedContext)
@@ -241,23 +215,16 @@ def _computed_named(b: Builder, context: Any) -> Expr:
 # ---------------------------------------------------------------- maps, arrays, strings
 
 
-@builds(P.MapConstructorContext)
-def _map(b: Builder, context: Any) -> Expr:
-    return MapConstructor(b.build_all(context, P.MapEntryContext), span=b.span(context))
-
-
-@builds(P.MapEntryContext)
-def _map_entry(b: Builder, context: Any) -> MapEntry:
-    return MapEntry(
-        b.build(context.children[0]), b.build(context.children[2]), span=b.span(context)
-    )
+builds_node(P.MapConstructorContext, construct.MapConstructor, every(P.MapEntryContext))
+builds_node(P.MapEntryContext, construct.MapEntry, child_at(0), child_at(2))
 
 
 @builds(P.ArrayConstructorContext)
 def _array(b: Builder, context: Any) -> Expr:
     if context.start.type == XcqlLexer.LBRACKET:
-        return SquareArray(b.build_all(context, P.ExprSingleContext), span=b.span(context))
-    return CurlyArray(b.build(context.children[1]), span=b.span(context))
+        members = b.build_all(context, P.ExprSingleContext)
+        return construct.SquareArray(members, span=b.span(context))
+    return construct.CurlyArray(b.build(context.children[1]), span=b.span(context))
 
 
 @builds(P.StringConstructorContext)
@@ -270,11 +237,5 @@ def _string_constructor(b: Builder, context: Any) -> Expr:
             span = b.span(child)
             _add_part(parts, Text(normalize_line_ends(child.children[0].symbol.text), span=span))
         else:
-            parts.append(_interpolation(b, child))
-    return StringConstructor(tuple(parts), span=b.span(context))
-
-
-def _interpolation(b: Builder, context: Any) -> SyntaxNode:
-    span: Span = b.span(context)
-    inner = find(context, P.ExprContext)
-    return Enclosed(b.build(inner) if inner is not None else Sequence((), span=span), span=span)
+            parts.append(Enclosed(enclosed(b, child), span=b.span(child)))
+    return construct.StringConstructor(tuple(parts), span=b.span(context))

@@ -7,32 +7,9 @@ from typing import Any
 
 from xcql.parser._generated.XcqlLexer import XcqlLexer
 from xcql.parser._generated.XcqlParser import XcqlParser
-from xcql.parser.builder import Builder, builds, find, first_token, has_token
-from xcql.syntax.control import (
-    Catch,
-    If,
-    Quantified,
-    QuantifierBinding,
-    Switch,
-    SwitchCase,
-    TryCatch,
-    Typeswitch,
-    TypeswitchCase,
-)
-from xcql.syntax.flwor import (
-    Clause,
-    Count,
-    Flwor,
-    For,
-    GroupBy,
-    GroupingKey,
-    Let,
-    OrderBy,
-    OrderKey,
-    Where,
-    Window,
-    WindowCondition,
-)
+from xcql.parser.builder import Builder, builds, builds_node, find, first_token, has_token
+from xcql.parser.fields import NAME, OPTIONAL_NAME, TYPE, child_at, every, has, one, optional
+from xcql.syntax import control, flwor
 from xcql.syntax.node import Expr
 
 P = XcqlParser
@@ -40,7 +17,7 @@ P = XcqlParser
 
 @builds(P.FlworContext)
 def _flwor(b: Builder, context: Any) -> Expr:
-    clauses: list[Clause] = []
+    clauses: list[flwor.Clause] = []
     for child in context.children:
         if type(child) in (P.InitialClauseContext, P.ClauseContext):
             clauses += _clauses(b, child)
@@ -52,11 +29,13 @@ def _flwor(b: Builder, context: Any) -> Expr:
             b.token_span(old_sort.start),
             "the standard spelling is an 'order by' clause before 'return'",
         )
-        clauses.append(OrderBy(b.build_all(old_sort, P.OrderKeyContext), span=b.span(old_sort)))
-    return Flwor(tuple(clauses), result, span=b.span(context))
+        clauses.append(
+            flwor.OrderBy(b.build_all(old_sort, P.OrderKeyContext), span=b.span(old_sort))
+        )
+    return flwor.Flwor(tuple(clauses), result, span=b.span(context))
 
 
-def _clauses(b: Builder, context: Any) -> Iterator[Clause]:
+def _clauses(b: Builder, context: Any) -> Iterator[flwor.Clause]:
     """One clause per binding: `for $a in x, $b in y` makes two."""
     while type(context) in (P.InitialClauseContext, P.ClauseContext):
         context = context.children[0]
@@ -68,35 +47,13 @@ def _clauses(b: Builder, context: Any) -> Iterator[Clause]:
         yield b.build(context)
 
 
-@builds(P.ForBindingContext)
-def _for(b: Builder, context: Any) -> Clause:
-    return For(
-        b.build(find(context, P.EqNameContext)),
-        b.build(context.children[-1]),
-        b.optional(context, P.TypeDeclarationContext),
-        has_token(context, XcqlLexer.KW_ALLOWING),
-        b.optional(context, P.PositionalVariableContext),
-        span=b.span(context),
-    )
-
-
 @builds(P.PositionalVariableContext, P.PreviousVariableContext, P.NextVariableContext)
 def _introduced_variable(b: Builder, context: Any) -> Any:
     return b.build(context.children[2])
 
 
-@builds(P.LetBindingContext)
-def _let(b: Builder, context: Any) -> Clause:
-    return Let(
-        b.build(find(context, P.EqNameContext)),
-        b.build(context.children[-1]),
-        b.optional(context, P.TypeDeclarationContext),
-        span=b.span(context),
-    )
-
-
 @builds(P.WindowClauseContext)
-def _window(b: Builder, context: Any) -> Clause:
+def _window(b: Builder, context: Any) -> flwor.Clause:
     conditions = b.build_all(context, P.WindowConditionContext)
     kind = first_token(context, XcqlLexer.KW_TUMBLING, XcqlLexer.KW_SLIDING)
     assert kind is not None
@@ -104,7 +61,7 @@ def _window(b: Builder, context: Any) -> Clause:
         raise b.syntax_error(
             "a sliding window needs an 'end' condition", b.span(context), "add 'end when ...'"
         )
-    return Window(
+    return flwor.Window(
         "tumbling" if kind.type == XcqlLexer.KW_TUMBLING else "sliding",
         b.build(find(context, P.EqNameContext)),
         b.build(find(context, P.ExprSingleContext)),
@@ -116,63 +73,9 @@ def _window(b: Builder, context: Any) -> Clause:
     )
 
 
-@builds(P.WindowConditionContext)
-def _window_condition(b: Builder, context: Any) -> WindowCondition:
-    return WindowCondition(
-        b.build(context.children[-1]),
-        b.optional(context, P.EqNameContext),
-        b.optional(context, P.PositionalVariableContext),
-        b.optional(context, P.PreviousVariableContext),
-        b.optional(context, P.NextVariableContext),
-        span=b.span(context),
-    )
-
-
-@builds(P.WhereClauseContext)
-def _where(b: Builder, context: Any) -> Clause:
-    return Where(b.build(context.children[1]), span=b.span(context))
-
-
-@builds(P.CountClauseContext)
-def _count(b: Builder, context: Any) -> Clause:
-    return Count(b.build(context.children[2]), span=b.span(context))
-
-
-@builds(P.GroupByClauseContext)
-def _group_by(b: Builder, context: Any) -> Clause:
-    return GroupBy(b.build_all(context, P.GroupingKeyContext), span=b.span(context))
-
-
-@builds(P.GroupingKeyContext)
-def _grouping_key(b: Builder, context: Any) -> GroupingKey:
-    return GroupingKey(
-        b.build(context.children[1]),
-        b.optional(context, P.ExprSingleContext),
-        b.optional(context, P.TypeDeclarationContext),
-        _collation(b, context),
-        span=b.span(context),
-    )
-
-
-@builds(P.OrderByClauseContext)
-def _order_by(b: Builder, context: Any) -> Clause:
-    return OrderBy(
-        b.build_all(context, P.OrderKeyContext),
-        has_token(context, XcqlLexer.KW_STABLE),
-        span=b.span(context),
-    )
-
-
-@builds(P.OrderKeyContext)
-def _order_key(b: Builder, context: Any) -> OrderKey:
+def _empty(b: Builder, context: Any) -> str | None:
     empty = first_token(context, XcqlLexer.KW_GREATEST, XcqlLexer.KW_LEAST)
-    return OrderKey(
-        b.build(context.children[0]),
-        has_token(context, XcqlLexer.KW_DESCENDING),
-        None if empty is None else "greatest" if empty.text == "greatest" else "least",
-        _collation(b, context),
-        span=b.span(context),
-    )
+    return None if empty is None else "greatest" if empty.text == "greatest" else "least"
 
 
 def _collation(b: Builder, context: Any) -> str | None:
@@ -180,82 +83,78 @@ def _collation(b: Builder, context: Any) -> str | None:
     return b.string(uri) if uri is not None else None
 
 
-@builds(P.QuantifiedContext)
-def _quantified(b: Builder, context: Any) -> Expr:
-    return Quantified(
-        "some" if context.start.type == XcqlLexer.KW_SOME else "every",
-        b.build_all(context, P.QuantifierBindingContext),
-        b.build(context.children[-1]),
-        span=b.span(context),
-    )
-
-
-@builds(P.QuantifierBindingContext)
-def _quantifier_binding(b: Builder, context: Any) -> QuantifierBinding:
-    return QuantifierBinding(
-        b.build(context.children[1]),
-        b.build(context.children[-1]),
-        b.optional(context, P.TypeDeclarationContext),
-        span=b.span(context),
-    )
-
-
-@builds(P.SwitchExprContext)
-def _switch(b: Builder, context: Any) -> Expr:
-    return Switch(
-        b.build(find(context, P.ExprContext)),
-        b.build_all(context, P.SwitchCaseContext),
-        b.build(context.children[-1]),
-        span=b.span(context),
-    )
+def _quantifier(b: Builder, context: Any) -> str:
+    return "some" if context.start.type == XcqlLexer.KW_SOME else "every"
 
 
 @builds(P.SwitchCaseContext)
-def _switch_case(b: Builder, context: Any) -> SwitchCase:
+def _switch_case(b: Builder, context: Any) -> control.SwitchCase:
     *values, result = b.build_all(context, P.ExprSingleContext)
-    return SwitchCase(tuple(values), result, span=b.span(context))
-
-
-@builds(P.TypeswitchExprContext)
-def _typeswitch(b: Builder, context: Any) -> Expr:
-    return Typeswitch(
-        b.build(find(context, P.ExprContext)),
-        b.build_all(context, P.TypeswitchCaseContext),
-        b.build(context.children[-1]),
-        b.optional(context, P.EqNameContext),
-        span=b.span(context),
-    )
-
-
-@builds(P.TypeswitchCaseContext)
-def _typeswitch_case(b: Builder, context: Any) -> TypeswitchCase:
-    return TypeswitchCase(
-        b.build_all(context, P.SequenceTypeContext),
-        b.build(context.children[-1]),
-        b.optional(context, P.EqNameContext),
-        span=b.span(context),
-    )
+    return control.SwitchCase(tuple(values), result, span=b.span(context))
 
 
 @builds(P.IfExprContext)
 def _if(b: Builder, context: Any) -> Expr:
     then, otherwise = b.build_all(context, P.ExprSingleContext)
-    return If(b.build(context.children[2]), then, otherwise, span=b.span(context))
+    return control.If(b.build(context.children[2]), then, otherwise, span=b.span(context))
 
 
-@builds(P.TryExprContext)
-def _try(b: Builder, context: Any) -> Expr:
-    return TryCatch(
-        b.build(context.children[1]),
-        b.build_all(context, P.CatchClauseContext),
-        span=b.span(context),
-    )
+_POSITION = optional(P.PositionalVariableContext)
+_OPERAND = one(P.ExprContext)
 
-
-@builds(P.CatchClauseContext)
-def _catch(b: Builder, context: Any) -> Catch:
-    return Catch(
-        b.build_all(context, P.NameTestContext),
-        b.build(context.children[-1]),
-        span=b.span(context),
-    )
+builds_node(
+    P.ForBindingContext, flwor.For, NAME, child_at(-1), TYPE, has(XcqlLexer.KW_ALLOWING), _POSITION
+)
+builds_node(P.LetBindingContext, flwor.Let, NAME, child_at(-1), TYPE)
+builds_node(
+    P.WindowConditionContext,
+    flwor.WindowCondition,
+    child_at(-1),
+    OPTIONAL_NAME,
+    _POSITION,
+    optional(P.PreviousVariableContext),
+    optional(P.NextVariableContext),
+)
+builds_node(P.WhereClauseContext, flwor.Where, child_at(1))
+builds_node(P.CountClauseContext, flwor.Count, child_at(2))
+builds_node(P.GroupByClauseContext, flwor.GroupBy, every(P.GroupingKeyContext))
+builds_node(
+    P.GroupingKeyContext,
+    flwor.GroupingKey,
+    child_at(1),
+    optional(P.ExprSingleContext),
+    TYPE,
+    _collation,
+)
+builds_node(
+    P.OrderByClauseContext, flwor.OrderBy, every(P.OrderKeyContext), has(XcqlLexer.KW_STABLE)
+)
+builds_node(
+    P.OrderKeyContext, flwor.OrderKey, child_at(0), has(XcqlLexer.KW_DESCENDING), _empty, _collation
+)
+builds_node(
+    P.QuantifiedContext,
+    control.Quantified,
+    _quantifier,
+    every(P.QuantifierBindingContext),
+    child_at(-1),
+)
+builds_node(P.QuantifierBindingContext, control.QuantifierBinding, child_at(1), child_at(-1), TYPE)
+builds_node(P.SwitchExprContext, control.Switch, _OPERAND, every(P.SwitchCaseContext), child_at(-1))
+builds_node(
+    P.TypeswitchExprContext,
+    control.Typeswitch,
+    _OPERAND,
+    every(P.TypeswitchCaseContext),
+    child_at(-1),
+    OPTIONAL_NAME,
+)
+builds_node(
+    P.TypeswitchCaseContext,
+    control.TypeswitchCase,
+    every(P.SequenceTypeContext),
+    child_at(-1),
+    OPTIONAL_NAME,
+)
+builds_node(P.TryExprContext, control.TryCatch, child_at(1), every(P.CatchClauseContext))
+builds_node(P.CatchClauseContext, control.Catch, every(P.NameTestContext), child_at(-1))

@@ -7,26 +7,14 @@ from typing import Any
 
 from xcql.parser._generated.XcqlLexer import XcqlLexer
 from xcql.parser._generated.XcqlParser import XcqlParser
-from xcql.parser.builder import Builder, builds, find, terminals
+from xcql.parser.builder import Builder, builds, builds_node, terminals
 from xcql.parser.characters import braced_uri_value, normalize_line_ends
+from xcql.parser.fields import OPTIONAL_NAME, one, optional
 from xcql.source import Span
-from xcql.syntax.construct import SquareArray
-from xcql.syntax.control import Extension, Pragma, Validate
+from xcql.syntax import construct, control, operators, temporal
 from xcql.syntax.names import NCNAME
 from xcql.syntax.node import Expr, Name, SyntaxNode
-from xcql.syntax.operators import (
-    Arrow,
-    Binary,
-    CastableAs,
-    CastAs,
-    Comparison,
-    InstanceOf,
-    SimpleMap,
-    TreatAs,
-    Unary,
-)
 from xcql.syntax.precedence import BINARY, NON_ASSOCIATIVE, Precedence
-from xcql.syntax.temporal import AllenComparison, TimeInterval
 
 P = XcqlParser
 
@@ -49,24 +37,15 @@ _LEVEL = {
     P.SimpleMapContext: Precedence.MAP,
     P.OperandContext: Precedence.PATH,
 }
-_INFIX = frozenset(
-    {
-        P.BinaryContext,
-        P.ComparisonContext,
-        P.InstanceOfContext,
-        P.TreatContext,
-        P.CastableContext,
-        P.CastContext,
-        P.ArrowContext,
-        P.SimpleMapContext,
-    }
-)
 _TYPE_OPERATORS = {
-    P.InstanceOfContext: InstanceOf,
-    P.TreatContext: TreatAs,
-    P.CastContext: CastAs,
-    P.CastableContext: CastableAs,
+    P.InstanceOfContext: operators.InstanceOf,
+    P.TreatContext: operators.TreatAs,
+    P.CastContext: operators.CastAs,
+    P.CastableContext: operators.CastableAs,
 }
+_INFIX = frozenset(
+    [P.BinaryContext, P.ComparisonContext, *_TYPE_OPERATORS, P.ArrowContext, P.SimpleMapContext]
+)
 
 
 @builds(*_INFIX)
@@ -90,21 +69,21 @@ def _combine(b: Builder, left: Expr, context: Any) -> Expr:
         return _TYPE_OPERATORS[kind](left, b.build(context.children[3]), span=span)  # type: ignore[no-any-return]
     if kind is P.ArrowContext:
         function: Name | Expr = b.build(context.children[2].children[0])
-        return Arrow(left, function, b.build(context.children[3]), span=span)
+        return operators.Arrow(left, function, b.build(context.children[3]), span=span)
     right = b.build(context.children[2])
     if kind is P.SimpleMapContext:
-        return SimpleMap(left, right, span=span)
+        return operators.SimpleMap(left, right, span=span)
     op = _operator(context)
     if kind is P.BinaryContext:
-        return Binary(op, left, right, span=span)
+        return operators.Binary(op, left, right, span=span)
     if context.children[1].symbol.type == XcqlLexer.ALLEN:
-        return AllenComparison(
+        return temporal.AllenComparison(
             op,
             _allen_operand(b, left, context.children[0]),
             _allen_operand(b, right, context.children[2]),
             span=span,
         )
-    return Comparison(op, left, right, span=span)
+    return operators.Comparison(op, left, right, span=span)
 
 
 def _operator(context: Any) -> str:
@@ -114,13 +93,13 @@ def _operator(context: Any) -> str:
 
 def _allen_operand(b: Builder, operand: Expr, context: Any) -> SyntaxNode:
     """`[t1, t2]` beside an Allen relation is an interval, unless it is in parentheses."""
-    if not isinstance(operand, SquareArray) or context.start.type != XcqlLexer.LBRACKET:
+    if not isinstance(operand, construct.SquareArray) or context.start.type != XcqlLexer.LBRACKET:
         return operand
     if not 1 <= len(operand.members) <= 2:
         raise b.syntax_error(
             "an interval has one or two bounds", operand.span, "write [begin, end] or [instant]"
         )
-    return TimeInterval(
+    return temporal.TimeInterval(
         operand.members[0],
         operand.members[1] if len(operand.members) == 2 else None,
         span=operand.span,
@@ -184,30 +163,25 @@ def _unary(b: Builder, context: Any) -> Expr:
     operand = b.build(context)
     for sign in reversed(signs):
         span = Span(b.source, sign.start, operand.span.end)
-        operand = Unary(sign.text, operand, span=span)
+        operand = operators.Unary(sign.text, operand, span=span)
     return operand  # type: ignore[no-any-return]
 
 
-@builds(P.ValidateContext)
-def _validate(b: Builder, context: Any) -> Expr:
-    mode = next((t.text for t in terminals(context) if t.text in ("lax", "strict")), "")
-    return Validate(
-        b.build(find(context, P.ExprContext)),
-        mode,
-        b.optional(context, P.EqNameContext),
-        span=b.span(context),
-    )
+def _mode(b: Builder, context: Any) -> str:
+    return next((t.text for t in terminals(context) if t.text in ("lax", "strict")), "")
 
 
-@builds(P.ExtensionContext)
-def _extension(b: Builder, context: Any) -> Expr:
-    pragmas = tuple(
+def _pragmas(b: Builder, context: Any) -> tuple[control.Pragma, ...]:
+    return tuple(
         _pragma(b, token) for token in terminals(context) if token.type == XcqlLexer.PRAGMA
     )
-    return Extension(pragmas, b.optional(context, P.ExprContext), span=b.span(context))
 
 
-def _pragma(b: Builder, token: Any) -> Pragma:
+builds_node(P.ValidateContext, control.Validate, one(P.ExprContext), _mode, OPTIONAL_NAME)
+builds_node(P.ExtensionContext, control.Extension, _pragmas, optional(P.ExprContext))
+
+
+def _pragma(b: Builder, token: Any) -> control.Pragma:
     span = b.token_span(token)
     match = _PRAGMA.fullmatch(token.text)
     if match is None:
@@ -215,4 +189,6 @@ def _pragma(b: Builder, token: Any) -> Pragma:
     name_span = Span(b.source, span.start + match.start("name"), span.start + match.end("name"))
     uri = braced_uri_value(name_span) if match["uri"] is not None else None
     name = Name(match["local"], match["prefix"], uri, span=name_span)
-    return Pragma(name, normalize_line_ends(match["content"] or "").rstrip(" \t\n"), span=span)
+    return control.Pragma(
+        name, normalize_line_ends(match["content"] or "").rstrip(" \t\n"), span=span
+    )

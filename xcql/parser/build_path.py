@@ -9,69 +9,20 @@ from typing import Any
 
 from xcql.parser._generated.XcqlLexer import XcqlLexer
 from xcql.parser._generated.XcqlParser import XcqlParser
-from xcql.parser.builder import Builder, builds, find, first_token, terminals
+from xcql.parser.builder import Builder, builds, builds_node, first_token, terminals
 from xcql.parser.characters import braced_uri_value
+from xcql.parser.fields import ANNOTATIONS, TYPE, child_at, one
 from xcql.parser.paper_spellings import modern_call
 from xcql.source import Span
-from xcql.syntax.control import Ordered
-from xcql.syntax.functions import (
-    ArgumentPlaceholder,
-    DynamicCall,
-    FunctionCall,
-    InlineFunction,
-    NamedFunctionRef,
-)
-from xcql.syntax.literals import (
-    ContextItem,
-    DecimalLiteral,
-    DoubleLiteral,
-    IntegerLiteral,
-    StringLiteral,
-    VariableRef,
-)
+from xcql.syntax import control, functions, literals, path, temporal, types
 from xcql.syntax.node import Expr, SyntaxNode
-from xcql.syntax.path import (
-    FORWARD_AXES,
-    REVERSE_AXES,
-    AnyKey,
-    AxisStep,
-    Filter,
-    Lookup,
-    NameTest,
-    Path,
-    UnaryLookup,
-    Wildcard,
-)
-from xcql.syntax.temporal import (
-    DateLiteral,
-    DateTimeLiteral,
-    DurationLiteral,
-    IntervalProjection,
-    LastVersion,
-    Now,
-    Start,
-    TimeInterval,
-    VersionProjection,
-)
-from xcql.syntax.types import (
-    AnyKindTest,
-    AttributeTest,
-    SchemaAttributeTest,
-)
 
 P = XcqlParser
 
 _FARTHEST_ZONE = timedelta(hours=14)
-_AXES = FORWARD_AXES + REVERSE_AXES
+_AXES = path.FORWARD_AXES + path.REVERSE_AXES
 # tokens that can begin a step: after a lone slash, such a token must be a step
-_BEGINS_STEP = frozenset(
-    {
-        XcqlLexer.STAR,
-        XcqlLexer.LESS,
-        XcqlLexer.PREFIX_WILDCARD,
-        XcqlLexer.LOCAL_WILDCARD,
-    }
-)
+_BEGINS_STEP = (XcqlLexer.STAR, XcqlLexer.LESS, XcqlLexer.PREFIX_WILDCARD, XcqlLexer.LOCAL_WILDCARD)
 
 
 # ---------------------------------------------------------------- paths
@@ -111,11 +62,11 @@ def _with_parts(
 def _whole(b: Builder, absolute: bool, steps: list[Expr], start: int) -> Expr:
     if not absolute and len(steps) == 1:
         return steps[0]
-    return Path(absolute, tuple(steps), span=Span(b.source, start, steps[-1].span.end))
+    return path.Path(absolute, tuple(steps), span=Span(b.source, start, steps[-1].span.end))
 
 
-def _any_descendant(span: Span) -> AxisStep:
-    return AxisStep("descendant-or-self", AnyKindTest(span=span), span=span)
+def _any_descendant(span: Span) -> path.AxisStep:
+    return path.AxisStep("descendant-or-self", types.AnyKindTest(span=span), span=span)
 
 
 @builds(P.RootContext)
@@ -123,8 +74,8 @@ def _root(b: Builder, context: Any) -> Expr:
     slash = b.token_span(context.start)
     if len(context.children) == 1:
         _check_lone_slash(b, context, slash)
-        return Path(True, (), span=slash)
-    projected = _projection(b, Path(True, (), span=slash), context.children[1])
+        return path.Path(True, (), span=slash)
+    projected = _projection(b, path.Path(True, (), span=slash), context.children[1])
     return _with_parts(b, False, [projected], slash.start, context.children[2:])
 
 
@@ -148,11 +99,11 @@ def _step(b: Builder, context: Any) -> Expr:
     first = context.children[0]
     if type(first) is P.PrimaryContext:
         return _with_postfixes(b, b.build(first), context.children[1:])
-    step: AxisStep = b.build(first)
+    step: path.AxisStep = b.build(first)
     if len(context.children) == 1:
         return step
     predicates = tuple(b.build(child.children[1]) for child in context.children[1:])
-    return AxisStep(step.axis, step.test, predicates, span=b.span(context))
+    return path.AxisStep(step.axis, step.test, predicates, span=b.span(context))
 
 
 def _with_postfixes(b: Builder, base: Expr, postfixes: list[Any]) -> Expr:
@@ -160,11 +111,11 @@ def _with_postfixes(b: Builder, base: Expr, postfixes: list[Any]) -> Expr:
         first = postfix.children[0]
         span = Span(b.source, base.span.start, postfix.stop.stop + 1)
         if type(first) is P.PredicateContext:
-            base = Filter(base, b.build(first.children[1]), span=span)
+            base = path.Filter(base, b.build(first.children[1]), span=span)
         elif type(first) is P.ArgumentListContext:
-            base = DynamicCall(base, b.build(first), span=span)
+            base = functions.DynamicCall(base, b.build(first), span=span)
         else:
-            base = Lookup(base, b.build(postfix.children[1]), span=span)
+            base = path.Lookup(base, b.build(postfix.children[1]), span=span)
     return base
 
 
@@ -179,13 +130,13 @@ def _projection(b: Builder, base: Expr, context: Any) -> Expr:
         b.version_intervals += 1
         bounds = b.build_all(context, P.ExprSingleContext)
         b.version_intervals -= 1
-        projected: Expr = VersionProjection(base, *bounds, span=span)
+        projected: Expr = temporal.VersionProjection(base, *bounds, span=span)
     else:
         outer, b.version_intervals = b.version_intervals, 0
         bounds = b.build_all(context, P.ExprSingleContext)
         b.version_intervals = outer
-        interval = TimeInterval(*bounds, span=Span(b.source, sign.start, closing.stop + 1))
-        projected = IntervalProjection(base, interval, span=span)
+        interval = temporal.TimeInterval(*bounds, span=Span(b.source, sign.start, closing.stop + 1))
+        projected = temporal.IntervalProjection(base, interval, span=span)
     postfixes = [child for child in context.children if type(child) is P.PostfixContext]
     return _with_postfixes(b, projected, postfixes)
 
@@ -196,13 +147,13 @@ def _time_literal(b: Builder, context: Any) -> Expr:
     span = b.token_span(token)
     match token.type:
         case XcqlLexer.NOW:
-            return Now(span=span)
+            return temporal.Now(span=span)
         case XcqlLexer.START:
-            return Start(span=span)
+            return temporal.Start(span=span)
         case XcqlLexer.DURATION_LITERAL:
-            return DurationLiteral(token.text, span=span)
+            return temporal.DurationLiteral(token.text, span=span)
         case XcqlLexer.LAST if b.version_intervals:
-            return LastVersion(span=span)
+            return temporal.LastVersion(span=span)
         case XcqlLexer.LAST:
             raise b.syntax_error(
                 "'last' is a version number and is only allowed in #[ ]",
@@ -211,8 +162,8 @@ def _time_literal(b: Builder, context: Any) -> Expr:
             )
     _check_calendar(b, token.text, span)
     if token.type == XcqlLexer.DATE_LITERAL:
-        return DateLiteral(token.text, span=span)
-    return DateTimeLiteral(token.text, span=span)
+        return temporal.DateLiteral(token.text, span=span)
+    return temporal.DateTimeLiteral(token.text, span=span)
 
 
 def _check_calendar(b: Builder, text: str, span: Span) -> None:
@@ -234,26 +185,26 @@ def _check_calendar(b: Builder, text: str, span: Span) -> None:
 
 
 @builds(P.ParentStepContext)
-def _parent_step(b: Builder, context: Any) -> AxisStep:
+def _parent_step(b: Builder, context: Any) -> path.AxisStep:
     span = b.span(context)
-    return AxisStep("parent", AnyKindTest(span=span), span=span)
+    return path.AxisStep("parent", types.AnyKindTest(span=span), span=span)
 
 
 @builds(P.AttributeStepContext)
-def _attribute_step(b: Builder, context: Any) -> AxisStep:
-    return AxisStep("attribute", b.build(context.children[1]), span=b.span(context))
+def _attribute_step(b: Builder, context: Any) -> path.AxisStep:
+    return path.AxisStep("attribute", b.build(context.children[1]), span=b.span(context))
 
 
 @builds(P.ChildStepContext)
-def _child_step(b: Builder, context: Any) -> AxisStep:
+def _child_step(b: Builder, context: Any) -> path.AxisStep:
     test: SyntaxNode = b.build(context.children[0])
     # a test that only attributes can pass uses the attribute axis
-    is_attribute = isinstance(test, AttributeTest | SchemaAttributeTest)
-    return AxisStep("attribute" if is_attribute else "child", test, span=b.span(context))
+    is_attribute = isinstance(test, types.AttributeTest | types.SchemaAttributeTest)
+    return path.AxisStep("attribute" if is_attribute else "child", test, span=b.span(context))
 
 
 @builds(P.AxisNodeTestContext)
-def _axis_node_test(b: Builder, context: Any) -> AxisStep:
+def _axis_node_test(b: Builder, context: Any) -> path.AxisStep:
     axis = context.children[0].start
     if axis.text not in _AXES:
         near = difflib.get_close_matches(axis.text, _AXES, 1)
@@ -262,23 +213,23 @@ def _axis_node_test(b: Builder, context: Any) -> AxisStep:
             b.token_span(axis),
             *([f"Did you mean '{near[0]}'?"] if near else [f"the axes are {', '.join(_AXES)}"]),
         )
-    return AxisStep(axis.text, b.build(context.children[2]), span=b.span(context))
+    return path.AxisStep(axis.text, b.build(context.children[2]), span=b.span(context))
 
 
 @builds(P.NameTestContext)
 def _name_test(b: Builder, context: Any) -> SyntaxNode:
     first = context.children[0]
     if type(first) is P.EqNameContext:
-        return NameTest(b.build(first), span=b.span(context))
+        return path.NameTest(b.build(first), span=b.span(context))
     text, span = first.symbol.text, b.span(context)
     match first.symbol.type:
         case XcqlLexer.PREFIX_WILDCARD:
-            return Wildcard(prefix=text[:-2], span=span)
+            return path.Wildcard(prefix=text[:-2], span=span)
         case XcqlLexer.LOCAL_WILDCARD:
-            return Wildcard(local=text[2:], span=span)
+            return path.Wildcard(local=text[2:], span=span)
         case XcqlLexer.BRACED_WILDCARD:
-            return Wildcard(uri=braced_uri_value(span), span=span)
-    return Wildcard(span=span)
+            return path.Wildcard(uri=braced_uri_value(span), span=span)
+    return path.Wildcard(span=span)
 
 
 # ---------------------------------------------------------------- primary expressions
@@ -290,12 +241,12 @@ def _literal(b: Builder, context: Any) -> Expr:
     span = b.token_span(token)
     match token.type:
         case XcqlLexer.STRING:
-            return StringLiteral(b.string(token), span=span)
+            return literals.StringLiteral(b.string(token), span=span)
         case XcqlLexer.INTEGER:
-            return IntegerLiteral(_integer(token.text), span=span)
+            return literals.IntegerLiteral(_integer(token.text), span=span)
         case XcqlLexer.DECIMAL:
-            return DecimalLiteral(Decimal(token.text), span=span)
-    return DoubleLiteral(float(token.text), span=span)
+            return literals.DecimalLiteral(Decimal(token.text), span=span)
+    return literals.DoubleLiteral(float(token.text), span=span)
 
 
 def _integer(digits: str) -> int:
@@ -307,19 +258,32 @@ def _integer(digits: str) -> int:
     return value
 
 
+def _is_ordered(b: Builder, context: Any) -> bool:
+    return bool(context.start.type == XcqlLexer.KW_ORDERED)
+
+
+builds_node(P.ContextItemContext, literals.ContextItem)
+builds_node(P.OrderedExprContext, control.Ordered, _is_ordered, child_at(1))
+builds_node(P.UnaryLookupContext, path.UnaryLookup, child_at(1))
+builds_node(
+    P.InlineFunctionContext,
+    functions.InlineFunction,
+    ANNOTATIONS,
+    one(P.ParameterListContext),
+    TYPE,
+    one(P.EnclosedContext),
+)
+
+
 @builds(P.VariableContext)
 def _variable(b: Builder, context: Any) -> Expr:
-    return VariableRef(b.build(context.children[1]), span=b.span(context))
-
-
-@builds(P.ContextItemContext)
-def _context_item(b: Builder, context: Any) -> Expr:
-    return ContextItem(span=b.span(context))
+    # not by `builds_node`: variables are frequent, and this is faster
+    return literals.VariableRef(b.build(context.children[1]), span=b.span(context))
 
 
 @builds(P.FunctionCallContext)
 def _function_call(b: Builder, context: Any) -> Expr:
-    call = FunctionCall(
+    call = functions.FunctionCall(
         b.build(context.children[0]), b.build(context.children[1]), span=b.span(context)
     )
     if b.default_function_namespace is None:
@@ -337,38 +301,13 @@ def _argument(b: Builder, context: Any) -> Expr:
     first = context.children[0]
     if type(first) is P.ExprSingleContext:
         return b.build(first)  # type: ignore[no-any-return]
-    return ArgumentPlaceholder(span=b.span(context))
+    return functions.ArgumentPlaceholder(span=b.span(context))
 
 
 @builds(P.FunctionRefContext)
 def _function_ref(b: Builder, context: Any) -> Expr:
     arity = _integer(context.children[2].symbol.text)
-    return NamedFunctionRef(b.build(context.children[0]), arity, span=b.span(context))
-
-
-@builds(P.InlineFunctionContext)
-def _inline_function(b: Builder, context: Any) -> Expr:
-    return InlineFunction(
-        b.build_all(context, P.AnnotationContext),
-        b.build(find(context, P.ParameterListContext)),
-        b.optional(context, P.TypeDeclarationContext),
-        b.build(find(context, P.EnclosedContext)),
-        span=b.span(context),
-    )
-
-
-@builds(P.OrderedExprContext)
-def _ordered(b: Builder, context: Any) -> Expr:
-    return Ordered(
-        context.start.type == XcqlLexer.KW_ORDERED,
-        b.build(context.children[1]),
-        span=b.span(context),
-    )
-
-
-@builds(P.UnaryLookupContext)
-def _unary_lookup(b: Builder, context: Any) -> Expr:
-    return UnaryLookup(b.build(context.children[1]), span=b.span(context))
+    return functions.NamedFunctionRef(b.build(context.children[0]), arity, span=b.span(context))
 
 
 @builds(P.LookupKeyContext)
@@ -377,7 +316,7 @@ def _lookup_key(b: Builder, context: Any) -> Expr:
     if type(context.children[0]) is P.ParenthesizedContext:
         return b.build(context.children[0])  # type: ignore[no-any-return]
     if first_token(context, XcqlLexer.STAR):
-        return AnyKey(span=span)
+        return path.AnyKey(span=span)
     if first_token(context, XcqlLexer.INTEGER):
-        return IntegerLiteral(_integer(context.start.text), span=span)
-    return StringLiteral(context.start.text, span=span)
+        return literals.IntegerLiteral(_integer(context.start.text), span=span)
+    return literals.StringLiteral(context.start.text, span=span)

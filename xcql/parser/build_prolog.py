@@ -8,47 +8,27 @@ from typing import Any
 from xcql.diagnostics import error
 from xcql.parser._generated.XcqlLexer import XcqlLexer
 from xcql.parser._generated.XcqlParser import XcqlParser
-from xcql.parser.builder import Builder, builds, find, first_token, has_token, terminals
+from xcql.parser.builder import (
+    Builder,
+    builds,
+    builds_node,
+    find,
+    first_token,
+    has_token,
+    terminals,
+)
+from xcql.parser.fields import TYPE, child_at, every
 from xcql.parser.paper_spellings import LocalFunctions
 from xcql.source import Span
-from xcql.syntax.functions import Annotation, Parameter
-from xcql.syntax.names import fold_space
-from xcql.syntax.node import SyntaxNode
-from xcql.syntax.prolog import (
-    ContextItemDecl,
-    DecimalFormatDecl,
-    Declaration,
-    DefaultNamespaceDecl,
-    FunctionDecl,
-    LibraryModule,
-    MainModule,
-    Module,
-    ModuleImport,
-    NamespaceDecl,
-    OptionDecl,
-    SchemaImport,
-    Setter,
-    VariableDecl,
-)
-from xcql.syntax.types import SequenceType
+from xcql.syntax import functions, prolog, types
+from xcql.syntax.names import fold_space, name_set
 
 P = XcqlParser
 
 _ENCODING = re.compile(r"[A-Za-z][A-Za-z0-9._\-]*")
-_DECIMAL_FORMAT_PROPERTIES = frozenset(
-    [
-        "decimal-separator",
-        "grouping-separator",
-        "infinity",
-        "minus-sign",
-        "NaN",
-        "percent",
-        "per-mille",
-        "zero-digit",
-        "digit",
-        "pattern-separator",
-        "exponent-separator",
-    ]
+_DECIMAL_FORMAT_PROPERTIES = name_set(
+    "decimal-separator grouping-separator infinity minus-sign NaN percent per-mille zero-digit"
+    " digit pattern-separator exponent-separator"
 )
 # setters that are one keyword and one word: their keywords
 _SETTERS = {
@@ -60,16 +40,16 @@ _SETTERS = {
 
 
 @builds(P.ModuleContext)
-def _module(b: Builder, context: Any) -> Module:
+def _module(b: Builder, context: Any) -> prolog.Module:
     version, encoding = _version(b, find(context, P.VersionDeclContext))
     library = find(context, P.LibraryModuleContext)
     body = library or find(context, P.MainModuleContext)
     declarations = _declarations(b, find(body, P.PrologContext))
     span = Span(b.source, 0, len(b.source.text))
-    module: Module
+    module: prolog.Module
     if library is not None:
-        module = LibraryModule(
-            find(library, P.NcNameContext).start.text,
+        module = prolog.LibraryModule(
+            _prefix(b, library),
             _uri(b, library),
             declarations,
             version,
@@ -79,7 +59,7 @@ def _module(b: Builder, context: Any) -> Module:
         )
     else:
         answer = b.build(find(body, P.ExprContext))
-        module = MainModule(
+        module = prolog.MainModule(
             declarations, answer, version, encoding, warnings=tuple(b.warnings), span=span
         )
     if b.defined_functions:
@@ -108,14 +88,17 @@ def _version(b: Builder, context: Any) -> tuple[str | None, str | None]:
     )
 
 
-def _declarations(b: Builder, context: Any) -> tuple[Declaration, ...]:
-    declarations: list[Declaration] = []
+def _declarations(b: Builder, context: Any) -> tuple[prolog.Declaration, ...]:
+    declarations: list[prolog.Declaration] = []
     for child in context.children or ():
         if hasattr(child, "children"):
             declaration = b.build(child)
-            if isinstance(declaration, Setter) and declaration.keyword == "boundary-space":
+            if isinstance(declaration, prolog.Setter) and declaration.keyword == "boundary-space":
                 b.preserve_boundary_space = declaration.value == "preserve"
-            elif isinstance(declaration, DefaultNamespaceDecl) and declaration.kind == "function":
+            elif (
+                isinstance(declaration, prolog.DefaultNamespaceDecl)
+                and declaration.kind == "function"
+            ):
                 b.default_function_namespace = declaration.uri
             declarations.append(declaration)
     return tuple(declarations)
@@ -123,49 +106,51 @@ def _declarations(b: Builder, context: Any) -> tuple[Declaration, ...]:
 
 def _uri(b: Builder, context: Any) -> str:
     """A URI literal, with white space collapsed."""
+    return fold_space(_string(b, context))
+
+
+def _string(b: Builder, context: Any) -> str:
     token = first_token(context, XcqlLexer.STRING)
     assert token is not None
-    return fold_space(b.string(token))
+    return b.string(token)
 
 
-@builds(P.NamespaceDeclContext)
-def _namespace(b: Builder, context: Any) -> Declaration:
-    prefix = find(context, P.NcNameContext).start.text
-    return NamespaceDecl(prefix, _uri(b, context), span=b.span(context))
+def _prefix(b: Builder, context: Any) -> str:
+    return find(context, P.NcNameContext).start.text  # type: ignore[no-any-return]
 
 
 @builds(P.DefaultNamespaceDeclContext)
-def _default_namespace(b: Builder, context: Any) -> Declaration:
+def _default_namespace(b: Builder, context: Any) -> prolog.Declaration:
     is_element = has_token(context, XcqlLexer.KW_ELEMENT)
-    return DefaultNamespaceDecl(
+    return prolog.DefaultNamespaceDecl(
         "element" if is_element else "function", _uri(b, context), span=b.span(context)
     )
 
 
 @builds(*_SETTERS)
-def _setter(b: Builder, context: Any) -> Declaration:
+def _setter(b: Builder, context: Any) -> prolog.Declaration:
     value = context.stop.text
-    return Setter(_SETTERS[type(context)], value, span=b.span(context))
+    return prolog.Setter(_SETTERS[type(context)], value, span=b.span(context))
 
 
 @builds(P.CopyNamespacesDeclContext)
-def _copy_namespaces(b: Builder, context: Any) -> Declaration:
+def _copy_namespaces(b: Builder, context: Any) -> prolog.Declaration:
     preserve, inherit = context.children[2].symbol.text, context.children[4].symbol.text
-    return Setter("copy-namespaces", f"{preserve},{inherit}", span=b.span(context))
+    return prolog.Setter("copy-namespaces", f"{preserve},{inherit}", span=b.span(context))
 
 
 @builds(P.BaseUriDeclContext)
-def _base_uri(b: Builder, context: Any) -> Declaration:
-    return Setter("base-uri", _uri(b, context), span=b.span(context))
+def _base_uri(b: Builder, context: Any) -> prolog.Declaration:
+    return prolog.Setter("base-uri", _uri(b, context), span=b.span(context))
 
 
 @builds(P.DefaultCollationDeclContext)
-def _default_collation(b: Builder, context: Any) -> Declaration:
-    return Setter("default collation", _uri(b, context), span=b.span(context))
+def _default_collation(b: Builder, context: Any) -> prolog.Declaration:
+    return prolog.Setter("default collation", _uri(b, context), span=b.span(context))
 
 
 @builds(P.DecimalFormatDeclContext)
-def _decimal_format(b: Builder, context: Any) -> Declaration:
+def _decimal_format(b: Builder, context: Any) -> prolog.Declaration:
     names = [child.start for child in context.children if type(child) is P.NcNameContext]
     values = [token for token in terminals(context) if token.type == XcqlLexer.STRING]
     for name in names:
@@ -175,7 +160,7 @@ def _decimal_format(b: Builder, context: Any) -> Declaration:
                 b.token_span(name),
                 f"the properties are {', '.join(sorted(_DECIMAL_FORMAT_PROPERTIES))}",
             )
-    return DecimalFormatDecl(
+    return prolog.DecimalFormatDecl(
         b.optional(context, P.EqNameContext),
         tuple((n.text, b.string(v)) for n, v in zip(names, values, strict=True)),
         span=b.span(context),
@@ -183,15 +168,15 @@ def _decimal_format(b: Builder, context: Any) -> Declaration:
 
 
 @builds(P.SchemaImportContext, P.ModuleImportContext)
-def _import(b: Builder, context: Any) -> Declaration:
+def _import(b: Builder, context: Any) -> prolog.Declaration:
     prefix_name = find(context, P.NcNameContext)
     prefix = prefix_name.start.text if prefix_name is not None else None
     locations: tuple[str, ...] = b.optional(context, P.LocationsContext) or ()
     if type(context) is P.ModuleImportContext:
-        return ModuleImport(_uri(b, context), prefix, locations, span=b.span(context))
+        return prolog.ModuleImport(_uri(b, context), prefix, locations, span=b.span(context))
     if has_token(context, XcqlLexer.KW_DEFAULT):
         prefix = ""
-    return SchemaImport(_uri(b, context), prefix, locations, span=b.span(context))
+    return prolog.SchemaImport(_uri(b, context), prefix, locations, span=b.span(context))
 
 
 @builds(P.LocationsContext)
@@ -200,11 +185,11 @@ def _locations(b: Builder, context: Any) -> tuple[str, ...]:
 
 
 @builds(P.ContextItemDeclContext)
-def _context_item(b: Builder, context: Any) -> Declaration:
+def _context_item(b: Builder, context: Any) -> prolog.Declaration:
     item_type = find(context, P.ItemTypeContext)
     declared = context.children[-1]
-    return ContextItemDecl(
-        SequenceType(b.build(item_type), span=b.span(item_type)) if item_type else None,
+    return prolog.ContextItemDecl(
+        types.SequenceType(b.build(item_type), span=b.span(item_type)) if item_type else None,
         b.optional(declared, P.ExprSingleContext),
         has_token(declared, XcqlLexer.KW_EXTERNAL),
         span=b.span(context),
@@ -212,9 +197,9 @@ def _context_item(b: Builder, context: Any) -> Declaration:
 
 
 @builds(P.VariableDeclContext)
-def _variable(b: Builder, context: Any) -> Declaration:
+def _variable(b: Builder, context: Any) -> prolog.Declaration:
     declared = context.children[-1]
-    return VariableDecl(
+    return prolog.VariableDecl(
         b.build_all(context, P.AnnotationContext),
         b.build(find(context, P.EqNameContext)),
         b.optional(context, P.TypeDeclarationContext),
@@ -225,8 +210,8 @@ def _variable(b: Builder, context: Any) -> Declaration:
 
 
 @builds(P.FunctionDeclContext, P.DefinedFunctionContext)
-def _function(b: Builder, context: Any) -> Declaration:
-    declaration = FunctionDecl(
+def _function(b: Builder, context: Any) -> prolog.Declaration:
+    declaration = prolog.FunctionDecl(
         b.build_all(context, P.AnnotationContext),
         b.build(find(context, P.FunctionNameContext)),
         b.build(find(context, P.ParameterListContext)),
@@ -246,27 +231,12 @@ def _function(b: Builder, context: Any) -> Declaration:
     return declaration
 
 
-@builds(P.OptionDeclContext)
-def _option(b: Builder, context: Any) -> Declaration:
-    value = first_token(context, XcqlLexer.STRING)
-    return OptionDecl(b.build(context.children[1]), b.string(value), span=b.span(context))
-
-
-@builds(P.AnnotationContext)
-def _annotation(b: Builder, context: Any) -> SyntaxNode:
-    values = b.build_all(context, P.LiteralContext)
-    return Annotation(b.build(context.children[1]), values, span=b.span(context))
+builds_node(P.NamespaceDeclContext, prolog.NamespaceDecl, _prefix, _uri)
+builds_node(P.OptionDeclContext, prolog.OptionDecl, child_at(1), _string)
+builds_node(P.AnnotationContext, functions.Annotation, child_at(1), every(P.LiteralContext))
+builds_node(P.ParameterContext, functions.Parameter, child_at(1), TYPE)
 
 
 @builds(P.ParameterListContext)
-def _parameters(b: Builder, context: Any) -> tuple[Parameter, ...]:
+def _parameters(b: Builder, context: Any) -> tuple[functions.Parameter, ...]:
     return b.build_all(context, P.ParameterContext)
-
-
-@builds(P.ParameterContext)
-def _parameter(b: Builder, context: Any) -> Parameter:
-    return Parameter(
-        b.build(context.children[1]),
-        b.optional(context, P.TypeDeclarationContext),
-        span=b.span(context),
-    )

@@ -6,33 +6,15 @@ from typing import Any
 
 from xcql.parser._generated.XcqlLexer import XcqlLexer
 from xcql.parser._generated.XcqlParser import XcqlParser
-from xcql.parser.builder import Builder, builds, find, first_token, has_token
+from xcql.parser.builder import Builder, builds, builds_node, find, first_token, has_token
+from xcql.parser.fields import optional
+from xcql.syntax import types
 from xcql.syntax.names import fold_space
 from xcql.syntax.node import SyntaxNode
-from xcql.syntax.types import (
-    AnyItem,
-    AnyKindTest,
-    ArrayTest,
-    AtomicType,
-    AttributeTest,
-    CommentTest,
-    DocumentTest,
-    ElementTest,
-    FunctionTest,
-    MapTest,
-    NamespaceNodeTest,
-    Occurrence,
-    ProcessingInstructionTest,
-    SchemaAttributeTest,
-    SchemaElementTest,
-    SequenceType,
-    SingleType,
-    TextTest,
-)
 
 P = XcqlParser
 
-_OCCURRENCES: dict[int, Occurrence] = {
+_OCCURRENCES: dict[int, types.Occurrence] = {
     XcqlLexer.QUESTION: "?",
     XcqlLexer.STAR: "*",
     XcqlLexer.PLUS: "+",
@@ -40,14 +22,14 @@ _OCCURRENCES: dict[int, Occurrence] = {
 
 
 @builds(P.TypeDeclarationContext)
-def _type_declaration(b: Builder, context: Any) -> SequenceType:
+def _type_declaration(b: Builder, context: Any) -> types.SequenceType:
     return b.build(context.children[1])  # type: ignore[no-any-return]
 
 
 @builds(P.SequenceTypeContext)
-def _sequence_type(b: Builder, context: Any) -> SequenceType:
+def _sequence_type(b: Builder, context: Any) -> types.SequenceType:
     sign = first_token(context, *_OCCURRENCES)
-    return SequenceType(
+    return types.SequenceType(
         b.optional(context, P.ItemTypeContext),
         _OCCURRENCES[sign.type] if sign is not None else "",
         span=b.span(context),
@@ -55,8 +37,8 @@ def _sequence_type(b: Builder, context: Any) -> SequenceType:
 
 
 @builds(P.SingleTypeContext)
-def _single_type(b: Builder, context: Any) -> SingleType:
-    return SingleType(
+def _single_type(b: Builder, context: Any) -> types.SingleType:
+    return types.SingleType(
         b.build(context.children[0]), len(context.children) == 2, span=b.span(context)
     )
 
@@ -65,9 +47,9 @@ def _single_type(b: Builder, context: Any) -> SingleType:
 def _item_type(b: Builder, context: Any) -> SyntaxNode:
     first = context.children[0]
     if type(first) is P.EqNameContext:
-        return AtomicType(b.build(first), span=b.span(context))
+        return types.AtomicType(b.build(first), span=b.span(context))
     if has_token(context, XcqlLexer.KW_ITEM):
-        return AnyItem(span=b.span(context))
+        return types.AnyItem(span=b.span(context))
     if has_token(context, XcqlLexer.LPAREN):
         return b.build(context.children[1])  # type: ignore[no-any-return]
     return b.build(first)  # type: ignore[no-any-return]
@@ -77,44 +59,26 @@ def _item_type(b: Builder, context: Any) -> SyntaxNode:
 def _function_test(b: Builder, context: Any) -> SyntaxNode:
     annotations = b.build_all(context, P.AnnotationContext)
     if has_token(context, XcqlLexer.STAR):
-        return FunctionTest(annotations, span=b.span(context))
+        return types.FunctionTest(annotations, span=b.span(context))
     *parameters, result = b.build_all(context, P.SequenceTypeContext)
-    return FunctionTest(annotations, tuple(parameters), result, span=b.span(context))
+    return types.FunctionTest(annotations, tuple(parameters), result, span=b.span(context))
 
 
 @builds(P.MapTestContext)
 def _map_test(b: Builder, context: Any) -> SyntaxNode:
     key = find(context, P.EqNameContext)
-    return MapTest(
-        AtomicType(b.build(key), span=b.span(key)) if key is not None else None,
+    return types.MapTest(
+        types.AtomicType(b.build(key), span=b.span(key)) if key is not None else None,
         b.optional(context, P.SequenceTypeContext),
         span=b.span(context),
     )
 
 
-@builds(P.ArrayTestContext)
-def _array_test(b: Builder, context: Any) -> SyntaxNode:
-    return ArrayTest(b.optional(context, P.SequenceTypeContext), span=b.span(context))
-
-
-@builds(P.AnyKindTestContext)
-def _any_kind(b: Builder, context: Any) -> SyntaxNode:
-    return AnyKindTest(span=b.span(context))
-
-
-@builds(P.TextTestContext)
-def _text(b: Builder, context: Any) -> SyntaxNode:
-    return TextTest(span=b.span(context))
-
-
-@builds(P.CommentTestContext)
-def _comment(b: Builder, context: Any) -> SyntaxNode:
-    return CommentTest(span=b.span(context))
-
-
-@builds(P.NamespaceNodeTestContext)
-def _namespace_node(b: Builder, context: Any) -> SyntaxNode:
-    return NamespaceNodeTest(span=b.span(context))
+builds_node(P.ArrayTestContext, types.ArrayTest, optional(P.SequenceTypeContext))
+builds_node(P.AnyKindTestContext, types.AnyKindTest)
+builds_node(P.TextTestContext, types.TextTest)
+builds_node(P.CommentTestContext, types.CommentTest)
+builds_node(P.NamespaceNodeTestContext, types.NamespaceNodeTest)
 
 
 @builds(P.PiTestContext)
@@ -126,16 +90,16 @@ def _processing_instruction(b: Builder, context: Any) -> SyntaxNode:
         target = fold_space(b.string(literal))
     elif name is not None:
         target = name.start.text
-    return ProcessingInstructionTest(target, span=b.span(context))
+    return types.ProcessingInstructionTest(target, span=b.span(context))
 
 
 @builds(P.DocumentTestContext)
 def _document(b: Builder, context: Any) -> SyntaxNode:
     inner = next((child for child in context.children[2:-1]), None)
     content = b.build(inner) if inner is not None else None
-    if content is not None and not isinstance(content, ElementTest | SchemaElementTest):
+    if content is not None and not isinstance(content, types.ElementTest | types.SchemaElementTest):
         raise b.syntax_error("document-node() takes element() or schema-element()", content.span)
-    return DocumentTest(content, span=b.span(context))
+    return types.DocumentTest(content, span=b.span(context))
 
 
 @builds(P.NamedKindTestContext)
@@ -145,17 +109,17 @@ def _named_kind(b: Builder, context: Any) -> SyntaxNode:
     type_name = names[0] if names else None
     nillable = has_token(context, XcqlLexer.QUESTION)
     if context.start.type == XcqlLexer.KW_ELEMENT:
-        return ElementTest(name, type_name, nillable, span=b.span(context))
+        return types.ElementTest(name, type_name, nillable, span=b.span(context))
     if nillable:
         raise b.syntax_error("an attribute's type cannot have a '?'", b.span(context))
-    return AttributeTest(name, type_name, span=b.span(context))
+    return types.AttributeTest(name, type_name, span=b.span(context))
 
 
 @builds(P.SchemaTestContext)
 def _schema(b: Builder, context: Any) -> SyntaxNode:
     kind = (
-        SchemaElementTest
+        types.SchemaElementTest
         if context.start.type == XcqlLexer.KW_SCHEMA_ELEMENT
-        else SchemaAttributeTest
+        else types.SchemaAttributeTest
     )
     return kind(b.build(context.children[2]), span=b.span(context))

@@ -1,7 +1,8 @@
 """Parse tree to syntax tree: the dispatcher, and helpers for all builder functions.
 
 A builder function takes the builder and one parse-tree context and returns a syntax node; it is
-registered with `@builds(Context)`. The functions live in the `build_*` modules, by topic.
+registered with `@builds(Context)`. A node whose fields are just parts of the context needs no
+function of its own: `builds_node` lists the parts. Both live in the `build_*` modules, by topic.
 """
 
 from __future__ import annotations
@@ -16,25 +17,21 @@ from xcql.parser._generated.XcqlLexer import XcqlLexer
 from xcql.parser._generated.XcqlParser import XcqlParser
 from xcql.parser.characters import braced_uri_value, string_value
 from xcql.source import Source, Span
-from xcql.syntax.literals import Sequence
+from xcql.syntax import literals
 from xcql.syntax.node import Expr, Name
 
 BuilderFunction = Callable[["Builder", Any], Any]
 
-_BUILDERS: dict[type, BuilderFunction] = {}
-
-# contexts with one child that add no information
-_WRAPPERS = frozenset(
-    {
-        XcqlParser.ExprSingleContext,
-        XcqlParser.InitialClauseContext,
-        XcqlParser.ClauseContext,
-        XcqlParser.OperandContext,
-        XcqlParser.PlainPathContext,
-        XcqlParser.PrimaryContext,
-        XcqlParser.NodeTestContext,
-    }
-)
+# None for contexts with one child that add no information
+_BUILDERS: dict[type, BuilderFunction | None] = {
+    XcqlParser.ExprSingleContext: None,
+    XcqlParser.InitialClauseContext: None,
+    XcqlParser.ClauseContext: None,
+    XcqlParser.OperandContext: None,
+    XcqlParser.PlainPathContext: None,
+    XcqlParser.PrimaryContext: None,
+    XcqlParser.NodeTestContext: None,
+}
 
 
 def builds(*contexts: type) -> Callable[[BuilderFunction], BuilderFunction]:
@@ -46,6 +43,13 @@ def builds(*contexts: type) -> Callable[[BuilderFunction], BuilderFunction]:
         return function
 
     return register
+
+
+def builds_node(kind: type, node: type, *fields: BuilderFunction) -> None:
+    """Such contexts become nodes of this class; the functions build its fields, in order."""
+    _BUILDERS[kind] = lambda b, context: node(
+        *[field(b, context) for field in fields], span=b.span(context)
+    )
 
 
 class Builder:
@@ -61,11 +65,9 @@ class Builder:
 
     def build(self, context: Any) -> Any:
         """The syntax node of a context."""
-        kind = type(context)
-        while kind in _WRAPPERS:
+        while (build := _BUILDERS[type(context)]) is None:
             context = context.children[0]
-            kind = type(context)
-        return _BUILDERS[kind](self, context)
+        return build(self, context)
 
     def build_all(self, parent: Any, kind: type) -> tuple[Any, ...]:
         """The syntax nodes of a context's children of one kind, in order."""
@@ -121,14 +123,15 @@ def first_token(parent: Any, *token_types: int) -> Token | None:
 def _expr(b: Builder, context: Any) -> Expr:
     if len(context.children) == 1:
         return b.build(context.children[0])  # type: ignore[no-any-return]
-    return Sequence(b.build_all(context, XcqlParser.ExprSingleContext), span=b.span(context))
+    items = b.build_all(context, XcqlParser.ExprSingleContext)
+    return literals.Sequence(items, span=b.span(context))
 
 
 @builds(XcqlParser.EnclosedContext, XcqlParser.ParenthesizedContext)
-def _enclosed(b: Builder, context: Any) -> Expr:
+def enclosed(b: Builder, context: Any) -> Expr:
     """`{ expr }` or `( expr )`; if empty, the empty sequence."""
     inner = find(context, XcqlParser.ExprContext)
-    return b.build(inner) if inner is not None else Sequence((), span=b.span(context))
+    return b.build(inner) if inner is not None else literals.Sequence((), span=b.span(context))
 
 
 @builds(XcqlParser.EqNameContext, XcqlParser.FunctionNameContext, XcqlParser.NcNameContext)

@@ -22,6 +22,7 @@ from xcql.parser.build_construct import unmatched_end_tag
 from xcql.parser.lexer import KEYWORDS
 from xcql.parser.two_stage import reach
 from xcql.source import Source, Span
+from xcql.syntax.names import name_set
 
 # What a message can list as expected, in this order, and a token of that kind.
 _SIGNS = {
@@ -86,17 +87,8 @@ _FOREIGN = {
     "%": "write 'mod' for the remainder of a division",
     "#": "write comments as (: ... :)",
 }
-_SETTINGS = frozenset(
-    [
-        "namespace",
-        "default",
-        "boundary-space",
-        "base-uri",
-        "construction",
-        "ordering",
-        "copy-namespaces",
-        "decimal-format",
-    ]
+_SETTINGS = name_set(
+    "namespace default boundary-space base-uri construction ordering copy-namespaces decimal-format"
 )
 _OPENERS = {
     XcqlLexer.LPAREN: "'('",

@@ -252,9 +252,7 @@ def _texts_below(element: ElementNode, way: str, levels: int) -> Iterator[tuple[
             yield from _texts_below(child, f"{path}/", levels - 1)
 
 
-def _in_order(
-    parts: list[tuple[Numbers, pa.StringArray] | None],
-) -> tuple[Numbers, pa.StringArray]:
+def _in_order(parts: list[tuple[Numbers, pa.StringArray] | None]) -> tuple[Numbers, pa.StringArray]:
     """Merge the texts of several elements, ordered by element."""
     there = [part for part in parts if part is not None]
     numbers = np.concatenate([part[0] for part in there])

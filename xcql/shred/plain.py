@@ -320,10 +320,7 @@ def _instants(values: pa.BinaryArray) -> tuple[pa.Array, Flags]:
     read = [read_time(value.decode()) for value in encoded.dictionary.to_pylist()]
     times = pa.array([None if time == START else time for time in read], pa.timestamp("us"))
     unreadable = pa.array([time is None for time in read], pa.bool_())
-    return (
-        times.take(encoded.indices),
-        flags_of(unreadable.take(encoded.indices)),
-    )
+    return (times.take(encoded.indices), flags_of(unreadable.take(encoded.indices)))
 
 
 def _is_null(array: pa.Array) -> Flags:

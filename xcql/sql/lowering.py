@@ -44,7 +44,7 @@ from xcql.dialects.dialect import Gather, Query
 from xcql.dialects.slots import SqlText
 from xcql.dialects.trees import Sql, call, cast, identifier, number, variable, variable_name
 from xcql.sql.parts import Parts, Relation, Tables, conjunction, one_row, unnested, window
-from xcql.sql.reductions import ORDERED, reduced
+from xcql.sql.reductions import is_ordered, reduced
 from xcql.sql.scans import Scans
 from xcql.sql.target import Target
 
@@ -427,11 +427,12 @@ class _Lowering:
         looks: frozenset[str] = frozenset().union(
             *(used(scalar) for _, scalar in plan.keys), *(used(one.value) for _, one in wanted)
         )
-        if any(one.reduction in ORDERED for _, one in wanted):
+        in_order = any(is_ordered(one.reduction, self.dialect) for _, one in wanted)
+        if in_order:
             looks = looks.union(*(used(key.scalar) for key in keys_of))
         relation = self.open(plan.input, looks)
         sort: list[Sql] = []
-        if any(one.reduction in ORDERED for _, one in wanted):
+        if in_order:
             kept = [key for key in keys_of if not _is_constant(key.scalar)]
             if any(key.descending or key.empty_greatest for key in kept):
                 ordered = [self.sorted(key, relation.columns) for key in kept]

@@ -9,8 +9,13 @@ from xcql.algebra.scalars import Call
 from xcql.dialects.dialect import Dialect
 from xcql.dialects.trees import Sql
 
-# reductions that look at the order of the tuples
-ORDERED = frozenset({"collect", "join", "sum_doubles", "first"})
+# reductions that look at the order of the tuples in every dialect
+_ORDERED = frozenset({"collect", "join", "sum_doubles", "first"})
+
+
+def is_ordered(reduction: str, dialect: Dialect) -> bool:
+    """Whether a reduction looks at the order of the tuples."""
+    return reduction in _ORDERED or reduction in dialect.ordered
 
 
 def reduced(
@@ -24,7 +29,7 @@ def reduced(
     value = one.value
     if isinstance(value, Call) and value.function == "members":
         value = _pruned(value, fields)
-    keys = [key.copy() for key in sort] if one.reduction in ORDERED else []
+    keys = [key.copy() for key in sort] if is_ordered(one.reduction, dialect) else []
     return dialect.forms[f"group_{one.reduction}"](dialect.sql(value, known), *keys)
 
 

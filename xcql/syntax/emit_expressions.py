@@ -5,125 +5,74 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import Any
 
-from xcql.syntax.control import (
-    Catch,
-    Extension,
-    If,
-    Ordered,
-    Pragma,
-    Quantified,
-    QuantifierBinding,
-    Switch,
-    SwitchCase,
-    TryCatch,
-    Typeswitch,
-    TypeswitchCase,
-    Validate,
-)
+from xcql.syntax import control, flwor, functions, literals, operators, path, temporal, types
 from xcql.syntax.emitter import (
     Emitter,
     begins_with_bracket,
     emits,
+    emits_text,
     ends_with_type,
     is_lone_root,
     on_projection,
 )
-from xcql.syntax.flwor import (
-    Count,
-    Flwor,
-    For,
-    GroupBy,
-    GroupingKey,
-    Let,
-    OrderBy,
-    OrderKey,
-    Where,
-    Window,
-    WindowCondition,
-)
-from xcql.syntax.functions import (
-    Annotation,
-    ArgumentPlaceholder,
-    DynamicCall,
-    FunctionCall,
-    InlineFunction,
-    NamedFunctionRef,
-    Parameter,
-)
 from xcql.syntax.layout import HARD_LINE, LINE, SOFT_LINE, Doc, Group, Indent, join
-from xcql.syntax.literals import (
-    ContextItem,
-    DecimalLiteral,
-    DoubleLiteral,
-    IntegerLiteral,
-    Sequence,
-    StringLiteral,
-    VariableRef,
-)
 from xcql.syntax.names import braced_uri, is_ncname
 from xcql.syntax.node import Expr, Name, SyntaxNode
-from xcql.syntax.operators import (
-    Arrow,
-    Binary,
-    CastableAs,
-    CastAs,
-    Comparison,
-    InstanceOf,
-    SimpleMap,
-    TreatAs,
-    Unary,
-)
-from xcql.syntax.path import (
-    AnyKey,
-    AxisStep,
-    Filter,
-    Lookup,
-    NameTest,
-    Path,
-    UnaryLookup,
-    Wildcard,
-)
 from xcql.syntax.precedence import BINARY, Precedence
-from xcql.syntax.temporal import (
-    AllenComparison,
-    DateLiteral,
-    DateTimeLiteral,
-    DurationLiteral,
-    IntervalProjection,
-    LastVersion,
-    Now,
-    Start,
-    TimeInterval,
-    VersionProjection,
+
+_TIME_LEAVES = (
+    temporal.DateLiteral,
+    temporal.DateTimeLiteral,
+    temporal.DurationLiteral,
+    temporal.Now,
+    temporal.Start,
+    temporal.LastVersion,
 )
-from xcql.syntax.types import AnyKindTest, AttributeTest, SchemaAttributeTest
 
-_TIME_LEAVES = (DateLiteral, DateTimeLiteral, DurationLiteral, Now, Start, LastVersion)
+_TYPE_OPERATORS = {
+    operators.InstanceOf: (" instance of ", Precedence.TREAT),
+    operators.TreatAs: (" treat as ", Precedence.CASTABLE),
+    operators.CastableAs: (" castable as ", Precedence.CAST),
+    operators.CastAs: (" cast as ", Precedence.ARROW),
+}
 
-# ---------------------------------------------------------------- literals and variables
+emits_text(Name, "{node}")
+emits_text(literals.VariableRef, "${node.name}")
+emits_text(literals.ContextItem, ".")
+emits_text(path.NameTest, "{node.name}")
+emits_text(path.AnyKey, "*")
+emits_text(temporal.DateLiteral, "{node.text}")
+emits_text(temporal.DateTimeLiteral, "{node.text}")
+emits_text(temporal.DurationLiteral, "{node.text}")
+emits_text(temporal.LastVersion, "last")
+emits_text(functions.ArgumentPlaceholder, "?")
+emits_text(functions.NamedFunctionRef, "{node.name}#{node.arity}")
+emits_text(flwor.Count, "count ${node.variable}")
+
+# ---------------------------------------------------------------- literals
 
 
-@emits(IntegerLiteral)
-def _integer(e: Emitter, node: IntegerLiteral) -> Doc:
+@emits(literals.IntegerLiteral)
+def _integer(e: Emitter, node: literals.IntegerLiteral) -> Doc:
     return str(Decimal(node.value))  # str(int) refuses very long integers
 
 
-@emits(DecimalLiteral)
-def _decimal(e: Emitter, node: DecimalLiteral) -> Doc:
+@emits(literals.DecimalLiteral)
+def _decimal(e: Emitter, node: literals.DecimalLiteral) -> Doc:
     digits = format(node.value, "f")
     return digits if "." in digits else f"{digits}.0"
 
 
-@emits(DoubleLiteral)
-def _double(e: Emitter, node: DoubleLiteral) -> Doc:
+@emits(literals.DoubleLiteral)
+def _double(e: Emitter, node: literals.DoubleLiteral) -> Doc:
     if node.value == float("inf"):
         return "1e999"
     digits = repr(node.value)
     return digits if "e" in digits else f"{digits}e0"
 
 
-@emits(StringLiteral)
-def _string(e: Emitter, node: StringLiteral) -> Doc:
+@emits(literals.StringLiteral)
+def _string(e: Emitter, node: literals.StringLiteral) -> Doc:
     return quoted(node.value)
 
 
@@ -133,23 +82,8 @@ def quoted(value: str) -> str:
     return f'"{escaped}"'
 
 
-@emits(Name)
-def _name(e: Emitter, node: Name) -> Doc:
-    return str(node)
-
-
-@emits(VariableRef)
-def _variable(e: Emitter, node: VariableRef) -> Doc:
-    return f"${node.name}"
-
-
-@emits(ContextItem)
-def _context_item(e: Emitter, node: ContextItem) -> Doc:
-    return "."
-
-
-@emits(Sequence)
-def _sequence(e: Emitter, node: Sequence) -> Doc:
+@emits(literals.Sequence)
+def _sequence(e: Emitter, node: literals.Sequence) -> Doc:
     if not node.items:
         return "()"
     return Group(join([",", LINE], [e.argument(item) for item in node.items]))
@@ -158,13 +92,13 @@ def _sequence(e: Emitter, node: Sequence) -> Doc:
 # ---------------------------------------------------------------- operators
 
 
-@emits(Binary)
-def _binary(e: Emitter, node: Binary) -> Doc:
+@emits(operators.Binary)
+def _binary(e: Emitter, node: operators.Binary) -> Doc:
     # a chain of one precedence is one group, laid out in a loop because it may be long
     level = BINARY[node.op]
     tail: list[Doc] = []
     left: Expr = node
-    while isinstance(left, Binary) and BINARY[left.op] == level:
+    while isinstance(left, operators.Binary) and BINARY[left.op] == level:
         if level == Precedence.RANGE and left is not node:
             break
         if left.op in ("+", "*") and ends_with_type(left.left):
@@ -181,40 +115,37 @@ def _tighter(level: Precedence) -> Precedence:
     return Precedence(level + 1)
 
 
-@emits(Comparison)
-def _comparison(e: Emitter, node: Comparison) -> Doc:
+@emits(operators.Comparison)
+def _comparison(e: Emitter, node: operators.Comparison) -> Doc:
     level = _tighter(Precedence.COMPARISON)
     return Group(
-        [
-            e.at_least(node.left, level),
-            Indent([LINE, f"{node.op} ", e.at_least(node.right, level)]),
-        ]
+        [e.at_least(node.left, level), Indent([LINE, f"{node.op} ", e.at_least(node.right, level)])]
     )
 
 
-@emits(Unary)
-def _unary(e: Emitter, node: Unary) -> Doc:
+@emits(operators.Unary)
+def _unary(e: Emitter, node: operators.Unary) -> Doc:
     signs = ""
     operand: Expr = node
-    while isinstance(operand, Unary):
+    while isinstance(operand, operators.Unary):
         signs += operand.op
         operand = operand.operand
     return [signs, e.at_least(operand, Precedence.VALUE)]
 
 
-@emits(SimpleMap)
-def _simple_map(e: Emitter, node: SimpleMap) -> Doc:
+@emits(operators.SimpleMap)
+def _simple_map(e: Emitter, node: operators.SimpleMap) -> Doc:
     tail: list[Doc] = []
     left: Expr = node
-    while isinstance(left, SimpleMap):
+    while isinstance(left, operators.SimpleMap):
         tail.append([LINE, "! ", e.at_least(left.right, Precedence.PATH)])
         left = left.left
     return Group([e.at_least(left, Precedence.PATH), Indent(list(reversed(tail)))])
 
 
-@emits(Arrow)
-def _arrow(e: Emitter, node: Arrow) -> Doc:
-    plain = isinstance(node.function, Name | VariableRef)
+@emits(operators.Arrow)
+def _arrow(e: Emitter, node: operators.Arrow) -> Doc:
+    plain = isinstance(node.function, Name | literals.VariableRef)
     function = e.doc(node.function) if plain else _in_parentheses(e, node.function)
     return Group(
         [
@@ -224,31 +155,17 @@ def _arrow(e: Emitter, node: Arrow) -> Doc:
     )
 
 
-@emits(InstanceOf)
-def _instance_of(e: Emitter, node: InstanceOf) -> Doc:
-    return [e.at_least(node.operand, Precedence.TREAT), " instance of ", e.doc(node.type)]
-
-
-@emits(TreatAs)
-def _treat(e: Emitter, node: TreatAs) -> Doc:
-    return [e.at_least(node.operand, Precedence.CASTABLE), " treat as ", e.doc(node.type)]
-
-
-@emits(CastableAs)
-def _castable(e: Emitter, node: CastableAs) -> Doc:
-    return [e.at_least(node.operand, Precedence.CAST), " castable as ", e.doc(node.type)]
-
-
-@emits(CastAs)
-def _cast(e: Emitter, node: CastAs) -> Doc:
-    return [e.at_least(node.operand, Precedence.ARROW), " cast as ", e.doc(node.type)]
+@emits(*_TYPE_OPERATORS)
+def _type_operator(e: Emitter, node: Any) -> Doc:
+    words, operand = _TYPE_OPERATORS[type(node)]
+    return [e.at_least(node.operand, operand), words, e.doc(node.type)]
 
 
 # ---------------------------------------------------------------- paths
 
 
-@emits(Path)
-def _path(e: Emitter, node: Path) -> Doc:
+@emits(path.Path)
+def _path(e: Emitter, node: path.Path) -> Doc:
     if not node.steps:
         return "(/)"
     docs: list[Doc] = []
@@ -265,18 +182,21 @@ def _path(e: Emitter, node: Path) -> Doc:
 
 def _is_any_descendant(step: Expr) -> bool:
     return (
-        isinstance(step, AxisStep)
+        isinstance(step, path.AxisStep)
         and step.axis == "descendant-or-self"
-        and isinstance(step.test, AnyKindTest)
+        and isinstance(step.test, types.AnyKindTest)
         and not step.predicates
     )
 
 
 def _step(e: Emitter, step: Expr, *, first: bool) -> Doc:
-    if isinstance(step, AxisStep):
+    if isinstance(step, path.AxisStep):
         return e.doc(step)
     # a projection applies to the whole path on its left: as a later step it needs parentheses
-    if first and (isinstance(step, IntervalProjection | VersionProjection) or on_projection(step)):
+    if first and (
+        isinstance(step, temporal.IntervalProjection | temporal.VersionProjection)
+        or on_projection(step)
+    ):
         return e.doc(step)
     if not first and _begins_with_time(step):
         return e.parenthesized(step)  # right after a slash, `now` is an element name
@@ -284,27 +204,27 @@ def _step(e: Emitter, step: Expr, *, first: bool) -> Doc:
 
 
 def _begins_with_time(step: Expr) -> bool:
-    while isinstance(step, Filter | Lookup | DynamicCall):
-        step = step.function if isinstance(step, DynamicCall) else step.base
+    while isinstance(step, path.Filter | path.Lookup | functions.DynamicCall):
+        step = step.function if isinstance(step, functions.DynamicCall) else step.base
     return isinstance(step, _TIME_LEAVES)
 
 
-@emits(AxisStep)
-def _axis_step(e: Emitter, node: AxisStep) -> Doc:
+@emits(path.AxisStep)
+def _axis_step(e: Emitter, node: path.AxisStep) -> Doc:
     docs: list[Doc] = [_unpredicated(e, node)]
     docs += [_predicate(e, predicate) for predicate in node.predicates]
     return docs
 
 
-def _unpredicated(e: Emitter, node: AxisStep) -> Doc:
+def _unpredicated(e: Emitter, node: path.AxisStep) -> Doc:
     test = e.doc(node.test)
-    is_attribute_test = isinstance(node.test, AttributeTest | SchemaAttributeTest)
-    if node.axis == "parent" and isinstance(node.test, AnyKindTest):
+    is_attribute_test = isinstance(node.test, types.AttributeTest | types.SchemaAttributeTest)
+    if node.axis == "parent" and isinstance(node.test, types.AnyKindTest):
         return ".."
     if node.axis == "attribute":
         return test if is_attribute_test else ["@", test]
     if node.axis == "child" and not is_attribute_test:
-        word = node.test.name.local if isinstance(node.test, NameTest) else ""
+        word = node.test.name.local if isinstance(node.test, path.NameTest) else ""
         if not (word and node.test.name.prefix is None and e.is_time_like(word)):  # type: ignore[attr-defined]
             return test
     return [node.axis, "::", test]
@@ -314,13 +234,8 @@ def _predicate(e: Emitter, predicate: Expr) -> Doc:
     return Group(["[", Indent([SOFT_LINE, e.inside(predicate)]), SOFT_LINE, "]"])
 
 
-@emits(NameTest)
-def _name_test(e: Emitter, node: NameTest) -> Doc:
-    return str(node.name)
-
-
-@emits(Wildcard)
-def _wildcard(e: Emitter, node: Wildcard) -> Doc:
+@emits(path.Wildcard)
+def _wildcard(e: Emitter, node: path.Wildcard) -> Doc:
     if node.uri is not None:
         return f"{braced_uri(node.uri)}*"
     if node.prefix is not None:
@@ -328,70 +243,71 @@ def _wildcard(e: Emitter, node: Wildcard) -> Doc:
     return f"*:{node.local}" if node.local is not None else "*"
 
 
-@emits(Filter)
-def _filter(e: Emitter, node: Filter) -> Doc:
+@emits(path.Filter)
+def _filter(e: Emitter, node: path.Filter) -> Doc:
     return [_postfix_base(e, node.base), _predicate(e, node.predicate)]
 
 
-@emits(DynamicCall)
-def _dynamic_call(e: Emitter, node: DynamicCall) -> Doc:
+@emits(functions.DynamicCall)
+def _dynamic_call(e: Emitter, node: functions.DynamicCall) -> Doc:
     # now() would call a function of that name
-    is_word = isinstance(node.function, Now | Start | LastVersion)
+    is_word = isinstance(node.function, temporal.Now | temporal.Start | temporal.LastVersion)
     function = e.parenthesized(node.function) if is_word else _postfix_base(e, node.function)
     return [function, e.listed("(", node.arguments, ")")]
 
 
-@emits(Lookup)
-def _lookup(e: Emitter, node: Lookup) -> Doc:
+@emits(path.Lookup)
+def _lookup(e: Emitter, node: path.Lookup) -> Doc:
     return [_postfix_base(e, node.base), "?", _lookup_key(e, node.key)]
 
 
-@emits(UnaryLookup)
-def _unary_lookup(e: Emitter, node: UnaryLookup) -> Doc:
+@emits(path.UnaryLookup)
+def _unary_lookup(e: Emitter, node: path.UnaryLookup) -> Doc:
     return ["?", _lookup_key(e, node.key)]
 
 
-@emits(AnyKey)
-def _any_key(e: Emitter, node: AnyKey) -> Doc:
-    return "*"
-
-
 def _postfix_base(e: Emitter, base: Expr) -> Doc:
-    if isinstance(base, IntervalProjection | VersionProjection) or on_projection(base):
+    if isinstance(base, temporal.IntervalProjection | temporal.VersionProjection) or on_projection(
+        base
+    ):
         return e.doc(base)
     # names and arities run into the next token: f#1(2) is fine, but a reference has no postfix
     return e.at_least(base, Precedence.POSTFIX)
 
 
 def _lookup_key(e: Emitter, key: Expr) -> Doc:
-    if isinstance(key, IntegerLiteral | AnyKey):
+    if isinstance(key, literals.IntegerLiteral | path.AnyKey):
         return e.doc(key)
-    if isinstance(key, StringLiteral) and is_ncname(key.value) and not e.is_time_like(key.value):
+    if (
+        isinstance(key, literals.StringLiteral)
+        and is_ncname(key.value)
+        and not e.is_time_like(key.value)
+    ):
         return key.value
     return _in_parentheses(e, key)
 
 
 def _in_parentheses(e: Emitter, node: SyntaxNode) -> Doc:
     """`( node )`; the empty sequence already has parentheses."""
-    is_empty = isinstance(node, Sequence) and not node.items
+    is_empty = isinstance(node, literals.Sequence) and not node.items
     return "()" if is_empty else e.parenthesized(node)
 
 
 # ---------------------------------------------------------------- time
 
 
-@emits(IntervalProjection)
-def _interval_projection(e: Emitter, node: IntervalProjection) -> Doc:
+@emits(temporal.IntervalProjection)
+def _interval_projection(e: Emitter, node: temporal.IntervalProjection) -> Doc:
     return [_projected(e, node.base), "?", e.doc(node.interval)]
 
 
-@emits(TimeInterval)
-def _time_interval(e: Emitter, node: TimeInterval) -> Doc:
+@emits(temporal.TimeInterval)
+def _time_interval(e: Emitter, node: temporal.TimeInterval) -> Doc:
     return _interval(e, node.begin, node.end)
 
 
-@emits(VersionProjection)
-def _version_projection(e: Emitter, node: VersionProjection) -> Doc:
+@emits(temporal.VersionProjection)
+def _version_projection(e: Emitter, node: temporal.VersionProjection) -> Doc:
     return [_projected(e, node.base), "#", _interval(e, node.first, node.last)]
 
 
@@ -407,8 +323,8 @@ def _interval(e: Emitter, begin: Expr, end: Expr | None) -> Doc:
         e.intervals -= 1
 
 
-@emits(AllenComparison)
-def _allen(e: Emitter, node: AllenComparison) -> Doc:
+@emits(temporal.AllenComparison)
+def _allen(e: Emitter, node: temporal.AllenComparison) -> Doc:
     return Group(
         [
             _allen_operand(e, node.left),
@@ -418,55 +334,35 @@ def _allen(e: Emitter, node: AllenComparison) -> Doc:
 
 
 def _allen_operand(e: Emitter, operand: SyntaxNode) -> Doc:
-    if isinstance(operand, TimeInterval):
+    if isinstance(operand, temporal.TimeInterval):
         return e.doc(operand)
     if begins_with_bracket(operand):
         return e.parenthesized(operand)
     return e.at_least(operand, _tighter(Precedence.COMPARISON))
 
 
-@emits(DateLiteral, DateTimeLiteral, DurationLiteral)
-def _time_literal(e: Emitter, node: Any) -> Doc:
-    return str(node.text)
-
-
-@emits(Now)
-def _now(e: Emitter, node: Now) -> Doc:
+@emits(temporal.Now)
+def _now(e: Emitter, node: temporal.Now) -> Doc:
     return "now" if e.intervals else "now()"
 
 
-@emits(Start)
-def _start(e: Emitter, node: Start) -> Doc:
+@emits(temporal.Start)
+def _start(e: Emitter, node: temporal.Start) -> Doc:
     return "start" if e.intervals else "start()"
-
-
-@emits(LastVersion)
-def _last(e: Emitter, node: LastVersion) -> Doc:
-    return "last"
 
 
 # ---------------------------------------------------------------- functions
 
 
-@emits(FunctionCall)
-def _call(e: Emitter, node: FunctionCall) -> Doc:
+@emits(functions.FunctionCall)
+def _call(e: Emitter, node: functions.FunctionCall) -> Doc:
     return [str(node.name), e.listed("(", node.arguments, ")")]
 
 
-@emits(ArgumentPlaceholder)
-def _placeholder(e: Emitter, node: ArgumentPlaceholder) -> Doc:
-    return "?"
-
-
-@emits(NamedFunctionRef)
-def _function_ref(e: Emitter, node: NamedFunctionRef) -> Doc:
-    return f"{node.name}#{node.arity}"
-
-
-@emits(InlineFunction)
-def _inline_function(e: Emitter, node: InlineFunction) -> Doc:
+@emits(functions.InlineFunction)
+def _inline_function(e: Emitter, node: functions.InlineFunction) -> Doc:
     return [
-        *[[e.doc(annotation), " "] for annotation in node.annotations],
+        written_annotations(e, node.annotations),
         "function",
         signature(e, node.parameters, node.result_type),
         " ",
@@ -474,29 +370,35 @@ def _inline_function(e: Emitter, node: InlineFunction) -> Doc:
     ]
 
 
-def signature(e: Emitter, parameters: tuple[Parameter, ...], result: SyntaxNode | None) -> Doc:
-    return [e.listed("(", parameters, ")"), _as(e, result)]
+def signature(
+    e: Emitter, parameters: tuple[functions.Parameter, ...], result: SyntaxNode | None
+) -> Doc:
+    return [e.listed("(", parameters, ")"), as_type(e, result)]
 
 
-@emits(Parameter)
-def _parameter(e: Emitter, node: Parameter) -> Doc:
-    return [f"${node.name}", _as(e, node.type)]
+def written_annotations(e: Emitter, annotations: tuple[SyntaxNode, ...]) -> Doc:
+    return [[e.doc(annotation), " "] for annotation in annotations]
 
 
-@emits(Annotation)
-def _annotation(e: Emitter, node: Annotation) -> Doc:
+@emits(functions.Parameter)
+def _parameter(e: Emitter, node: functions.Parameter) -> Doc:
+    return [f"${node.name}", as_type(e, node.type)]
+
+
+@emits(functions.Annotation)
+def _annotation(e: Emitter, node: functions.Annotation) -> Doc:
     return [f"%{node.name}", e.listed("(", node.values, ")") if node.values else ""]
 
 
-def _as(e: Emitter, type_node: SyntaxNode | None) -> Doc:
+def as_type(e: Emitter, type_node: SyntaxNode | None) -> Doc:
     return [" as ", e.doc(type_node)] if type_node is not None else ""
 
 
 # ---------------------------------------------------------------- FLWOR
 
 
-@emits(Flwor)
-def _flwor(e: Emitter, node: Flwor) -> Doc:
+@emits(flwor.Flwor)
+def _flwor(e: Emitter, node: flwor.Flwor) -> Doc:
     lines: list[Doc] = [e.doc(clause) for clause in node.clauses]
     result = Group(["return", Indent([LINE, e.single(node.result)])])
     return Group(join(LINE, [*lines, result]))
@@ -506,11 +408,11 @@ def _clause(*parts: Doc) -> Doc:
     return Group(Indent(list(parts)))
 
 
-@emits(For)
-def _for(e: Emitter, node: For) -> Doc:
+@emits(flwor.For)
+def _for(e: Emitter, node: flwor.For) -> Doc:
     return _clause(
         f"for ${node.variable}",
-        _as(e, node.type),
+        as_type(e, node.type),
         " allowing empty" if node.allowing_empty else "",
         f" at ${node.position}" if node.position else "",
         " in",
@@ -519,19 +421,21 @@ def _for(e: Emitter, node: For) -> Doc:
     )
 
 
-@emits(Let)
-def _let(e: Emitter, node: Let) -> Doc:
-    return _clause(f"let ${node.variable}", _as(e, node.type), " :=", LINE, e.single(node.source))
+@emits(flwor.Let)
+def _let(e: Emitter, node: flwor.Let) -> Doc:
+    return _clause(
+        f"let ${node.variable}", as_type(e, node.type), " :=", LINE, e.single(node.source)
+    )
 
 
-@emits(Window)
-def _window(e: Emitter, node: Window) -> Doc:
+@emits(flwor.Window)
+def _window(e: Emitter, node: flwor.Window) -> Doc:
     end: list[Doc] = []
     if node.end is not None:
         end = [LINE, "only end" if node.only_end else "end", e.doc(node.end)]
     return _clause(
         f"for {node.kind} window ${node.variable}",
-        _as(e, node.type),
+        as_type(e, node.type),
         " in ",
         e.single(node.source),
         LINE,
@@ -541,8 +445,8 @@ def _window(e: Emitter, node: Window) -> Doc:
     )
 
 
-@emits(WindowCondition)
-def _window_condition(e: Emitter, node: WindowCondition) -> Doc:
+@emits(flwor.WindowCondition)
+def _window_condition(e: Emitter, node: flwor.WindowCondition) -> Doc:
     return [
         f" ${node.item}" if node.item else "",
         f" at ${node.position}" if node.position else "",
@@ -553,37 +457,32 @@ def _window_condition(e: Emitter, node: WindowCondition) -> Doc:
     ]
 
 
-@emits(Where)
-def _where(e: Emitter, node: Where) -> Doc:
+@emits(flwor.Where)
+def _where(e: Emitter, node: flwor.Where) -> Doc:
     return _clause("where ", e.single(node.condition))
 
 
-@emits(Count)
-def _count(e: Emitter, node: Count) -> Doc:
-    return f"count ${node.variable}"
-
-
-@emits(GroupBy)
-def _group_by(e: Emitter, node: GroupBy) -> Doc:
+@emits(flwor.GroupBy)
+def _group_by(e: Emitter, node: flwor.GroupBy) -> Doc:
     return _clause("group by ", join([",", LINE], [e.doc(key) for key in node.keys]))
 
 
-@emits(GroupingKey)
-def _grouping_key(e: Emitter, node: GroupingKey) -> Doc:
+@emits(flwor.GroupingKey)
+def _grouping_key(e: Emitter, node: flwor.GroupingKey) -> Doc:
     value: Doc = ""
     if node.source is not None:
-        value = [_as(e, node.type), " := ", e.single(node.source)]
+        value = [as_type(e, node.type), " := ", e.single(node.source)]
     return [f"${node.variable}", value, _collation(node.collation)]
 
 
-@emits(OrderBy)
-def _order_by(e: Emitter, node: OrderBy) -> Doc:
+@emits(flwor.OrderBy)
+def _order_by(e: Emitter, node: flwor.OrderBy) -> Doc:
     keys = join([",", LINE], [e.doc(key) for key in node.keys])
     return _clause("stable order by " if node.stable else "order by ", keys)
 
 
-@emits(OrderKey)
-def _order_key(e: Emitter, node: OrderKey) -> Doc:
+@emits(flwor.OrderKey)
+def _order_key(e: Emitter, node: flwor.OrderKey) -> Doc:
     return [
         e.single(node.key),
         " descending" if node.descending else "",
@@ -599,31 +498,31 @@ def _collation(uri: str | None) -> Doc:
 # ---------------------------------------------------------------- control
 
 
-@emits(If)
-def _if(e: Emitter, node: If) -> Doc:
+@emits(control.If)
+def _if(e: Emitter, node: control.If) -> Doc:
     return Group(
         [
             "if ",
             e.parenthesized(node.condition),
             Indent([LINE, "then ", e.single(node.then)]),
             # a chain of else-ifs stays on one level
-            [LINE if isinstance(node.otherwise, If) else Indent(LINE), "else "],
+            [LINE if isinstance(node.otherwise, control.If) else Indent(LINE), "else "],
             e.single(node.otherwise)
-            if isinstance(node.otherwise, If)
+            if isinstance(node.otherwise, control.If)
             else Indent(e.single(node.otherwise)),
         ]
     )
 
 
-@emits(Switch)
-def _switch(e: Emitter, node: Switch) -> Doc:
+@emits(control.Switch)
+def _switch(e: Emitter, node: control.Switch) -> Doc:
     cases: list[Doc] = [[HARD_LINE, e.doc(case)] for case in node.cases]
     default: Doc = [HARD_LINE, "default return", _on_own_lines(e, node.default)]
     return ["switch ", e.parenthesized(node.operand), Indent([*cases, default])]
 
 
-@emits(SwitchCase)
-def _switch_case(e: Emitter, node: SwitchCase) -> Doc:
+@emits(control.SwitchCase)
+def _switch_case(e: Emitter, node: control.SwitchCase) -> Doc:
     values = join(" ", [["case ", e.single(value)] for value in node.values])
     return [values, " return", _on_own_lines(e, node.result)]
 
@@ -633,16 +532,16 @@ def _on_own_lines(e: Emitter, result: Expr) -> Doc:
     return Group(Indent([LINE, e.single(result)]))
 
 
-@emits(Typeswitch)
-def _typeswitch(e: Emitter, node: Typeswitch) -> Doc:
+@emits(control.Typeswitch)
+def _typeswitch(e: Emitter, node: control.Typeswitch) -> Doc:
     cases: list[Doc] = [[HARD_LINE, e.doc(case)] for case in node.cases]
     variable = f"${node.default_variable} " if node.default_variable else ""
     default: Doc = [HARD_LINE, f"default {variable}return", _on_own_lines(e, node.default)]
     return ["typeswitch ", e.parenthesized(node.operand), Indent([*cases, default])]
 
 
-@emits(TypeswitchCase)
-def _typeswitch_case(e: Emitter, node: TypeswitchCase) -> Doc:
+@emits(control.TypeswitchCase)
+def _typeswitch_case(e: Emitter, node: control.TypeswitchCase) -> Doc:
     return [
         "case ",
         f"${node.variable} as " if node.variable else "",
@@ -652,8 +551,8 @@ def _typeswitch_case(e: Emitter, node: TypeswitchCase) -> Doc:
     ]
 
 
-@emits(Quantified)
-def _quantified(e: Emitter, node: Quantified) -> Doc:
+@emits(control.Quantified)
+def _quantified(e: Emitter, node: control.Quantified) -> Doc:
     bindings = join([",", LINE], [e.doc(binding) for binding in node.bindings])
     return Group(
         [
@@ -664,39 +563,39 @@ def _quantified(e: Emitter, node: Quantified) -> Doc:
     )
 
 
-@emits(QuantifierBinding)
-def _quantifier_binding(e: Emitter, node: QuantifierBinding) -> Doc:
-    return [f"${node.variable}", _as(e, node.type), " in ", e.single(node.source)]
+@emits(control.QuantifierBinding)
+def _quantifier_binding(e: Emitter, node: control.QuantifierBinding) -> Doc:
+    return [f"${node.variable}", as_type(e, node.type), " in ", e.single(node.source)]
 
 
-@emits(TryCatch)
-def _try(e: Emitter, node: TryCatch) -> Doc:
+@emits(control.TryCatch)
+def _try(e: Emitter, node: control.TryCatch) -> Doc:
     catches: list[Doc] = [[LINE, e.doc(catch)] for catch in node.catches]
     return Group(["try ", e.enclosed(node.body), *catches])
 
 
-@emits(Catch)
-def _catch(e: Emitter, node: Catch) -> Doc:
+@emits(control.Catch)
+def _catch(e: Emitter, node: control.Catch) -> Doc:
     return ["catch ", join(" | ", [e.doc(test) for test in node.tests]), " ", e.enclosed(node.body)]
 
 
-@emits(Ordered)
-def _ordered(e: Emitter, node: Ordered) -> Doc:
+@emits(control.Ordered)
+def _ordered(e: Emitter, node: control.Ordered) -> Doc:
     return ["ordered " if node.ordered else "unordered ", e.enclosed(node.body)]
 
 
-@emits(Extension)
-def _extension(e: Emitter, node: Extension) -> Doc:
+@emits(control.Extension)
+def _extension(e: Emitter, node: control.Extension) -> Doc:
     pragmas: list[Doc] = [[e.doc(pragma), " "] for pragma in node.pragmas]
     return [*pragmas, e.braced(node.body) if node.body is not None else "{}"]
 
 
-@emits(Pragma)
-def _pragma(e: Emitter, node: Pragma) -> Doc:
+@emits(control.Pragma)
+def _pragma(e: Emitter, node: control.Pragma) -> Doc:
     return f"(# {node.name} {node.content} #)" if node.content else f"(# {node.name} #)"
 
 
-@emits(Validate)
-def _validate(e: Emitter, node: Validate) -> Doc:
+@emits(control.Validate)
+def _validate(e: Emitter, node: control.Validate) -> Doc:
     mode = f"type {node.type} " if node.type else f"{node.mode} " if node.mode else ""
     return [f"validate {mode}", e.braced(node.body)]

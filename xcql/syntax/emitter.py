@@ -1,7 +1,8 @@
 """Tree to XQuery text, pretty and canonical: equal trees give equal text.
 
 `parse(emit(tree)) == tree`, without redundant parentheses. The functions that write each kind of
-node register themselves with `@emits`; they live in the `emit_*` modules, by topic.
+node register themselves with `@emits`; where a template is enough, `emits_text` takes it. They
+live in the `emit_*` modules, by topic.
 """
 
 from __future__ import annotations
@@ -14,15 +15,7 @@ from typing import Any
 
 from xcql.recursion import deep_recursion
 from xcql.syntax.construct import SquareArray
-from xcql.syntax.control import (
-    Extension,
-    If,
-    Quantified,
-    Switch,
-    TryCatch,
-    Typeswitch,
-    Validate,
-)
+from xcql.syntax.control import Extension, If, Quantified, Switch, TryCatch, Typeswitch, Validate
 from xcql.syntax.flwor import Flwor
 from xcql.syntax.functions import DynamicCall
 from xcql.syntax.layout import LINE, SOFT_LINE, Doc, Group, Indent, join, render
@@ -77,6 +70,11 @@ def emits(*kinds: type) -> Callable[[EmitFunction], EmitFunction]:
         return function
 
     return register
+
+
+def emits_text(kind: type, template: str) -> None:
+    """Nodes of this kind are written as this text, filled with their fields."""
+    _EMITTERS[kind] = lambda e, node: template.format(node=node)
 
 
 def emit(tree: SyntaxNode) -> str:

@@ -20,6 +20,11 @@ def is_ncname(text: str) -> bool:
     return _NCNAME.fullmatch(text) is not None
 
 
+def name_set(names: str) -> frozenset[str]:
+    """The names in a text, with spaces between them."""
+    return frozenset(names.split())
+
+
 def fold_space(text: str) -> str:
     """A URI without surrounding white space, and with single spaces inside.
 

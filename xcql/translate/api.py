@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Literal
 
 from xcql.analysis.graph import TagGraph
 from xcql.analysis.types import DOCUMENT
@@ -19,6 +18,7 @@ from xcql.model.read import is_xml_text
 from xcql.model.tags import TagStructure, parse_tags, read_tags
 from xcql.recursion import deep_recursion
 from xcql.source import Source, Span
+from xcql.strategies import STRATEGIES, Strategy
 from xcql.syntax.construct import NamespaceDeclaration
 from xcql.syntax.emitter import emit
 from xcql.syntax.functions import FunctionCall
@@ -40,8 +40,6 @@ from xcql.translate.reconstruction import FillHoles, Reconstruction, looked_at
 from xcql.translate.rules import FragmentRules
 from xcql.translate.uncopied import without_copies
 
-Strategy = Literal["caq", "qac", "qac+", "auto"]
-STRATEGIES: tuple[Strategy, ...] = ("caq", "qac", "qac+", "auto")
 Tags = TagStructure | str | bytes | Path
 
 # anything that could be a variable of the query
@@ -207,11 +205,7 @@ class _Translator:
         )
 
     def _stream_declarations(
-        self,
-        name: str,
-        reconstruction: Reconstruction,
-        in_view: frozenset[str] | None,
-        span: Span,
+        self, name: str, reconstruction: Reconstruction, in_view: frozenset[str] | None, span: Span
     ) -> list[Declaration]:
         """`$x-files`, `$x-fragments`, and `$x`: the fragments by id, or their view."""
         graph = self._graphs[name]

@@ -37,11 +37,7 @@ class CleanCopy:
 
 
 def clean_copy(
-    name: str,
-    files: Sequence[Path],
-    tags: TagStructure,
-    now: datetime,
-    folder: Path | None = None,
+    name: str, files: Sequence[Path], tags: TagStructure, now: datetime, folder: Path | None = None
 ) -> CleanCopy | None:
     """Write a clean copy of fragment files if they need one; None if they can be read
     unchanged. If they need one and there is no folder for it, that is an error."""

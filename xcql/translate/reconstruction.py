@@ -46,14 +46,7 @@ from xcql.syntax.node import Expr, Name, SyntaxNode, Transformer
 from xcql.syntax.operators import Comparison
 from xcql.syntax.path import AxisStep, Lookup, NameTest, Wildcard
 from xcql.syntax.prolog import FunctionDecl
-from xcql.syntax.types import (
-    AnyItem,
-    AnyKindTest,
-    DocumentTest,
-    ElementTest,
-    MapTest,
-    SequenceType,
-)
+from xcql.syntax.types import AnyItem, AnyKindTest, DocumentTest, ElementTest, MapTest, SequenceType
 from xcql.translate import emission as to
 
 # the depth of elements that one function makes: SaxonC's compile time for it doubles with

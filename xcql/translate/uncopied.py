@@ -20,6 +20,7 @@ from xcql.syntax.construct import Enclosed
 from xcql.syntax.flwor import Clause, Flwor, For, GroupBy, Window
 from xcql.syntax.functions import FunctionCall, NamedFunctionRef
 from xcql.syntax.literals import ContextItem, VariableRef
+from xcql.syntax.names import name_set
 from xcql.syntax.node import Expr, SyntaxNode, Transformer, walk
 from xcql.syntax.operators import SimpleMap
 from xcql.syntax.path import REVERSE_AXES, AxisStep, NameTest, Path
@@ -28,20 +29,7 @@ from xcql.syntax.types import AnyKindTest
 from xcql.translate import emission as to
 
 # these use the items of a sequence, not their place in a tree
-_TAKING = frozenset(
-    [
-        "avg",
-        "count",
-        "data",
-        "distinct-values",
-        "empty",
-        "exists",
-        "max",
-        "min",
-        "string-join",
-        "sum",
-    ]
-)
+_TAKING = name_set("avg count data distinct-values empty exists max min string-join sum")
 _COUNTING = frozenset(["boolean", "count", "empty", "exists", "not"])
 _AWAY = frozenset([*REVERSE_AXES, "following", "following-sibling", "self"])
 _LIFESPAN = frozenset(["vtFrom", "vtTo"])

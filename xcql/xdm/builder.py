@@ -52,10 +52,7 @@ class TreeBuilder:
         self._push(DocumentNode(document_uri, base_uri), self._scopes[-1])
 
     def start_element(
-        self,
-        name: QName,
-        namespaces: Mapping[str, str] | None = None,
-        base_uri: str | None = None,
+        self, name: QName, namespaces: Mapping[str, str] | None = None, base_uri: str | None = None
     ) -> ElementNode:
         """Open an element; `namespaces` are those to declare on it, prefix to URI."""
         if self._text:

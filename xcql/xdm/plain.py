@@ -48,10 +48,7 @@ class PlainParser:
         parser.ProcessingInstructionHandler = builder.processing_instruction
 
     def put(
-        self,
-        data: bytes,
-        attributes: Callable[[Pairs], Pairs],
-        source_name: str = "<xml>",
+        self, data: bytes, attributes: Callable[[Pairs], Pairs], source_name: str = "<xml>"
     ) -> ElementNode:
         """Add one element; `attributes` returns the attributes to write, given its own.
 

@@ -16,6 +16,7 @@ from xcql.compile import Compiled, NotNative, compile_query
 from xcql.compile.terms.leaf_types import Place
 from xcql.diagnostics import Diagnostic
 from xcql.explain import Explanation, explained
+from xcql.strategies import Strategy
 from xcql_runtime.cache import Cache
 from xcql_runtime.engine import Engine, Question
 from xcql_runtime.engines import Engines, unknown_choice
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     import polars
     from pyspark.sql import DataFrame, SparkSession
 
-Strategy = Literal["auto", "caq", "qac", "qac+"]
 Mode = Literal["plan", "algebra", "sql", "spark"]
 T = TypeVar("T")
 

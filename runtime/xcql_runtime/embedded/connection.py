@@ -70,6 +70,8 @@ def connect(limits: Limits) -> duckdb.DuckDBPyConnection:
         config={
             "autoinstall_known_extensions": "false",
             "autoload_known_extensions": "false",
+            # a name in SQL never means a variable of Python
+            "python_enable_replacements": "false",
             "memory_limit": f"{limits.memory}B",
             "threads": str(limits.threads),
             "temp_directory": str(process_folder() / "duckdb"),

@@ -100,15 +100,15 @@ class EmbeddedEngine:
         compiled = compile_copies(store.catalog, stream, now, at, DUCKDB)
         places = None if kept.placed else places_at(store.folder, kept, now, at)
 
-        def placed(versions: Relation, cursor: duckdb.DuckDBPyConnection) -> Relation:
+        def placed(cursor: duckdb.DuckDBPyConnection) -> Relation:
+            versions = cursor.sql(sql, params=arguments)
             if places is not None:
                 versions = versions.join(cursor.from_arrow(places), ", ".join(VERSION))
             return versions.select(*COPY).sort("key")
 
-        with self._cursor() as cursor, understood(self.limits):
+        with understood(self.limits):
             sql, arguments = _filled(store, compiled, compiled.sql, now, {})
-            relation = lambda: placed(cursor.sql(sql, params=arguments), cursor)  # noqa: E731
-            for batch in batches(cursor, relation, Cancellation()):
+            for batch in batches(self._database, placed, Cancellation()):
                 columns = (column.to_pylist() for column in batch.columns)
                 for copy in zip(*columns, strict=True):
                     yield Copy(*copy)
@@ -124,23 +124,15 @@ class EmbeddedEngine:
         assert compiled is not None
         cancellation = Cancellation()
         with (
-            self._cursor() as cursor,
             self._registered(compiled.evaluations, around, cancellation) as functions,
             understood(self.limits, question),
         ):
             sql, arguments = _filled(question.store, compiled, text, around.now, functions)
             yield from batches(
-                cursor, lambda: change(cursor.sql(sql, params=arguments)), cancellation
+                self._database,
+                lambda cursor: change(cursor.sql(sql, params=arguments)),
+                cancellation,
             )
-
-    @contextmanager
-    def _cursor(self) -> Iterator[duckdb.DuckDBPyConnection]:
-        """A connection of its own for each query, so that they can run at the same time."""
-        cursor = self._database.cursor()
-        try:
-            yield cursor
-        finally:
-            cursor.close()
 
     @contextmanager
     def _registered(
@@ -206,7 +198,7 @@ def _filled(
     functions: Mapping[str, str],
 ) -> tuple[str, dict[str, datetime] | None]:
     """The SQL of a text with its tables and functions, and its arguments."""
-    tables = {use.name: f"({table_query(store, use)})" for use in compiled.tables}
+    tables = {use.name: table_query(store, use) for use in compiled.tables}
     sql = text.filled({**tables, **functions, ":now": "$now"})
     return sql, {"now": now} if ":now" in text.slots else None
 

@@ -19,8 +19,7 @@ from xcql_runtime.engine import Question
 from xcql_runtime.evaluator.carried_errors import MAX_TEXT, NeedsEvaluator, arrived
 
 # numbers that do not fit; our SQL casts nothing else that may fail
-_BEYOND_SQL = (duckdb.OutOfRangeException, duckdb.ConversionException)
-_OF_OURS = f"executing the UDF: {BeyondSql.__name__}"
+_BEYOND_SQL = re.compile(rf"(Out of Range|Conversion) Error: |.*\bUDF: {BeyondSql.__name__}\b")
 _FILE = re.compile(r"[\"'](/[^\"'\n]+\.parquet)[\"']")
 _KIND = re.compile(r"^[A-Za-z ]+ Error: ")
 
@@ -30,18 +29,21 @@ def understood(limits: Limits, question: Question | None = None) -> Iterator[Non
     """Turn failures of DuckDB into errors of the query, or of another task if there is none."""
     try:
         yield
-    except duckdb.Error as problem:
-        raise _translated(problem, limits, question) from None
+    except (duckdb.Error, OSError) as problem:
+        text = str(problem)
+        # what fails after the first rows is an error of Arrow's reader, with DuckDB's text
+        if isinstance(problem, OSError) and not _KIND.match(text):
+            raise
+        raise _translated(text, limits, question) from None
 
 
-def _translated(problem: duckdb.Error, limits: Limits, question: Question | None) -> XcqlError:
-    text = str(problem)
+def _translated(text: str, limits: Limits, question: Question | None) -> XcqlError:
     query = question.around.query if question else None
     sites = question.compiled.sites if question and question.compiled else ()
     if known := arrived(text, query, sites):
         return known
     place = Span(query, 0, 0) if query else None
-    if isinstance(problem, duckdb.OutOfMemoryException):
+    if text.startswith("Out of Memory Error: "):
         memory = f"{limits.memory >> 20}m"
         return error(
             "XCQL0507",
@@ -52,8 +54,7 @@ def _translated(problem: duckdb.Error, limits: Limits, question: Question | None
                 "--engine spark can use more machines",
             ],
         )
-    is_beyond = isinstance(problem, _BEYOND_SQL) or _OF_OURS in text
-    if is_beyond and question and question.compiled:
+    if _BEYOND_SQL.match(text) and question and question.compiled:
         raise NeedsEvaluator(BEYOND_SQL)
     if "Max expression depth limit" in text and question and question.compiled:
         raise NeedsEvaluator("the plan is deeper than DuckDB allows")

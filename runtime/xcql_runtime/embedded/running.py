@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from queue import Full, Queue
 
 import duckdb
@@ -19,20 +20,22 @@ _ROWS = 10_000
 # batches that are computed before they are asked for
 _AHEAD = 2
 # seconds to wait for a query that is being stopped
-_PATIENCE = 1
+_PATIENCE = 0.5
 
 
 def batches(
-    cursor: duckdb.DuckDBPyConnection,
-    relation: Callable[[], duckdb.DuckDBPyRelation],
+    database: duckdb.DuckDBPyConnection,
+    relation: Callable[[duckdb.DuckDBPyConnection], duckdb.DuckDBPyRelation],
     cancellation: Cancellation,
 ) -> Iterator[pa.RecordBatch]:
-    """The rows of a relation of the cursor's, as they are computed.
+    """The rows of a relation, as they are computed, over a connection of their own.
 
-    Whoever closes the iterator, or interrupts it, stops the query and its evaluations.
+    Whoever closes the iterator, or interrupts it, stops the query and its evaluations. DuckDB does
+    not stop in the middle of an expression; then the thread goes on alone until it can stop.
     """
     results: Queue[pa.RecordBatch | BaseException | None] = Queue(_AHEAD)
     is_stopped = threading.Event()
+    cursor = database.cursor()
 
     def put(result: pa.RecordBatch | BaseException | None) -> None:
         while not is_stopped.is_set():
@@ -43,35 +46,38 @@ def batches(
 
     def work() -> None:
         try:
-            reader = relation().to_arrow_reader(_ROWS)
-            # the columns are known even if there are no rows
-            put(pa.RecordBatch.from_pylist([], reader.schema))
-            for batch in reader:
+            for batch in _read(relation(cursor)):
                 put(batch)
                 if is_stopped.is_set():
                     return
             put(None)
         except BaseException as problem:
             put(problem)
+        finally:
+            cursor.close()
 
     thread = threading.Thread(target=work, daemon=True, name="xcql-duckdb")
     thread.start()
+    is_complete = False
     try:
         while (result := results.get()) is not None:
             if isinstance(result, BaseException):
                 raise result
             yield result
+        is_complete = True
     finally:
         is_stopped.set()
-        if thread.is_alive():
-            _stop(cursor, cancellation, thread)
-
-
-def _stop(
-    cursor: duckdb.DuckDBPyConnection, cancellation: Cancellation, thread: threading.Thread
-) -> None:
-    thread.join(0.01)
-    if thread.is_alive():
-        cancellation.cancel()
-        cursor.interrupt()
+        if not is_complete:
+            cancellation.cancel()
+            # the thread may have closed it in the meantime
+            with suppress(duckdb.ConnectionException):
+                cursor.interrupt()
         thread.join(_PATIENCE)
+
+
+def _read(relation: duckdb.DuckDBPyRelation) -> Iterator[pa.RecordBatch]:
+    reader = relation.to_arrow_reader(_ROWS)
+    # the columns are known even if there are no rows
+    none = [pa.nulls(0, field.type) for field in reader.schema]
+    yield pa.RecordBatch.from_arrays(none, schema=reader.schema)
+    yield from reader

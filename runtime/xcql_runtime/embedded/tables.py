@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -13,26 +14,15 @@ from sqlglot import exp
 from xcql.compile.result import TableUse
 from xcql.compile.terms.layout import joint_schema, read_schema
 from xcql.dialects.duckdb import duckdb_text
-from xcql.dialects.trees import (
-    Sql,
-    call,
-    case_,
-    column,
-    dot,
-    identifier,
-    is_null,
-    lambda_,
-    number,
-    struct,
-    text_literal,
-)
+from xcql.dialects.trees import Sql, column, identifier, text_literal
 from xcql.shred.checksums import check_opening, check_pages
+from xcql.sql.conversion import as_type, null_of
 from xcql.store.state import DataFile
 from xcql_runtime.store_reader import PinnedStore
 
 
 def table_query(store: PinnedStore, use: TableUse) -> str:
-    """The rows of several tags' tables as one table, with the columns of `layout.joint_schema`."""
+    """The rows of several tags' tables as a subquery, with the columns of `layout.joint_schema`."""
     stream = store.state.stream(use.stream)
     tables = {tsid: stream.tables.get(tsid) for tsid in use.tags}
     schemas = [
@@ -51,7 +41,7 @@ def table_query(store: PinnedStore, use: TableUse) -> str:
     union: Sql = selects[0]
     for one in selects[1:]:
         union = exp.Union(this=union, expression=one, distinct=False)
-    return duckdb_text(union)
+    return duckdb_text(exp.Subquery(this=union))
 
 
 def _by_schema(
@@ -117,74 +107,28 @@ def _select(
         )
     if tag is not None:
         columns.append(exp.Alias(this=text_literal(tag), alias=identifier("tag")))
-    files = exp.Array(expressions=list(map(text_literal, paths)))
-    source = exp.Table(this=call("read_parquet", files))
+    files = exp.Array(expressions=[text_literal(_without_patterns(path)) for path in paths])
+    # a folder called `a=1` is no column
+    no_columns = exp.Kwarg(this=exp.var("hive_partitioning"), expression=exp.false())
+    source = exp.Table(this=exp.Anonymous(this="read_parquet", expressions=[files, no_columns]))
     return exp.Select(expressions=columns, from_=exp.From(this=source))
+
+
+def _without_patterns(path: str) -> str:
+    """The path of one file for DuckDB, which takes paths for patterns.
+
+    >>> _without_patterns("what?/[new]/*")
+    'what[?]/[[]new]/[*]'
+    """
+    return re.sub(r"([*?[])", r"[\1]", path)
 
 
 def _nothing(joint: pa.Schema, has_tag: bool) -> exp.Select:
     columns: list[Sql] = [
-        exp.Alias(this=_null(field.type), alias=identifier(field.name)) for field in joint
+        exp.Alias(this=null_of(field.type), alias=identifier(field.name)) for field in joint
     ]
     if has_tag:
         columns.append(exp.Alias(this=text_literal(""), alias=identifier("tag")))
     select = exp.Select(expressions=columns)
     select.set("where", exp.Where(this=exp.Boolean(this=False)))
     return select
-
-
-def as_type(value: Sql, own: pa.DataType | None, wanted: pa.DataType, depth: int = 0) -> Sql:
-    """A value of a file's type as one of the wanted type, which has no more than it needs."""
-    if own is None:
-        return _null(wanted)
-    if own == wanted or not pa.types.is_nested(wanted):
-        return value
-    if pa.types.is_list(own):
-        name = f"e{depth}"
-        inner = as_type(column(name), own.value_type, wanted.value_type, depth + 1)
-        return call("transform", value, lambda_(name, inner))
-    if pa.types.is_list(wanted):
-        inner = as_type(value.copy(), own, wanted.value_type, depth)
-        return case_(
-            is_null(value),
-            call("slice", call("array", inner), number(1), number(0)),
-            call("array", inner.copy()),
-        )
-    fields = {
-        field.name: as_type(
-            dot(value.copy(), field.name),
-            own.field(field.name).type if own.get_field_index(field.name) >= 0 else None,
-            field.type,
-            depth,
-        )
-        for field in wanted
-    }
-    return case_(is_null(value), exp.Null(), struct(**fields))
-
-
-def _null(type_: pa.DataType) -> Sql:
-    return exp.Cast(this=exp.Null(), to=exp.DataType.build(_type_name(type_), dialect="duckdb"))
-
-
-def _type_name(type_: pa.DataType) -> str:
-    if pa.types.is_list(type_):
-        return f"{_type_name(type_.value_type)}[]"
-    if pa.types.is_struct(type_):
-        fields = ", ".join(f'"{one.name}" {_type_name(one.type)}' for one in type_)
-        return f"STRUCT({fields})"
-    if pa.types.is_timestamp(type_):
-        return "TIMESTAMP"
-    if pa.types.is_decimal(type_):
-        return f"DECIMAL({type_.precision}, {type_.scale})"
-    if pa.types.is_binary(type_) or pa.types.is_fixed_size_binary(type_):
-        return "BLOB"
-    simple = {
-        pa.string(): "VARCHAR",
-        pa.int32(): "INTEGER",
-        pa.int64(): "BIGINT",
-        pa.bool_(): "BOOLEAN",
-        pa.float32(): "FLOAT",
-        pa.float64(): "DOUBLE",
-        pa.date32(): "DATE",
-    }
-    return simple[type_]

@@ -86,7 +86,7 @@ def _run_query(document: Path, archive: Path, work: Path) -> str:
     """Run the query so that Java writes the archive; return its standard error."""
     # Java writes the archive when it ends, and keeps the pipes open until then
     process = subprocess.Popen(
-        [*_XCQLC, "run", "--verbose", "-e", _QUERY, "--doc", str(document)],
+        [*_XCQLC, "run", "--engine", "spark", "--verbose", "-e", _QUERY, "--doc", str(document)],
         env={
             **os.environ,
             "SPARK_SUBMIT_OPTS": f'"-XX:ArchiveClassesAtExit={archive}" {_QUIET}',

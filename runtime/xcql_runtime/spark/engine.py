@@ -131,7 +131,7 @@ class SparkEngine:
     def frame(self, question: Question) -> DataFrame:
         """Items with lifespans, in columns unique to this DataFrame, so that users can join it."""
         with self._understood(question):
-            _check_frames(question.frames)
+            self.check_frames(question.frames)
             compiled = question.compiled
             if compiled is None:
                 return caq_frame(self.session(), question)
@@ -144,6 +144,19 @@ class SparkEngine:
         frame = self.frame(question)
         with self._understood(question):
             return interruptible(self.session(), lambda: record_frame(frame, types))
+
+    @staticmethod
+    def check_frames(frames: Mapping[str, DataFrame]) -> None:
+        """Raise an error if a DataFrame belongs to a Spark that has ended."""
+        for name, frame in frames.items():
+            if has_ended(frame.sparkSession):
+                raise error(
+                    "XCQL0505",
+                    f"the DataFrame of the variable ${name} was lost when its Spark ended",
+                    hints=[
+                        "create the DataFrame again with session.spark, and run the query again"
+                    ],
+                )
 
     def files(self, store: Path, files: Sequence[DataFile], schema: pa.Schema) -> DataFrame:
         """The rows of Parquet files of a store."""
@@ -205,14 +218,3 @@ def _batch(rows: Sequence[Row]) -> pa.RecordBatch:
     columns = list(zip(*rows, strict=True)) or [()] * len(ANSWER)
     arrays = [pa.array(one, field.type) for one, field in zip(columns, ANSWER, strict=True)]
     return pa.RecordBatch.from_arrays(arrays, schema=ANSWER)
-
-
-def _check_frames(frames: Mapping[str, DataFrame]) -> None:
-    """Raise an error if a DataFrame belongs to a Spark that has ended."""
-    for name, frame in frames.items():
-        if has_ended(frame.sparkSession):
-            raise error(
-                "XCQL0505",
-                f"the DataFrame of the variable ${name} was lost when its Spark ended",
-                hints=["create the DataFrame again with session.spark, and run the query again"],
-            )

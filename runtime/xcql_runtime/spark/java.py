@@ -35,7 +35,7 @@ _WAYS_OUT = (
     "install one: 'apt install default-jre-headless' (Debian, Ubuntu), 'brew install openjdk@17'"
     " (macOS)",
     "if Java is installed, set JAVA_HOME to its folder",
-    "'xcqlc eval' answers queries without Spark, and needs no Java",
+    "the embedded engine answers queries without Java: --engine embedded",
 )
 
 

@@ -11,21 +11,15 @@ from urllib.parse import quote
 
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession
-from pyspark.sql.functions import (
-    array,
-    col,
-    create_map,
-    lit,
-    regexp_extract,
-    struct,
-    transform,
-    when,
-)
+from pyspark.sql.functions import create_map, expr, lit, regexp_extract
 
 from xcql.compile.result import TableUse
 from xcql.compile.terms.layout import joint_schema, read_schema, widened
 from xcql.dialects.slots import SqlText
+from xcql.dialects.spark import spark_text
+from xcql.dialects.trees import column
 from xcql.shred.shape import TEXT, Slot
+from xcql.sql.conversion import as_type
 from xcql.store.state import DataFile, StoreState, folder_name
 from xcql_runtime.spark.frames import files_frame, instant
 from xcql_runtime.spark.settings import our_settings
@@ -109,27 +103,10 @@ def _read(
         # a name alone spares calls to Java
         own.name
         if own.type == wanted.type
-        else _as_type(col(own.name), own.type, wanted.type).alias(own.name)
+        else expr(spark_text(as_type(column(own.name), own.type, wanted.type))).alias(own.name)
         for own, wanted in pairs
     ]
     return frame.select(*columns, *([_tag(tags).alias("tag")] if has_tag else []))
-
-
-def _as_type(value: Column, type: pa.DataType, wanted: pa.DataType) -> Column:
-    """Convert a value to the wanted type: single values become arrays where it has arrays."""
-    if type == wanted:
-        return value
-    if pa.types.is_list(type):
-        return transform(value, lambda one: _as_type(one, type.value_type, wanted.value_type))
-    if pa.types.is_list(wanted):
-        inner = _as_type(value, type, wanted.value_type)
-        return when(value.isNull(), array()).otherwise(array(inner))
-    fields = [
-        _as_type(value.getField(field.name), type.field(field.name).type, field.type)
-        for field in wanted
-    ]
-    named = [one.alias(field.name) for one, field in zip(fields, wanted, strict=True)]
-    return when(value.isNotNull(), struct(*named))
 
 
 def _tag(tags: Sequence[str]) -> Column:

@@ -1,4 +1,4 @@
-"""Paths of all kinds on Spark, against the reference evaluator."""
+"""Paths of all kinds, against the reference evaluator."""
 
 from __future__ import annotations
 

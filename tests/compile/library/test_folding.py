@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 import xcql
 from tests.compile.conftest import world_store
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+from tests.conftest import OpenSession
 
 TAGS = """<structure><tag type="snapshot" id="1" name="r">
   <tag type="temporal" id="2" name="i"/><tag type="temporal" id="3" name="j"/>
@@ -33,16 +30,16 @@ LASTING = '<a vtFrom="1999-01-01T00:00:00" vtTo="now"/>'
         f"apply(function($e) {{ $e before [2005-01-01, 2006-01-01] }}, [{LASTING}])",
     ],
 )
-def test_now_is_none(call: str, tmp_path: Path, spark: SparkSession) -> None:
-    session = xcql.Session(world_store(tmp_path, {"s": ONE}, {"s": TAGS}), spark)
+def test_now_is_none(call: str, tmp_path: Path, open_session: OpenSession) -> None:
+    session = open_session(world_store(tmp_path, {"s": ONE}, {"s": TAGS}))
     for now in ("2003-01-01", "2010-01-01"):
         (expected,) = xcql.evaluate(f"string({call})", now=now)
         query = f'for $i in stream("s")//i return string({call})'
         assert session.query(query, now=now).to_xml() == [expected.xml]
 
 
-def test_a_file_is_none(tmp_path: Path, spark: SparkSession) -> None:
-    session = xcql.Session(world_store(tmp_path, {"s": ONE}, {"s": TAGS}), spark)
+def test_a_file_is_none(tmp_path: Path, open_session: OpenSession) -> None:
+    session = open_session(world_store(tmp_path, {"s": ONE}, {"s": TAGS}))
     file = tmp_path / "text"
     for call in (f'unparsed-text-available("{file}")', f'"{file}" => unparsed-text-available()'):
         query = f'for $i in stream("s")//i return {call}'
@@ -52,8 +49,8 @@ def test_a_file_is_none(tmp_path: Path, spark: SparkSession) -> None:
         assert session.query(query).to_xml() == ["false"]
 
 
-def test_a_store_that_was_made_anew_is_another(tmp_path: Path, spark: SparkSession) -> None:
-    session = xcql.Session(world_store(tmp_path, {"s": ONE}, {"s": TAGS}), spark)
+def test_a_store_that_was_made_anew_is_another(tmp_path: Path, open_session: OpenSession) -> None:
+    session = open_session(world_store(tmp_path, {"s": ONE}, {"s": TAGS}))
     for text, expected in ((ONE, []), (OTHER, ["k"]), (ONE, [])):
         shutil.rmtree(session.store)
         world_store(tmp_path, {"s": text}, {"s": TAGS})

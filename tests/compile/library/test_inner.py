@@ -1,4 +1,4 @@
-"""Elements, texts and attributes inside mixed content on Spark, against the evaluator."""
+"""Elements, texts and attributes inside mixed content, against the evaluator."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import pytest
 
 import xcql
 from tests.compile.conftest import world_store
+from tests.conftest import OpenSession
 from tests.queries import corpus
 from xcql.algebra.scalars import Constant, call
 from xcql.dialects.forms.inner import tags_in_order
@@ -100,8 +101,8 @@ def test_mixed_content(data: str, strategy: str, corpus_session: xcql.Session) -
         assert answer.to_xml() == [item.xml for item in expected], text
 
 
-def test_what_stands_in_mixed_content(spark: SparkSession, tmp_path: Path) -> None:
-    session = xcql.Session(world_store(tmp_path, {"s": FRAGMENTS}, {"s": TAGS}), spark)
+def test_what_stands_in_mixed_content(open_session: OpenSession, tmp_path: Path) -> None:
+    session = open_session(world_store(tmp_path, {"s": FRAGMENTS}, {"s": TAGS}))
     streams = {"s": (tmp_path / "s.xml", parse_tags(TAGS))}
     for text, is_native in OWN[:: 1 if FULL else 2]:
         answer = session.query(text, now=NOW)
@@ -139,7 +140,9 @@ XML = """<a q="x>y">é<b k='a>"b'>u<b/>v<!-- <b> --></b><![CDATA[<b>]]>w&amp;<?b
         ("inner_texts", [], [(11, "é"), (47, "<b>w&"), (75, "z"), (93, "\n")]),
     ],
 )
-def test_forms(form: str, names: list[str], expected: list[object], spark: SparkSession) -> None:
+def test_forms_on_spark(
+    form: str, names: list[str], expected: list[object], spark: SparkSession
+) -> None:
     scalar = call(form, Constant(XML), *map(Constant, names))
     text = spark_text(SPARK.sql(scalar, {}))
     (row,) = spark.sql(f"SELECT {text} AS found").collect()
@@ -156,7 +159,7 @@ def test_forms(form: str, names: list[str], expected: list[object], spark: Spark
         ("<a>x\r\ny</a>", "x\ny"),
     ],
 )
-def test_string_values(xml: str, expected: str, spark: SparkSession) -> None:
+def test_string_values_on_spark(xml: str, expected: str, spark: SparkSession) -> None:
     text = spark_text(SPARK.sql(call("string_of_xml", Constant(xml)), {}))
     (row,) = spark.sql(f"SELECT {text} AS found").collect()
     assert row.found == expected

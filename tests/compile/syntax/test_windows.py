@@ -1,4 +1,4 @@
-"""Window clauses on Spark, against the reference evaluator."""
+"""Window clauses in SQL, against the reference evaluator."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ import pytest
 import xcql
 from tests.runtime.samples import query
 from xcql.store.commit import read_state
-from xcql_runtime.answers.answer import Strategy
+from xcql.strategies import Strategy
 from xcql_runtime.store_reader import PinnedStore, StoreReader, catalog_of
 
 DECEMBER = "2003-12-01T00:00:00"
@@ -71,42 +71,42 @@ OTHERS = [
 @pytest.mark.parametrize("strategy", ["caq", "auto"])
 @pytest.mark.parametrize(("name", "now"), PAPERS)
 def test_queries_of_the_paper(
-    session: xcql.Session,
+    each_session: xcql.Session,
     expected: Callable[..., list[str]],
     name: str,
     now: str,
     strategy: Strategy,
 ) -> None:
     for function_name, function in FUNCTIONS.items():
-        session.register(function_name, function)
+        each_session.register(function_name, function)
     text = query(name).replace("creditSystem", "credit")
-    items = session.query(text, strategy, now=now).to_xml()
+    items = each_session.query(text, strategy, now=now).to_xml()
     assert items == expected(text, now, functions=FUNCTIONS)
 
 
 @pytest.mark.parametrize("text", OTHERS)
 def test_other_queries(
-    session: xcql.Session, expected: Callable[..., list[str]], text: str
+    each_session: xcql.Session, expected: Callable[..., list[str]], text: str
 ) -> None:
-    assert session.query(text, "caq", now=DECEMBER).to_xml() == expected(text, DECEMBER)
+    assert each_session.query(text, "caq", now=DECEMBER).to_xml() == expected(text, DECEMBER)
 
 
 def test_a_stream_whose_places_are_not_kept(
-    session: xcql.Session, expected: Callable[..., list[str]], monkeypatch: pytest.MonkeyPatch
+    each_session: xcql.Session, expected: Callable[..., list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    state = read_state(session.store)
+    state = read_state(each_session.store)
     credit = replace(state.stream("credit"), placed=False)
     unplaced = replace(state, streams={"credit": credit})
-    pinned = PinnedStore(session.store, unplaced, catalog_of(unplaced))
+    pinned = PinnedStore(each_session.store, unplaced, catalog_of(unplaced))
     monkeypatch.setattr(StoreReader, "read", lambda _: pinned)
-    answer = session.query('stream("credit")', "caq", now=DECEMBER)
+    answer = each_session.query('stream("credit")', "caq", now=DECEMBER)
     assert answer.to_xml() == expected('stream("credit")', DECEMBER)
 
 
-def test_lifespans(session: xcql.Session) -> None:
+def test_lifespans(each_session: xcql.Session) -> None:
     # its own; the cover of its content; none; instants after a projection; an attribute has its
     # element's; values that are not times are ignored
-    answer = session.query(
+    answer = each_session.query(
         """let $a := stream("credit")//account[@id = "1234"]
            return ($a/creditLimit, <both>{$a/creditLimit[1], $a/transaction[2]}</both>, 1,
                    $a/customer, $a/creditLimit[2]?[now], $a/creditLimit[1]/@vtTo,
@@ -114,7 +114,7 @@ def test_lifespans(session: xcql.Session) -> None:
         "caq",
         now=DECEMBER,
     )
-    rows = [(row["vtFrom"], row["vtTo"]) for row in answer.df.collect()]
+    rows = [(row["vtFrom"], row["vtTo"]) for row in answer.arrow().to_pylist()]
     opened, raised = datetime(1998, 10, 10, 12, 20, 22), datetime(2001, 4, 23, 23, 11, 8)
     now = datetime(2003, 12, 1)
     assert rows == [
@@ -129,8 +129,8 @@ def test_lifespans(session: xcql.Session) -> None:
     ]
 
 
-def test_an_error_has_its_place(session: xcql.Session) -> None:
-    answer = session.query('for $c in stream("credit")//customer\nreturn $c + 1')
+def test_an_error_has_its_place(each_session: xcql.Session) -> None:
+    answer = each_session.query('for $c in stream("credit")//customer\nreturn $c + 1')
     with pytest.raises(xcql.XcqlError) as caught:
         answer.to_xml()
     assert (caught.value.code, caught.value.line, caught.value.column) == ("FORG0001", 2, 8)

@@ -1,14 +1,16 @@
-"""Regular expressions on Spark terminate, whatever the pattern and however long the text.
+"""Regular expressions terminate, whatever the pattern and however long the text.
 
-Java backtracks, and uses its stack for each iteration of a loop over a group.
+Java and Python backtrack; Java also uses its stack for each iteration of a loop over a group.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
-from pyspark.sql import SparkSession
 
 import xcql
+from tests.conftest import OpenSession
 from xcql.diagnostics import XcqlError
 
 _LENGTH = 100_000
@@ -24,7 +26,9 @@ _TAGS = """<structure>
 
 
 @pytest.fixture(scope="module")
-def session(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> xcql.Session:
+def session(
+    new_session: OpenSession, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[xcql.Session]:
     folder = tmp_path_factory.mktemp("long")
     holes = "".join(f'<hole id="{number}"/>' for number in range(1, len(_TEXTS) + 1))
     texts = [f'<t id="{name}">{text}</t>' for name, text in _TEXTS.items()]
@@ -34,9 +38,9 @@ def session(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> xc
     ]
     (folder / "fragments.xml").write_text("\n".join(fillers), encoding="utf-8")
     (folder / "tags.xml").write_text(_TAGS)
-    session = xcql.Session(folder / "store", spark)
-    session.ingest(folder / "fragments.xml", stream="s", tags=folder / "tags.xml", strict=True)
-    return session
+    with new_session(folder / "store") as session:
+        session.ingest(folder / "fragments.xml", stream="s", tags=folder / "tags.xml", strict=True)
+        yield session
 
 
 # the ids of the texts that each pattern matches

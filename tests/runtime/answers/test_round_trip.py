@@ -8,9 +8,8 @@ from datetime import datetime
 from pathlib import Path
 
 import pytest
-from pyspark.sql import SparkSession
 
-from tests.conftest import XMARK
+from tests.conftest import XMARK, OpenSession
 from xcql import Session, XcqlError
 from xcql.cli.main import main
 from xcql.history.view import temporal_view
@@ -31,13 +30,13 @@ def infer(document: bytes, temporal: list[str], event: list[str]) -> TagStructur
 
 
 def check_round_trip(
-    spark: SparkSession, folder: Path, document: bytes, tags: TagStructure
+    open_session: OpenSession, folder: Path, document: bytes, tags: TagStructure
 ) -> None:
     with (folder / "fragments.xml").open("wb") as target:
         fragment(
             read_document(io.BytesIO(document), "doc.xml"), tags, "2003-10-23T00:00:00", target
         )
-    session = Session(folder / "store", spark)
+    session = open_session(folder / "store")
     summary = session.ingest(folder / "fragments.xml", stream="d", tags=tags)
     assert summary.quarantined == {}
     back = "".join(session.temporalize("d", at="2004-01-01"))
@@ -45,16 +44,16 @@ def check_round_trip(
 
 
 @pytest.mark.skipif(not XMARK.is_dir(), reason="../shared/xmark is not there")
-def test_xmark_001(spark: SparkSession, tmp_path: Path) -> None:
+def test_xmark_001(open_session: OpenSession, tmp_path: Path) -> None:
     document = gzip.decompress((XMARK / "auction-0.01.xml.gz").read_bytes())
-    check_round_trip(spark, tmp_path, document, infer(document, AUCTION[:5], AUCTION[5:]))
+    check_round_trip(open_session, tmp_path, document, infer(document, AUCTION[:5], AUCTION[5:]))
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(not XMARK.is_dir(), reason="../shared/xmark is not there")
-def test_xmark_01(spark: SparkSession, tmp_path: Path) -> None:
+def test_xmark_01(open_session: OpenSession, tmp_path: Path) -> None:
     document = gzip.decompress((XMARK / "auction-0.1.xml.gz").read_bytes())
-    check_round_trip(spark, tmp_path, document, infer(document, AUCTION[:5], AUCTION[5:]))
+    check_round_trip(open_session, tmp_path, document, infer(document, AUCTION[:5], AUCTION[5:]))
 
 
 def nested(depth: int, version: int) -> str:
@@ -69,14 +68,14 @@ def nested(depth: int, version: int) -> str:
     )
 
 
-def check_history(spark: SparkSession, folder: Path, depth: int, versions: int) -> Session:
+def check_history(open_session: OpenSession, folder: Path, depth: int, versions: int) -> Session:
     """A document of this depth, and this many states of it; each state changes every level."""
     states = [
         f"<root xmlns='urn:d'>{nested(depth, number)}</root>".encode() for number in range(versions)
     ]
     tags = infer(states[0], [f"//l{level}" for level in range(1, depth + 1)], [])
     (folder / "tags.xml").write_text(tags_to_xml(tags))
-    session = Session(folder / "store", spark)
+    session = open_session(folder / "store")
     files: list[Path] = []
     for number, state in enumerate(states, 1):
         document, output = folder / f"doc{number}.xml", folder / f"{number}.xml"
@@ -94,8 +93,8 @@ def check_history(spark: SparkSession, folder: Path, depth: int, versions: int) 
     return session
 
 
-def test_two_levels_three_versions_of_everything(spark: SparkSession, tmp_path: Path) -> None:
-    session = check_history(spark, tmp_path, depth=2, versions=3)
+def test_two_levels_three_versions_of_everything(open_session: OpenSession, tmp_path: Path) -> None:
+    session = check_history(open_session, tmp_path, depth=2, versions=3)
     now = datetime(2004, 1, 1)
     known = read_all([tmp_path / f"{number}.xml" for number in (1, 2, 3)], session.tags("d"))
     view = "".join(session.temporalize("d", now=now))
@@ -104,8 +103,8 @@ def test_two_levels_three_versions_of_everything(spark: SparkSession, tmp_path: 
 
 
 @pytest.mark.slow
-def test_ten_levels_five_versions_of_everything(spark: SparkSession, tmp_path: Path) -> None:
-    session = check_history(spark, tmp_path, depth=10, versions=5)
+def test_ten_levels_five_versions_of_everything(open_session: OpenSession, tmp_path: Path) -> None:
+    session = check_history(open_session, tmp_path, depth=10, versions=5)
     # the whole view would have 5 ** 10 copies of the innermost element
     with pytest.raises(XcqlError, match="XCQL0318"):
         "".join(session.temporalize("d"))

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 import xcql
+from tests.conftest import OpenSession
 from xcql.store.commit import read_state
 from xcql.store.state import state_from_json, state_to_json
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 FULL = bool(os.environ.get("XCQL_TEST_FULL"))
 TAGS = """<structure><tag type="snapshot" id="1" name="r">
@@ -34,9 +39,9 @@ LATER = "2004-05-06T07:08:09"
 
 
 @pytest.fixture
-def small(session: xcql.Session, tmp_path: Path) -> xcql.Session:
+def small(open_session: OpenSession, tmp_path: Path) -> xcql.Session:
     (tmp_path / "tags.xml").write_text(TAGS)
-    small = xcql.Session(tmp_path / "store", session.spark)
+    small = open_session(tmp_path / "store")
     add(small, FRAGMENTS)
     return small
 
@@ -84,14 +89,14 @@ def test_a_query_sees_what_came_since_it_was_asked(small: xcql.Session) -> None:
 
 
 def test_queries_that_read_alike_are_of_different_tables(
-    session: xcql.Session, tmp_path: Path
+    open_session: OpenSession, tmp_path: Path
 ) -> None:
     """Their SQL is the same, but its table names stand for different tables."""
     (tmp_path / "tags.xml").write_text("""<structure><tag type="snapshot" id="1" name="r">
       <tag type="snapshot" id="2" name="b"><tag type="temporal" id="3" name="a"/></tag>
       <tag type="snapshot" id="4" name="c"><tag type="temporal" id="5" name="a"/></tag>
     </tag></structure>""")
-    both = xcql.Session(tmp_path / "store", session.spark)
+    both = open_session(tmp_path / "store")
     add(
         both,
         """<f><filler id="0" tsid="1"><r><b><hole id="1"/></b><c><hole id="2"/></c></r></filler>
@@ -103,7 +108,10 @@ def test_queries_that_read_alike_are_of_different_tables(
         assert both.query(query, now=LATE).to_xml() == list(answer)
 
 
-def test_answers_of_one_query_can_be_joined(small: xcql.Session) -> None:
+def test_answers_of_one_query_can_be_joined(tmp_path: Path, spark: SparkSession) -> None:
+    (tmp_path / "tags.xml").write_text(TAGS)
+    small = xcql.Session(tmp_path / "store", spark)
+    add(small, FRAGMENTS)
     first = small.query(QUERIES[0], now=LATE).df
     second = small.query(QUERIES[0], now=LATER).df
     assert first.join(second, first["item"] == second["item"]).count() == 2

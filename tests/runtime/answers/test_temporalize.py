@@ -6,9 +6,9 @@ from datetime import datetime
 from pathlib import Path
 
 import pytest
-from pyspark.sql import SparkSession
 
 import xcql
+from tests.conftest import OpenSession
 from xcql import Session, XcqlError
 from xcql.history import vectorised
 from xcql.history.view import document_at, temporal_view
@@ -91,7 +91,7 @@ ODD = """<f xmlns:p="urn:p">
 @pytest.mark.parametrize("copies", [200_000, 0], ids=["placed", "unplaced"])
 @pytest.mark.parametrize(("fragments", "tags"), [(CREDIT, TAGS), (ODD, ODD_TAGS)])
 def test_views(
-    spark: SparkSession,
+    open_session: OpenSession,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     fragments: str,
@@ -102,20 +102,20 @@ def test_views(
     monkeypatch.setattr(vectorised, "_COPIES_PER_VERSION", 0)
     file = tmp_path / "s.xml"
     file.write_text(fragments)
-    session = Session(tmp_path / "store", spark)
+    session = open_session(tmp_path / "store")
     assert session.ingest(file, stream="s", tags=tags).quarantined.keys() <= {"cycle"}
     assert read_state(session.store).stream("s").placed == (copies > 0)
     assert_same_view(session, "s", fragments, tags)
 
 
 def test_too_many_copies(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    open_session: OpenSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(vectorised, "_COPIES", 0)
     monkeypatch.setattr(vectorised, "_COPIES_PER_VERSION", 0)
     monkeypatch.setattr(places_at, "_MAX_COPIES", 5)
     (tmp_path / "s.xml").write_text(ODD)
-    session = Session(tmp_path / "store", spark)
+    session = open_session(tmp_path / "store")
     session.ingest(tmp_path / "s.xml", stream="s", tags=ODD_TAGS)
     with pytest.raises(XcqlError, match="XCQL0318"):
         "".join(session.temporalize("s", now=NOW))
@@ -125,9 +125,9 @@ def test_too_many_copies(
     )
 
 
-def test_a_stream_without_fillers(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_stream_without_fillers(open_session: OpenSession, tmp_path: Path) -> None:
     (tmp_path / "s.xml").write_text("<f/>")
-    session = Session(tmp_path / "store", spark)
+    session = open_session(tmp_path / "store")
     session.ingest(tmp_path / "s.xml", stream="s", tags=TAGS)
     assert "".join(session.temporalize("s", now=NOW)) == ""
     assert session.query('count(stream("s")/node())', "caq", now=NOW).to_xml() == ["0"]

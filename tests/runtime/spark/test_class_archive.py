@@ -68,7 +68,8 @@ def test_a_real_archive(
     assert str(archive) in capsys.readouterr().out
     document = tmp_path / "two.xml"
     document.write_text("<two><a/><a/></two>")
-    asked = [sys.executable, "-m", "xcql.cli.main", "run", "-e", "count(//a)", "--doc", document]
+    query = ["run", "-e", "count(//a)", "--doc", str(document), "--engine", "spark"]
+    asked = [sys.executable, "-m", "xcql.cli.main", *query]
     loaded = tmp_path / "loaded"
     monkeypatch.setenv("SPARK_SUBMIT_OPTS", f"-Xlog:class+load:file={loaded}")
     ran = subprocess.run(asked, capture_output=True, text=True, check=False, timeout=300)

@@ -34,6 +34,6 @@ def test_quarantine_is_a_frame(spark: SparkSession, tmp_path: Path) -> None:
 def test_workers_of_spark_read_in_parallel(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("xcql_runtime.session.is_local", lambda _: False)
+    monkeypatch.setattr("xcql_runtime.spark.start.is_local", lambda _: False)
     session = Session(tmp_path / "store", spark)
     check_parallel(tmp_path, monkeypatch, lambda file: session.ingest(file, stream="s", tags=TAGS))

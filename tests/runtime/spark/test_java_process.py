@@ -74,7 +74,7 @@ def run(program: str, folder: Path, **environment: str) -> list[str]:
 def test_a_session_goes_on(tmp_path: Path) -> None:
     said = run(
         """
-with xcql.Session.temporary(streams) as session:
+with xcql.Session.temporary(streams, engine='spark') as session:
     session.register("twice", lambda number: 2 * number, returns="xs:integer")
     before = session.query(ACCOUNTS)
     session.create_view("accounts", 'stream("credit")//account')

@@ -50,12 +50,13 @@ def test_the_environment_is_not_read(users_own: SparkSession, store: Path) -> No
     assert {name: users_own.conf.get(name) for name in OTHERS} == OTHERS
 
 
-def test_numbers_that_are_too_large_are_errors(users_own: SparkSession, store: Path) -> None:
+def test_numbers_that_are_too_large_are_exact(users_own: SparkSession, store: Path) -> None:
     session = xcql.Session(store, users_own)
-    query = 'stream("credit")//account[1]/(9223372036854775807 + string-length(.))'
-    with pytest.raises(xcql.XcqlError) as problem:
-        session.query(query, "qac+", now="2004-01-01").to_xml()
-    assert problem.value.code == "FOAR0002"
+    query = 'stream("credit")//account[1]/(9223372036854775807 + string-length(customer))'
+    answer = session.query(query, "qac+", now="2004-01-01")
+    assert answer.strategy == "qac+"
+    assert answer.to_xml() == ["9223372036854775817"]
+    assert answer.reasons == ("a number is too large for SQL, or has too many digits",)
 
 
 def test_settings_go_back_after_an_error(users_own: SparkSession) -> None:

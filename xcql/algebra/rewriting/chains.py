@@ -13,16 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
-from xcql.algebra.operators import (
-    ROW_COLUMNS,
-    Extract,
-    Follow,
-    Merge,
-    Plan,
-    Select,
-    SortKey,
-    row_column,
-)
+from xcql.algebra import operators as ops
 from xcql.algebra.scalars import FALSE
 from xcql.analysis.graph import TagGraph
 
@@ -31,11 +22,11 @@ Fresh = Callable[[str], str]
 Depths = Mapping[str, tuple[int, ...]]
 
 
-def from_root(extract: Extract, graph: TagGraph, depths: Depths, fresh: Fresh) -> Plan:
+def from_root(extract: ops.Extract, graph: TagGraph, depths: Depths, fresh: Fresh) -> ops.Plan:
     """All fillers of some tags, reached by every path that leads to them."""
     levels = sorted({level for tag in extract.tags for level in _levels(tag, graph, depths)})
 
-    def way(level: int, row: str) -> Plan:
+    def way(level: int, row: str) -> ops.Plan:
         return _on_level(extract, level, row, graph, depths, fresh)
 
     return _merged([partial(way, level) for level in levels], extract, extract.row, fresh)
@@ -56,18 +47,18 @@ def _levels(tag: str, graph: TagGraph, depths: Depths) -> frozenset[int]:
 
 
 def _on_level(
-    extract: Extract, level: int, row: str, graph: TagGraph, depths: Depths, fresh: Fresh
-) -> Plan:
+    extract: ops.Extract, level: int, row: str, graph: TagGraph, depths: Depths, fresh: Fresh
+) -> ops.Plan:
     """The fillers on one level: those with `level` ancestors."""
     if level == 0:
-        return Extract(extract.stream, (graph.structure.root.id,), row)
+        return ops.Extract(extract.stream, (graph.structure.root.id,), row)
     parents = dict.fromkeys(one for tag in extract.tags for one in graph.filler_parents(tag))
 
-    def inside(parent: str, row: str) -> Plan:
+    def inside(parent: str, row: str) -> ops.Plan:
         upper = fresh("above")
-        around = Extract(extract.stream, (parent,), upper)
+        around = ops.Extract(extract.stream, (parent,), upper)
         above = _on_level(around, level - 1, upper, graph, depths, fresh)
-        return Follow(above, extract.stream, upper, extract.tags, row)
+        return ops.Follow(above, extract.stream, upper, extract.tags, row)
 
     ways = [
         partial(inside, parent) for parent in parents if level - 1 in _levels(parent, graph, depths)
@@ -76,16 +67,17 @@ def _on_level(
 
 
 def _merged(
-    ways: Sequence[Callable[[str], Plan]], extract: Extract, row: str, fresh: Fresh
-) -> Plan:
+    ways: Sequence[Callable[[str], ops.Plan]], extract: ops.Extract, row: str, fresh: Fresh
+) -> ops.Plan:
     """Merge the rows of several plans into one plan; each function takes the row name to use."""
     if not ways:
-        return Select(extract, FALSE)
+        return ops.Select(extract, FALSE)
     if len(ways) == 1:
         return ways[0](row)
     rows = [fresh(row) for _ in ways]
     plans = tuple(way(own) for way, own in zip(ways, rows, strict=True))
     columns = tuple(
-        (f"{row}.{name}", tuple(row_column(own, name) for own in rows)) for name in ROW_COLUMNS
+        (f"{row}.{name}", tuple(ops.row_column(own, name) for own in rows))
+        for name in ops.ROW_COLUMNS
     )
-    return Merge(plans, columns, (SortKey(row_column(row, "key"), "key"),))
+    return ops.Merge(plans, columns, (ops.SortKey(ops.row_column(row, "key"), "key"),))

@@ -8,28 +8,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from xcql.algebra.operators import (
-    Distinct,
-    Join,
-    Number,
-    Order,
-    Plan,
-    Project,
-    Select,
-    Unit,
-    Unnest,
-    columns,
-    free,
-    used,
-    with_inputs,
-)
+from xcql.algebra import operators as ops
 from xcql.algebra.rewriting.membership import Membership, equal_sides, membership
 from xcql.algebra.scalars import Call, Nested, Scalar, conjunction, conjuncts, walk_scalar
 
-Split = tuple[Plan, tuple[tuple[Scalar, Scalar], ...], tuple[Scalar, ...], tuple[Scalar, ...]]
+Split = tuple[ops.Plan, tuple[tuple[Scalar, Scalar], ...], tuple[Scalar, ...], tuple[Scalar, ...]]
 
 
-def split(plan: Plan, outer: frozenset[str], mixed: bool) -> Split | None:
+def split(plan: ops.Plan, outer: frozenset[str], mixed: bool) -> Split | None:
     """Separate a plan from its conditions on the outer tuple, if only conditions use that tuple.
 
     Returns the plan without them, the pairs of equal values (outer, inner), the conditions on the
@@ -39,23 +25,23 @@ def split(plan: Plan, outer: frozenset[str], mixed: bool) -> Split | None:
     outside: list[Scalar] = []
     both: list[Scalar] = []
 
-    def without(here: Plan, top: bool) -> Plan | None:
-        if not free(here) & outer:
+    def without(here: ops.Plan, top: bool) -> ops.Plan | None:
+        if not ops.free(here) & outer:
             return here
         match here:
-            case Unit():
+            case ops.Unit():
                 return here
-            case Select(input=below, condition=condition):
-                made = columns(below)
+            case ops.Select(input=below, condition=condition):
+                made = ops.columns(below)
                 kept: list[Scalar] = []
                 members: list[Membership] = []
                 for part in certain_parts(condition):
-                    looks = used(part) & (outer - made)
+                    looks = ops.used(part) & (outer - made)
                     if not looks:
                         kept.append(part)
                     elif any(isinstance(one, Nested) for one in walk_scalar(part)):
                         return None
-                    elif not used(part) & made:
+                    elif not ops.used(part) & made:
                         outside.append(part)
                     elif (pair := equal_sides(part, outer - made, made)) is not None:
                         keys.append(pair)
@@ -69,45 +55,45 @@ def split(plan: Plan, outer: frozenset[str], mixed: bool) -> Split | None:
                 new = without(below, top)
                 if new is None:
                     return None
-                new = Select(new, conjunction(*kept), span=here.span) if kept else new
+                new = ops.Select(new, conjunction(*kept), span=here.span) if kept else new
                 for one in members:
                     new = one.unnested(new)
                 return new
-            case Join(kind="inner", left=left, right=right, keys=pairs, condition=condition):
-                if not (isinstance(left, Unit) or not columns(left)):
-                    if any(used(a) & (outer - columns(left)) for a, _ in pairs):
+            case ops.Join(kind="inner", left=left, right=right, keys=pairs, condition=condition):
+                if not (isinstance(left, ops.Unit) or not ops.columns(left)):
+                    if any(ops.used(a) & (outer - ops.columns(left)) for a, _ in pairs):
                         return None
-                    if used(condition) & (outer - columns(left) - columns(right)):
+                    if ops.used(condition) & (outer - ops.columns(left) - ops.columns(right)):
                         return None
-                    new_left = without(left, False) if free(left) & outer else left
+                    new_left = without(left, False) if ops.free(left) & outer else left
                     new_right = right
-                    if new_left is None or free(right) & outer:
+                    if new_left is None or ops.free(right) & outer:
                         return None
                     return replace(here, left=new_left, right=new_right)
                 # a lookup for the outer tuple itself
                 found = without(right, top)
-                if found is None or not isinstance(without(left, top), Unit):
+                if found is None or not isinstance(without(left, top), ops.Unit):
                     return None
                 for a, b in pairs:
                     keys.append((a, b))
                 for part in conjuncts(condition):
-                    if used(part) & (outer - columns(right)):
+                    if ops.used(part) & (outer - ops.columns(right)):
                         if not mixed:
                             return None
                         both.append(part)
                     else:
-                        found = Select(found, part)
+                        found = ops.Select(found, part)
                 return found
-            case Project(scalar=scalar) | Unnest(array=scalar):
+            case ops.Project(scalar=scalar) | ops.Unnest(array=scalar):
                 below = here.input
-                if used(scalar) & (outer - columns(below)):
+                if ops.used(scalar) & (outer - ops.columns(below)):
                     return None
                 new = without(below, top)
-                return None if new is None else with_inputs(here, new)
-            case Order(input=below):
+                return None if new is None else ops.with_inputs(here, new)
+            case ops.Order(input=below):
                 new = without(below, top)
-                return None if new is None else with_inputs(here, new)
-            case Number(input=below, partition=partition):
+                return None if new is None else ops.with_inputs(here, new)
+            case ops.Number(input=below, partition=partition):
                 before = len(keys)
                 if outside or both:
                     return None
@@ -116,7 +102,7 @@ def split(plan: Plan, outer: frozenset[str], mixed: bool) -> Split | None:
                     return None
                 added = tuple(inner for _, inner in keys[before:])
                 return replace(here, input=new, partition=(*added, *partition))
-            case Distinct(input=below, within=within):
+            case ops.Distinct(input=below, within=within):
                 before = len(keys)
                 new = without(below, False)
                 if new is None or outside or both:
@@ -126,10 +112,10 @@ def split(plan: Plan, outer: frozenset[str], mixed: bool) -> Split | None:
         return None
 
     inner = without(plan, True)
-    if inner is None or free(inner) & outer:
+    if inner is None or ops.free(inner) & outer:
         return None
-    made = columns(inner)
-    if any(not used(b) <= made for _, b in keys):
+    made = ops.columns(inner)
+    if any(not ops.used(b) <= made for _, b in keys):
         return None
     return inner, tuple(keys), tuple(outside), tuple(both)
 

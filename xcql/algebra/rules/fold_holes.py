@@ -11,46 +11,34 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from xcql.algebra.operators import (
-    ROW_COLUMNS,
-    Extract,
-    Follow,
-    Plan,
-    Select,
-    columns,
-    inputs,
-    own_columns,
-    row_column,
-    scalars,
-    used,
-    with_inputs,
-    with_scalars,
-)
+from xcql.algebra import operators as ops
 from xcql.algebra.rewriting.rule import Rule
 from xcql.algebra.scalars import Call, Nested, Scalar, call, conjuncts, rebuilt
 from xcql.analysis.graph import TagGraph
 
 
 def fold_holes(
-    plan: Plan, strategy: str, graphs: Mapping[str, TagGraph], wanted: frozenset[str]
-) -> Plan:
+    plan: ops.Plan, strategy: str, graphs: Mapping[str, TagGraph], wanted: frozenset[str]
+) -> ops.Plan:
     """The plan with the chains folded; in QaC, fillers can only be reached through holes."""
     return _folded_below(plan, graphs, wanted) if strategy == "qac+" else plan
 
 
-def _folded_below(plan: Plan, graphs: Mapping[str, TagGraph], wanted: frozenset[str]) -> Plan:
+def _folded_below(
+    plan: ops.Plan, graphs: Mapping[str, TagGraph], wanted: frozenset[str]
+) -> ops.Plan:
     """The plan with the chains folded; `wanted` are the columns that are used above it."""
     needed = set(wanted)
-    for scalar in scalars(plan):
-        needed |= used(scalar)
-    if isinstance(plan, Follow):
+    for scalar in ops.scalars(plan):
+        needed |= ops.used(scalar)
+    if isinstance(plan, ops.Follow):
         needed.add(f"{plan.parent}.key")
     below = tuple(
-        _folded_below(one, graphs, frozenset(needed) - (own_columns(plan) - columns(one)))
-        for one in inputs(plan)
+        _folded_below(one, graphs, frozenset(needed) - (ops.own_columns(plan) - ops.columns(one)))
+        for one in ops.inputs(plan)
     )
-    plan = with_scalars(with_inputs(plan, *below), lambda one: _in_scalar(one, graphs))
-    if isinstance(plan, Follow):
+    plan = ops.with_scalars(ops.with_inputs(plan, *below), lambda one: _in_scalar(one, graphs))
+    if isinstance(plan, ops.Follow):
         return _folded(plan, graphs, wanted)
     return plan
 
@@ -58,22 +46,22 @@ def _folded_below(plan: Plan, graphs: Mapping[str, TagGraph], wanted: frozenset[
 def _in_scalar(scalar: Scalar, graphs: Mapping[str, TagGraph]) -> Scalar:
     if isinstance(scalar, Nested):
         value = _in_scalar(scalar.value, graphs)
-        folded = _folded_below(scalar.plan, graphs, used(value))
+        folded = _folded_below(scalar.plan, graphs, ops.used(value))
         return Nested(folded, scalar.reduction, value)
     return rebuilt(scalar, lambda one: _in_scalar(one, graphs))
 
 
-def _folded(follow: Follow, graphs: Mapping[str, TagGraph], wanted: frozenset[str]) -> Plan:
+def _folded(follow: ops.Follow, graphs: Mapping[str, TagGraph], wanted: frozenset[str]) -> ops.Plan:
     parent = follow.parent
-    own = {f"{parent}.{column}" for column in ROW_COLUMNS}
+    own = {f"{parent}.{column}" for column in ops.ROW_COLUMNS}
     if follow.within is not None or wanted & own:
         return follow
     conditions: list[Scalar] = []
     source = follow.input
-    while isinstance(source, Select):
+    while isinstance(source, ops.Select):
         conditions += conjuncts(source.condition)
         source = source.input
-    if not isinstance(source, Extract) or source.row != parent:
+    if not isinstance(source, ops.Extract) or source.row != parent:
         return follow
     graph = graphs[follow.stream]
     if any(not set(graph.filler_parents(tag)) <= set(source.tags) for tag in follow.tags):
@@ -94,15 +82,17 @@ def _folded(follow: Follow, graphs: Mapping[str, TagGraph], wanted: frozenset[st
         return follow
     if windows and fragmented and not own_asked:
         return follow
-    scan: Plan = Extract(follow.stream, follow.tags, follow.row, source.input, span=follow.span)
+    scan: ops.Plan = ops.Extract(
+        follow.stream, follow.tags, follow.row, source.input, span=follow.span
+    )
     for window in windows:
         assert window is not None
-        scan = Select(
+        scan = ops.Select(
             scan,
             call(
                 "overlaps",
-                row_column(follow.row, "pathFrom"),
-                row_column(follow.row, "pathTo"),
+                ops.row_column(follow.row, "pathFrom"),
+                ops.row_column(follow.row, "pathTo"),
                 *window,
             ),
         )
@@ -114,15 +104,15 @@ def _window(condition: Scalar, row: str) -> tuple[Scalar, Scalar] | None:
     match condition:
         case Call(function="overlaps", arguments=(begin, end, first, last)):
             if (begin, end) in (
-                (row_column(row, "vtFrom"), row_column(row, "vtTo")),
-                (row_column(row, "pathFrom"), row_column(row, "pathTo")),
+                (ops.row_column(row, "vtFrom"), ops.row_column(row, "vtTo")),
+                (ops.row_column(row, "pathFrom"), ops.row_column(row, "pathTo")),
             ):
                 return first, last
     return None
 
 
 def _is_path(condition: Scalar, row: str) -> bool:
-    return isinstance(condition, Call) and condition.arguments[0] == row_column(row, "pathFrom")
+    return isinstance(condition, Call) and condition.arguments[0] == ops.row_column(row, "pathFrom")
 
 
 RULE = Rule(fold_holes, "skip fillers that the query never inspects: find the others by their tag")

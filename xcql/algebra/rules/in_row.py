@@ -68,8 +68,9 @@ def _reduced(nested: Nested) -> Scalar | None:
             return _array(plan, TRUE, value)
         case "join":
             return call("join_texts", _array(plan, TRUE, value), Constant(""))
-        case "min" | "max":
-            return call(f"array_{nested.reduction}", _array(plan, TRUE, value))
+        case "min" | "max" | "min_doubles" | "max_doubles":
+            name = nested.reduction.removesuffix("_doubles")
+            return call(f"array_{name}", _array(plan, TRUE, value))
         case "sum" | "sum_doubles" | "sum_decimals":
             return call(f"array_{nested.reduction}", _array(plan, TRUE, value))
         case "first":

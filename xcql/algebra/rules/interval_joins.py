@@ -18,17 +18,7 @@ from dataclasses import replace
 from datetime import datetime
 from functools import partial
 
-from xcql.algebra.operators import (
-    Extract,
-    Follow,
-    Join,
-    Plan,
-    Spread,
-    columns,
-    row_column,
-    used,
-    walk_plan,
-)
+from xcql.algebra import operators as ops
 from xcql.algebra.rewriting.everywhere import everywhere
 from xcql.algebra.rewriting.rule import Rule
 from xcql.algebra.scalars import (
@@ -55,13 +45,13 @@ MANY = 5_000_000
 _TIMES = ("vtFrom", "vtTo", "pathFrom", "pathTo")
 
 
-def interval_joins(plan: Plan, fresh: Callable[[str], str], rows: Rows) -> Plan:
+def interval_joins(plan: ops.Plan, fresh: Callable[[str], str], rows: Rows) -> ops.Plan:
     """The plan with large joins on overlapping intervals done by buckets."""
     return everywhere(plan, partial(_changed, fresh=fresh, rows=rows))
 
 
-def _changed(plan: Plan, fresh: Callable[[str], str], rows: Rows) -> Plan:
-    if not isinstance(plan, Join) or plan.kind != "inner" or plan.keys:
+def _changed(plan: ops.Plan, fresh: Callable[[str], str], rows: Rows) -> ops.Plan:
+    if not isinstance(plan, ops.Join) or plan.kind != "inner" or plan.keys:
         return plan
     if _size(plan.left, rows) * _size(plan.right, rows) <= MANY:
         return plan
@@ -72,37 +62,37 @@ def _changed(plan: Plan, fresh: Callable[[str], str], rows: Rows) -> Plan:
     is_first = call("or", Column(f"{left}.first"), Column(f"{right}.first"))
     return replace(
         plan,
-        left=Spread(plan.left, *found[0], left, is_left=True, span=plan.span),
-        right=Spread(plan.right, *found[1], right, is_left=False, span=plan.span),
+        left=ops.Spread(plan.left, *found[0], left, is_left=True, span=plan.span),
+        right=ops.Spread(plan.right, *found[1], right, is_left=False, span=plan.span),
         keys=((Column(left), Column(right)),),
         condition=conjunction(plan.condition, is_first),
     )
 
 
-def _size(plan: Plan, rows: Rows) -> int:
+def _size(plan: ops.Plan, rows: Rows) -> int:
     """An estimate of the number of tuples: the number of rows of the largest table."""
     return max(
         (
             sum(rows.get(one.stream, {}).get(tag, 0) for tag in one.tags)
-            for one in walk_plan(plan)
-            if isinstance(one, Extract | Follow)
+            for one in ops.walk_plan(plan)
+            if isinstance(one, ops.Extract | ops.Follow)
         ),
         default=0,
     )
 
 
-def _spans(join: Join) -> Iterator[Spans]:
+def _spans(join: ops.Join) -> Iterator[Spans]:
     """The intervals that the condition requires to overlap."""
-    left, right = columns(join.left), columns(join.right)
+    left, right = ops.columns(join.left), ops.columns(join.right)
     times = {
-        row_column(one.row, name)
-        for one in walk_plan(join)
-        if isinstance(one, Extract | Follow)
+        ops.row_column(one.row, name)
+        for one in ops.walk_plan(join)
+        if isinstance(one, ops.Extract | ops.Follow)
         for name in _TIMES
     }
 
     def is_of(side: frozenset[str], *several: Scalar) -> bool:
-        looks = frozenset().union(*map(used, several))
+        looks = frozenset().union(*map(ops.used, several))
         return bool(looks) and looks <= side and all(_is_time(one, times) for one in several)
 
     before: list[tuple[Scalar, Scalar]] = []

@@ -14,29 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from xcql.algebra.operators import (
-    Aggregate,
-    Extract,
-    Follow,
-    Join,
-    Merge,
-    Nest,
-    Plan,
-    Project,
-    Select,
-    Unit,
-    columns,
-    free,
-    graft,
-    identity,
-    inputs,
-    row_column,
-    scalars,
-    used,
-    walk_plan,
-    with_inputs,
-    with_scalars,
-)
+from xcql.algebra import operators as ops
 from xcql.algebra.rewriting.correlation import split
 from xcql.algebra.rewriting.rule import Rule
 from xcql.algebra.rewriting.semi_join import semi_join
@@ -67,30 +45,32 @@ class PlanTooLarge(Exception):
     """Nested plans depend on each other so much that the plan without them would be too large."""
 
 
-def outer_join(plan: Plan, fresh: Fresh) -> Plan:
+def outer_join(plan: ops.Plan, fresh: Fresh) -> ops.Plan:
     """The plan without nested plans."""
-    if isinstance(plan, Project) and isinstance(plan.input, Project):
+    if isinstance(plan, ops.Project) and isinstance(plan.input, ops.Project):
         return _projected_together(plan, fresh)
-    plan = with_inputs(plan, *(outer_join(one, fresh) for one in inputs(plan)))
-    if not any(_nested(scalar) for scalar in scalars(plan)):
+    plan = ops.with_inputs(plan, *(outer_join(one, fresh) for one in ops.inputs(plan)))
+    if not any(_nested(scalar) for scalar in ops.scalars(plan)):
         return plan
     match plan:
-        case Select():
+        case ops.Select():
             return _selected(plan, fresh)
-        case Merge():
+        case ops.Merge():
             return _merged(plan, fresh)
-        case Nest() | Join():
+        case ops.Nest() | ops.Join():
             return _projected_first(plan, fresh)
-    (base,) = inputs(plan)
-    base, known = _joined(base, [one for scalar in scalars(plan) for one in _nested(scalar)], fresh)
-    return with_scalars(with_inputs(plan, base), lambda one: _with_columns(one, known))
+    (base,) = ops.inputs(plan)
+    base, known = _joined(
+        base, [one for scalar in ops.scalars(plan) for one in _nested(scalar)], fresh
+    )
+    return ops.with_scalars(ops.with_inputs(plan, base), lambda one: _with_columns(one, known))
 
 
-def _projected_together(plan: Project, fresh: Fresh) -> Plan:
+def _projected_together(plan: ops.Project, fresh: Fresh) -> ops.Plan:
     """A chain of columns: what their nested plans have in common is joined once."""
-    chain: list[Project] = []
-    base: Plan = plan
-    while isinstance(base, Project):
+    chain: list[ops.Project] = []
+    base: ops.Plan = plan
+    while isinstance(base, ops.Project):
         chain.append(base)
         base = base.input
     base = outer_join(base, fresh)
@@ -98,15 +78,15 @@ def _projected_together(plan: Project, fresh: Fresh) -> Plan:
         one
         for project in reversed(chain)
         for one in _nested(project.scalar)
-        if not used(one) & {earlier.name for earlier in chain}
+        if not ops.used(one) & {earlier.name for earlier in chain}
     ]
     base, known = _joined(base, wanted, fresh)
     for project in reversed(chain):
         scalar = _with_columns(project.scalar, known)
-        base = Project(base, project.name, scalar, span=project.span)
+        base = ops.Project(base, project.name, scalar, span=project.span)
         if _nested(scalar):
             below, more = _joined(base.input, _nested(scalar), fresh)
-            base = Project(below, project.name, _with_columns(scalar, more), span=project.span)
+            base = ops.Project(below, project.name, _with_columns(scalar, more), span=project.span)
     return base
 
 
@@ -131,7 +111,7 @@ def _with_columns(scalar: Scalar, known: dict[Nested, Scalar]) -> Scalar:
     return rebuilt(scalar, lambda one: _with_columns(one, known))
 
 
-def _merged(plan: Merge, fresh: Fresh) -> Plan:
+def _merged(plan: ops.Merge, fresh: Fresh) -> ops.Plan:
     """Compute the columns that need nested plans in each input."""
     below = list(plan.inputs)
     shared: list[tuple[str, tuple[Scalar, ...]]] = []
@@ -140,7 +120,7 @@ def _merged(plan: Merge, fresh: Fresh) -> Plan:
         for index, scalar in enumerate(each):
             if _nested(scalar):
                 column = fresh(name)
-                below[index] = Project(below[index], column, scalar)
+                below[index] = ops.Project(below[index], column, scalar)
                 scalar = Column(column)
             row.append(scalar)
         shared.append((name, tuple(row)))
@@ -148,24 +128,24 @@ def _merged(plan: Merge, fresh: Fresh) -> Plan:
     return outer_join(new, fresh)
 
 
-def _projected_first(plan: Plan, fresh: Fresh) -> Plan:
+def _projected_first(plan: ops.Plan, fresh: Fresh) -> ops.Plan:
     """Compute the scalars with nested plans before the operator."""
-    if isinstance(plan, Join):
+    if isinstance(plan, ops.Join):
         if any(_nested(one) for one in conjuncts(plan.condition)) and plan.kind == "inner":
             condition = plan.condition
-            return outer_join(Select(replace(plan, condition=TRUE), condition), fresh)
+            return outer_join(ops.Select(replace(plan, condition=TRUE), condition), fresh)
         left, right = plan.left, plan.right
         keys = []
         for a, b in plan.keys:
             if _nested(a):
                 name = fresh("key")
-                left, a = Project(left, name, a), Column(name)
+                left, a = ops.Project(left, name, a), Column(name)
             if _nested(b):
                 name = fresh("key")
-                right, b = Project(right, name, b), Column(name)
+                right, b = ops.Project(right, name, b), Column(name)
             keys.append((a, b))
         return outer_join(replace(plan, left=left, right=right, keys=tuple(keys)), fresh)
-    assert isinstance(plan, Nest)
+    assert isinstance(plan, ops.Nest)
     below = plan.input
 
     def before(scalar: Scalar) -> Scalar:
@@ -173,17 +153,17 @@ def _projected_first(plan: Plan, fresh: Fresh) -> Plan:
         if not _nested(scalar):
             return scalar
         name = fresh("value")
-        below = Project(below, name, scalar)
+        below = ops.Project(below, name, scalar)
         return Column(name)
 
-    new = with_scalars(plan, before)
-    return outer_join(with_inputs(new, below), fresh)
+    new = ops.with_scalars(plan, before)
+    return outer_join(ops.with_inputs(new, below), fresh)
 
 
 # conditions
 
 
-def _selected(plan: Select, fresh: Fresh) -> Plan:
+def _selected(plan: ops.Select, fresh: Fresh) -> ops.Plan:
     base = plan.input
     rest: list[Scalar] = []
     for part in conjuncts(plan.condition):
@@ -196,15 +176,17 @@ def _selected(plan: Select, fresh: Fresh) -> Plan:
         return base
     base, known = _joined(base, [one for part in rest for one in _nested(part)], fresh)
     condition = conjunction(*(_with_columns(part, known) for part in rest))
-    return Select(base, condition, span=plan.span)
+    return ops.Select(base, condition, span=plan.span)
 
 
 # values
 
 
-def _joined(base: Plan, nested: list[Nested], fresh: Fresh) -> tuple[Plan, dict[Nested, Scalar]]:
+def _joined(
+    base: ops.Plan, nested: list[Nested], fresh: Fresh
+) -> tuple[ops.Plan, dict[Nested, Scalar]]:
     """The tuples with the results of the nested plans, and the columns that hold them."""
-    groups: dict[Plan, list[Nested]] = {}
+    groups: dict[ops.Plan, list[Nested]] = {}
     for one in nested:
         if one not in groups.setdefault(one.plan, []):
             groups[one.plan].append(one)
@@ -216,47 +198,49 @@ def _joined(base: Plan, nested: list[Nested], fresh: Fresh) -> tuple[Plan, dict[
 
 
 def _with_nest(
-    joined: Plan,
-    base: Plan,
-    plan: Plan,
+    joined: ops.Plan,
+    base: ops.Plan,
+    plan: ops.Plan,
     several: list[Nested],
     known: dict[Nested, Scalar],
     fresh: Fresh,
-) -> Plan:
+) -> ops.Plan:
     """The tuples with the results of one nested plan; it uses only columns of `base`."""
-    fields = tuple((fresh(one.reduction), Aggregate(one.reduction, one.value)) for one in several)
+    fields = tuple(
+        (fresh(one.reduction), ops.Aggregate(one.reduction, one.value)) for one in several
+    )
     for (name, _), one in zip(fields, several, strict=True):
         known[one] = _or_nothing(Column(name), one)
-    outer = columns(base)
-    values_outer = any(used(one.value) & (outer - columns(plan)) for one in several)
-    looks = free(plan) & outer
+    outer = ops.columns(base)
+    values_outer = any(ops.used(one.value) & (outer - ops.columns(plan)) for one in several)
+    looks = ops.free(plan) & outer
     if not looks and not values_outer:
-        inner = outer_join(join_keys(Nest(plan, (), fields)), fresh)
-        if isinstance(joined, Unit):
+        inner = outer_join(join_keys(ops.Nest(plan, (), fields)), fresh)
+        if isinstance(joined, ops.Unit):
             return inner
-        return Join(joined, inner, (), TRUE, "left")
+        return ops.Join(joined, inner, (), TRUE, "left")
     if not values_outer:
         found = split(plan, outer, mixed=False)
         if found is not None and found[1]:
             inner, keys, outside, _ = found
             named = [(fresh("key"), b) for _, b in keys]
-            nest = Nest(inner, tuple(named), fields)
+            nest = ops.Nest(inner, tuple(named), fields)
             pairs = tuple((a, Column(name)) for (a, _), (name, _) in zip(keys, named, strict=True))
             right = outer_join(join_keys(nest), fresh)
-            return Join(joined, right, pairs, conjunction(*outside), "left")
+            return ops.Join(joined, right, pairs, conjunction(*outside), "left")
     # for all tuples at once
-    if sum(1 for _ in walk_plan(base)) + sum(1 for _ in walk_plan(plan)) > MOST:
+    if sum(1 for _ in ops.walk_plan(base)) + sum(1 for _ in ops.walk_plan(plan)) > MOST:
         raise PlanTooLarge
-    apart = identity(base)
+    apart = ops.identity(base)
     named = [(fresh("key"), one) for one in apart]
-    nest = Nest(graft(plan, base), tuple(named), fields)
+    nest = ops.Nest(ops.graft(plan, base), tuple(named), fields)
     unsure = _unsure(base)
     pairs = tuple((one, Column(name)) for name, one in named if one not in unsure)
     same = (call("<=>", one, Column(name)) for name, one in named if one in unsure)
-    return Join(joined, outer_join(join_keys(nest), fresh), pairs, conjunction(*same), "left")
+    return ops.Join(joined, outer_join(join_keys(nest), fresh), pairs, conjunction(*same), "left")
 
 
-def _unsure(plan: Plan) -> set[Scalar]:
+def _unsure(plan: ops.Plan) -> set[Scalar]:
     """The identifying columns that may be NULL: comparing them must treat NULL as equal to NULL.
 
     These are the keys of groups, and the order columns of merged tuples: not every input of a merge
@@ -264,16 +248,16 @@ def _unsure(plan: Plan) -> set[Scalar]:
     """
     sure: set[Scalar] = set()
     unsure: set[Scalar] = set()
-    for one in walk_plan(plan):
+    for one in ops.walk_plan(plan):
         match one:
-            case Extract(row=row) | Follow(row=row):
-                sure.add(row_column(row, "key"))
-            case Nest(keys=keys):
+            case ops.Extract(row=row) | ops.Follow(row=row):
+                sure.add(ops.row_column(row, "key"))
+            case ops.Nest(keys=keys):
                 unsure.update(Column(name) for name, _ in keys)
             case _:
                 continue
-    for one in walk_plan(plan):
-        if isinstance(one, Merge):
+    for one in ops.walk_plan(plan):
+        if isinstance(one, ops.Merge):
             unsure.update(
                 Column(name)
                 for name, several in one.columns

@@ -25,19 +25,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
-from xcql.algebra.operators import (
-    Aggregate,
-    Join,
-    Nest,
-    Order,
-    Plan,
-    Project,
-    Select,
-    Tally,
-    columns,
-    identity,
-    used,
-)
+from xcql.algebra import operators as ops
 from xcql.algebra.rewriting.everywhere import everywhere
 from xcql.algebra.rewriting.rule import Rule
 from xcql.algebra.scalars import (
@@ -54,38 +42,38 @@ from xcql.algebra.scalars import (
 )
 
 
-def tallies(plan: Plan, fresh: Callable[[str], str]) -> Plan:
+def tallies(plan: ops.Plan, fresh: Callable[[str], str]) -> ops.Plan:
     """The plan with counted inequality joins as tallies."""
     return everywhere(plan, partial(_changed, fresh=fresh))
 
 
-def _changed(plan: Plan, fresh: Callable[[str], str]) -> Plan:
-    if isinstance(plan, Join):
+def _changed(plan: ops.Plan, fresh: Callable[[str], str]) -> ops.Plan:
+    if isinstance(plan, ops.Join):
         return _counted_for(plan) or plan
-    if not isinstance(plan, Nest) or any(one.reduction != "count" for _, one in plan.fields):
+    if not isinstance(plan, ops.Nest) or any(one.reduction != "count" for _, one in plan.fields):
         return plan
-    join = plan.input.input if isinstance(plan.input, Order) else plan.input
-    if not isinstance(join, Join) or join.kind != "inner":
+    join = plan.input.input if isinstance(plan.input, ops.Order) else plan.input
+    if not isinstance(join, ops.Join) or join.kind != "inner":
         return plan
-    left = columns(join.left)
-    if any(used(scalar) & columns(join.right) for _, scalar in plan.keys):
+    left = ops.columns(join.left)
+    if any(ops.used(scalar) & ops.columns(join.right) for _, scalar in plan.keys):
         return plan
     match join.condition:
         case Call(function="<" | "<=" | ">" | ">=" as comparison, arguments=(a, b)):
             values: tuple[Scalar, Scalar] = (a, b)
         case _:
             return plan
-    if used(a) & columns(join.right):
+    if ops.used(a) & ops.columns(join.right):
         values, comparison = (b, a), TURNED[comparison]
-    if used(values[0]) & columns(join.right) or used(values[1]) & left:
+    if ops.used(values[0]) & ops.columns(join.right) or ops.used(values[1]) & left:
         return plan
     if join.keys and any(map(_may_fail, values)):
         # a tuple without a partner by the keys is compared with nothing, so it must not fail
         return plan
     name = fresh("tally")
-    tally = Tally(join.left, join.right, join.keys, comparison, values, name, span=plan.span)
-    some = Select(tally, call(">", Column(name), Constant(0)))
-    fields = tuple((field, Aggregate("sum", Column(name))) for field, _ in plan.fields)
+    tally = ops.Tally(join.left, join.right, join.keys, comparison, values, name, span=plan.span)
+    some = ops.Select(tally, call(">", Column(name), Constant(0)))
+    fields = tuple((field, ops.Aggregate("sum", Column(name))) for field, _ in plan.fields)
     return replace(plan, input=some, fields=fields)
 
 
@@ -93,12 +81,14 @@ def _may_fail(scalar: Scalar) -> bool:
     return any(isinstance(one, Call) and one.function == "fail" for one in walk_scalar(scalar))
 
 
-def _counted_for(join: Join) -> Plan | None:
+def _counted_for(join: ops.Join) -> ops.Plan | None:
     """A join of tuples with their own tallies, without the join."""
     match join:
-        case Join(
+        case ops.Join(
             left=base,
-            right=Nest(input=Select(input=Tally() as tally), keys=((key, own),), fields=fields),
+            right=ops.Nest(
+                input=ops.Select(input=ops.Tally() as tally), keys=((key, own),), fields=fields
+            ),
             keys=((outer, Column(name=joined)),),
             kind="left",
         ) if joined == key and outer == own and join.condition == TRUE:
@@ -107,15 +97,15 @@ def _counted_for(join: Join) -> Plan | None:
             return None
     condition: Scalar = TRUE
     left = tally.left
-    while isinstance(left, Select):
+    while isinstance(left, ops.Select):
         condition = conjunction(left.condition, condition)
         left = left.input
-    if left != base or identity(base) != (own,):
+    if left != base or ops.identity(base) != (own,):
         return None
     value = case((condition, tally.values[0]))
-    counted: Plan = replace(tally, left=base, values=(value, tally.values[1]))
+    counted: ops.Plan = replace(tally, left=base, values=(value, tally.values[1]))
     for name, _ in fields:
-        counted = Project(counted, name, Column(tally.name))
+        counted = ops.Project(counted, name, Column(tally.name))
     return counted
 
 

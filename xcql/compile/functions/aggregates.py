@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from functools import partial
 
 from xcql.algebra.scalars import NULL, Constant, Nested, Scalar, call, case
 from xcql.compile.library.arithmetic import arithmetic
 from xcql.compile.library.atomization import atomized, one_atomic
-from xcql.compile.library.casts import NUMBERS, cast, common_number
+from xcql.compile.library.casts import NUMBERS, cast, common_number, limited_months
 from xcql.compile.result import NotNative
 from xcql.compile.terms.items import Atomic, Item
 from xcql.compile.terms.native_functions import CallSite, NativeFunctions
@@ -103,10 +104,14 @@ def values_of(site: CallSite, value: Value, type_: str, reduction: str) -> Scala
 
 
 def _reduction(reduction: str, type_: str) -> str:
-    """The reduction for a type; sums of doubles depend on the order, so they add items in order."""
-    if reduction == "sum" and type_ in ("xs:double", "xs:decimal"):
-        return "sum_doubles" if type_ == "xs:double" else "sum_decimals"
-    return reduction
+    """The reduction for a type.
+
+    Sums of doubles depend on the order, so they add items in order; and of -0 and 0, the first one
+    is the least or greatest.
+    """
+    if type_ == "xs:double":
+        return f"{reduction}_doubles"
+    return "sum_decimals" if (reduction, type_) == ("sum", "xs:decimal") else reduction
 
 
 @native("sum", 1)
@@ -117,7 +122,7 @@ def _sum(site: CallSite) -> Value:
     type_ = common_type(site, value)
     if type_ in DURATIONS:
         # the sum of no durations at all is a number
-        total = values_of(site, value, type_, "sum")
+        total = _total_duration(site, value, type_)
         duration = Single(Atomic(total, type_))
         return conditional(exists(value), duration, Single(Atomic(Constant(0), "xs:integer")))
     if type_ not in NUMBERS:
@@ -129,6 +134,11 @@ def _sum(site: CallSite) -> Value:
         return Single(Atomic(call("coalesce", scalar, zero(type_)), type_))
     total = call("coalesce", values_of(site, value, type_, "sum"), zero(type_))
     return Single(Atomic(total, type_))
+
+
+def _total_duration(site: CallSite, value: Value, type_: str) -> Scalar:
+    total = values_of(site, value, type_, "sum")
+    return limited_months(total, site.scope, site.span) if "Month" in type_ else total
 
 
 def zero(type_: str) -> Constant:
@@ -144,7 +154,7 @@ def _sum_with_zero(site: CallSite) -> Value:
         return zero_
     type_ = common_type(site, value)
     if type_ in DURATIONS:
-        total: Value = Single(Atomic(values_of(site, value, type_, "sum"), type_))
+        total: Value = Single(Atomic(_total_duration(site, value, type_), type_))
     else:
         total = _sum(CallSite(site.scope, site.span, (value,), site.expressions[:1]))
     return conditional(exists(value), total, zero_)
@@ -165,16 +175,6 @@ def _avg(site: CallSite) -> Value:
     return guarded(call("is_not_null", scalar), Single(Atomic(scalar, mean.type)))
 
 
-@native("min", 1, 2)
-def _min(site: CallSite) -> Value:
-    return _extreme(site, _all_arguments(site), "min")
-
-
-@native("max", 1, 2)
-def _max(site: CallSite) -> Value:
-    return _extreme(site, _all_arguments(site), "max")
-
-
 def _all_arguments(site: CallSite) -> Value:
     """The arguments as one sequence: the paper has `max(a, b)`; a second string is a collation."""
     for second in site.arguments[1:]:
@@ -184,39 +184,23 @@ def _all_arguments(site: CallSite) -> Value:
     return concat(site.arguments)
 
 
-def _extreme(site: CallSite, value: Value, which: str) -> Value:
+def _extreme(site: CallSite, which: str) -> Value:
+    value = _all_arguments(site)
     if value == EMPTY:
         return EMPTY
     type_ = common_type(site, value)
-    if type_ not in NUMBERS | {
-        "xs:string",
-        "xs:dateTime",
-        "xs:date",
-        "xs:dayTimeDuration",
-        "xs:yearMonthDuration",
-        "xs:boolean",
-    }:
+    if type_ not in NUMBERS | DURATIONS | {"xs:string", "xs:dateTime", "xs:date", "xs:boolean"}:
         raise NotNative(f"the {which} of {type_}", site.span)
     zones = {atomized(leaf.item, site.scope).zone for leaf in leaves(value)}
     if zones - {None, Constant(""), Constant("Z")} or len(zones) > 1:
         raise NotNative(f"the {which} of times with zones", site.span)
     scalar = values_of(site, value, type_, which)
     if type_ == "xs:double" and which == "min":
-        scalar = _min_or_nan(site, value)
+        # NaN, if there is one: SQL treats it as the greatest number
+        most = values_of(site, value, type_, "max")
+        scalar = case((call("is_nan", most), most), otherwise=scalar)
     return guarded(call("is_not_null", scalar), Single(Atomic(scalar, type_, next(iter(zones)))))
 
 
-def _min_or_nan(site: CallSite, value: Value) -> Scalar:
-    """The least number, or NaN if there is one: SQL treats NaN as the greatest."""
-
-    def read(item: Item) -> Scalar:
-        return cast(atomized(item, site.scope), "xs:double", site.scope, site.span).scalar
-
-    if isinstance(value, Each) and isinstance(value.value, Single) and not is_optional(value.plan):
-        number = read(value.value.item)
-        least = Nested(value.plan, "min", number)
-        most = Nested(value.plan, "max", number)
-    else:
-        array = gather(value, read)
-        least, most = call("array_min", array), call("array_max", array)  # type: ignore[assignment]
-    return case((call("is_nan", most), most), otherwise=least)
+native("min", 1, 2)(partial(_extreme, which="min"))
+native("max", 1, 2)(partial(_extreme, which="max"))

@@ -17,14 +17,10 @@ _MESSAGE = "the query raised an error"
 _OF_XQUERY = "http://www.w3.org/2005/xqt-errors"
 
 
-@native("error", 0)
+@native("error", 0, 1)
 def _error(site: CallSite) -> Value:
-    return Single(Failure(site.compilation.error("FOER0000", _MESSAGE, site.span)))
-
-
-@native("error", 1)
-def _error_with_code(site: CallSite) -> Value:
-    return Single(Failure(site.compilation.error(_code(site), _MESSAGE, site.span)))
+    code = _code(site) if site.arguments else "FOER0000"
+    return Single(Failure(site.compilation.error(code, _MESSAGE, site.span)))
 
 
 @native("error", 2)

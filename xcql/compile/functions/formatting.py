@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 
 from xcql.algebra.scalars import Call, Constant, Scalar, call
 from xcql.compile.functions.strings import string
@@ -73,16 +74,6 @@ def _format_number(site: CallSite) -> Value:
     return string(written)
 
 
-@native("format-dateTime", 2)
-def _format_time(site: CallSite) -> Value:
-    return _format(site, "xs:dateTime")
-
-
-@native("format-date", 2)
-def _format_date(site: CallSite) -> Value:
-    return _format(site, "xs:date")
-
-
 def _format(site: CallSite, type_: str) -> Value:
     item = one_atomic(site.arguments[0], site.scope, site.span)
     if item is None:
@@ -109,6 +100,10 @@ def _format(site: CallSite, type_: str) -> Value:
     if isinstance(site.arguments[0], Single):
         return result
     return guarded(call("is_not_null", moment), result)
+
+
+native("format-dateTime", 2)(partial(_format, type_="xs:dateTime"))
+native("format-date", 2)(partial(_format, type_="xs:date"))
 
 
 def _checked(site: CallSite) -> str:

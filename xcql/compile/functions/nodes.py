@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from xcql.algebra.scalars import Constant, Scalar, call, field
-from xcql.compile.functions.sequences import context
+from xcql.compile.functions.sequences import argument_or_context
 from xcql.compile.library.serialisation import node_xml, serialised
 from xcql.compile.result import NotNative
 from xcql.compile.terms.items import (
@@ -47,7 +47,7 @@ def _name(site: CallSite, item: Item) -> Scalar:
 @native("name", 0, 1)
 @native("local-name", 0, 1)
 def _names(site: CallSite) -> Value:
-    value = site.arguments[0] if site.arguments else context(site)
+    value = argument_or_context(site)
     if value == EMPTY:
         return Single(Atomic(Constant(""), "xs:string"))
     if not at_most_one(value):

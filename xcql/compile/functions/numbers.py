@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 
 from xcql.algebra.scalars import Constant, Scalar, call, case
-from xcql.compile.functions.sequences import context
+from xcql.compile.functions.sequences import argument_or_context
 from xcql.compile.library.atomization import one_atomic
 from xcql.compile.library.casts import INTEGERS, NUMBERS, STRINGS, cast, castable, number
 from xcql.compile.result import NotNative
@@ -19,7 +19,7 @@ native = NativeFunctions()
 
 @native("number", 0, 1)
 def _number(site: CallSite) -> Value:
-    value = site.arguments[0] if site.arguments else context(site)
+    value = argument_or_context(site)
     nan = Constant(float("nan"))
     item = one_atomic(value, site.scope, site.span)
     if item is None:
@@ -66,19 +66,13 @@ def _of_number(
     return nullable(replace(item, scalar=scalar), value)
 
 
-@native("abs", 1)
-def _abs(site: CallSite) -> Value:
-    return _of_number(site, "abs", "abs", "decimal_abs")
+def _declare(name: str, integer: str | None, double: str, decimal: str) -> None:
+    native(name, 1)(lambda site: _of_number(site, integer, double, decimal))
 
 
-@native("floor", 1)
-def _floor(site: CallSite) -> Value:
-    return _of_number(site, None, "double_floor", "decimal_floor")
-
-
-@native("ceiling", 1)
-def _ceiling(site: CallSite) -> Value:
-    return _of_number(site, None, "double_ceiling", "decimal_ceiling")
+_declare("abs", "abs", "abs", "decimal_abs")
+_declare("floor", None, "double_floor", "decimal_floor")
+_declare("ceiling", None, "double_ceiling", "decimal_ceiling")
 
 
 @native("round", 1, 2)

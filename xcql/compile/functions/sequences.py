@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 from xcql.algebra.operators import (
     Aggregate,
@@ -76,17 +77,15 @@ def _false(site: CallSite) -> Value:
     return boolean(FALSE)
 
 
-@native("data", 1)
+@native("data", 0, 1)
 def _data(site: CallSite) -> Value:
-    return data(site.arguments[0], site.scope)
+    return data(argument_or_context(site), site.scope)
 
 
-@native("data", 0)
-def _data_of_context(site: CallSite) -> Value:
-    return data(context(site), site.scope)
-
-
-def context(site: CallSite) -> Value:
+def argument_or_context(site: CallSite) -> Value:
+    """The argument, or without one, the context item."""
+    if site.arguments:
+        return site.arguments[0]
     if site.scope.context is None:
         raise NotNative("there is no context item", site.span)
     return site.scope.context
@@ -106,21 +105,6 @@ def _last(site: CallSite) -> Value:
     return Single(Atomic(site.scope.last(), "xs:integer"))
 
 
-@native("zero-or-one", 1)
-def _zero_or_one(site: CallSite) -> Value:
-    return _checked(site, "FORG0003", "zero-or-one() of {} items", "<=")
-
-
-@native("exactly-one", 1)
-def _exactly_one(site: CallSite) -> Value:
-    return _checked(site, "FORG0005", "exactly-one() of {} items", "=")
-
-
-@native("one-or-more", 1)
-def _one_or_more(site: CallSite) -> Value:
-    return _checked(site, "FORG0004", "one-or-more() of {} items", ">=")
-
-
 def _checked(site: CallSite, code: str, message: str, sign: str) -> Value:
     (value,) = site.arguments
     if isinstance(value, Single) or (sign == "<=" and at_most_one(value)):
@@ -137,6 +121,15 @@ def _checked(site: CallSite, code: str, message: str, sign: str) -> Value:
     return first_of(value, site, checked) if sign != ">=" else guarded(checked, value)
 
 
+def _declare_check(name: str, code: str, sign: str) -> None:
+    native(name, 1)(lambda site: _checked(site, code, f"{name}() of {{}} items", sign))
+
+
+_declare_check("zero-or-one", "FORG0003", "<=")
+_declare_check("exactly-one", "FORG0005", "=")
+_declare_check("one-or-more", "FORG0004", ">=")
+
+
 def first_of(value: Value, site: CallSite, condition: Scalar) -> Value:
     """The only item of a value that passes a check."""
     if at_most_one(value):
@@ -150,16 +143,6 @@ def first_of(value: Value, site: CallSite, condition: Scalar) -> Value:
     return guarded(condition, each(plan, Single(leaf.item)))
 
 
-@native("head", 1)
-def _head(site: CallSite) -> Value:
-    return _at(site, "=", Constant(1))
-
-
-@native("tail", 1)
-def _tail(site: CallSite) -> Value:
-    return _at(site, ">", Constant(1))
-
-
 def _at(site: CallSite, sign: str, number: Scalar) -> Value:
     value = site.arguments[0]
     if value == EMPTY:
@@ -169,6 +152,10 @@ def _at(site: CallSite, sign: str, number: Scalar) -> Value:
     leaf = as_one_leaf(value, site.scope, site.span)
     numbered = Number(leaf.plan, site.compilation.fresh("position"))
     return each(Select(numbered, call(sign, Column(numbered.name), number)), Single(leaf.item))
+
+
+native("head", 1)(partial(_at, sign="=", number=Constant(1)))
+native("tail", 1)(partial(_at, sign=">", number=Constant(1)))
 
 
 @native("subsequence", 2, 3)

@@ -7,7 +7,7 @@ from functools import partial
 from xcql.algebra.operations import TOPICS, Operation
 from xcql.algebra.operators import Unit, Unnest
 from xcql.algebra.scalars import Call, Column, Constant, Scalar, call
-from xcql.compile.functions.sequences import context
+from xcql.compile.functions.sequences import argument_or_context
 from xcql.compile.library.atomization import atomized, one_atomic, single
 from xcql.compile.library.casts import NUMBERS, STRINGS, cast, number, text_or_empty, to_string
 from xcql.compile.library.serialisation import string_value
@@ -44,7 +44,7 @@ def string(scalar: Scalar) -> Value:
 
 @native("string", 0, 1)
 def _string(site: CallSite) -> Value:
-    value = site.arguments[0] if site.arguments else context(site)
+    value = argument_or_context(site)
     if value == EMPTY:
         return string(Constant(""))
     if isinstance(value, Single):
@@ -139,16 +139,6 @@ def _position(site: CallSite, argument: Value) -> Atomic:
     return item
 
 
-@native("compare", 2)
-def _compare(site: CallSite) -> Value:
-    return _of_two(site, "text_order", "xs:integer")
-
-
-@native("codepoint-equal", 2)
-def _codepoint_equal(site: CallSite) -> Value:
-    return _of_two(site, "=", "xs:boolean")
-
-
 def _of_two(site: CallSite, operation: str, type_: str) -> Value:
     """A function of two strings that is empty if one of them is."""
     items = [one_atomic(argument, site.scope, site.span) for argument in site.arguments]
@@ -160,6 +150,10 @@ def _of_two(site: CallSite, operation: str, type_: str) -> Value:
             raise NotNative("a value that is not a string", site.span)
         scalars.append(item.scalar)
     return nullable(Atomic(call(operation, *scalars), type_), *site.arguments)
+
+
+native("compare", 2)(partial(_of_two, operation="text_order", type_="xs:integer"))
+native("codepoint-equal", 2)(partial(_of_two, operation="=", type_="xs:boolean"))
 
 
 @native("contains-token", 2)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from xcql.algebra.scalars import Constant, Scalar, call, case, negation
 from xcql.compile.library.access import START
 from xcql.compile.library.atomization import one_atomic
@@ -15,22 +17,16 @@ from xcql.compile.terms.values import EMPTY, Single, Value, guarded, nullable
 native = NativeFunctions()
 
 
-@native("vtFrom", 1)
-def _from(site: CallSite) -> Value:
-    return _bound(site, 0)
-
-
-@native("vtTo", 1)
-def _to(site: CallSite) -> Value:
-    return _bound(site, 1)
-
-
 def _bound(site: CallSite, which: int) -> Value:
     (value,) = site.arguments
     if value == EMPTY:
         return EMPTY
     scalar = lifespan_bound(value, which, site.scope, site.span)
     return nullable(Atomic(scalar, "xs:dateTime", Constant("")), value)
+
+
+native("vtFrom", 1)(partial(_bound, which=0))
+native("vtTo", 1)(partial(_bound, which=1))
 
 
 @native("now", 0)

@@ -4,19 +4,12 @@ from __future__ import annotations
 
 from xcql.algebra.operators import Unit
 from xcql.algebra.scalars import Constant, Scalar, call, disjunction
-from xcql.compile.functions.sequences import context
+from xcql.compile.functions.sequences import argument_or_context
 from xcql.compile.library.access import element_text, inner_xml
 from xcql.compile.library.axes import axis_from
 from xcql.compile.library.document_order import in_document_order, is_sorted, root_of
 from xcql.compile.result import NotNative
-from xcql.compile.terms.items import (
-    AttributeItem,
-    Inner,
-    Item,
-    StreamDocument,
-    StreamElement,
-    TextItem,
-)
+from xcql.compile.terms import items
 from xcql.compile.terms.native_functions import CallSite, NativeFunctions
 from xcql.compile.terms.values import (
     EMPTY,
@@ -38,7 +31,7 @@ native = NativeFunctions()
 
 @native("root", 0, 1)
 def _root(site: CallSite) -> Value:
-    value = site.arguments[0] if site.arguments else context(site)
+    value = argument_or_context(site)
     if value == EMPTY:
         return EMPTY
     if not at_most_one(value):
@@ -47,22 +40,22 @@ def _root(site: CallSite) -> Value:
     if len(roots) != 1:
         raise NotNative("the roots of several trees", site.span)
     (root,) = roots
-    if isinstance(root, StreamDocument):
+    if isinstance(root, items.StreamDocument):
         return guarded(exists(value), Single(root))
     return value
 
 
 @native("has-children", 0, 1)
 def _has_children(site: CallSite) -> Value:
-    value = site.arguments[0] if site.arguments else context(site)
+    value = argument_or_context(site)
     if not at_most_one(value):
         raise NotNative("children of nodes that may be several", site.span)
 
-    def read(item: Item) -> Scalar:
+    def read(item: items.Item) -> Scalar:
         match item:
-            case AttributeItem() | TextItem():
+            case items.AttributeItem() | items.TextItem():
                 return Constant(False)
-            case StreamElement(shape=shape):
+            case items.StreamElement(shape=shape):
                 if shape.commented:
                     raise NotNative("children that may be comments", site.span)
                 if shape.has_text and (shape.is_leaf or shape.opaque):
@@ -77,7 +70,7 @@ def _has_children(site: CallSite) -> Value:
     return boolean(call("is_true", found))
 
 
-def _has_content(node: StreamElement, site: CallSite) -> Scalar:
+def _has_content(node: items.StreamElement, site: CallSite) -> Scalar:
     """Whether an element with text has any content; mixed content may be elements only."""
     if not node.shape.is_leaf:
         graph = site.compilation.graphs[node.stream]
@@ -97,7 +90,7 @@ def _nesting(site: CallSite) -> Value:
         return EMPTY
     tags: dict[str, set[str]] = {}
     for leaf in leaves(value):
-        if not isinstance(leaf.item, StreamElement | Inner):
+        if not isinstance(leaf.item, items.StreamElement | items.Inner):
             raise NotNative("nodes of such kinds inside each other", site.span)
         tags.setdefault(leaf.item.stream, set()).update(leaf.item.tags)
     if any(site.compilation.graphs[stream].nest(several) for stream, several in tags.items()):

@@ -4,16 +4,7 @@ from __future__ import annotations
 
 from xcql.algebra.scalars import NOW, NULL, Constant, Scalar, call, field
 from xcql.compile.result import NotNative
-from xcql.compile.terms.items import (
-    AttributeItem,
-    Element,
-    Inner,
-    Item,
-    ProjectionWindow,
-    StreamDocument,
-    StreamElement,
-    TextItem,
-)
+from xcql.compile.terms import items
 from xcql.compile.terms.scope import Scope
 from xcql.model.time import START as START_OF_TIME
 from xcql.shred.shape import walk
@@ -25,28 +16,28 @@ Lifespan = tuple[Scalar, Scalar]
 ALWAYS: Lifespan = (NULL, NULL)
 
 
-def has_holes(node: StreamElement | StreamDocument | Inner, scope: Scope) -> bool:
+def has_holes(node: items.StreamElement | items.StreamDocument | items.Inner, scope: Scope) -> bool:
     """Whether there can be fillers below the node."""
     graph = scope.compilation.graphs[node.stream]
-    if isinstance(node, StreamDocument):
+    if isinstance(node, items.StreamDocument):
         return True
     return bool(graph.fragmented_below(*node.tags))
 
 
-def is_written_whole(node: StreamElement | Inner, scope: Scope) -> bool:
+def is_written_whole(node: items.StreamElement | items.Inner, scope: Scope) -> bool:
     """Whether the bytes of an element are the same as in its view: they contain no hole."""
-    element = node.owner if isinstance(node, Inner) else node
+    element = node.owner if isinstance(node, items.Inner) else node
     return not has_holes(node, scope) and not element.shape.strays
 
 
-def is_fragmented(node: StreamElement, scope: Scope) -> bool:
+def is_fragmented(node: items.StreamElement, scope: Scope) -> bool:
     graph = scope.compilation.graphs[node.stream]
     return node.is_filler and all(graph.is_fragmented(tag) for tag in node.tags)
 
 
-def span_of(node: StreamElement | Inner, scope: Scope) -> tuple[Scalar, Scalar]:
+def span_of(node: items.StreamElement | items.Inner, scope: Scope) -> tuple[Scalar, Scalar]:
     """The position of the element in the filler's bytes: start and length."""
-    if isinstance(node, Inner):
+    if isinstance(node, items.Inner):
         start, _ = span_of(node.owner, scope)
         return call("+", start, node.start), call("octet_length", node.text)
     if node.is_filler:
@@ -56,60 +47,62 @@ def span_of(node: StreamElement | Inner, scope: Scope) -> tuple[Scalar, Scalar]:
     return field(node.struct, "_start"), field(node.struct, "_length")
 
 
-def node_key(item: Item, scope: Scope) -> Scalar | None:
+def node_key(item: items.Item, scope: Scope) -> Scalar | None:
     """A key that identifies a node and sorts in document order; None if there is none."""
     match item:
-        case StreamDocument():
+        case items.StreamDocument():
             return Constant(b"")
-        case StreamElement(is_filler=True):
+        case items.StreamElement(is_filler=True):
             return item.column("key")
-        case StreamElement():
+        case items.StreamElement():
             scope.compilation.demand(item, "_start")
             return call("node_key", item.column("key"), field(item.struct, "_start"))
-        case Inner():
+        case items.Inner():
             return call("node_key", item.owner.column("key"), span_of(item, scope)[0])
-        case TextItem(owner=StreamElement() | Inner() as owner, place=Scalar() as place):
-            row = owner.owner if isinstance(owner, Inner) else owner
+        case items.TextItem(
+            owner=items.StreamElement() | items.Inner() as owner, place=Scalar() as place
+        ):
+            row = owner.owner if isinstance(owner, items.Inner) else owner
             start = call("+", span_of(owner, scope)[0], place)
             return call("node_key", row.column("key"), start)
-        case AttributeItem(name=name, owner=Inner() as inner):
+        case items.AttributeItem(name=name, owner=items.Inner() as inner):
             above = node_key(inner, scope)
             assert above is not None
             return call("key_below", above, Constant(f"\0\0\0\0{name}"))
-        case AttributeItem(name=name, owner=StreamElement() as owner):
+        case items.AttributeItem(name=name, owner=items.StreamElement() as owner):
             above = node_key(owner, scope)
             assert above is not None
 
             number = attribute_names(owner, scope).index(name)
             # after the element, but before everything at a byte offset inside it
             return call("key_below", above, Constant(f"\0\0\0\0{number:04}"))
-        case TextItem(owner=StreamElement() as owner):
+        case items.TextItem(owner=items.StreamElement() as owner):
             above = node_key(owner, scope)
             assert above is not None
             return call("key_below", above, Constant("\0text"))
     return None
 
 
-def end_key(node: StreamElement | Inner, scope: Scope) -> Scalar:
+def end_key(node: items.StreamElement | items.Inner, scope: Scope) -> Scalar:
     """A key greater than those of all nodes in an element, but not than those that follow."""
-    if isinstance(node, StreamElement) and node.is_filler:
+    if isinstance(node, items.StreamElement) and node.is_filler:
         # no offset in a filler starts with this byte
         return call("key_after", node.column("key"))
     start, length = span_of(node, scope)
-    row = node.owner if isinstance(node, Inner) else node
+    row = node.owner if isinstance(node, items.Inner) else node
     return call("node_key", row.column("key"), call("+", start, length))
 
 
 # text
 
 
-def element_text(node: StreamElement, scope: Scope) -> Scalar:
+def element_text(node: items.StreamElement, scope: Scope) -> Scalar:
     """The string value of an element that has it in a column."""
     scope.compilation.demand(node, "_text")
     return field(node.struct, "_text")
 
 
-def attribute_of(node: StreamElement, name: str, scope: Scope) -> Scalar | None:
+def attribute_of(node: items.StreamElement, name: str, scope: Scope) -> Scalar | None:
     """The value of an attribute, NULL for elements without it; None if no element has it."""
     if name in ("vtFrom", "vtTo") and is_fragmented(node, scope):
         begin, end = own_lifespan(node, scope)
@@ -123,7 +116,7 @@ def attribute_of(node: StreamElement, name: str, scope: Scope) -> Scalar | None:
     return field(node.struct, column)
 
 
-def attribute_names(node: StreamElement, scope: Scope) -> list[str]:
+def attribute_names(node: items.StreamElement, scope: Scope) -> list[str]:
     """The attributes that elements at this place may have."""
     names = [name for name in node.shape.attributes if name not in ("vtFrom", "vtTo")]
     graph = scope.compilation.graphs[node.stream]
@@ -132,9 +125,9 @@ def attribute_names(node: StreamElement, scope: Scope) -> list[str]:
     return list(node.shape.attributes)
 
 
-def inner_xml(node: StreamElement | Inner, scope: Scope) -> Scalar:
+def inner_xml(node: items.StreamElement | items.Inner, scope: Scope) -> Scalar:
     """The bytes of an element as text, unchanged."""
-    if isinstance(node, Inner):
+    if isinstance(node, items.Inner):
         if not is_written_whole(node, scope):
             raise NotNative("the text of elements with holes inside mixed content")
         return node.text
@@ -144,7 +137,7 @@ def inner_xml(node: StreamElement | Inner, scope: Scope) -> Scalar:
     return call("text_of_span", node.column("raw"), start, length)
 
 
-def uses_namespaces(node: StreamElement | Inner, scope: Scope) -> bool:
+def uses_namespaces(node: items.StreamElement | items.Inner, scope: Scope) -> bool:
     """Whether any name in the stream is in a namespace."""
     tags = scope.compilation.catalog.streams[node.stream]
     if any(tag.name.uri for tag in tags.tags):
@@ -160,7 +153,7 @@ def uses_namespaces(node: StreamElement | Inner, scope: Scope) -> bool:
 # lifespans: start and end, NULL for `start` and `now`
 
 
-def own_lifespan(node: StreamElement, scope: Scope) -> Lifespan:
+def own_lifespan(node: items.StreamElement, scope: Scope) -> Lifespan:
     """The lifespan of a filler's element, clipped to its projection."""
     if node.lifespan is not None:
         return node.lifespan
@@ -168,7 +161,7 @@ def own_lifespan(node: StreamElement, scope: Scope) -> Lifespan:
     return (begin, end) if node.window is None else clipped((begin, end), node.window)
 
 
-def clipped(lifespan: Lifespan, window: ProjectionWindow) -> Lifespan:
+def clipped(lifespan: Lifespan, window: items.ProjectionWindow) -> Lifespan:
     begin, end = lifespan
     clipped_begin = call("greatest", call("coalesce", begin, START), window.begin)
     return (
@@ -183,7 +176,7 @@ def check_lifespans(stream: str, scope: Scope, span: Span | None = None) -> None
         raise NotNative("lifespans in the data, on elements inside fillers", span)
 
 
-def constructed_lifespan(element: Element) -> Lifespan | None:
+def constructed_lifespan(element: items.Element) -> Lifespan | None:
     """The lifespan that a constructed element's attributes give it."""
     own = {attribute.name: attribute.scalar for attribute in element.attributes}
     if "vtFrom" not in own or "vtTo" not in own:
@@ -194,7 +187,7 @@ def constructed_lifespan(element: Element) -> Lifespan | None:
     )
 
 
-def meets_window(node: StreamElement, window: ProjectionWindow, scope: Scope) -> Scalar:
+def meets_window(node: items.StreamElement, window: items.ProjectionWindow, scope: Scope) -> Scalar:
     """Whether the lifespan of a filler's element overlaps an interval."""
     begin, end = own_lifespan(node, scope)
     return call("overlaps", begin, end, window.begin, window.end)

@@ -12,6 +12,8 @@ from xcql.compile.library.casts import (
     cast,
     common_number,
     in_utc,
+    integer_of_double,
+    limited_months,
     local_time,
     number,
     on_time_line,
@@ -42,7 +44,7 @@ def arithmetic(op: str, a: Atomic, b: Atomic, scope: Scope, span: Span) -> Atomi
                 return Atomic(call("double_modulo", x, y), type_)
         quotient = case(
             (call("=", y, Constant(0.0)), by_zero),
-            otherwise=call("to_integer", call("double_divide", x, y)),
+            otherwise=integer_of_double(call("double_divide", x, y), scope, span),
         )
         return Atomic(quotient, "xs:integer")
     if type_ == "xs:integer":
@@ -97,6 +99,13 @@ def _computed(op: str, x: Scalar, y: Scalar, span: Span) -> Scalar:
 
 def time_arithmetic(op: str, a: Atomic, b: Atomic, scope: Scope, span: Span) -> Atomic:
     """Sums and differences of times and durations."""
+    result = _time_arithmetic(op, a, b, scope, span)
+    if result.type == "xs:yearMonthDuration":
+        return replace(result, scalar=limited_months(result.scalar, scope, span))
+    return result
+
+
+def _time_arithmetic(op: str, a: Atomic, b: Atomic, scope: Scope, span: Span) -> Atomic:
     if op == "+" and a.type not in INSTANTS and b.type in INSTANTS:
         a, b = b, a
     x, y = a.scalar, b.scalar

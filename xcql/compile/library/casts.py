@@ -23,6 +23,8 @@ _PLAIN_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(Z|[+-](0[0-9]|1[0-3]):[0-5
 # before the year 1, or after 9999
 _FAR_YEAR = re.compile(r"-|0000-|[0-9]{5}")
 _BLANKS = " \t\r\n"
+# the longest duration of the evaluator
+_MOST_MONTHS = 2**31
 STRINGS = frozenset({"xs:string", "xs:untypedAtomic", "xs:anyURI"})
 INTEGERS = frozenset(
     f"xs:{name}"
@@ -112,7 +114,7 @@ def cast(item: Atomic, target: str, scope: Scope, span: Span) -> Atomic:
             return Atomic(
                 case(
                     (call("is_null", value), NULL),
-                    (fits, call("to_integer", value)),
+                    (fits, integer_of_double(value, scope, span)),
                     otherwise=bad,
                 ),
                 target,
@@ -205,7 +207,35 @@ def _read(text: Scalar, target: str, scope: Scope, span: Span) -> Scalar:
     name = f"parse_{target.removeprefix('xs:')}"
     if target in ("xs:integer", "xs:decimal"):
         return call(name, text, scope.compilation.limit(span))
+    if target == "xs:yearMonthDuration":
+        return limited_months(call(name, text), scope, span)
     return call(name, text)
+
+
+def integer_of_double(value: Scalar, scope: Scope, span: Span) -> Scalar:
+    """A double without its fraction; Spark takes 2 ** 63 for an integer of 64 bits."""
+    too_large = scope.compilation.limit(span)
+
+    def truncated(value: Scalar) -> Scalar:
+        size = call("coalesce", call("abs", value), Constant(0.0))
+        fits = call("<", size, Constant(2.0**63))
+        return case((fits, call("to_integer", value)), otherwise=too_large)
+
+    return let(value, "double", truncated)
+
+
+def limited_months(months: Scalar, scope: Scope, span: Span) -> Scalar:
+    """A number of months, if it is one that a duration may have."""
+    if isinstance(months, Constant):
+        return months
+    too_long = scope.compilation.limit(span)
+    return let(
+        months, "months", lambda months: case((_is_short(months), months), otherwise=too_long)
+    )
+
+
+def _is_short(months: Scalar) -> Scalar:
+    return call("<=", call("abs", call("coalesce", months, Constant(0))), Constant(_MOST_MONTHS))
 
 
 def _known(text: Scalar, target: str) -> Atomic | None:
@@ -258,13 +288,21 @@ def castable(item: Atomic, target: str, span: Span) -> Scalar:
     if item.type == target or target in ("xs:string", "xs:untypedAtomic"):
         return Constant(True)
     if item.type in STRINGS - {"xs:anyURI"} and target in SUPPORTED:
-        name = target.removeprefix("xs:")
-        return call(f"is_{name}_text", item.scalar)
+        return _is_written(item.scalar, target)
     if item.type in NUMBERS and target in NUMBERS - INTEGERS | {"xs:integer"}:
         if item.type == "xs:double" and target != "xs:double":
             return call("is_finite", item.scalar)
         return Constant(True)
     raise NotNative(f"whether {item.type} can be cast to {target}", span)
+
+
+def _is_written(text: Scalar, target: str) -> Scalar:
+    """Whether a text can be read as a value of a type."""
+    name = target.removeprefix("xs:")
+    is_text = call(f"is_{name}_text", text)
+    if target == "xs:yearMonthDuration":
+        return case((is_text, _is_short(call(f"parse_{name}", text))), otherwise=Constant(False))
+    return is_text
 
 
 def number_truth(item: Atomic) -> Scalar:

@@ -19,59 +19,33 @@ from xcql.algebra.scalars import (
     conjuncts,
     disjunction,
 )
+from xcql.compile.library import casts
 from xcql.compile.library.atomization import atomized
-from xcql.compile.library.casts import (
-    INSTANTS,
-    NUMBERS,
-    STRINGS,
-    cast,
-    common_number,
-    is_plain_zone,
-    number_truth,
-    on_time_line,
-)
 from xcql.compile.result import NotNative
+from xcql.compile.terms import values
 from xcql.compile.terms.items import Atomic, Dynamic, Item, is_node
 from xcql.compile.terms.scope import Scope
-from xcql.compile.terms.values import (
-    Concat,
-    Each,
-    Leaf,
-    Merged,
-    Single,
-    Value,
-    apart,
-    at_most_one,
-    condition_of,
-    count,
-    exists,
-    gather,
-    is_optional,
-    leaves,
-    replaced,
-    single_scalar,
-)
 from xcql.source import Span
 
 # values of types in different classes are never compared
 _CLASSES = (
-    dict.fromkeys(NUMBERS, "number")
-    | dict.fromkeys(STRINGS, "text")
-    | {one: one for one in (*INSTANTS, "xs:boolean", "xs:time")}
+    dict.fromkeys(casts.NUMBERS, "number")
+    | dict.fromkeys(casts.STRINGS, "text")
+    | {one: one for one in (*casts.INSTANTS, "xs:boolean", "xs:time")}
     | dict.fromkeys(("xs:duration", "xs:dayTimeDuration", "xs:yearMonthDuration"), "duration")
 )
 
 
-def general(sign: str, left: Value, right: Value, scope: Scope, span: Span) -> Scalar:
+def general(sign: str, left: values.Value, right: values.Value, scope: Scope, span: Span) -> Scalar:
     """Whether some pair of items of the two values compares so; never NULL."""
     found = []
-    for a in leaves(left):
-        for b in leaves(right):
+    for a in values.leaves(left):
+        for b in values.leaves(right):
             found.append(_some(sign, a, b, scope, span))
     return disjunction(*found)
 
 
-def _some(sign: str, a: Leaf, b: Leaf, scope: Scope, span: Span) -> Scalar:
+def _some(sign: str, a: values.Leaf, b: values.Leaf, scope: Scope, span: Span) -> Scalar:
     one, known_one = _optional(a)
     other, known_other = _optional(b)
     x, y = atomized(a.item, scope), atomized(b.item, scope)
@@ -89,8 +63,8 @@ def _some(sign: str, a: Leaf, b: Leaf, scope: Scope, span: Span) -> Scalar:
         inner = Nested(Select(a.plan, condition), "exists", Constant(True))
         return conjunction(other, inner)
     # compare pairs of one tuple from each side
-    value = apart(Each(b.plan, Single(b.item)), columns(a.plan) | scope.taken)
-    (second,) = leaves(value)
+    value = values.apart(values.Each(b.plan, values.Single(b.item)), columns(a.plan) | scope.taken)
+    (second,) = values.leaves(value)
     y = atomized(second.item, scope)
     condition = compared(sign, *_general_pair(x, y, scope, span), scope, span)
     inner = Nested(Select(second.plan, condition), "exists", Constant(True))
@@ -112,15 +86,15 @@ def _beside(condition: Scalar, *guards: Scalar) -> tuple[Scalar, ...]:
     return (*kept, condition)
 
 
-def _optional(leaf: Leaf):  # type: ignore[no-untyped-def]
-    if is_optional(leaf.plan):
-        return condition_of(leaf.plan)
+def _optional(leaf: values.Leaf):  # type: ignore[no-untyped-def]
+    if values.is_optional(leaf.plan):
+        return values.condition_of(leaf.plan)
     return None, None
 
 
 def _with(item: Atomic, known: dict[str, Scalar]) -> Atomic:
-    zone = None if item.zone is None else replaced(item.zone, known)
-    return Atomic(replaced(item.scalar, known), item.type, zone)
+    zone = None if item.zone is None else values.replaced(item.zone, known)
+    return Atomic(values.replaced(item.scalar, known), item.type, zone)
 
 
 def _general_pair(a: Atomic, b: Atomic, scope: Scope, span: Span) -> tuple[Atomic, Atomic]:
@@ -128,23 +102,23 @@ def _general_pair(a: Atomic, b: Atomic, scope: Scope, span: Span) -> tuple[Atomi
     if a.type == "xs:untypedAtomic" and b.type == "xs:untypedAtomic":
         return Atomic(a.scalar, "xs:string"), Atomic(b.scalar, "xs:string")
     if a.type == "xs:untypedAtomic":
-        return cast(a, _partner(b.type), scope, span), b
+        return casts.cast(a, _partner(b.type), scope, span), b
     if b.type == "xs:untypedAtomic":
-        return a, cast(b, _partner(a.type), scope, span)
+        return a, casts.cast(b, _partner(a.type), scope, span)
     return a, b
 
 
 def _partner(type_: str) -> str:
-    if type_ in NUMBERS:
+    if type_ in casts.NUMBERS:
         return "xs:double"
-    return "xs:string" if type_ in STRINGS else type_
+    return "xs:string" if type_ in casts.STRINGS else type_
 
 
 def compared(sign: str, a: Atomic, b: Atomic, scope: Scope, span: Span) -> Scalar:
     """A comparison of two values; NULL if one of them is."""
-    if a.type in NUMBERS and b.type in NUMBERS:
-        type_ = common_number([a.type, b.type])
-        x, y = (cast(one, type_, scope, span).scalar for one in (a, b))
+    if a.type in casts.NUMBERS and b.type in casts.NUMBERS:
+        type_ = casts.common_number([a.type, b.type])
+        x, y = (casts.cast(one, type_, scope, span).scalar for one in (a, b))
         plain = call(sign, x, y)
         if type_ != "xs:double":
             return plain
@@ -169,15 +143,15 @@ def compared(sign: str, a: Atomic, b: Atomic, scope: Scope, span: Span) -> Scala
             "XPTY0004", f"{a.type} cannot be compared with {b.type}", span
         )
         return case((conjunction(*found), wrong))
-    same = a.type == b.type or (a.type in STRINGS and b.type in STRINGS)
-    if not same or a.type not in STRINGS | INSTANTS | {
+    same = a.type == b.type or (a.type in casts.STRINGS and b.type in casts.STRINGS)
+    if not same or a.type not in casts.STRINGS | casts.INSTANTS | {
         "xs:boolean",
         "xs:dayTimeDuration",
         "xs:yearMonthDuration",
     }:
         raise NotNative(f"a comparison of {a.type} with {b.type}", span)
-    if a.type == "xs:date" and not (is_plain_zone(a.zone) and is_plain_zone(b.zone)):
-        return call(sign, on_time_line(a), on_time_line(b))
+    if a.type == "xs:date" and not (casts.is_plain_zone(a.zone) and casts.is_plain_zone(b.zone)):
+        return call(sign, casts.on_time_line(a), casts.on_time_line(b))
     return call(sign, a.scalar, b.scalar)
 
 
@@ -199,21 +173,21 @@ def _is_number(scalar: Scalar) -> bool:
     return False
 
 
-def truth(value: Value, scope: Scope, span: Span) -> Scalar:
+def truth(value: values.Value, scope: Scope, span: Span) -> Scalar:
     """The effective boolean value; never NULL."""
     match value:
-        case Concat(values=()):
+        case values.Concat(values=()):
             return FALSE
-        case Single(item=item):
+        case values.Single(item=item):
             return item_truth(item, span)
-        case Concat(values=several, exclusive=True):
+        case values.Concat(values=several, exclusive=True):
             return disjunction(*(truth(one, scope, span) for one in several))
-    found = leaves(value)
+    found = values.leaves(value)
     if all(is_node(leaf.item) for leaf in found):
-        return exists(value)
-    if at_most_one(value):
-        return call("is_true", single_scalar(value, lambda item: item_truth(item, span)))
-    if isinstance(value, Merged) or any(is_node(leaf.item) for leaf in found):
+        return values.exists(value)
+    if values.at_most_one(value):
+        return call("is_true", values.single_scalar(value, lambda item: item_truth(item, span)))
+    if isinstance(value, values.Merged) or any(is_node(leaf.item) for leaf in found):
         raise NotNative("the truth of a sequence of nodes and other items", span)
 
     def read(item: Item) -> Scalar:
@@ -222,15 +196,17 @@ def truth(value: Value, scope: Scope, span: Span) -> Scalar:
     return call("is_true", only_one(value, read, scope, span))
 
 
-def only_one(value: Value, read: Callable[[Item], Scalar], scope: Scope, span: Span) -> Scalar:
+def only_one(
+    value: values.Value, read: Callable[[Item], Scalar], scope: Scope, span: Span
+) -> Scalar:
     """A scalar of the only item; several items are neither true nor false."""
     bad = scope.compilation.error(
         "FORG0006",
         "a sequence of {} items is neither true nor false",
         span,
-        call("to_string", count(value)),
+        call("to_string", values.count(value)),
     )
-    return call("only", gather(value, read), bad)
+    return call("only", values.gather(value, read), bad)
 
 
 def item_truth(item: Item, span: Span) -> Scalar:
@@ -239,10 +215,10 @@ def item_truth(item: Item, span: Span) -> Scalar:
     if isinstance(item, Atomic):
         if item.type == "xs:boolean":
             return item.scalar
-        if item.type in STRINGS:
+        if item.type in casts.STRINGS:
             return call("<>", item.scalar, Constant(""))
-        if item.type in NUMBERS:
-            return number_truth(item)
+        if item.type in casts.NUMBERS:
+            return casts.number_truth(item)
     if isinstance(item, Dynamic):
         raise NotNative(item.reason, span)
     raise NotNative("the truth of such a value", span)

@@ -5,20 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from xcql.algebra.operators import (
-    ROW_COLUMNS,
-    Distinct,
-    Merge,
-    Order,
-    Plan,
-    SortKey,
-    Unit,
-    columns,
-    identity,
-    order,
-    row_column,
-    used,
-)
+from xcql.algebra import operators as ops
 from xcql.algebra.scalars import Column, Scalar
 from xcql.compile.library.access import node_key
 from xcql.compile.result import NotNative
@@ -81,7 +68,7 @@ def merged_in_document_order(
     of_one_tree(found, span)
     ordered: list[Value] = []
     for leaf in found:
-        plan = Order(leaf.plan, (SortKey(key_of(leaf.item, scope, span), "key"),))
+        plan = ops.Order(leaf.plan, (ops.SortKey(key_of(leaf.item, scope, span), "key"),))
         ordered.append(each(plan, Single(leaf.item), is_path=True))
     return merged(ordered)
 
@@ -104,7 +91,7 @@ def in_document_order(value: Value, scope: Scope, span: Span, orderly: bool = Fa
     ordered: list[Value] = []
     for several in kinds.values():
         leaf = one_kind(several, scope, span)
-        plan = Distinct(leaf.plan, key_of(leaf.item, scope, span), "key")
+        plan = ops.Distinct(leaf.plan, key_of(leaf.item, scope, span), "key")
         ordered.append(each(plan, Single(leaf.item), is_path=True))
     return merged(ordered)
 
@@ -181,7 +168,7 @@ def origin(item: Item) -> object:
 
 
 def one_kind(
-    found: Sequence[Leaf], scope: Scope, span: Span | None, base: Plan | None = None
+    found: Sequence[Leaf], scope: Scope, span: Span | None, base: ops.Plan | None = None
 ) -> Leaf:
     """Merge leaves with nodes of one origin: their rows become those of one plan.
 
@@ -201,8 +188,8 @@ def one_kind(
                 nodes.append(owner)
             case _:
                 raise NotNative("the same nodes may be reached in several ways", span)
-    base = base or Unit()
-    kept = columns(base)
+    base = base or ops.Unit()
+    kept = ops.columns(base)
     made: list[tuple[str, tuple[Scalar, ...]]] = [
         (name, (Column(name),) * len(found)) for name in sorted(kept)
     ]
@@ -220,14 +207,14 @@ def one_kind(
             item = node
     window = node.owner.window if isinstance(node, Inner) else node.window
     if window is not None:
-        bounds = used(window.begin) | used(window.end)
-        if any(bounds & (columns(leaf.plan) - kept) for leaf in found):
+        bounds = ops.used(window.begin) | ops.used(window.end)
+        if any(bounds & (ops.columns(leaf.plan) - kept) for leaf in found):
             raise NotNative("the same nodes may be reached in several ways", span)
     key = scope.compilation.fresh("order")
     made.append((key, tuple(key_of(one, scope, span) for one in items)))
     plans = tuple(leaf.plan for leaf in found)
-    by = (*order(base), SortKey(Column(key), "key"))
-    return Leaf(Merge(plans, tuple(made), by, within=identity(base)), item)
+    by = (*ops.order(base), ops.SortKey(Column(key), "key"))
+    return Leaf(ops.Merge(plans, tuple(made), by, within=ops.identity(base)), item)
 
 
 def _one_node(
@@ -291,6 +278,7 @@ def _one_row(
 ) -> str:
     row = compilation.fresh(nodes[0].row)
     made += [
-        (f"{row}.{name}", tuple(row_column(one.row, name) for one in nodes)) for name in ROW_COLUMNS
+        (f"{row}.{name}", tuple(ops.row_column(one.row, name) for one in nodes))
+        for name in ops.ROW_COLUMNS
     ]
     return row

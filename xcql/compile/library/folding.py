@@ -19,6 +19,7 @@ from xcql.evaluate.api import evaluate
 from xcql.evaluate.result import ResultItem, carried_kind
 from xcql.source import Span
 from xcql.syntax.functions import FunctionCall, NamedFunctionRef
+from xcql.syntax.names import name_set
 from xcql.syntax.node import Expr, Name, walk
 from xcql.syntax.node import SyntaxNode as AnyNode
 from xcql.syntax.operators import Arrow
@@ -29,33 +30,12 @@ from xcql.xdm.functions import XdmFunction
 from xcql.xdm.nodes import Node
 
 # functions with side effects, or whose value depends on more than their arguments
-_NOT_CONSTANT = frozenset(
-    {
-        "now",
-        "current-dateTime",
-        "current-date",
-        "current-time",
-        "currentDateTime",
-        "currentDate",
-        "vtFrom",
-        "vtTo",
-        "trace",
-        "error",
-        "random-number-generator",
-        "environment-variable",
-        "available-environment-variables",
-        "stream",
-        "doc",
-        "doc-available",
-        "json-doc",
-        "collection",
-        "uri-collection",
-        "unparsed-text",
-        "unparsed-text-lines",
-        "unparsed-text-available",
-        # it can find any of these
-        "function-lookup",
-    }
+_NOT_CONSTANT = name_set(
+    "now current-dateTime current-date current-time currentDateTime currentDate vtFrom vtTo trace"
+    " error random-number-generator environment-variable available-environment-variables stream doc"
+    " doc-available json-doc collection uri-collection unparsed-text unparsed-text-lines"
+    " unparsed-text-available"
+    " function-lookup"  # it can find any of these
 )
 _LONGEST = 1000
 _PLAIN = {int: "xs:integer", float: "xs:double", Decimal: "xs:decimal", bool: "xs:boolean"}

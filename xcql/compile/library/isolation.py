@@ -18,21 +18,7 @@ from xcql.compile.library.document_order import is_sorted
 from xcql.compile.library.folding import folded
 from xcql.compile.library.serialisation import serialised
 from xcql.compile.result import NotNative
-from xcql.compile.terms.items import (
-    ArrayItem,
-    Atomic,
-    AttributeItem,
-    Dynamic,
-    Element,
-    Function,
-    Inner,
-    Item,
-    MapItem,
-    Markup,
-    StreamDocument,
-    StreamElement,
-    TextItem,
-)
+from xcql.compile.terms import items
 from xcql.compile.terms.scope import Scope
 from xcql.compile.terms.values import Each, Single, Value, at_most_one, gather, leaves
 from xcql.source import Span
@@ -45,6 +31,7 @@ from xcql.syntax.functions import (
     NamedFunctionRef,
 )
 from xcql.syntax.literals import ContextItem, VariableRef
+from xcql.syntax.names import name_set
 from xcql.syntax.node import Expr, Name, SyntaxNode, children, walk
 from xcql.syntax.operators import Arrow, Binary, Comparison, SimpleMap
 from xcql.syntax.path import (
@@ -68,28 +55,10 @@ from xcql.syntax.temporal import (
 from xcql.syntax.types import ElementTest
 
 # functions that depend on more than their arguments
-_UNSAFE = frozenset(
-    {
-        "stream",
-        "doc",
-        "collection",
-        "root",
-        "path",
-        "generate-id",
-        "id",
-        "idref",
-        "position",
-        "last",
-        "uri-collection",
-        "unparsed-text",
-        "innermost",
-        "outermost",
-        "has-children",
-        "function-lookup",
-        "lang",
-        "base-uri",
-        "element-with-id",
-    }
+_UNSAFE = name_set(
+    "stream doc collection root path generate-id id idref position last uri-collection"
+    " unparsed-text innermost outermost has-children function-lookup"
+    " lang base-uri element-with-id"
 )
 _SET_OPERATORS = frozenset({"union", "|", "intersect", "except"})
 _CONTEXT = "xcql-context"
@@ -132,7 +101,7 @@ def evaluated(expr: Expr, scope: Scope, problem: NotNative) -> Value:
     array = by_evaluator(module, looked_at, scope, problem)
     item, position = compilation.fresh("evaluated"), compilation.fresh("evaluated_at")
     return Each(
-        Unnest(Unit(), array, item, position), Single(Dynamic(Column(item), problem.reason))
+        Unnest(Unit(), array, item, position), Single(items.Dynamic(Column(item), problem.reason))
     )
 
 
@@ -163,7 +132,7 @@ def _are_apart(values: Collection[Value]) -> bool:
     with_nodes = [
         value
         for value in values
-        if any(not isinstance(leaf.item, Atomic) for leaf in leaves(value))
+        if any(not isinstance(leaf.item, items.Atomic) for leaf in leaves(value))
     ]
     return len(with_nodes) < 2 and all(at_most_one(one) or is_sorted(one) for one in with_nodes)
 
@@ -221,11 +190,7 @@ def can_be_taken_out(expr: Expr, scope: Scope) -> bool:
     """Whether the expression has the same value for copies of the nodes that it reads."""
     for node in _all_code(expr, scope):
         match node:
-            case AxisStep(axis=axis) if axis in (
-                *REVERSE_AXES,
-                "following",
-                "following-sibling",
-            ):
+            case AxisStep(axis=axis) if axis in (*REVERSE_AXES, "following", "following-sibling"):
                 return False
             case Path(absolute=True) | LastVersion():
                 return False
@@ -274,14 +239,14 @@ def _declared(node: SyntaxNode, scope: Scope) -> FunctionDecl | None:
     return scope.compilation.functions.get((uri or "", local, arity))
 
 
-def _is_complete(item: Item, scope: Scope) -> bool:
+def _is_complete(item: items.Item, scope: Scope) -> bool:
     """Whether attributes and text of a copy have the same lifespan as in their place."""
     match item:
-        case StreamElement(is_top=is_top):
+        case items.StreamElement(is_top=is_top):
             return is_top or is_fragmented(item, scope)
-        case Atomic() | Element(ancestor_lifespan=None) | Markup():
+        case items.Atomic() | items.Element(ancestor_lifespan=None) | items.Markup():
             return True
-        case AttributeItem(owner=None, within=None) | TextItem(owner=None, within=None):
+        case items.AttributeItem(owner=None, within=None) | items.TextItem(owner=None, within=None):
             return True
     return False
 
@@ -320,19 +285,8 @@ def _gives_elements(expr: SyntaxNode) -> bool:
 
 
 # functions without arguments that do not use the context item
-_WITHOUT_FOCUS = frozenset(
-    {
-        "true",
-        "false",
-        "error",
-        "now",
-        "start",
-        "current-dateTime",
-        "current-date",
-        "current-time",
-        "implicit-timezone",
-        "pi",
-    }
+_WITHOUT_FOCUS = name_set(
+    "true false error now start current-dateTime current-date current-time implicit-timezone pi"
 )
 
 
@@ -361,7 +315,7 @@ def _uses_context(expr: Expr) -> bool:
 def _encoded(value: Value, scope: Scope, problem: NotNative) -> Scalar:
     """A sequence as an array of kinds and texts."""
     try:
-        cannot_travel = Function | MapItem | ArrayItem | StreamDocument
+        cannot_travel = items.Function | items.MapItem | items.ArrayItem | items.StreamDocument
         if any(isinstance(leaf.item, cannot_travel) for leaf in leaves(value)):
             raise problem
         return gather(value, lambda item: _pair(item, scope))
@@ -369,28 +323,28 @@ def _encoded(value: Value, scope: Scope, problem: NotNative) -> Scalar:
         raise problem from None
 
 
-def _pair(item: Item, scope: Scope) -> Scalar:
+def _pair(item: items.Item, scope: Scope) -> Scalar:
     match item:
-        case Dynamic(scalar=scalar):
+        case items.Dynamic(scalar=scalar):
             return scalar
-        case Atomic(type=type_):
+        case items.Atomic(type=type_):
             return _struct(type_, to_string(item))
-        case Element(is_document=True):
+        case items.Element(is_document=True):
             raise NotNative("a document that was constructed")
-        case StreamElement() if _is_seen_otherwise(item, scope):
+        case items.StreamElement() if _is_seen_otherwise(item, scope):
             raise NotNative("fillers with different namespaces inside of others")
-        case StreamElement() | Inner() | Element():
+        case items.StreamElement() | items.Inner() | items.Element():
             return _struct("element", serialised(item, scope))
-        case AttributeItem():
+        case items.AttributeItem():
             return _struct("attribute", serialised(item, scope))
-        case TextItem():
+        case items.TextItem():
             return _struct("text", serialised(item, scope))
-        case Markup(kind=kind):
+        case items.Markup(kind=kind):
             return _struct(kind, serialised(item, scope))
     raise AssertionError(item)
 
 
-def _is_seen_otherwise(node: StreamElement, scope: Scope) -> bool:
+def _is_seen_otherwise(node: items.StreamElement, scope: Scope) -> bool:
     """Whether fillers inside would inherit namespaces from their ancestors once parsed."""
     stream = scope.compilation.catalog.streams[node.stream]
     return stream.declared is None and has_holes(node, scope)

@@ -9,16 +9,7 @@ from collections.abc import Sequence
 
 from xcql.algebra.operators import Order, Plan, Unit
 from xcql.algebra.scalars import NULL, Call, Constant, Nested, Scalar, call
-from xcql.compile.library.access import (
-    ALWAYS,
-    START,
-    Lifespan,
-    check_lifespans,
-    constructed_lifespan,
-    has_holes,
-    is_fragmented,
-    own_lifespan,
-)
+from xcql.compile.library import access
 from xcql.compile.library.atomization import single
 from xcql.compile.library.stream_children import child_elements
 from xcql.compile.result import NotNative
@@ -40,27 +31,27 @@ from xcql.source import Span
 FOR_EVER = call("instant", Constant("9999-12-31T23:59:59.999999"))
 
 
-def lifespan(item: Item, scope: Scope) -> Lifespan:
+def lifespan(item: Item, scope: Scope) -> access.Lifespan:
     """The lifespan of an item: its own, or the cover of its elements' lifespans."""
     match item:
         case StreamElement():
-            if is_fragmented(item, scope):
-                return own_lifespan(item, scope)
-            check_lifespans(item.stream, scope)
-            if not has_holes(item, scope):
-                return ALWAYS
+            if access.is_fragmented(item, scope):
+                return access.own_lifespan(item, scope)
+            access.check_lifespans(item.stream, scope)
+            if not access.has_holes(item, scope):
+                return access.ALWAYS
             return cover(child_elements(item, scope), scope)
         case Inner():
-            if has_holes(item, scope):
+            if access.has_holes(item, scope):
                 raise NotNative("the lifespan of elements with holes inside mixed content")
-            check_lifespans(item.stream, scope)
-            return ALWAYS
+            access.check_lifespans(item.stream, scope)
+            return access.ALWAYS
         case AttributeItem(owner=owner, within=within) | TextItem(owner=owner, within=within):
             return _lifespan_of_leaves(owner or within, scope)
         case StreamDocument():
             return cover(child_elements(item, scope), scope)
         case Element(content=content):
-            own = constructed_lifespan(item)
+            own = access.constructed_lifespan(item)
             if own is not None:
                 return own
             found = [leaf for value in content for leaf in leaves(value)]
@@ -72,40 +63,40 @@ def lifespan(item: Item, scope: Scope) -> Lifespan:
                 ],
                 scope,
             )
-    return ALWAYS
+    return access.ALWAYS
 
 
 def _lifespan_of_leaves(
     owner: StreamElement | StreamDocument | Element | Inner | None, scope: Scope
-) -> Lifespan:
+) -> access.Lifespan:
     """The lifespan of an element's attributes and text: that of the nearest one with its own."""
     match owner:
         case Element(ancestor_lifespan=inherited):
-            return constructed_lifespan(owner) or inherited or ALWAYS
+            return access.constructed_lifespan(owner) or inherited or access.ALWAYS
         case Inner(owner=outer):
             if outer.is_copy:
                 raise NotNative("the lifespan of text or attributes in a copy of mixed content")
-            check_lifespans(owner.stream, scope)
+            access.check_lifespans(owner.stream, scope)
             return _lifespan_of_leaves(outer, scope)
         case StreamElement(above=above):
-            if is_fragmented(owner, scope):
-                return own_lifespan(owner, scope)
-            check_lifespans(owner.stream, scope)
+            if access.is_fragmented(owner, scope):
+                return access.own_lifespan(owner, scope)
+            access.check_lifespans(owner.stream, scope)
             if owner.is_top or owner.is_copy:
-                return owner.ancestor_lifespan or ALWAYS
+                return owner.ancestor_lifespan or access.ALWAYS
             return _lifespan_of_leaves(above, scope)
-    return ALWAYS
+    return access.ALWAYS
 
 
-def cover(found: Sequence[Leaf], scope: Scope) -> Lifespan:
+def cover(found: Sequence[Leaf], scope: Scope) -> access.Lifespan:
     """The smallest interval that covers all these lifespans; always, if there are none."""
     begins: list[Scalar] = []
     ends: list[Scalar] = []
     spans = [lifespan(leaf.item, scope) for leaf in found]
-    if all(span == ALWAYS for span in spans):
-        return ALWAYS
+    if all(span == access.ALWAYS for span in spans):
+        return access.ALWAYS
     for leaf, (begin, end) in zip(found, spans, strict=True):
-        begin = START if begin == NULL else call("coalesce", begin, START)
+        begin = access.START if begin == NULL else call("coalesce", begin, access.START)
         end = FOR_EVER if end == NULL else call("coalesce", end, FOR_EVER)
         if _is_one(leaf.plan):
             begins.append(begin)
@@ -113,11 +104,11 @@ def cover(found: Sequence[Leaf], scope: Scope) -> Lifespan:
         else:
             begins.append(Nested(leaf.plan, "min", begin))
             ends.append(Nested(leaf.plan, "max", end))
-    if START in begins and FOR_EVER in ends:
-        return ALWAYS
+    if access.START in begins and FOR_EVER in ends:
+        return access.ALWAYS
     begin = begins[0] if len(begins) == 1 else Call("least", tuple(begins))
     end = ends[0] if len(ends) == 1 else Call("greatest", tuple(ends))
-    return call("nullif", begin, START), call("nullif", end, FOR_EVER)
+    return call("nullif", begin, access.START), call("nullif", end, FOR_EVER)
 
 
 def _is_one(plan: Plan) -> bool:
@@ -133,6 +124,6 @@ def lifespan_bound(value: Value, which: int, scope: Scope, span: Span) -> Scalar
     def read(item: Item) -> Scalar:
         if not is_node(item):
             raise NotNative("the lifespan of something that is not a node", span)
-        return call("coalesce", lifespan(item, scope)[which], scope.now if which else START)
+        return call("coalesce", lifespan(item, scope)[which], scope.now if which else access.START)
 
     return single(value, read, scope, span, "one node at most")

@@ -5,24 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from xcql.algebra.operators import (
-    Aggregate,
-    KeyKind,
-    Nest,
-    Number,
-    Order,
-    Plan,
-    Project,
-    SortKey,
-    order,
-)
+from xcql.algebra import operators as ops
 from xcql.algebra.scalars import Column, Constant, Scalar, call, case, field
 from xcql.compile.library.casts import INSTANTS, NUMBERS, STRINGS, is_plain_zone, on_time_line
 from xcql.compile.result import NotNative
 from xcql.compile.terms.items import Atomic
 
 
-def sortable(item: Atomic, span: object, empty_greatest: bool = False) -> tuple[Scalar, KeyKind]:
+def sortable(
+    item: Atomic, span: object, empty_greatest: bool = False
+) -> tuple[Scalar, ops.KeyKind]:
     """A scalar that sorts as the values do."""
     if item.type == "xs:double":
         # NaN sorts between the numbers and the empty sequence, on whichever side that is
@@ -51,33 +43,33 @@ def sortable(item: Atomic, span: object, empty_greatest: bool = False) -> tuple[
 
 
 def in_order_of_appearance(
-    nest: Nest, firsts: Sequence[tuple[str, Scalar]], fresh: Callable[[str], str]
-) -> Plan:
+    nest: ops.Nest, firsts: Sequence[tuple[str, Scalar]], fresh: Callable[[str], str]
+) -> ops.Plan:
     """The groups in the order of their first tuples.
 
     `firsts` are columns to add, with the scalars whose values in the first tuple they hold.
     """
-    keys = [key for key in order(nest.input) if not isinstance(key.scalar, Constant)]
+    keys = [key for key in ops.order(nest.input) if not isinstance(key.scalar, Constant)]
     if not keys:
-        some = [(name, Aggregate("any", scalar)) for name, scalar in firsts]
+        some = [(name, ops.Aggregate("any", scalar)) for name, scalar in firsts]
         return replace(nest, fields=(*nest.fields, *some))
     first = fresh("first")
     if any(key.descending or key.empty_greatest for key in keys):
-        numbered = Number(nest.input, fresh("number"))
-        keys = [SortKey(Column(numbered.name), "number")]
+        numbered = ops.Number(nest.input, fresh("number"))
+        keys = [ops.SortKey(Column(numbered.name), "number")]
         nest = replace(nest, input=numbered)
         if not firsts:
-            least = Aggregate("min", Column(numbered.name))
+            least = ops.Aggregate("min", Column(numbered.name))
             nest = replace(nest, fields=(*nest.fields, (first, least)))
-            return Order(nest, (SortKey(Column(first), "number"),))
+            return ops.Order(nest, (ops.SortKey(Column(first), "number"),))
     held = (*(key.scalar for key in keys), *(scalar for _, scalar in firsts))
-    least = Aggregate("min", call("tuple", *held))
-    plan: Plan = replace(nest, fields=(*nest.fields, (first, least)))
-    by: list[SortKey] = []
+    least = ops.Aggregate("min", call("tuple", *held))
+    plan: ops.Plan = replace(nest, fields=(*nest.fields, (first, least)))
+    by: list[ops.SortKey] = []
     for index, key in enumerate(keys, 1):
         name = fresh("order")
-        plan = Project(plan, name, field(Column(first), f"col{index}"))
+        plan = ops.Project(plan, name, field(Column(first), f"col{index}"))
         by.append(replace(key, scalar=Column(name)))
     for index, (name, _) in enumerate(firsts, len(keys) + 1):
-        plan = Project(plan, name, field(Column(first), f"col{index}"))
-    return Order(plan, tuple(by))
+        plan = ops.Project(plan, name, field(Column(first), f"col{index}"))
+    return ops.Order(plan, tuple(by))

@@ -47,17 +47,8 @@ from xcql.compile.terms.values import (
     without_failures,
 )
 from xcql.source import Span
+from xcql.syntax import types
 from xcql.syntax.node import Name, SyntaxNode
-from xcql.syntax.types import (
-    AnyItem,
-    AnyKindTest,
-    AtomicType,
-    AttributeTest,
-    DocumentTest,
-    ElementTest,
-    SequenceType,
-    TextTest,
-)
 
 XS = "http://www.w3.org/2001/XMLSchema"
 
@@ -72,7 +63,7 @@ _DERIVED = {
 }
 
 
-def is_instance(value: Value, type_: SequenceType, scope: Scope, span: Span) -> Scalar:
+def is_instance(value: Value, type_: types.SequenceType, scope: Scope, span: Span) -> Scalar:
     """Whether a value matches a sequence type."""
     without_failures(value, span)
     if type_.item is None:
@@ -108,22 +99,22 @@ def _matches(item: Item, test: SyntaxNode, scope: Scope, span: Span) -> bool:
     if isinstance(item, Dynamic):
         raise NotNative(item.reason, span)
     match test:
-        case AnyItem():
+        case types.AnyItem():
             return True
-        case AnyKindTest():
+        case types.AnyKindTest():
             return is_node(item)
-        case AtomicType(name=name):
+        case types.AtomicType(name=name):
             wanted = type_name(name, scope)
             if not isinstance(item, Atomic):
                 return False
             return wanted in (item.type, "xs:anyAtomicType", *_DERIVED.get(item.type, ()))
-        case TextTest():
+        case types.TextTest():
             return isinstance(item, TextItem)
-        case DocumentTest(content=None):
+        case types.DocumentTest(content=None):
             return isinstance(item, StreamDocument) or (
                 isinstance(item, Element) and item.is_document
             )
-        case ElementTest(name=name, type=None):
+        case types.ElementTest(name=name, type=None):
             if isinstance(item, StreamElement | Inner):
                 if name is None:
                     return True
@@ -140,7 +131,7 @@ def _matches(item: Item, test: SyntaxNode, scope: Scope, span: Span) -> bool:
                 uri, local = scope.names.element_name(name)
                 return item.name == (f"Q{{{uri}}}{local}" if uri else local)
             return False
-        case AttributeTest(name=name, type=None):
+        case types.AttributeTest(name=name, type=None):
             if not isinstance(item, AttributeItem):
                 return False
             return name is None or attribute_name(name, scope) == item.name
@@ -162,12 +153,12 @@ def type_name(name: Name, scope: Scope) -> str:
 
 
 def converted(
-    value: Value, type_: SequenceType, scope: Scope, span: Span, is_call: bool = True
+    value: Value, type_: types.SequenceType, scope: Scope, span: Span, is_call: bool = True
 ) -> Value:
     """The value, converted to a type by the function conversion rules; checked if not certain."""
     if isinstance(value, Single) and isinstance(value.item, Failure):
         return value
-    if isinstance(type_.item, AtomicType):
+    if isinstance(type_.item, types.AtomicType):
         target = type_name(type_.item.name, scope)
         if is_call:
             if target != "xs:anyAtomicType":

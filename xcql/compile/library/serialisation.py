@@ -21,95 +21,66 @@ from xcql.compile.library.access import element_text, has_holes, inner_xml
 from xcql.compile.library.casts import STRINGS, to_string
 from xcql.compile.library.stream_xml import element_xml, stream_xml
 from xcql.compile.result import NotNative
-from xcql.compile.terms.items import (
-    Atomic,
-    AttributeItem,
-    Dynamic,
-    Element,
-    Failure,
-    Inner,
-    Item,
-    Markup,
-    StreamDocument,
-    StreamElement,
-    TextItem,
-    is_node,
-)
+from xcql.compile.terms import items, values
 from xcql.compile.terms.scope import Scope
-from xcql.compile.terms.values import (
-    EMPTY,
-    Concat,
-    Each,
-    Merged,
-    Single,
-    Value,
-    at_most_one,
-    condition_of,
-    exists,
-    gather,
-    is_optional,
-    leaves,
-    replaced,
-    single_scalar,
-)
 from xcql.xdm.serialize import escape_attribute, escape_text
 
 
-def string_value(item: Item, scope: Scope) -> Scalar:
+def string_value(item: items.Item, scope: Scope) -> Scalar:
     """The string value of a node, or an atomic value as a string."""
     match item:
-        case Atomic():
+        case items.Atomic():
             return to_string(item)
-        case StreamElement():
+        case items.StreamElement():
             if item.shape.has_text and not has_holes(item, scope):
                 return element_text(item, scope)
             return call("string_of_xml", element_xml(item, scope))
-        case StreamDocument():
+        case items.StreamDocument():
             raise NotNative("the text of a whole stream")
-        case AttributeItem(scalar=scalar) | TextItem(scalar=scalar):
+        case items.AttributeItem(scalar=scalar) | items.TextItem(scalar=scalar):
             return scalar
-        case Element():
+        case items.Element():
             return constructed_string(item, scope)
-        case Markup(value=value):
+        case items.Markup(value=value):
             return value
-        case Inner():
+        case items.Inner():
             return call("string_of_xml", inner_xml(item, scope))
-        case Dynamic(reason=reason):
+        case items.Dynamic(reason=reason):
             raise NotNative(reason)
     raise NotNative("a function as text")
 
 
-def serialised(item: Item, scope: Scope) -> Scalar:
+def serialised(item: items.Item, scope: Scope) -> Scalar:
     """The item as text, by the xml output method."""
     match item:
-        case Atomic(type=type_) if type_ not in STRINGS:
+        case items.Atomic(type=type_) if type_ not in STRINGS:
             # numbers, times and the like have no characters to escape
             return string_value(item, scope)
-        case Atomic() | TextItem():
+        case items.Atomic() | items.TextItem():
             text = string_value(item, scope)
             if isinstance(text, Constant) and isinstance(text.value, str):
                 return Constant(escape_text(text.value))
             return call("escape_text", text)
-        case AttributeItem(name=name, scalar=scalar):
+        case items.AttributeItem(name=name, scalar=scalar):
             if name.startswith("Q{"):
                 raise NotNative("an attribute in a namespace by itself")
             return call(
                 "concat", Constant(f'{name}="'), call("escape_attribute", scalar), Constant('"')
             )
-        case StreamElement() | StreamDocument() | Inner():
+        case items.StreamElement() | items.StreamDocument() | items.Inner():
             return stream_xml(item, scope)
-        case Element():
+        case items.Element():
             return constructed_xml(item, scope)
-        case Markup(text=text):
+        case items.Markup(text=text):
             return text
-        case Dynamic(scalar=scalar):
+        case items.Dynamic(scalar=scalar):
             return call("dynamic_text", scalar)
-        case Failure(scalar=scalar):
+        case items.Failure(scalar=scalar):
             return scalar
     raise NotNative("a function as XML")
 
 
-def constructed_xml(element: Element, scope: Scope) -> Scalar:
+def constructed_xml(element: items.Element, scope: Scope) -> Scalar:
     if element.is_document:
         return _flat_concat([content_xml(value, scope) for value in element.content])
     start: list[Scalar] = [Constant(f"<{element.name}")]
@@ -177,12 +148,12 @@ def _flat_concat(parts: list[Scalar]) -> Scalar:
     return flat[0] if len(flat) == 1 else Call("concat", tuple(flat))
 
 
-def content_xml(value: Value, scope: Scope) -> Scalar:
+def content_xml(value: values.Value, scope: Scope) -> Scalar:
     """The text of a sequence as the content of an element; never NULL."""
-    found = leaves(value)
+    found = values.leaves(value)
     if not found:
         return Constant("")
-    atoms = [isinstance(leaf.item, Atomic) for leaf in found]
+    atoms = [isinstance(leaf.item, items.Atomic) for leaf in found]
     if all(atoms):
         text = joined_text(value, scope)
         if isinstance(text, Constant):
@@ -190,59 +161,63 @@ def content_xml(value: Value, scope: Scope) -> Scalar:
         if not any(leaf.item.type in STRINGS for leaf in found):  # type: ignore[attr-defined]
             return text
         return call("escape_text", text)
-    if any(atoms) or any(isinstance(leaf.item, Dynamic) for leaf in found):
+    if any(atoms) or any(isinstance(leaf.item, items.Dynamic) for leaf in found):
         return _mixed_xml(value, scope)
-    if any(isinstance(leaf.item, AttributeItem) for leaf in found):
+    if any(isinstance(leaf.item, items.AttributeItem) for leaf in found):
         raise NotNative("attributes among other content")
     return node_xml(value, scope)
 
 
-def node_xml(value: Value, scope: Scope) -> Scalar:
+def node_xml(value: values.Value, scope: Scope) -> Scalar:
     """The text of a sequence of nodes."""
     match value:
-        case Single(item=TextItem(scalar=Constant(value=text))):
+        case values.Single(item=items.TextItem(scalar=Constant(value=text))):
             return Constant(escape_text(str(text)))
-        case Single(item=item):
+        case values.Single(item=item):
             return serialised(item, scope)
-        case Concat(values=several, exclusive=False):
+        case values.Concat(values=several, exclusive=False):
             return _flat_concat([node_xml(one, scope) for one in several])
-        case Concat(values=several):
+        case values.Concat(values=several):
             return case(
-                *((exists(one), node_xml(one, scope)) for one in several), otherwise=Constant("")
+                *((values.exists(one), node_xml(one, scope)) for one in several),
+                otherwise=Constant(""),
             )
-        case Each(plan=plan, value=inner):
-            if is_optional(plan):
-                condition, known = condition_of(plan)
-                text = replaced(node_xml(inner, scope), known)
+        case values.Each(plan=plan, value=inner):
+            if values.is_optional(plan):
+                condition, known = values.condition_of(plan)
+                text = values.replaced(node_xml(inner, scope), known)
                 return case((condition, text), otherwise=Constant(""))
             return Nested(plan, "join", node_xml(inner, scope))
-        case Merged():
-            texts = gather(value, lambda item: serialised(item, scope))
+        case values.Merged():
+            texts = values.gather(value, lambda item: serialised(item, scope))
             return call("join_texts", texts, Constant(""))
     raise AssertionError(value)
 
 
-def _mixed_xml(value: Value, scope: Scope) -> Scalar:
+def _mixed_xml(value: values.Value, scope: Scope) -> Scalar:
     """The text of nodes and atomic values; atomic values need a space between them."""
     match value:
-        case Single(item=Dynamic(scalar=scalar)):
+        case values.Single(item=items.Dynamic(scalar=scalar)):
             return _as_content(scalar, call("dynamic_text", scalar), scope)
-        case Single(item=item):
+        case values.Single(item=item):
             return serialised(item, scope)
-        case Concat(values=several, exclusive=True):
+        case values.Concat(values=several, exclusive=True):
             return case(
-                *((exists(one), content_xml(one, scope)) for one in several),
+                *((values.exists(one), content_xml(one, scope)) for one in several),
                 otherwise=Constant(""),
             )
-        case Concat(values=several):
+        case values.Concat(values=several):
             return _flat_concat(_apart_by_blanks(several, scope))
-        case Each(plan=plan, value=inner):
-            if is_optional(plan):
-                condition, known = condition_of(plan)
-                text = replaced(content_xml(inner, scope), known)
+        case values.Each(plan=plan, value=inner):
+            if values.is_optional(plan):
+                condition, known = values.condition_of(plan)
+                text = values.replaced(content_xml(inner, scope), known)
                 return case((condition, text), otherwise=Constant(""))
-            if isinstance(inner, Single) and isinstance(inner.item, Dynamic):
-                pairs = gather(value, lambda item: _as_content(item.scalar, item.scalar, scope))  # type: ignore[attr-defined]
+            if isinstance(inner, values.Single) and isinstance(inner.item, items.Dynamic):
+                pairs = values.gather(
+                    value,
+                    lambda item: _as_content(item.scalar, item.scalar, scope),  # type: ignore[attr-defined]
+                )
                 return call("dynamic_content", pairs)
             raise NotNative("nodes and atomic values in one sequence")
     raise NotNative("nodes and atomic values in one sequence")
@@ -262,16 +237,16 @@ def _as_content(pair: Scalar, result: Scalar, scope: Scope) -> Scalar:
     return case((disjunction(*in_tag), limit), otherwise=result)
 
 
-def _apart_by_blanks(several: Sequence[Value], scope: Scope) -> list[Scalar]:
+def _apart_by_blanks(several: Sequence[values.Value], scope: Scope) -> list[Scalar]:
     """The texts of consecutive values, with a space where two atomic values meet."""
     texts: list[Scalar] = []
     # whether the previous item is atomic
     after_atomic: Scalar = FALSE
     for value in several:
-        if value == EMPTY:
+        if value == values.EMPTY:
             continue
-        here = exists(value)
-        kinds = {_is_atomic(leaf.item) for leaf in leaves(value)}
+        here = values.exists(value)
+        kinds = {_is_atomic(leaf.item) for leaf in values.leaves(value)}
         if kinds == {True}:
             blank = case((conjunction(after_atomic, here), Constant(" ")), otherwise=Constant(""))
             if after_atomic != FALSE:
@@ -285,38 +260,42 @@ def _apart_by_blanks(several: Sequence[Value], scope: Scope) -> list[Scalar]:
     return texts
 
 
-def _is_atomic(item: Item) -> bool | None:
+def _is_atomic(item: items.Item) -> bool | None:
     """Whether the item is atomic; None if that is known only at run time."""
-    return None if isinstance(item, Dynamic) else isinstance(item, Atomic)
+    return None if isinstance(item, items.Dynamic) else isinstance(item, items.Atomic)
 
 
-def constructed_string(element: Element, scope: Scope) -> Scalar:
+def constructed_string(element: items.Element, scope: Scope) -> Scalar:
     """The string value of a constructed element."""
     texts: list[Scalar] = []
     for value in element.content:
-        found = leaves(value)
+        found = values.leaves(value)
         if not found:
             continue
-        if all(isinstance(leaf.item, Atomic) for leaf in found):
+        if all(isinstance(leaf.item, items.Atomic) for leaf in found):
             texts.append(joined_text(value, scope))
-        elif all(is_node(leaf.item) and not isinstance(leaf.item, Markup) for leaf in found):
-            gathered = gather(value, lambda item: string_value(item, scope))
+        elif all(
+            items.is_node(leaf.item) and not isinstance(leaf.item, items.Markup) for leaf in found
+        ):
+            gathered = values.gather(value, lambda item: string_value(item, scope))
             texts.append(call("join_texts", gathered, Constant("")))
         else:
             raise NotNative("the text of nodes and atomic values")
     return concatenated(texts)
 
 
-def joined_text(value: Value, scope: Scope) -> Scalar:
+def joined_text(value: values.Value, scope: Scope) -> Scalar:
     """The string values of the items, separated by spaces; never NULL."""
-    if value == EMPTY:
+    if value == values.EMPTY:
         return Constant("")
-    if isinstance(value, Single):
+    if isinstance(value, values.Single):
         return string_value(value.item, scope)
-    if at_most_one(value):
-        text = single_scalar(value, lambda item: string_value(item, scope))
+    if values.at_most_one(value):
+        text = values.single_scalar(value, lambda item: string_value(item, scope))
         return call("coalesce", text, Constant(""))
-    return call("join_texts", gather(value, lambda item: string_value(item, scope)), Constant(" "))
+    return call(
+        "join_texts", values.gather(value, lambda item: string_value(item, scope)), Constant(" ")
+    )
 
 
 def concatenated(texts: list[Scalar]) -> Scalar:

@@ -7,12 +7,7 @@ from collections.abc import Iterable
 from xcql.algebra.operators import Select, Unit
 from xcql.algebra.scalars import Constant, call
 from xcql.analysis.types import DOCUMENT
-from xcql.compile.library.access import (
-    attribute_names,
-    attribute_of,
-    element_text,
-    is_fragmented,
-)
+from xcql.compile.library.access import attribute_names, attribute_of, element_text, is_fragmented
 from xcql.compile.library.inner import (
     attributes_inside,
     elements_inside,
@@ -94,11 +89,7 @@ def _mixed_children(
 
 
 def _with_tags(
-    leaf: Leaf,
-    node: StreamElement | StreamDocument,
-    ids: tuple[str, ...],
-    scope: Scope,
-    span: Span,
+    leaf: Leaf, node: StreamElement | StreamDocument, ids: tuple[str, ...], scope: Scope, span: Span
 ) -> list[Leaf]:
     """The children with some tags."""
     graph = scope.compilation.graphs[node.stream]

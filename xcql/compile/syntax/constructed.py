@@ -75,11 +75,7 @@ def _constant_name(name: Name | Expr, scope: Scope) -> str:
     if (
         item is None
         or not isinstance(item.scalar, Constant)
-        or item.type
-        not in (
-            "xs:string",
-            "xs:untypedAtomic",
-        )
+        or item.type not in ("xs:string", "xs:untypedAtomic")
     ):
         raise NotNative("a name that is computed from data", name.span)
     text = str(item.scalar.value)

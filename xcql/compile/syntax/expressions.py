@@ -59,68 +59,49 @@ from xcql.compile.terms.values import (
     without_failures,
 )
 from xcql.source import Span
-from xcql.syntax.control import If, Ordered, Switch, Typeswitch
+from xcql.syntax import control, functions, literals, operators
 from xcql.syntax.emitter import emit
-from xcql.syntax.functions import DynamicCall, FunctionCall
-from xcql.syntax.literals import (
-    DecimalLiteral,
-    DoubleLiteral,
-    IntegerLiteral,
-    Sequence,
-    StringLiteral,
-    VariableRef,
-)
 from xcql.syntax.node import Name, SyntaxNode
-from xcql.syntax.operators import (
-    Arrow,
-    Binary,
-    CastableAs,
-    CastAs,
-    InstanceOf,
-    SimpleMap,
-    TreatAs,
-    Unary,
-)
 
 
-def _integer(expr: IntegerLiteral, scope: Scope) -> Value:
+def _integer(expr: literals.IntegerLiteral, scope: Scope) -> Value:
     if not is_writable(expr.value):
         raise NotNative("an integer of more than 64 bits", expr.span)
     return atomic(expr.value, "xs:integer")
 
 
-def _decimal(expr: DecimalLiteral, scope: Scope) -> Value:
+def _decimal(expr: literals.DecimalLiteral, scope: Scope) -> Value:
     if not is_writable(Decimal(expr.value)):
         raise NotNative("a decimal of many digits", expr.span)
     return atomic(Decimal(expr.value), "xs:decimal")
 
 
-def _double(expr: DoubleLiteral, scope: Scope) -> Value:
+def _double(expr: literals.DoubleLiteral, scope: Scope) -> Value:
     return atomic(float(expr.value), "xs:double")
 
 
-def _string(expr: StringLiteral, scope: Scope) -> Value:
+def _string(expr: literals.StringLiteral, scope: Scope) -> Value:
     return atomic(expr.value, "xs:string")
 
 
-def _variable(expr: VariableRef, scope: Scope) -> Value:
+def _variable(expr: literals.VariableRef, scope: Scope) -> Value:
     return scope.variable(expr.name, expr.span)
 
 
-def _sequence(expr: Sequence, scope: Scope) -> Value:
+def _sequence(expr: literals.Sequence, scope: Scope) -> Value:
     return concat([value_of(item, scope) for item in expr.items])
 
 
-def _ordered(expr: Ordered, scope: Scope) -> Value:
+def _ordered(expr: control.Ordered, scope: Scope) -> Value:
     return value_of(expr.body, scope)
 
 
-def _if(expr: If, scope: Scope) -> Value:
+def _if(expr: control.If, scope: Scope) -> Value:
     condition = truth(value_of(expr.condition, scope), scope, expr.condition.span)
     return conditional(condition, value_of(expr.then, scope), value_of(expr.otherwise, scope))
 
 
-def _switch(expr: Switch, scope: Scope) -> Value:
+def _switch(expr: control.Switch, scope: Scope) -> Value:
     operand = one_atomic(value_of(expr.operand, scope), scope, expr.operand.span)
     result = value_of(expr.default, scope)
     for branch in reversed(expr.cases):
@@ -151,7 +132,7 @@ def _same(a: Atomic | None, b: Atomic | None, scope: Scope, span: Span) -> Scala
     return call("<=>", a.scalar, b.scalar)
 
 
-def _typeswitch(expr: Typeswitch, scope: Scope) -> Value:
+def _typeswitch(expr: control.Typeswitch, scope: Scope) -> Value:
     operand = value_of(expr.operand, scope)
 
     def bound(name: Name | None) -> Scope:
@@ -168,11 +149,11 @@ def _typeswitch(expr: Typeswitch, scope: Scope) -> Value:
     return result
 
 
-def _instance(expr: InstanceOf, scope: Scope) -> Value:
+def _instance(expr: operators.InstanceOf, scope: Scope) -> Value:
     return boolean(is_instance(value_of(expr.operand, scope), expr.type, scope, expr.span))
 
 
-def _treat(expr: TreatAs, scope: Scope) -> Value:
+def _treat(expr: operators.TreatAs, scope: Scope) -> Value:
     operand = value_of(expr.operand, scope)
     fits = is_instance(operand, expr.type, scope, expr.span)
     wrong = scope.compilation.error(
@@ -181,7 +162,7 @@ def _treat(expr: TreatAs, scope: Scope) -> Value:
     return guarded(fits if fits == TRUE else case((fits, TRUE), otherwise=wrong), operand)
 
 
-def _cast(expr: CastAs, scope: Scope) -> Value:
+def _cast(expr: operators.CastAs, scope: Scope) -> Value:
     return cast_value(
         value_of(expr.operand, scope),
         type_name(expr.type.name, scope),
@@ -191,7 +172,7 @@ def _cast(expr: CastAs, scope: Scope) -> Value:
     )
 
 
-def _castable(expr: CastableAs, scope: Scope) -> Value:
+def _castable(expr: operators.CastableAs, scope: Scope) -> Value:
     operand = value_of(expr.operand, scope)
     target = type_name(expr.type.name, scope)
     if not at_most_one(operand):
@@ -208,7 +189,7 @@ def _castable(expr: CastableAs, scope: Scope) -> Value:
 # logic and arithmetic
 
 
-def _binary(expr: Binary, scope: Scope) -> Value:
+def _binary(expr: operators.Binary, scope: Scope) -> Value:
     match expr.op:
         case "and" | "or":
             a, b = (truth(value_of(one, scope), scope, one.span) for one in (expr.left, expr.right))
@@ -231,7 +212,7 @@ def _binary(expr: Binary, scope: Scope) -> Value:
     return nullable(result, left, right)
 
 
-def _unary(expr: Unary, scope: Scope) -> Value:
+def _unary(expr: operators.Unary, scope: Scope) -> Value:
     operand = value_of(expr.operand, scope)
     if operand == EMPTY:
         return EMPTY
@@ -249,7 +230,7 @@ def _unary(expr: Unary, scope: Scope) -> Value:
     return nullable(item, operand)
 
 
-def _concatenated(expr: Binary, scope: Scope) -> Value:
+def _concatenated(expr: operators.Binary, scope: Scope) -> Value:
     texts: list[Scalar] = []
     for part in (expr.left, expr.right):
         item = one_atomic(value_of(part, scope), scope, part.span)
@@ -257,7 +238,7 @@ def _concatenated(expr: Binary, scope: Scope) -> Value:
     return Single(Atomic(Call("concat", tuple(texts)), "xs:string"))
 
 
-def _range(expr: Binary, scope: Scope) -> Value:
+def _range(expr: operators.Binary, scope: Scope) -> Value:
     bounds = []
     for part in (expr.left, expr.right):
         item = one_atomic(value_of(part, scope), scope, part.span)
@@ -273,7 +254,7 @@ def _range(expr: Binary, scope: Scope) -> Value:
     return each(plan, Single(Atomic(Column(item_name), "xs:integer")))
 
 
-def _simple_map(expr: SimpleMap, scope: Scope) -> Value:
+def _simple_map(expr: operators.SimpleMap, scope: Scope) -> Value:
     return mapped_over(value_of(expr.left, scope), expr.right, scope)
 
 
@@ -298,31 +279,31 @@ def mapped_over(base: Value, body: SyntaxNode, scope: Scope) -> Value:
     return each(numbered, value_of(body, focus))  # type: ignore[arg-type]
 
 
-def _arrow(expr: Arrow, scope: Scope) -> Value:
+def _arrow(expr: operators.Arrow, scope: Scope) -> Value:
     if isinstance(expr.function, Name):
-        call_ = FunctionCall(expr.function, (expr.base, *expr.arguments), span=expr.span)
+        call_ = functions.FunctionCall(expr.function, (expr.base, *expr.arguments), span=expr.span)
         return value_of(call_, scope)
-    dynamic = DynamicCall(expr.function, (expr.base, *expr.arguments), span=expr.span)
+    dynamic = functions.DynamicCall(expr.function, (expr.base, *expr.arguments), span=expr.span)
     return value_of(dynamic, scope)
 
 
 EXPRESSIONS: Mapping[type, CompileExpression] = {
-    IntegerLiteral: _integer,
-    DecimalLiteral: _decimal,
-    DoubleLiteral: _double,
-    StringLiteral: _string,
-    VariableRef: _variable,
-    Sequence: _sequence,
-    Ordered: _ordered,
-    If: _if,
-    Switch: _switch,
-    Typeswitch: _typeswitch,
-    InstanceOf: _instance,
-    TreatAs: _treat,
-    CastAs: _cast,
-    CastableAs: _castable,
-    Binary: _binary,
-    Unary: _unary,
-    SimpleMap: _simple_map,
-    Arrow: _arrow,
+    literals.IntegerLiteral: _integer,
+    literals.DecimalLiteral: _decimal,
+    literals.DoubleLiteral: _double,
+    literals.StringLiteral: _string,
+    literals.VariableRef: _variable,
+    literals.Sequence: _sequence,
+    control.Ordered: _ordered,
+    control.If: _if,
+    control.Switch: _switch,
+    control.Typeswitch: _typeswitch,
+    operators.InstanceOf: _instance,
+    operators.TreatAs: _treat,
+    operators.CastAs: _cast,
+    operators.CastableAs: _castable,
+    operators.Binary: _binary,
+    operators.Unary: _unary,
+    operators.SimpleMap: _simple_map,
+    operators.Arrow: _arrow,
 }

@@ -5,18 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from xcql.algebra.operators import (
-    Number,
-    Order,
-    Plan,
-    Project,
-    Select,
-    SortKey,
-    columns,
-    graft,
-    order,
-    renamed_plan,
-)
+from xcql.algebra import operators as ops
 from xcql.algebra.scalars import NULL, Column, Constant, disjunction, negation
 from xcql.compile.library.atomization import one_atomic
 from xcql.compile.library.casts import as_string
@@ -79,7 +68,7 @@ def _for(clause: For, stream: Tuples) -> list[Tuples]:
 
 def _without_any(clause: For, source: Value, stream: Tuples) -> Tuples:
     """The tuples for which the source is empty: one each, with an empty variable."""
-    plan = Select(stream.plan, negation(exists(source)))
+    plan = ops.Select(stream.plan, negation(exists(source)))
     scope = stream.scope.bind(clause.variable, EMPTY)
     names = [str(clause.variable)]
     if clause.position is not None:
@@ -94,10 +83,10 @@ def bind_each(
     """One tuple per item of the source."""
     if source == EMPTY:
         return []
-    source = apart(source, columns(stream.plan) | stream.scope.taken)
+    source = apart(source, ops.columns(stream.plan) | stream.scope.taken)
     without_failures(source, clause.span)
     found = leaves(source)
-    kinds: list[tuple[Plan, Value]]
+    kinds: list[tuple[ops.Plan, Value]]
     if len(found) > 1 and (position is not None or _all_atomic(found)):
         kinds = [as_one_kind(source, stream.scope, clause.span)]
     else:
@@ -108,13 +97,13 @@ def bind_each(
         scope = stream.scope
         bound = bound_also(stream, name)
         if position is not None:
-            numbered = Number(plan, scope.compilation.fresh(str(position)))
+            numbered = ops.Number(plan, scope.compilation.fresh(str(position)))
             plan = numbered
             at = Single(Atomic(Column(numbered.name), "xs:integer"))
             scope = scope.bind(position, at)
             bound = (*bound, str(position))
-        plan = graft(plan, stream.plan)
-        after.append(Tuples(plan, scope.within(columns(plan)).bind(name, value), bound))
+        plan = ops.graft(plan, stream.plan)
+        after.append(Tuples(plan, scope.within(ops.columns(plan)).bind(name, value), bound))
     return after
 
 
@@ -125,7 +114,7 @@ def _all_atomic(found: Sequence[Leaf]) -> bool:
 def named_after(leaf: Leaf, name: str, scope: Scope) -> Leaf:
     """The leaf, with the row or column of its items named after the variable."""
     item = leaf.item
-    made = columns(leaf.plan)
+    made = ops.columns(leaf.plan)
     names: dict[str, str] = {}
     match item:
         case StreamElement(is_filler=True, row=row) if f"{row}.key" in made:
@@ -135,24 +124,24 @@ def named_after(leaf: Leaf, name: str, scope: Scope) -> Leaf:
                 names = {column: scope.compilation.fresh(name)}
     if not names:
         return leaf
-    return Leaf(renamed_plan(leaf.plan, names), renamed_item(item, names))
+    return Leaf(ops.renamed_plan(leaf.plan, names), renamed_item(item, names))
 
 
 def _where(clause: Where, stream: Tuples) -> list[Tuples]:
     condition = truth(value_of(clause.condition, stream.scope), stream.scope, clause.condition.span)
-    return [replace(stream, plan=Select(stream.plan, condition, span=clause.span))]
+    return [replace(stream, plan=ops.Select(stream.plan, condition, span=clause.span))]
 
 
 def _count(clause: Count, stream: Tuples) -> list[Tuples]:
-    numbered = Number(stream.plan, stream.scope.compilation.fresh(str(clause.variable)))
-    scope = stream.scope.within(columns(numbered))
+    numbered = ops.Number(stream.plan, stream.scope.compilation.fresh(str(clause.variable)))
+    scope = stream.scope.within(ops.columns(numbered))
     value = Single(Atomic(Column(numbered.name), "xs:integer"))
     name = str(clause.variable)
     return [Tuples(numbered, scope.bind(name, value), bound_also(stream, name))]
 
 
 def _order_by(clause: OrderBy, stream: Tuples) -> list[Tuples]:
-    keys: list[SortKey] = []
+    keys: list[ops.SortKey] = []
     plan = stream.plan
     scope = stream.scope
     for key in clause.keys:
@@ -162,14 +151,14 @@ def _order_by(clause: OrderBy, stream: Tuples) -> list[Tuples]:
         greatest = (key.empty or scope.compilation.empty_order) == "greatest"
         if item is None:
             # tuples of other kinds may have a sort key, before or after these
-            keys.append(SortKey(NULL, "other", key.descending, greatest))
+            keys.append(ops.SortKey(NULL, "other", key.descending, greatest))
             continue
         column = scope.compilation.fresh("sort")
         scalar, kind = sortable(as_string(item), key.span, greatest)
-        plan = Project(plan, column, scalar)
-        keys.append(SortKey(Column(column), kind, key.descending, greatest))
-    plan = Order(plan, (*keys, *order(stream.plan)))
-    return [Tuples(plan, scope.within(columns(plan)), stream.bound)]
+        plan = ops.Project(plan, column, scalar)
+        keys.append(ops.SortKey(Column(column), kind, key.descending, greatest))
+    plan = ops.Order(plan, (*keys, *ops.order(stream.plan)))
+    return [Tuples(plan, scope.within(ops.columns(plan)), stream.bound)]
 
 
 def _quantified(expr: Quantified, scope: Scope) -> Value:
@@ -183,7 +172,7 @@ def _quantified(expr: Quantified, scope: Scope) -> Value:
         condition = truth(value_of(expr.condition, stream.scope), stream.scope, expr.condition.span)
         if expr.quantifier == "every":
             condition = negation(condition)
-        found.append(exists(each(Select(stream.plan, condition), atomic(True, "xs:boolean"))))
+        found.append(exists(each(ops.Select(stream.plan, condition), atomic(True, "xs:boolean"))))
     some = disjunction(*found)
     return boolean(some if expr.quantifier == "some" else negation(some))
 

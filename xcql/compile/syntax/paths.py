@@ -25,16 +25,7 @@ from xcql.compile.library.stream_parents import with_parent_key
 from xcql.compile.result import NotNative
 from xcql.compile.syntax.descendant_steps import ChildrenBelow, joined_steps
 from xcql.compile.syntax.predicates import filtered, is_never_positional, mentions_position
-from xcql.compile.terms.items import (
-    Atomic,
-    AttributeItem,
-    Element,
-    Inner,
-    Item,
-    StreamDocument,
-    StreamElement,
-    TextItem,
-)
+from xcql.compile.terms import items
 from xcql.compile.terms.scope import CompileExpression, Scope, native, value_of
 from xcql.compile.terms.values import (
     Concat,
@@ -73,7 +64,7 @@ def _root(path: Path, scope: Scope) -> Value:
     """The document that contains the context item."""
     context = native(ContextItem(span=path.span), scope)
     roots = {root_of(leaf.item, path.span) for leaf in leaves(context)}
-    if len(roots) != 1 or not isinstance(root := roots.pop(), StreamDocument):
+    if len(roots) != 1 or not isinstance(root := roots.pop(), items.StreamDocument):
         raise NotNative("the root of the context item's tree is not known", path.span)
     return Single(root) if isinstance(context, Single) else guarded(exists(context), Single(root))
 
@@ -116,9 +107,9 @@ def _may_mix(begin: abc.Sequence[Leaf], step: Expr, scope: Scope) -> bool:
     return any(_may_nest(leaf.item, scope) for leaf in begin)
 
 
-def _may_nest(item: Item, scope: Scope) -> bool:
+def _may_nest(item: items.Item, scope: Scope) -> bool:
     """Whether one of two such nodes can be inside the other."""
-    if not isinstance(item, StreamElement | Inner):
+    if not isinstance(item, items.StreamElement | items.Inner):
         return False
     if not scope.compilation.graphs[item.stream].nest(item.tags):
         return False
@@ -139,7 +130,7 @@ _SIDEWAYS = (
 
 def _mapped(base: Value, step: Expr, scope: Scope) -> Value:
     """`base/step` for a step that is not an axis step."""
-    if any(isinstance(leaf.item, Atomic) for leaf in leaves(base)):
+    if any(isinstance(leaf.item, items.Atomic) for leaf in leaves(base)):
         raise NotNative("a path from an atomic value", step.span)
     if isinstance(base, Merged | Concat):
         if mentions_position(step):
@@ -176,17 +167,17 @@ def _mapped(base: Value, step: Expr, scope: Scope) -> Value:
 def _in_order(result: Value, step: Expr, scope: Scope, *, is_sorted: bool) -> Value:
     """The nodes that a step gives, in document order and without duplicates."""
     found = leaves(result)
-    if found and all(isinstance(leaf.item, StreamDocument) for leaf in found):
+    if found and all(isinstance(leaf.item, items.StreamDocument) for leaf in found):
         documents = {leaf.item for leaf in found}
         if len(documents) == 1 and not at_most_one(result):
             return guarded(exists(result), Single(documents.pop()))
-    of_streams = (StreamElement, Inner, TextItem, AttributeItem)
-    if any(isinstance(leaf.item, (*of_streams, Element)) for leaf in found):
+    of_streams = (items.StreamElement, items.Inner, items.TextItem, items.AttributeItem)
+    if any(isinstance(leaf.item, (*of_streams, items.Element)) for leaf in found):
         if all(isinstance(leaf.item, of_streams) for leaf in found):
             if is_sorted:
                 return result
             return in_document_order(result, scope, step.span)
-        if any(not isinstance(leaf.item, Element) for leaf in found):
+        if any(not isinstance(leaf.item, items.Element) for leaf in found):
             raise NotNative("a step to nodes of several trees", step.span)
         if not at_most_one(result) and not _constructs(step):
             raise NotNative("a step to nodes that were constructed before", step.span)
@@ -243,7 +234,7 @@ def _children_below(leaf: Leaf, step: AxisStep, scope: Scope) -> list[Leaf]:
     kept: list[Leaf] = []
     # children with one name and one parent are of one kind
     for here in found:
-        if not isinstance(here.item, StreamElement | Inner):
+        if not isinstance(here.item, items.StreamElement | items.Inner):
             raise NotNative("positions of such nodes", step.span)
         here, parent = with_parent_key(here, scope, step.span)
         several = [here]

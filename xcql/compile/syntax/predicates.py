@@ -5,17 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from xcql.algebra.operators import (
-    Number,
-    Plan,
-    Project,
-    Select,
-    Unit,
-    Unnest,
-    columns,
-    identity,
-    present,
-)
+from xcql.algebra import operators as ops
 from xcql.algebra.scalars import Column, Constant, Scalar, call
 from xcql.compile.library.atomization import atomized
 from xcql.compile.library.casts import NUMBERS
@@ -43,30 +33,15 @@ from xcql.compile.terms.values import (
 from xcql.syntax.control import Quantified
 from xcql.syntax.functions import FunctionCall
 from xcql.syntax.literals import IntegerLiteral, StringLiteral
+from xcql.syntax.names import name_set
 from xcql.syntax.node import Expr, SyntaxNode, children, walk
 from xcql.syntax.operators import Binary, CastableAs, Comparison, InstanceOf
 from xcql.syntax.path import AxisStep, Filter, Path
 from xcql.syntax.temporal import AllenComparison
 
-_BOOLEAN_FUNCTIONS = frozenset(
-    {
-        "not",
-        "exists",
-        "empty",
-        "contains",
-        "starts-with",
-        "ends-with",
-        "matches",
-        "boolean",
-        "true",
-        "false",
-        "some",
-        "every",
-        "deep-equal",
-        "lang",
-        "has-children",
-        "nilled",
-    }
+_BOOLEAN_FUNCTIONS = name_set(
+    "not exists empty contains starts-with ends-with matches boolean true false some every"
+    " deep-equal lang has-children nilled"
 )
 
 
@@ -117,7 +92,7 @@ def filtered(
     scope: Scope,
     partition: tuple[Scalar, ...] = (),
     backwards: bool = False,
-    base: Plan | None = None,
+    base: ops.Plan | None = None,
 ) -> list[Leaf]:
     """The leaves with the items that pass a predicate.
 
@@ -125,7 +100,7 @@ def filtered(
     `base`, if it is given.
     """
     if len(found) > 1 and not is_never_positional(predicate):
-        plan, item = in_one_plan(found, base or Unit(), scope, predicate.span)
+        plan, item = in_one_plan(found, base or ops.Unit(), scope, predicate.span)
         kept = kept_tuples(plan, item, predicate, scope, partition, backwards)
         return leaves(each(kept, item))
     return [
@@ -138,13 +113,13 @@ def filtered(
 
 
 def kept_tuples(
-    plan: Plan,
+    plan: ops.Plan,
     context: Value,
     predicate: Expr,
     scope: Scope,
     partition: tuple[Scalar, ...] = (),
     backwards: bool = False,
-) -> Plan:
+) -> ops.Plan:
     """The tuples for which a predicate holds; `context` is the item of each."""
     compilation = scope.compilation
     at_place = None if backwards else _element_at(plan, predicate, partition)
@@ -152,30 +127,32 @@ def kept_tuples(
         return at_place
     if isinstance(predicate, IntegerLiteral):
         if is_optional(plan):
-            return plan if predicate.value == 1 else Select(plan, Constant(False))
-        numbered = Number(plan, compilation.fresh("position"), partition, backwards)
+            return plan if predicate.value == 1 else ops.Select(plan, Constant(False))
+        numbered = ops.Number(plan, compilation.fresh("position"), partition, backwards)
         there = call("=", Column(numbered.name), Constant(predicate.value))
-        return Select(numbered, there)
-    inside = scope.within(columns(plan))
+        return ops.Select(numbered, there)
+    inside = scope.within(ops.columns(plan))
     if mentions_position(predicate) or not is_never_positional(predicate):
         name, total = compilation.fresh("position"), compilation.fresh("total")
         asks_total = asks_last(predicate)
-        numbered = Number(plan, name, partition, backwards, total if asks_total else None)
-        focus = inside.within(columns(numbered)).focus(context, Column(name), lambda: Column(total))
+        numbered = ops.Number(plan, name, partition, backwards, total if asks_total else None)
+        focus = inside.within(ops.columns(numbered)).focus(
+            context, Column(name), lambda: Column(total)
+        )
         value = value_of(predicate, focus)
         position = _position_test(value, Column(name), focus, predicate)
         if position is not None:
-            return Select(numbered, position)
+            return ops.Select(numbered, position)
         condition = truth(value, focus, predicate.span)
         base = numbered if mentions_position(predicate) else plan
-        return Select(base, condition, span=predicate.span)
+        return ops.Select(base, condition, span=predicate.span)
     value = value_of(predicate, inside.focus(context))
-    return Select(plan, truth(value, inside, predicate.span), span=predicate.span)
+    return ops.Select(plan, truth(value, inside, predicate.span), span=predicate.span)
 
 
-def _element_at(plan: Plan, predicate: Expr, partition: tuple[Scalar, ...]) -> Plan | None:
+def _element_at(plan: ops.Plan, predicate: Expr, partition: tuple[Scalar, ...]) -> ops.Plan | None:
     """`[2]` or `[last()]` of an array in the row: at most one tuple, and no counting."""
-    if not isinstance(plan, Unnest) or plan.outer or partition != identity(plan.input):
+    if not isinstance(plan, ops.Unnest) or plan.outer or partition != ops.identity(plan.input):
         return None
     match predicate:
         case IntegerLiteral(value=number) if 0 < number < 2**31:
@@ -185,8 +162,8 @@ def _element_at(plan: Plan, predicate: Expr, partition: tuple[Scalar, ...]) -> P
             index = call("-", size, Constant(1))
         case _:
             return None
-    found = Project(plan.input, plan.item, call("get", plan.array, index))
-    return Select(Project(found, plan.position, index), present(Column(plan.item)))
+    found = ops.Project(plan.input, plan.item, call("get", plan.array, index))
+    return ops.Select(ops.Project(found, plan.position, index), ops.present(Column(plan.item)))
 
 
 def asks_last(predicate: Expr) -> bool:

@@ -43,24 +43,14 @@ from xcql.diagnostics import XcqlError
 from xcql.history.predicates import ALLEN_CONDITIONS, ALLEN_INVERSES
 from xcql.model.time import parse_time
 from xcql.source import Span
+from xcql.syntax import temporal
 from xcql.syntax.node import Expr, SyntaxNode, walk
-from xcql.syntax.temporal import (
-    AllenComparison,
-    DateLiteral,
-    DateTimeLiteral,
-    DurationLiteral,
-    IntervalProjection,
-    LastVersion,
-    Now,
-    Start,
-    TimeInterval,
-    VersionProjection,
-)
+from xcql.syntax.temporal import LastVersion
 
 
-def _literal(expr: DateTimeLiteral | DateLiteral, scope: Scope) -> Value:
+def _literal(expr: temporal.DateTimeLiteral | temporal.DateLiteral, scope: Scope) -> Value:
     text = expr.text
-    type_ = "xs:dateTime" if isinstance(expr, DateTimeLiteral) else "xs:date"
+    type_ = "xs:dateTime" if isinstance(expr, temporal.DateTimeLiteral) else "xs:date"
     zone = text[19:].lstrip(".0123456789") if type_ == "xs:dateTime" else text[10:]
     zone = "Z" if zone in ("+00:00", "-00:00") else zone
     moment = parse_time(text)
@@ -72,7 +62,7 @@ def _literal(expr: DateTimeLiteral | DateLiteral, scope: Scope) -> Value:
     return Single(Atomic(Constant(moment), type_, Constant(zone)))
 
 
-def _duration(expr: DurationLiteral, scope: Scope) -> Value:
+def _duration(expr: temporal.DurationLiteral, scope: Scope) -> Value:
     from elementpath import datatypes as ep
 
     text = expr.text
@@ -86,11 +76,11 @@ def _duration(expr: DurationLiteral, scope: Scope) -> Value:
         raise NotNative("such a duration", expr.span) from problem
 
 
-def _now(expr: Now, scope: Scope) -> Value:
+def _now(expr: temporal.Now, scope: Scope) -> Value:
     return Single(Atomic(scope.now, "xs:dateTime", Constant("")))
 
 
-def _start(expr: Start, scope: Scope) -> Value:
+def _start(expr: temporal.Start, scope: Scope) -> Value:
     return Single(Atomic(START, "xs:dateTime", Constant("")))
 
 
@@ -121,12 +111,12 @@ def instant(expr: Expr, scope: Scope) -> Scalar:
     raise NotNative(f"{item.type} as a time", expr.span)
 
 
-def interval(bounds: TimeInterval, scope: Scope) -> tuple[Scalar, Scalar]:
+def interval(bounds: temporal.TimeInterval, scope: Scope) -> tuple[Scalar, Scalar]:
     begin = instant(bounds.begin, scope)
     return begin, begin if bounds.end is None else instant(bounds.end, scope)
 
 
-def _interval_projection(expr: IntervalProjection, scope: Scope) -> Value:
+def _interval_projection(expr: temporal.IntervalProjection, scope: Scope) -> Value:
     base = value_of(expr.base, scope)
     begin, end = interval(expr.interval, scope)
     return projected(base, begin, end, scope, expr.span)
@@ -208,7 +198,7 @@ def _both(before: ProjectionWindow | None, window: ProjectionWindow) -> Projecti
     )
 
 
-def _version_projection(expr: VersionProjection, scope: Scope) -> Value:
+def _version_projection(expr: temporal.VersionProjection, scope: Scope) -> Value:
     base = value_of(expr.base, scope)
     if base == EMPTY:
         return EMPTY
@@ -282,7 +272,7 @@ def _version(expr: Expr, scope: Scope) -> Scalar:
     )
 
 
-def _allen(expr: AllenComparison, scope: Scope) -> Value:
+def _allen(expr: temporal.AllenComparison, scope: Scope) -> Value:
     a = _operand(expr.left, scope, expr.span)
     b = _operand(expr.right, scope, expr.span)
     if a is None or b is None:
@@ -313,7 +303,7 @@ def _is_certain(scalar: Scalar) -> bool:
 
 
 def _operand(operand: SyntaxNode, scope: Scope, span: Span) -> Lifespan | None:
-    if isinstance(operand, TimeInterval):
+    if isinstance(operand, temporal.TimeInterval):
         begin, end = interval(operand, scope)
         return begin, end
     value = value_of(operand, scope)  # type: ignore[arg-type]
@@ -323,13 +313,13 @@ def _operand(operand: SyntaxNode, scope: Scope, span: Span) -> Lifespan | None:
 
 
 EXPRESSIONS: Mapping[type, CompileExpression] = {
-    DateTimeLiteral: _literal,
-    DateLiteral: _literal,
-    DurationLiteral: _duration,
-    Now: _now,
-    Start: _start,
-    IntervalProjection: _interval_projection,
-    VersionProjection: _version_projection,
+    temporal.DateTimeLiteral: _literal,
+    temporal.DateLiteral: _literal,
+    temporal.DurationLiteral: _duration,
+    temporal.Now: _now,
+    temporal.Start: _start,
+    temporal.IntervalProjection: _interval_projection,
+    temporal.VersionProjection: _version_projection,
     LastVersion: _last,
-    AllenComparison: _allen,
+    temporal.AllenComparison: _allen,
 }

@@ -108,11 +108,7 @@ class _Items:
     ) -> tuple[Plan, dict[str, Value]]:
         """A condition's variables at the item with an index, and the plan with their columns."""
         found: dict[str, Value] = {}
-        for name, offset in (
-            (condition.item, 0),
-            (condition.previous, -1),
-            (condition.next, 1),
-        ):
+        for name, offset in ((condition.item, 0), (condition.previous, -1), (condition.next, 1)):
             if name is None:
                 continue
             # `get` counts from 0, and returns NULL beyond the ends

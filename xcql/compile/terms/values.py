@@ -14,22 +14,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from xcql.algebra.operators import (
-    ROW_COLUMNS,
-    Merge,
-    Order,
-    Plan,
-    Project,
-    Select,
-    SortKey,
-    Unit,
-    Unnest,
-    columns,
-    graft,
-    order,
-    renamed_plan,
-    renamed_scalar,
-)
+from xcql.algebra import operators as ops
 from xcql.algebra.scalars import (
     FALSE,
     NULL,
@@ -79,7 +64,7 @@ class Merged(Value):
 class Each(Value):
     """The value for each tuple; `is_path`: the items are distinct nodes of one tree, in order."""
 
-    plan: Plan
+    plan: ops.Plan
     value: Value
     is_path: bool = False
 
@@ -95,9 +80,9 @@ def boolean(scalar: Scalar) -> Value:
     return Single(Atomic(scalar, "xs:boolean"))
 
 
-def each(plan: Plan, value: Value, is_path: bool = False) -> Value:
+def each(plan: ops.Plan, value: Value, is_path: bool = False) -> Value:
     """The value for every tuple of the plan."""
-    if isinstance(plan, Unit):
+    if isinstance(plan, ops.Unit):
         return value
     if value == EMPTY:
         return EMPTY
@@ -130,7 +115,7 @@ def guarded(condition: Scalar, value: Value) -> Value:
         return value
     if condition == FALSE:
         return EMPTY
-    return each(Select(Unit(), condition), value)
+    return each(ops.Select(ops.Unit(), condition), value)
 
 
 def nullable(item: Atomic, *operands: Value) -> Value:
@@ -168,7 +153,7 @@ def without_failures(value: Value, span: Span) -> Value:
 class Leaf:
     """An item for each tuple of a plan."""
 
-    plan: Plan
+    plan: ops.Plan
     item: Item
 
 
@@ -180,10 +165,10 @@ def leaves(value: Value) -> list[Leaf]:
     """
     match value:
         case Single(item=item):
-            return [Leaf(Unit(), item)]
+            return [Leaf(ops.Unit(), item)]
         case Each(plan=plan, value=inner):
-            inner = apart(inner, columns(plan))
-            return [Leaf(graft(leaf.plan, plan), leaf.item) for leaf in leaves(inner)]
+            inner = apart(inner, ops.columns(plan))
+            return [Leaf(ops.graft(leaf.plan, plan), leaf.item) for leaf in leaves(inner)]
         case Concat(values=several, exclusive=exclusive):
             found = [leaves(one) for one in several]
             if exclusive or sum(map(len, found)) < 2:
@@ -202,7 +187,7 @@ def apart(value: Value, taken: frozenset[str]) -> Value:
     """The value with its plans' columns renamed where they clash with `taken`."""
     made: set[str] = set()
     for plan in _plans(value):
-        made |= columns(plan)
+        made |= ops.columns(plan)
     clash = made & taken
     if not clash:
         return value
@@ -224,7 +209,7 @@ def apart(value: Value, taken: frozenset[str]) -> Value:
 
 def row_of(name: str, made: Collection[str]) -> str | None:
     """The row that a column belongs to; None for a column that is not part of a row."""
-    for column in ROW_COLUMNS:
+    for column in ops.ROW_COLUMNS:
         row = name.removesuffix(f".{column}")
         if row != name and f"{row}.key" in made and f"{row}.element" in made:
             return row
@@ -233,7 +218,7 @@ def row_of(name: str, made: Collection[str]) -> str | None:
 
 def row_names(row: str, new: str) -> dict[str, str]:
     """The new names of a row's columns if the row is renamed, and of the row itself, with a dot."""
-    return {f"{row}.": new, **{f"{row}.{one}": f"{new}.{one}" for one in ROW_COLUMNS}}
+    return {f"{row}.": new, **{f"{row}.{one}": f"{new}.{one}" for one in ops.ROW_COLUMNS}}
 
 
 def rename(value: Value, names: dict[str, str]) -> Value:
@@ -241,7 +226,7 @@ def rename(value: Value, names: dict[str, str]) -> Value:
         case Single(item=item):
             return Single(renamed_item(item, names))
         case Each(plan=plan, value=inner):
-            return replace(value, plan=renamed_plan(plan, names), value=rename(inner, names))
+            return replace(value, plan=ops.renamed_plan(plan, names), value=rename(inner, names))
         case Concat(values=several) | Merged(values=several):
             return replace(value, values=tuple(rename(one, names) for one in several))
     raise AssertionError(value)
@@ -266,21 +251,21 @@ def renamed_item(item: Item, names: dict[str, str]) -> Item:
 
 def _renamed(value: Any, names: dict[str, str]) -> Any:
     if isinstance(value, Scalar):
-        return renamed_scalar(value, names)
+        return ops.renamed_scalar(value, names)
     if isinstance(value, Item):
         return renamed_item(value, names)
     if isinstance(value, Value):
         return rename(value, names)
     if isinstance(value, ProjectionWindow):
         return ProjectionWindow(
-            renamed_scalar(value.begin, names), renamed_scalar(value.end, names)
+            ops.renamed_scalar(value.begin, names), ops.renamed_scalar(value.end, names)
         )
     if isinstance(value, tuple) and any(isinstance(one, Item | Value | Scalar) for one in value):
         return tuple(_renamed(one, names) for one in value)
     return value
 
 
-def _plans(value: Value) -> Iterator[Plan]:
+def _plans(value: Value) -> Iterator[ops.Plan]:
     match value:
         case Each(plan=plan, value=inner):
             yield plan
@@ -290,9 +275,9 @@ def _plans(value: Value) -> Iterator[Plan]:
                 yield from _plans(one)
 
 
-def _after(index: int, plan: Plan) -> Plan:
+def _after(index: int, plan: ops.Plan) -> ops.Plan:
     """The plan with its position among others as the first order key."""
-    return Order(plan, (SortKey(Constant(index), "number"), *order(plan)))
+    return ops.Order(plan, (ops.SortKey(Constant(index), "number"), *ops.order(plan)))
 
 
 def at_most_one(value: Value) -> bool:
@@ -307,27 +292,27 @@ def at_most_one(value: Value) -> bool:
     return False
 
 
-def is_optional(plan: Plan) -> bool:
+def is_optional(plan: ops.Plan) -> bool:
     """Whether the plan has at most one tuple for each tuple that it is evaluated for."""
     match plan:
-        case Unit():
+        case ops.Unit():
             return True
-        case Select(input=below) | Project(input=below) | Order(input=below):
+        case ops.Select(input=below) | ops.Project(input=below) | ops.Order(input=below):
             return is_optional(below)
     return False
 
 
-def condition_of(plan: Plan) -> tuple[Scalar, dict[str, Scalar]]:
+def condition_of(plan: ops.Plan) -> tuple[Scalar, dict[str, Scalar]]:
     """The condition under which an optional plan has a tuple, and its columns in that case."""
     match plan:
-        case Unit():
+        case ops.Unit():
             return TRUE, {}
-        case Order(input=below):
+        case ops.Order(input=below):
             return condition_of(below)
-        case Select(input=below, condition=condition):
+        case ops.Select(input=below, condition=condition):
             before, known = condition_of(below)
             return conjunction(before, replaced(condition, known)), known
-        case Project(input=below, name=name, scalar=scalar):
+        case ops.Project(input=below, name=name, scalar=scalar):
             before, known = condition_of(below)
             return before, {**known, name: replaced(scalar, known)}
     raise AssertionError(plan)
@@ -372,7 +357,7 @@ def exists(value: Value) -> Scalar:
                 condition, known = condition_of(plan)
                 return conjunction(condition, replaced(found, known))
             if found != TRUE:
-                plan = Select(plan, found)
+                plan = ops.Select(plan, found)
             return Nested(plan, "exists", TRUE)
     raise AssertionError(value)
 
@@ -419,7 +404,7 @@ def gather(value: Value, read: Callable[[Item], Scalar]) -> Scalar:
             return call("flatten", Nested(plan, "collect", gather(inner, read)))
         case Merged():
             kinds = leaves(value)
-            orders = [order(leaf.plan) for leaf in kinds]
+            orders = [ops.order(leaf.plan) for leaf in kinds]
             if any(key.descending or key.empty_greatest for keys in orders for key in keys):
                 raise NotNative("several kinds of items in descending order")
             keys = aligned_keys(orders)
@@ -436,7 +421,7 @@ def gather(value: Value, read: Callable[[Item], Scalar]) -> Scalar:
     raise AssertionError(value)
 
 
-def aligned_keys(orders: Sequence[Sequence[SortKey]]) -> list[list[Scalar]]:
+def aligned_keys(orders: Sequence[Sequence[ops.SortKey]]) -> list[list[Scalar]]:
     """The order keys of several plans as lists of equal length, one column per way to sort."""
     found: list[list[Scalar]] = [[] for _ in orders]
     for index, way in _ways(orders):
@@ -447,11 +432,11 @@ def aligned_keys(orders: Sequence[Sequence[SortKey]]) -> list[list[Scalar]]:
 
 
 def merged_order(
-    orders: Sequence[Sequence[SortKey]], fresh: Callable[[str], str]
-) -> tuple[list[tuple[str, tuple[Scalar, ...]]], tuple[SortKey, ...]]:
+    orders: Sequence[Sequence[ops.SortKey]], fresh: Callable[[str], str]
+) -> tuple[list[tuple[str, tuple[Scalar, ...]]], tuple[ops.SortKey, ...]]:
     """The columns that a merge of plans needs to sort all tuples, and the sort keys on them."""
     shared: list[tuple[str, tuple[Scalar, ...]]] = []
-    by: list[SortKey] = []
+    by: list[ops.SortKey] = []
     for (index, way), scalars in zip(
         _ways(orders), zip(*aligned_keys(orders), strict=True), strict=True
     ):
@@ -462,7 +447,7 @@ def merged_order(
     return shared, tuple(by)
 
 
-def _ways(orders: Sequence[Sequence[SortKey]]) -> list[tuple[int, tuple[object, ...]]]:
+def _ways(orders: Sequence[Sequence[ops.SortKey]]) -> list[tuple[int, tuple[object, ...]]]:
     """The ways to sort that occur at each position of the plans' orders."""
     longest = max(map(len, orders), default=0)
     return [
@@ -472,23 +457,23 @@ def _ways(orders: Sequence[Sequence[SortKey]]) -> list[tuple[int, tuple[object, 
     ]
 
 
-def _way(key: SortKey) -> tuple[object, ...]:
+def _way(key: ops.SortKey) -> tuple[object, ...]:
     return key.kind, key.descending, key.empty_greatest
 
 
 def uniform(
     value: Value, read: Callable[[Item], Scalar], fresh: Callable[[str], str]
-) -> Leaf | tuple[Plan, Column]:
+) -> Leaf | tuple[ops.Plan, Column]:
     """The items as tuples of one plan, with a scalar of each item in a column."""
     found = leaves(value)
     if len(found) == 1:
         column = fresh("item")
-        return Project(found[0].plan, column, read(found[0].item)), Column(column)
+        return ops.Project(found[0].plan, column, read(found[0].item)), Column(column)
     if all(is_optional(leaf.plan) for leaf in found):
         item, position = fresh("item"), fresh("position")
-        return Unnest(Unit(), gather(value, read), item, position), Column(item)
-    orders = [order(leaf.plan) for leaf in found]
+        return ops.Unnest(ops.Unit(), gather(value, read), item, position), Column(item)
+    orders = [ops.order(leaf.plan) for leaf in found]
     name = fresh("item")
     shared, by = merged_order(orders, fresh)
     shared.append((name, tuple(read(leaf.item) for leaf in found)))
-    return Merge(tuple(leaf.plan for leaf in found), tuple(shared), by), Column(name)
+    return ops.Merge(tuple(leaf.plan for leaf in found), tuple(shared), by), Column(name)

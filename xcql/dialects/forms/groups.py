@@ -18,6 +18,8 @@ forms.calls(
     group_any="any_value",
     group_min="min",
     group_max="max",
+    group_max_doubles="max",
+    group_min_doubles="min",
     group_sum="sum",
 )
 forms.templates(

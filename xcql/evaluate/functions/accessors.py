@@ -24,16 +24,14 @@ from xcql.xdm.nodes import (
 )
 
 
-@function("fn:string", returns="xs:string")
-@function("fn:string", "item()?", returns="xs:string")
+@function("fn:string([item()?]) as xs:string")
 def string(call: CallContext, *item: Item | None) -> str:
     if not item:
         return text_of_item(call.item())
     return "" if item[0] is None else text_of_item(item[0])
 
 
-@function("fn:data", returns="xs:anyAtomicType*")
-@function("fn:data", "item()*", returns="xs:anyAtomicType*")
+@function("fn:data([item()*]) as xs:anyAtomicType*")
 def data(call: CallContext, *items: Iterable[Item]) -> Iterator[Any]:
     return atomize(items[0] if items else [call.item()])
 
@@ -57,50 +55,43 @@ def name_of(node: Node | None) -> QName | None:
     return None
 
 
-@function("fn:node-name", returns="xs:QName?")
-@function("fn:node-name", "node()?", returns="xs:QName?")
+@function("fn:node-name([node()?]) as xs:QName?")
 def node_name(call: CallContext, *node: Node | None) -> ep.QName | None:
     name = name_of(context_node(call, node))
     return None if name is None else qname_of(name)
 
 
-@function("fn:name", returns="xs:string")
-@function("fn:name", "node()?", returns="xs:string")
+@function("fn:name([node()?]) as xs:string")
 def name(call: CallContext, *node: Node | None) -> str:
     return str(name_of(context_node(call, node)) or "")
 
 
-@function("fn:local-name", returns="xs:string")
-@function("fn:local-name", "node()?", returns="xs:string")
+@function("fn:local-name([node()?]) as xs:string")
 def local_name(call: CallContext, *node: Node | None) -> str:
     found = name_of(context_node(call, node))
     return "" if found is None else found.local
 
 
-@function("fn:namespace-uri", returns="xs:anyURI")
-@function("fn:namespace-uri", "node()?", returns="xs:anyURI")
+@function("fn:namespace-uri([node()?]) as xs:anyURI")
 def namespace_uri(call: CallContext, *node: Node | None) -> ep.AnyURI:
     found = name_of(context_node(call, node))
     return make_uri("" if found is None else found.uri)
 
 
-@function("fn:nilled", returns="xs:boolean?")
-@function("fn:nilled", "node()?", returns="xs:boolean?")
+@function("fn:nilled([node()?]) as xs:boolean?")
 def nilled(call: CallContext, *node: Node | None) -> bool | None:
     # only validation makes an element nilled, and there is no validation
     return False if isinstance(context_node(call, node), ElementNode) else None
 
 
-@function("fn:base-uri", returns="xs:anyURI?")
-@function("fn:base-uri", "node()?", returns="xs:anyURI?")
+@function("fn:base-uri([node()?]) as xs:anyURI?")
 def base_uri(call: CallContext, *node: Node | None) -> ep.AnyURI | None:
     found = context_node(call, node)
     base = None if found is None or isinstance(found, NamespaceNode) else found.base_uri
     return None if base is None else make_uri(base)
 
 
-@function("fn:document-uri", returns="xs:anyURI?")
-@function("fn:document-uri", "node()?", returns="xs:anyURI?")
+@function("fn:document-uri([node()?]) as xs:anyURI?")
 def document_uri(call: CallContext, *node: Node | None) -> ep.AnyURI | None:
     found = context_node(call, node)
     if not isinstance(found, DocumentNode) or found.document_uri is None:

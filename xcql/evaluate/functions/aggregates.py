@@ -20,15 +20,15 @@ _ZERO = object()
 _SUMMABLE = (ep.YearMonthDuration, ep.DayTimeDuration)
 
 
-@function("fn:count", "item()*", returns="xs:integer")
+@function("fn:count(item()*) as xs:integer")
 def count(call: CallContext, items: Iterable[Item]) -> int:
     if isinstance(items, (list, tuple, range)):
         return len(items)
     return sum(1 for _ in items)
 
 
-@function("fn:sum", "xs:anyAtomicType*", returns="xs:anyAtomicType")
-@function("fn:sum", "xs:anyAtomicType*", "xs:anyAtomicType?", returns="xs:anyAtomicType?")
+@function("fn:sum(xs:anyAtomicType*) as xs:anyAtomicType")
+@function("fn:sum(xs:anyAtomicType*, xs:anyAtomicType?) as xs:anyAtomicType?")
 def sum_(call: CallContext, values: Iterable[Any], zero: Any = _ZERO) -> Any:
     total: Any = None
     for value in values:
@@ -39,7 +39,7 @@ def sum_(call: CallContext, values: Iterable[Any], zero: Any = _ZERO) -> Any:
     return total
 
 
-@function("fn:avg", "xs:anyAtomicType*", returns="xs:anyAtomicType?")
+@function("fn:avg(xs:anyAtomicType*) as xs:anyAtomicType?")
 def avg(call: CallContext, values: Iterable[Any]) -> Any:
     total: Any = None
     size = 0
@@ -70,14 +70,12 @@ def _added(total: Any, value: Any, name: str) -> Any:
     return calculate("+", total, value)
 
 
-@function("fn:max", "xs:anyAtomicType*", returns="xs:anyAtomicType?")
-@function("fn:max", "xs:anyAtomicType*", "xs:anyAtomicType?", returns="xs:anyAtomicType?")
+@function("fn:max(xs:anyAtomicType*, [xs:anyAtomicType?]) as xs:anyAtomicType?")
 def max_(call: CallContext, values: Iterable[Any], collation: Any = None) -> Any:
     return _extreme(call, values, collation, "max")
 
 
-@function("fn:min", "xs:anyAtomicType*", returns="xs:anyAtomicType?")
-@function("fn:min", "xs:anyAtomicType*", "xs:anyAtomicType?", returns="xs:anyAtomicType?")
+@function("fn:min(xs:anyAtomicType*, [xs:anyAtomicType?]) as xs:anyAtomicType?")
 def min_(call: CallContext, values: Iterable[Any], collation: Any = None) -> Any:
     return _extreme(call, values, collation, "min")
 
@@ -126,6 +124,5 @@ def _ordered(value: Any, other: Any, rules: Any, name: str) -> tuple[Any, Any]:
         return comparable_pair(value, other, rules)
     except XcqlError:
         raise error(
-            "FORG0006",
-            f"{name}() cannot compare {type_of(value)} with {type_of(other)}",
+            "FORG0006", f"{name}() cannot compare {type_of(value)} with {type_of(other)}"
         ) from None

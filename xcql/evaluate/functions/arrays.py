@@ -12,30 +12,29 @@ from xcql.evaluate.values import atomize
 from xcql.xdm.functions import Item, XdmArray, XdmFunction
 
 
-@function("array:size", "array(*)", returns="xs:integer")
+@function("array:size(array(*)) as xs:integer")
 def size(call: CallContext, array: XdmArray) -> int:
     return len(array)
 
 
-@function("array:get", "array(*)", "xs:integer", returns="item()*")
+@function("array:get(array(*), xs:integer) as item()*")
 def get(call: CallContext, array: XdmArray, position: int) -> Iterable[Item]:
     return array.get(position)
 
 
-@function("array:put", "array(*)", "xs:integer", "item()*", returns="array(*)")
+@function("array:put(array(*), xs:integer, item()*) as array(*)")
 def put(call: CallContext, array: XdmArray, position: int, member: Iterable[Item]) -> XdmArray:
     array.get(position)
     members = array.members
     return XdmArray([*members[: position - 1], tuple(member), *members[position:]])
 
 
-@function("array:append", "array(*)", "item()*", returns="array(*)")
+@function("array:append(array(*), item()*) as array(*)")
 def append(call: CallContext, array: XdmArray, member: Iterable[Item]) -> XdmArray:
     return XdmArray([*array.members, tuple(member)])
 
 
-@function("array:subarray", "array(*)", "xs:integer", returns="array(*)")
-@function("array:subarray", "array(*)", "xs:integer", "xs:integer", returns="array(*)")
+@function("array:subarray(array(*), xs:integer, [xs:integer]) as array(*)")
 def subarray(call: CallContext, array: XdmArray, start: int, length: int | None = None) -> XdmArray:
     if length is not None and length < 0:
         raise error("FOAY0002", f"the length of a subarray cannot be {length}")
@@ -45,7 +44,7 @@ def subarray(call: CallContext, array: XdmArray, start: int, length: int | None 
     return XdmArray(array.members[start - 1 : end - 1])
 
 
-@function("array:remove", "array(*)", "xs:integer*", returns="array(*)")
+@function("array:remove(array(*), xs:integer*) as array(*)")
 def remove(call: CallContext, array: XdmArray, positions: Iterable[int]) -> XdmArray:
     removed = set(positions)
     for position in removed:
@@ -53,7 +52,7 @@ def remove(call: CallContext, array: XdmArray, positions: Iterable[int]) -> XdmA
     return XdmArray(m for index, m in enumerate(array.members, 1) if index not in removed)
 
 
-@function("array:insert-before", "array(*)", "xs:integer", "item()*", returns="array(*)")
+@function("array:insert-before(array(*), xs:integer, item()*) as array(*)")
 def insert_before(
     call: CallContext, array: XdmArray, position: int, member: Iterable[Item]
 ) -> XdmArray:
@@ -63,28 +62,28 @@ def insert_before(
     return XdmArray([*before, tuple(member), *after])
 
 
-@function("array:head", "array(*)", returns="item()*")
+@function("array:head(array(*)) as item()*")
 def head(call: CallContext, array: XdmArray) -> Iterable[Item]:
     return array.get(1)
 
 
-@function("array:tail", "array(*)", returns="array(*)")
+@function("array:tail(array(*)) as array(*)")
 def tail(call: CallContext, array: XdmArray) -> XdmArray:
     array.get(1)
     return XdmArray(array.members[1:])
 
 
-@function("array:reverse", "array(*)", returns="array(*)")
+@function("array:reverse(array(*)) as array(*)")
 def reverse(call: CallContext, array: XdmArray) -> XdmArray:
     return XdmArray(reversed(array.members))
 
 
-@function("array:join", "array(*)*", returns="array(*)")
+@function("array:join(array(*)*) as array(*)")
 def join(call: CallContext, arrays: Iterable[XdmArray]) -> XdmArray:
     return XdmArray(chain.from_iterable(array.members for array in arrays))
 
 
-@function("array:flatten", "item()*", returns="item()*")
+@function("array:flatten(item()*) as item()*")
 def flatten(call: CallContext, items: Iterable[Item]) -> Iterator[Item]:
     for item in items:
         if isinstance(item, XdmArray):
@@ -93,23 +92,17 @@ def flatten(call: CallContext, items: Iterable[Item]) -> Iterator[Item]:
             yield item
 
 
-@function("array:for-each", "array(*)", "function(item()*) as item()*", returns="array(*)")
+@function("array:for-each(array(*), function(item()*) as item()*) as array(*)")
 def for_each(call: CallContext, array: XdmArray, action: XdmFunction) -> XdmArray:
     return XdmArray(call.apply(action, member) for member in array.members)
 
 
-@function("array:filter", "array(*)", "function(item()*) as xs:boolean", returns="array(*)")
+@function("array:filter(array(*), function(item()*) as xs:boolean) as array(*)")
 def filter_(call: CallContext, array: XdmArray, predicate: XdmFunction) -> XdmArray:
     return XdmArray(m for m in array.members if truth(call.apply(predicate, m)))
 
 
-@function(
-    "array:fold-left",
-    "array(*)",
-    "item()*",
-    "function(item()*, item()*) as item()*",
-    returns="item()*",
-)
+@function("array:fold-left(array(*), item()*, function(item()*, item()*) as item()*) as item()*")
 def fold_left(
     call: CallContext, array: XdmArray, start: Iterable[Item], action: XdmFunction
 ) -> Iterable[Item]:
@@ -119,13 +112,7 @@ def fold_left(
     return result
 
 
-@function(
-    "array:fold-right",
-    "array(*)",
-    "item()*",
-    "function(item()*, item()*) as item()*",
-    returns="item()*",
-)
+@function("array:fold-right(array(*), item()*, function(item()*, item()*) as item()*) as item()*")
 def fold_right(
     call: CallContext, array: XdmArray, start: Iterable[Item], action: XdmFunction
 ) -> Iterable[Item]:
@@ -136,11 +123,7 @@ def fold_right(
 
 
 @function(
-    "array:for-each-pair",
-    "array(*)",
-    "array(*)",
-    "function(item()*, item()*) as item()*",
-    returns="array(*)",
+    "array:for-each-pair(array(*), array(*), function(item()*, item()*) as item()*) as array(*)"
 )
 def for_each_pair(
     call: CallContext, left: XdmArray, right: XdmArray, action: XdmFunction
@@ -149,20 +132,11 @@ def for_each_pair(
     return XdmArray(call.apply(action, a, b) for a, b in pairs)
 
 
-@function("array:sort", "array(*)", returns="array(*)")
-@function("array:sort", "array(*)", "xs:string?", returns="array(*)")
 @function(
-    "array:sort",
-    "array(*)",
-    "xs:string?",
-    "function(item()*) as xs:anyAtomicType*",
-    returns="array(*)",
+    "array:sort(array(*), [xs:string?], [function(item()*) as xs:anyAtomicType*]) as array(*)"
 )
 def sort(
-    call: CallContext,
-    array: XdmArray,
-    collation: str | None = None,
-    key: XdmFunction | None = None,
+    call: CallContext, array: XdmArray, collation: str | None = None, key: XdmFunction | None = None
 ) -> XdmArray:
     rules = call.collation(collation)
     keyed = [

@@ -15,14 +15,14 @@ def _declare(name: str) -> None:
     def construct(call: CallContext, value: Any) -> Any:
         return None if value is None else cast(value, name)
 
-    function(f"xs:{name}", "xs:anyAtomicType?", returns=f"xs:{name}?")(construct)
+    function(f"xs:{name}(xs:anyAtomicType?) as xs:{name}?")(construct)
 
 
 def _declare_list(name: str) -> None:
     def construct(call: CallContext, value: Any) -> Any:
         return None if value is None else cast_list(value, name)
 
-    function(f"xs:{name}", "xs:anyAtomicType?", returns=f"xs:{LIST_TYPES[name]}*")(construct)
+    function(f"xs:{name}(xs:anyAtomicType?) as xs:{LIST_TYPES[name]}*")(construct)
 
 
 for _name in [*ATOMIC_TYPES, "numeric", "error"]:
@@ -32,7 +32,7 @@ for _name in LIST_TYPES:
     _declare_list(_name)
 
 
-@function("xs:QName", "xs:anyAtomicType?", returns="xs:QName?")
+@function("xs:QName(xs:anyAtomicType?) as xs:QName?")
 def qname(call: CallContext, value: Any) -> Any:
     if value is None:
         return None

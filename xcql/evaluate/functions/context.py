@@ -8,13 +8,13 @@ from xcql.evaluate.casting import make_uri
 from xcql.evaluate.registry import CallContext, function
 
 
-@function("fn:position", returns="xs:integer")
+@function("fn:position() as xs:integer")
 def position(call: CallContext) -> int:
     call.item()
     return call.context.position
 
 
-@function("fn:last", returns="xs:integer")
+@function("fn:last() as xs:integer")
 def last(call: CallContext) -> int:
     call.item()
     size = call.context.size
@@ -22,28 +22,28 @@ def last(call: CallContext) -> int:
     return size
 
 
-@function("fn:default-collation", returns="xs:string")
+@function("fn:default-collation() as xs:string")
 def default_collation(call: CallContext) -> str:
     return call.collation().uri
 
 
-@function("fn:default-language", returns="xs:language")
+@function("fn:default-language() as xs:language")
 def default_language(call: CallContext) -> str:
     return str.__new__(ep.Language, "en")
 
 
-@function("fn:static-base-uri", returns="xs:anyURI?")
+@function("fn:static-base-uri() as xs:anyURI?")
 def static_base_uri(call: CallContext) -> ep.AnyURI | None:
     base = call.static.base_uri
     return None if base is None else make_uri(base)
 
 
-@function("fn:environment-variable", "xs:string", returns="xs:string?")
+@function("fn:environment-variable(xs:string) as xs:string?")
 def environment_variable(call: CallContext, name: str) -> str | None:
     # a query must not read secrets from the machine it runs on
     return None
 
 
-@function("fn:available-environment-variables", returns="xs:string*")
+@function("fn:available-environment-variables() as xs:string*")
 def available_environment_variables(call: CallContext) -> tuple[str, ...]:
     return ()

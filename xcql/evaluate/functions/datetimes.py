@@ -54,7 +54,7 @@ def _declare_part(
         return None if value is None else get(value)
 
     for kind in types.split():
-        function(f"fn:{part}-from-{kind}", f"xs:{kind}?", returns=f"xs:{result}?")(body)
+        function(f"fn:{part}-from-{kind}(xs:{kind}?) as xs:{result}?")(body)
 
 
 _declare_part("year", "dateTime date", "integer", astronomical_year)
@@ -66,7 +66,7 @@ _declare_part("seconds", "dateTime time", "decimal", _second)
 _declare_part("timezone", "dateTime date time", "dayTimeDuration", _zone)
 
 
-@function("fn:dateTime", "xs:date?", "xs:time?", returns="xs:dateTime?")
+@function("fn:dateTime(xs:date?, xs:time?) as xs:dateTime?")
 def date_time(call: CallContext, date: ep.Date | None, time: ep.Time | None) -> ep.DateTime | None:
     if date is None or time is None:
         return None
@@ -78,17 +78,17 @@ def date_time(call: CallContext, date: ep.Date | None, time: ep.Time | None) -> 
     )
 
 
-@function("fn:current-dateTime", returns="xs:dateTimeStamp")
+@function("fn:current-dateTime() as xs:dateTimeStamp")
 def current_date_time(call: CallContext) -> ep.DateTimeStamp:
     return at(ep.DateTimeStamp, 0, _now(call), UTC)
 
 
-@function("fn:current-date", returns="xs:date")
+@function("fn:current-date() as xs:date")
 def current_date(call: CallContext) -> ep.Date:
     return at(ep.Date, 0, _now(call), UTC)
 
 
-@function("fn:current-time", returns="xs:time")
+@function("fn:current-time() as xs:time")
 def current_time(call: CallContext) -> ep.Time:
     return at(ep.Time, 0, _now(call), UTC)
 
@@ -97,30 +97,22 @@ def _now(call: CallContext) -> int:
     return (call.context.now - _EPOCH) // datetime.timedelta(microseconds=1)
 
 
-@function("fn:implicit-timezone", returns="xs:dayTimeDuration")
+@function("fn:implicit-timezone() as xs:dayTimeDuration")
 def implicit_timezone(call: CallContext) -> ep.DayTimeDuration:
     return ep.DayTimeDuration(0)
 
 
-@function("fn:adjust-dateTime-to-timezone", "xs:dateTime?", returns="xs:dateTime?")
-@function(
-    "fn:adjust-dateTime-to-timezone",
-    "xs:dateTime?",
-    "xs:dayTimeDuration?",
-    returns="xs:dateTime?",
-)
+@function("fn:adjust-dateTime-to-timezone(xs:dateTime?, [xs:dayTimeDuration?]) as xs:dateTime?")
 def adjust_date_time(call: CallContext, value: ep.DateTime | None, zone: Any = _NO_ZONE) -> Any:
     return None if value is None else _adjusted(ep.DateTime, value, zone)
 
 
-@function("fn:adjust-date-to-timezone", "xs:date?", returns="xs:date?")
-@function("fn:adjust-date-to-timezone", "xs:date?", "xs:dayTimeDuration?", returns="xs:date?")
+@function("fn:adjust-date-to-timezone(xs:date?, [xs:dayTimeDuration?]) as xs:date?")
 def adjust_date(call: CallContext, value: ep.Date | None, zone: Any = _NO_ZONE) -> Any:
     return None if value is None else _adjusted(ep.Date, value, zone)
 
 
-@function("fn:adjust-time-to-timezone", "xs:time?", returns="xs:time?")
-@function("fn:adjust-time-to-timezone", "xs:time?", "xs:dayTimeDuration?", returns="xs:time?")
+@function("fn:adjust-time-to-timezone(xs:time?, [xs:dayTimeDuration?]) as xs:time?")
 def adjust_time(call: CallContext, value: ep.Time | None, zone: Any = _NO_ZONE) -> Any:
     return None if value is None else _adjusted(ep.Time, value, zone)
 
@@ -184,7 +176,7 @@ def _ietf_forms() -> list[re.Pattern[str]]:
     return [re.compile(form, re.IGNORECASE | re.ASCII) for form in forms]
 
 
-@function("fn:parse-ietf-date", "xs:string?", returns="xs:dateTime?")
+@function("fn:parse-ietf-date(xs:string?) as xs:dateTime?")
 def parse_ietf_date(call: CallContext, text: str | None) -> ep.DateTime | None:
     if text is None:
         return None

@@ -24,12 +24,12 @@ _VERSION_ONLY = re.compile(r"<\?xml\s+version\s*=\s*(?:'1\.[0-9]+'|\"1\.[0-9]+\"
 _LINE_END = re.compile("\r\n|\r|\n")
 
 
-@function("fn:doc", "xs:string?", returns="document-node()?")
+@function("fn:doc(xs:string?) as document-node()?")
 def doc(call: CallContext, uri: str | None) -> DocumentNode | None:
     return None if uri is None else _document(call, uri)
 
 
-@function("fn:doc-available", "xs:string?", returns="xs:boolean")
+@function("fn:doc-available(xs:string?) as xs:boolean")
 def doc_available(call: CallContext, uri: str | None) -> bool:
     if uri is None:
         return False
@@ -82,10 +82,8 @@ def _bytes(path: Path, code: str) -> bytes:
         raise error(code, f"the file '{path}' cannot be read: {reason}") from None
 
 
-@function("fn:collection", returns="item()*")
-@function("fn:collection", "xs:string?", returns="item()*")
-@function("fn:uri-collection", returns="xs:anyURI*")
-@function("fn:uri-collection", "xs:string?", returns="xs:anyURI*")
+@function("fn:collection([xs:string?]) as item()*")
+@function("fn:uri-collection([xs:string?]) as xs:anyURI*")
 def collection(call: CallContext, uri: str | None = None) -> list[Item]:
     if uri is None:
         raise error("FODC0002", "there is no default collection")
@@ -96,14 +94,12 @@ def collection(call: CallContext, uri: str | None = None) -> list[Item]:
     )
 
 
-@function("fn:unparsed-text", "xs:string?", returns="xs:string?")
-@function("fn:unparsed-text", "xs:string?", "xs:string", returns="xs:string?")
+@function("fn:unparsed-text(xs:string?, [xs:string]) as xs:string?")
 def unparsed_text(call: CallContext, uri: str | None, encoding: str | None = None) -> str | None:
     return None if uri is None else read_text(call, uri, encoding)
 
 
-@function("fn:unparsed-text-available", "xs:string?", returns="xs:boolean")
-@function("fn:unparsed-text-available", "xs:string?", "xs:string", returns="xs:boolean")
+@function("fn:unparsed-text-available(xs:string?, [xs:string]) as xs:boolean")
 def unparsed_text_available(
     call: CallContext, uri: str | None, encoding: str | None = None
 ) -> bool:
@@ -116,8 +112,7 @@ def unparsed_text_available(
     return True
 
 
-@function("fn:unparsed-text-lines", "xs:string?", returns="xs:string*")
-@function("fn:unparsed-text-lines", "xs:string?", "xs:string", returns="xs:string*")
+@function("fn:unparsed-text-lines(xs:string?, [xs:string]) as xs:string*")
 def unparsed_text_lines(
     call: CallContext, uri: str | None, encoding: str | None = None
 ) -> Iterator[str]:
@@ -148,7 +143,7 @@ def read_text(call: CallContext, uri: str, encoding: str | None = None) -> str:
     return text
 
 
-@function("fn:parse-xml", "xs:string?", returns="document-node()?")
+@function("fn:parse-xml(xs:string?) as document-node()?")
 def parse_xml(call: CallContext, text: str | None) -> DocumentNode | None:
     if text is None:
         return None
@@ -157,7 +152,7 @@ def parse_xml(call: CallContext, text: str | None) -> DocumentNode | None:
     return document
 
 
-@function("fn:parse-xml-fragment", "xs:string?", returns="document-node()?")
+@function("fn:parse-xml-fragment(xs:string?) as document-node()?")
 def parse_xml_fragment(call: CallContext, text: str | None) -> Node | None:
     if text is None:
         return None

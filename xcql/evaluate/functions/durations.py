@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from decimal import Decimal
 
 from elementpath import datatypes as ep
@@ -17,31 +18,16 @@ def _whole(value: Decimal, unit: int, modulus: int | None = None) -> int:
     return -count if value < 0 else count
 
 
-@function("fn:years-from-duration", "xs:duration?", returns="xs:integer?")
-def years_from_duration(call: CallContext, value: ep.Duration | None) -> int | None:
-    return None if value is None else _whole(Decimal(value.months), 12)
+def _declare(part: str, read: Callable[[ep.Duration], Decimal | int], result: str) -> None:
+    def body(call: CallContext, value: ep.Duration | None) -> Decimal | int | None:
+        return None if value is None else read(value)
+
+    function(f"fn:{part}-from-duration(xs:duration?) as {result}?")(body)
 
 
-@function("fn:months-from-duration", "xs:duration?", returns="xs:integer?")
-def months_from_duration(call: CallContext, value: ep.Duration | None) -> int | None:
-    return None if value is None else _whole(Decimal(value.months), 1, 12)
-
-
-@function("fn:days-from-duration", "xs:duration?", returns="xs:integer?")
-def days_from_duration(call: CallContext, value: ep.Duration | None) -> int | None:
-    return None if value is None else _whole(value.seconds, 86400)
-
-
-@function("fn:hours-from-duration", "xs:duration?", returns="xs:integer?")
-def hours_from_duration(call: CallContext, value: ep.Duration | None) -> int | None:
-    return None if value is None else _whole(value.seconds, 3600, 24)
-
-
-@function("fn:minutes-from-duration", "xs:duration?", returns="xs:integer?")
-def minutes_from_duration(call: CallContext, value: ep.Duration | None) -> int | None:
-    return None if value is None else _whole(value.seconds, 60, 60)
-
-
-@function("fn:seconds-from-duration", "xs:duration?", returns="xs:decimal?")
-def seconds_from_duration(call: CallContext, value: ep.Duration | None) -> Decimal | None:
-    return None if value is None else value.seconds % 60
+_declare("years", lambda value: _whole(Decimal(value.months), 12), "xs:integer")
+_declare("months", lambda value: _whole(Decimal(value.months), 1, 12), "xs:integer")
+_declare("days", lambda value: _whole(value.seconds, 86400), "xs:integer")
+_declare("hours", lambda value: _whole(value.seconds, 3600, 24), "xs:integer")
+_declare("minutes", lambda value: _whole(value.seconds, 60, 60), "xs:integer")
+_declare("seconds", lambda value: value.seconds % 60, "xs:decimal")

@@ -28,10 +28,7 @@ class RaisedError(XcqlError):
         self.items = items
 
 
-@function("fn:error", returns="item()*")
-@function("fn:error", "xs:QName?", returns="item()*")
-@function("fn:error", "xs:QName?", "xs:string", returns="item()*")
-@function("fn:error", "xs:QName?", "xs:string", "item()*", returns="item()*")
+@function("fn:error([xs:QName?], [xs:string], [item()*]) as item()*")
 def error(
     call: CallContext,
     code: ep.QName | None = None,
@@ -43,8 +40,7 @@ def error(
     raise RaisedError(Diagnostic("error", shown, message, call.span), name, tuple(items))
 
 
-@function("fn:trace", "item()*", returns="item()*")
-@function("fn:trace", "item()*", "xs:string", returns="item()*")
+@function("fn:trace(item()*, [xs:string]) as item()*")
 def trace(call: CallContext, items: Iterable[Item], label: str = "trace") -> list[Item]:
     values = list(items)
     text = ", ".join(_shown(item) for item in values)

@@ -7,8 +7,6 @@ import unicodedata
 from dataclasses import dataclass
 from typing import Any
 
-from elementpath import datatypes as ep
-
 from xcql.diagnostics import XcqlError, error
 from xcql.evaluate.casting import cast, is_ncname
 from xcql.evaluate.dates import offset_of
@@ -61,75 +59,29 @@ class _Marker:
     most: int | None
 
 
-@function("fn:format-dateTime", "xs:dateTime?", "xs:string", returns="xs:string?")
-@function(
-    "fn:format-dateTime",
-    "xs:dateTime?",
-    "xs:string",
-    "xs:string?",
-    "xs:string?",
-    "xs:string?",
-    returns="xs:string?",
-)
-def format_date_time(
-    call: CallContext,
-    value: ep.DateTime | None,
-    picture: str,
-    language: str | None = None,
-    calendar: str | None = None,
-    place: str | None = None,
-) -> str | None:
-    return _formatted(call, value, picture, calendar, _DATE_PARTS | _TIME_PARTS)
+def _declare(kind: str, components: frozenset[str]) -> None:
+    # the language and the place are ignored
+    texts = "xs:string?, xs:string?, xs:string?"
+
+    @function(f"fn:format-{kind}(xs:{kind}?, xs:string, [{texts}]) as xs:string?")
+    def body(
+        call: CallContext,
+        value: Any,
+        picture: str,
+        language: str | None = None,
+        calendar: str | None = None,
+        place: str | None = None,
+    ) -> str | None:
+        return _formatted(call, value, picture, calendar, components)
 
 
-@function("fn:format-date", "xs:date?", "xs:string", returns="xs:string?")
-@function(
-    "fn:format-date",
-    "xs:date?",
-    "xs:string",
-    "xs:string?",
-    "xs:string?",
-    "xs:string?",
-    returns="xs:string?",
-)
-def format_date(
-    call: CallContext,
-    value: ep.Date | None,
-    picture: str,
-    language: str | None = None,
-    calendar: str | None = None,
-    place: str | None = None,
-) -> str | None:
-    return _formatted(call, value, picture, calendar, _DATE_PARTS)
-
-
-@function("fn:format-time", "xs:time?", "xs:string", returns="xs:string?")
-@function(
-    "fn:format-time",
-    "xs:time?",
-    "xs:string",
-    "xs:string?",
-    "xs:string?",
-    "xs:string?",
-    returns="xs:string?",
-)
-def format_time(
-    call: CallContext,
-    value: ep.Time | None,
-    picture: str,
-    language: str | None = None,
-    calendar: str | None = None,
-    place: str | None = None,
-) -> str | None:
-    return _formatted(call, value, picture, calendar, _TIME_PARTS)
+_declare("dateTime", _DATE_PARTS | _TIME_PARTS)
+_declare("date", _DATE_PARTS)
+_declare("time", _TIME_PARTS)
 
 
 def _formatted(
-    call: CallContext,
-    value: Any,
-    picture: str,
-    calendar: str | None,
-    components: frozenset[str],
+    call: CallContext, value: Any, picture: str, calendar: str | None, components: frozenset[str]
 ) -> str | None:
     _check_calendar(call, calendar)
     if value is None:

@@ -20,8 +20,7 @@ _ROMAN = [
 _SERIES = {"①": 20, "⑴": 20, "⒈": 20, "㈠": 10, "㊀": 10, "❶": 10, "➀": 10, "➊": 10, "⓵": 10}
 
 
-@function("fn:format-integer", "xs:integer?", "xs:string", returns="xs:string")
-@function("fn:format-integer", "xs:integer?", "xs:string", "xs:string?", returns="xs:string")
+@function("fn:format-integer(xs:integer?, xs:string, [xs:string?]) as xs:string")
 def format_integer(
     call: CallContext, value: int | None, picture: str, language: str | None = None
 ) -> str:

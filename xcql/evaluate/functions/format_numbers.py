@@ -63,8 +63,7 @@ class _Picture:
     factor: int
 
 
-@function("fn:format-number", "xs:numeric?", "xs:string", returns="xs:string")
-@function("fn:format-number", "xs:numeric?", "xs:string", "xs:string?", returns="xs:string")
+@function("fn:format-number(xs:numeric?, xs:string, [xs:string?]) as xs:string")
 def format_number(call: CallContext, value: Any, picture: str, name: str | None = None) -> str:
     form = _format(call, name)
     parts = picture.split(form.pattern_separator)

@@ -20,7 +20,7 @@ from xcql.xdm.functions import Item, XdmArray, XdmFunction
 from xcql.xdm.names import QName
 
 
-@function("fn:function-lookup", "xs:QName", "xs:integer", returns="function(*)?")
+@function("fn:function-lookup(xs:QName, xs:integer) as function(*)?")
 def function_lookup(call: CallContext, name: ep.QName, arity: int) -> XdmFunction | None:
     lookup = call.context.evaluation.lookup_function
     if lookup is None:
@@ -31,7 +31,7 @@ def function_lookup(call: CallContext, name: ep.QName, arity: int) -> XdmFunctio
     return found
 
 
-@function("fn:function-name", "function(*)", returns="xs:QName?")
+@function("fn:function-name(function(*)) as xs:QName?")
 def function_name(call: CallContext, subject: XdmFunction) -> ep.QName | None:
     name = subject.name
     if name is None:
@@ -40,18 +40,18 @@ def function_name(call: CallContext, subject: XdmFunction) -> ep.QName | None:
     return qname_of(QName(name.uri, name.local, name.prefix or PREFIXES.get(name.uri, "")))
 
 
-@function("fn:function-arity", "function(*)", returns="xs:integer")
+@function("fn:function-arity(function(*)) as xs:integer")
 def function_arity(call: CallContext, subject: XdmFunction) -> int:
     return subject.arity
 
 
-@function("fn:for-each", "item()*", "function(item()) as item()*", returns="item()*")
+@function("fn:for-each(item()*, function(item()) as item()*) as item()*")
 def for_each(call: CallContext, items: Iterable[Item], action: XdmFunction) -> Iterator[Item]:
     for item in items:
         yield from call.apply(action, [item])
 
 
-@function("fn:filter", "item()*", "function(item()) as xs:boolean", returns="item()*")
+@function("fn:filter(item()*, function(item()) as xs:boolean) as item()*")
 def filter_(call: CallContext, items: Iterable[Item], predicate: XdmFunction) -> Iterator[Item]:
     return (item for item in items if truth(call.apply(predicate, [item])))
 
@@ -66,13 +66,7 @@ def truth(result: Iterable[Item]) -> bool:
     return values[0]
 
 
-@function(
-    "fn:fold-left",
-    "item()*",
-    "item()*",
-    "function(item()*, item()) as item()*",
-    returns="item()*",
-)
+@function("fn:fold-left(item()*, item()*, function(item()*, item()) as item()*) as item()*")
 def fold_left(
     call: CallContext, items: Iterable[Item], start: Iterable[Item], action: XdmFunction
 ) -> Iterable[Item]:
@@ -82,13 +76,7 @@ def fold_left(
     return result
 
 
-@function(
-    "fn:fold-right",
-    "item()*",
-    "item()*",
-    "function(item(), item()*) as item()*",
-    returns="item()*",
-)
+@function("fn:fold-right(item()*, item()*, function(item(), item()*) as item()*) as item()*")
 def fold_right(
     call: CallContext, items: Iterable[Item], start: Iterable[Item], action: XdmFunction
 ) -> Iterable[Item]:
@@ -98,13 +86,7 @@ def fold_right(
     return result
 
 
-@function(
-    "fn:for-each-pair",
-    "item()*",
-    "item()*",
-    "function(item(), item()) as item()*",
-    returns="item()*",
-)
+@function("fn:for-each-pair(item()*, item()*, function(item(), item()) as item()*) as item()*")
 def for_each_pair(
     call: CallContext, left: Iterable[Item], right: Iterable[Item], action: XdmFunction
 ) -> Iterator[Item]:
@@ -112,7 +94,7 @@ def for_each_pair(
         yield from call.apply(action, [a], [b])
 
 
-@function("fn:apply", "function(*)", "array(*)", returns="item()*")
+@function("fn:apply(function(*), array(*)) as item()*")
 def apply(call: CallContext, action: XdmFunction, arguments: XdmArray) -> Iterable[Item]:
     if action.arity != len(arguments):
         raise error(
@@ -122,15 +104,7 @@ def apply(call: CallContext, action: XdmFunction, arguments: XdmArray) -> Iterab
     return call.apply(action, *arguments.members)
 
 
-@function("fn:sort", "item()*", returns="item()*")
-@function("fn:sort", "item()*", "xs:string?", returns="item()*")
-@function(
-    "fn:sort",
-    "item()*",
-    "xs:string?",
-    "function(item()) as xs:anyAtomicType*",
-    returns="item()*",
-)
+@function("fn:sort(item()*, [xs:string?], [function(item()) as xs:anyAtomicType*]) as item()*")
 def sort(
     call: CallContext,
     items: Iterable[Item],

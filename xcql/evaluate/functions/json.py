@@ -113,16 +113,14 @@ def _escaped(sign: str) -> str:
     return sign
 
 
-@function("fn:parse-json", "xs:string?", returns="item()?")
-@function("fn:parse-json", "xs:string?", "map(*)", returns="item()?")
+@function("fn:parse-json(xs:string?, [map(*)]) as item()?")
 def parse_json(call: CallContext, text: str | None, options: XdmMap | None = None) -> Item | None:
     rules = {"": "use-first", "reject": "reject", "use-first": "use-first", "use-last": "use-last"}
     chosen = _Options(call, options, rules)
     return None if text is None else _item(_read(text), chosen)
 
 
-@function("fn:json-doc", "xs:string?", returns="item()?")
-@function("fn:json-doc", "xs:string?", "map(*)", returns="item()?")
+@function("fn:json-doc(xs:string?, [map(*)]) as item()?")
 def json_doc(call: CallContext, uri: str | None, options: XdmMap | None = None) -> Item | None:
     return parse_json(call, None if uri is None else read_text(call, uri), options)
 
@@ -144,8 +142,7 @@ def _sequence(value: Any, options: _Options) -> list[Item]:
     return [] if item is None else [item]
 
 
-@function("fn:json-to-xml", "xs:string?", returns="document-node()?")
-@function("fn:json-to-xml", "xs:string?", "map(*)", returns="document-node()?")
+@function("fn:json-to-xml(xs:string?, [map(*)]) as document-node()?")
 def json_to_xml(call: CallContext, text: str | None, options: XdmMap | None = None) -> Node | None:
     rules = {"": "retain", "reject": "reject", "use-first": "use-first", "retain": "retain"}
     chosen = _Options(call, options, rules)
@@ -206,8 +203,7 @@ def _kept(value: _Object, options: _Options) -> Iterable[tuple[str, Any]]:
     return chosen.items()
 
 
-@function("fn:xml-to-json", "node()?", returns="xs:string?")
-@function("fn:xml-to-json", "node()?", "map(*)", returns="xs:string?")
+@function("fn:xml-to-json(node()?, [map(*)]) as xs:string?")
 def xml_to_json(call: CallContext, node: Node | None, options: XdmMap | None = None) -> str | None:
     _option(options, "indent", bool, False)
     if node is None:

@@ -13,8 +13,7 @@ from xcql.xdm.functions import Item, XdmArray, XdmFunction, XdmMap
 _DUPLICATES = frozenset(["reject", "use-first", "use-last", "use-any", "combine"])
 
 
-@function("map:merge", "map(*)*", returns="map(*)")
-@function("map:merge", "map(*)*", "map(*)", returns="map(*)")
+@function("map:merge(map(*)*, [map(*)]) as map(*)")
 def merge(call: CallContext, maps: Iterable[XdmMap], options: XdmMap | None = None) -> XdmMap:
     rule = _duplicates(options)
     merged: list[tuple[Any, Iterable[Item]]] = []
@@ -46,27 +45,27 @@ def _duplicates(options: XdmMap | None) -> str:
     return chosen[0]
 
 
-@function("map:size", "map(*)", returns="xs:integer")
+@function("map:size(map(*)) as xs:integer")
 def size(call: CallContext, subject: XdmMap) -> int:
     return len(subject)
 
 
-@function("map:keys", "map(*)", returns="xs:anyAtomicType*")
+@function("map:keys(map(*)) as xs:anyAtomicType*")
 def keys(call: CallContext, subject: XdmMap) -> Iterator[Any]:
     return subject.keys()
 
 
-@function("map:contains", "map(*)", "xs:anyAtomicType", returns="xs:boolean")
+@function("map:contains(map(*), xs:anyAtomicType) as xs:boolean")
 def contains(call: CallContext, subject: XdmMap, key: Any) -> bool:
     return key in subject
 
 
-@function("map:get", "map(*)", "xs:anyAtomicType", returns="item()*")
+@function("map:get(map(*), xs:anyAtomicType) as item()*")
 def get(call: CallContext, subject: XdmMap, key: Any) -> Iterable[Item]:
     return subject.get(key) or ()
 
 
-@function("map:find", "item()*", "xs:anyAtomicType", returns="array(*)")
+@function("map:find(item()*, xs:anyAtomicType) as array(*)")
 def find(call: CallContext, items: Iterable[Item], key: Any) -> XdmArray:
     return XdmArray(_found(items, key))
 
@@ -84,27 +83,22 @@ def _found(items: Iterable[Item], key: Any) -> Iterator[Iterable[Item]]:
                 yield from _found(inner, key)
 
 
-@function("map:put", "map(*)", "xs:anyAtomicType", "item()*", returns="map(*)")
+@function("map:put(map(*), xs:anyAtomicType, item()*) as map(*)")
 def put(call: CallContext, subject: XdmMap, key: Any, value: Iterable[Item]) -> XdmMap:
     return subject.put(key, value)
 
 
-@function("map:entry", "xs:anyAtomicType", "item()*", returns="map(*)")
+@function("map:entry(xs:anyAtomicType, item()*) as map(*)")
 def entry(call: CallContext, key: Any, value: Iterable[Item]) -> XdmMap:
     return XdmMap([(key, value)])
 
 
-@function("map:remove", "map(*)", "xs:anyAtomicType*", returns="map(*)")
+@function("map:remove(map(*), xs:anyAtomicType*) as map(*)")
 def remove(call: CallContext, subject: XdmMap, removed: Iterable[Any]) -> XdmMap:
     return subject.remove(removed)
 
 
-@function(
-    "map:for-each",
-    "map(*)",
-    "function(xs:anyAtomicType, item()*) as item()*",
-    returns="item()*",
-)
+@function("map:for-each(map(*), function(xs:anyAtomicType, item()*) as item()*) as item()*")
 def for_each(call: CallContext, subject: XdmMap, action: XdmFunction) -> Iterator[Item]:
     for key, value in subject.items():
         yield from call.apply(action, [key], value)

@@ -10,88 +10,49 @@ from xcql.evaluate.registry import CallContext, function
 from xcql.xdm.atomic import is_numeric
 
 
-@function("math:pi", returns="xs:double")
+@function("math:pi() as xs:double")
 def pi(call: CallContext) -> float:
     return math.pi
 
 
-def _safe(compute: Callable[[float], float], value: float | None) -> float | None:
+def _declare(name: str, compute: Callable[[float], float]) -> None:
     """A function of one number; NaN where it is undefined, infinity where it is too large."""
-    if value is None:
-        return None
-    try:
-        return compute(value)
-    except ValueError:
-        return math.nan
-    except OverflowError:
-        return math.inf
+
+    def body(call: CallContext, value: float | None) -> float | None:
+        if value is None:
+            return None
+        try:
+            return compute(value)
+        except ValueError:
+            return math.nan
+        except OverflowError:
+            return math.inf
+
+    function(f"math:{name}(xs:double?) as xs:double?")(body)
 
 
-@function("math:exp", "xs:double?", returns="xs:double?")
-def exp(call: CallContext, value: float | None) -> float | None:
-    return _safe(math.exp, value)
+for _compute in (
+    math.exp,
+    math.sqrt,
+    math.sin,
+    math.cos,
+    math.tan,
+    math.asin,
+    math.acos,
+    math.atan,
+):
+    _declare(_compute.__name__, _compute)
+_declare("exp10", lambda x: math.pow(10.0, x))
+_declare("log", lambda x: -math.inf if x == 0 else math.log(x))
+_declare("log10", lambda x: -math.inf if x == 0 else math.log10(x))
 
 
-@function("math:exp10", "xs:double?", returns="xs:double?")
-def exp10(call: CallContext, value: float | None) -> float | None:
-    return _safe(lambda x: math.pow(10.0, x), value)
-
-
-def _logarithm(compute: Callable[[float], float]) -> Callable[[float], float]:
-    return lambda x: -math.inf if x == 0 else compute(x)
-
-
-@function("math:log", "xs:double?", returns="xs:double?")
-def log(call: CallContext, value: float | None) -> float | None:
-    return _safe(_logarithm(math.log), value)
-
-
-@function("math:log10", "xs:double?", returns="xs:double?")
-def log10(call: CallContext, value: float | None) -> float | None:
-    return _safe(_logarithm(math.log10), value)
-
-
-@function("math:sqrt", "xs:double?", returns="xs:double?")
-def sqrt(call: CallContext, value: float | None) -> float | None:
-    return _safe(math.sqrt, value)
-
-
-@function("math:sin", "xs:double?", returns="xs:double?")
-def sin(call: CallContext, value: float | None) -> float | None:
-    return _safe(math.sin, value)
-
-
-@function("math:cos", "xs:double?", returns="xs:double?")
-def cos(call: CallContext, value: float | None) -> float | None:
-    return _safe(math.cos, value)
-
-
-@function("math:tan", "xs:double?", returns="xs:double?")
-def tan(call: CallContext, value: float | None) -> float | None:
-    return _safe(math.tan, value)
-
-
-@function("math:asin", "xs:double?", returns="xs:double?")
-def asin(call: CallContext, value: float | None) -> float | None:
-    return _safe(math.asin, value)
-
-
-@function("math:acos", "xs:double?", returns="xs:double?")
-def acos(call: CallContext, value: float | None) -> float | None:
-    return _safe(math.acos, value)
-
-
-@function("math:atan", "xs:double?", returns="xs:double?")
-def atan(call: CallContext, value: float | None) -> float | None:
-    return _safe(math.atan, value)
-
-
-@function("math:atan2", "xs:double", "xs:double", returns="xs:double")
+@function("math:atan2(xs:double, xs:double) as xs:double")
 def atan2(call: CallContext, y: float, x: float) -> float:
     return math.atan2(y, x)
 
 
-@function("math:pow", "xs:double?", "xs:numeric", returns="xs:double?")
+@function("math:pow(xs:double?, xs:numeric) as xs:double?")
 def power(call: CallContext, base: float | None, exponent: float) -> float | None:
     if base is None:
         return None

@@ -25,35 +25,32 @@ from xcql.xdm.nodes import (
 _FN = "http://www.w3.org/2005/xpath-functions"
 
 
-@function("fn:root", returns="node()?")
-@function("fn:root", "node()?", returns="node()?")
+@function("fn:root([node()?]) as node()?")
 def root(call: CallContext, *node: Node | None) -> Node | None:
     found = context_node(call, node)
     return None if found is None else found.root
 
 
-@function("fn:has-children", returns="xs:boolean")
-@function("fn:has-children", "node()?", returns="xs:boolean")
+@function("fn:has-children([node()?]) as xs:boolean")
 def has_children(call: CallContext, *node: Node | None) -> bool:
     found = context_node(call, node)
     return isinstance(found, (ElementNode, DocumentNode)) and bool(found.children)
 
 
-@function("fn:generate-id", returns="xs:string")
-@function("fn:generate-id", "node()?", returns="xs:string")
+@function("fn:generate-id([node()?]) as xs:string")
 def generate_id(call: CallContext, *node: Node | None) -> str:
     found = context_node(call, node)
     return "" if found is None else f"n{found.order}"
 
 
-@function("fn:innermost", "node()*", returns="node()*")
+@function("fn:innermost(node()*) as node()*")
 def innermost(call: CallContext, nodes: Iterable[Node]) -> list[Node]:
     distinct = in_document_order(nodes)
     above = {id(ancestor) for node in distinct for ancestor in node.ancestors()}
     return [node for node in distinct if id(node) not in above]
 
 
-@function("fn:outermost", "node()*", returns="node()*")
+@function("fn:outermost(node()*) as node()*")
 def outermost(call: CallContext, nodes: Iterable[Node]) -> list[Node]:
     distinct = in_document_order(nodes)
     chosen = {id(node) for node in distinct}
@@ -65,8 +62,7 @@ def in_document_order(nodes: Iterable[Node]) -> list[Node]:
     return sorted({id(node): node for node in nodes}.values(), key=lambda node: node.order)
 
 
-@function("fn:lang", "xs:string?", returns="xs:boolean")
-@function("fn:lang", "xs:string?", "node()", returns="xs:boolean")
+@function("fn:lang(xs:string?, [node()]) as xs:boolean")
 def lang(call: CallContext, wanted: str | None, *node: Node | None) -> bool:
     found = context_node(call, node)
     while found is not None:
@@ -79,8 +75,7 @@ def lang(call: CallContext, wanted: str | None, *node: Node | None) -> bool:
     return False
 
 
-@function("fn:path", returns="xs:string?")
-@function("fn:path", "node()?", returns="xs:string?")
+@function("fn:path([node()?]) as xs:string?")
 def path(call: CallContext, *node: Node | None) -> str | None:
     found = context_node(call, node)
     if found is None:
@@ -123,10 +118,8 @@ def _counts_with(other: Node, node: Node) -> bool:
 # identifiers: an ID is an attribute that a DTD or Tag Structure declares as one, or `xml:id`
 
 
-@function("fn:id", "xs:string*", returns="element()*")
-@function("fn:id", "xs:string*", "node()", returns="element()*")
-@function("fn:element-with-id", "xs:string*", returns="element()*")
-@function("fn:element-with-id", "xs:string*", "node()", returns="element()*")
+@function("fn:id(xs:string*, [node()]) as element()*")
+@function("fn:element-with-id(xs:string*, [node()]) as element()*")
 def elements_by_id(call: CallContext, values: Iterable[str], *node: Node | None) -> list[Node]:
     document = _document(call, node)
     words = {word for value in values for word in xml_split(value)}
@@ -149,8 +142,7 @@ def _identified(document: DocumentNode) -> dict[str, list[ElementNode]]:
     return found
 
 
-@function("fn:idref", "xs:string*", returns="node()*")
-@function("fn:idref", "xs:string*", "node()", returns="node()*")
+@function("fn:idref(xs:string*, [node()]) as node()*")
 def idref(call: CallContext, values: Iterable[str], *node: Node | None) -> Iterator[Node]:
     wanted = set(values)
     for below in descendants(_document(call, node)):

@@ -18,8 +18,7 @@ from xcql.xdm.atomic import make_float
 Number = int | float | Decimal
 
 
-@function("fn:number", returns="xs:double")
-@function("fn:number", "xs:anyAtomicType?", returns="xs:double")
+@function("fn:number([xs:anyAtomicType?]) as xs:double")
 def number(call: CallContext, *value: Any) -> float:
     atoms = [atom for atom in value if atom is not None] if value else [*atomize([call.item()])]
     if len(atoms) != 1:
@@ -36,7 +35,7 @@ def as_double(value: Any) -> float:
     return result
 
 
-@function("fn:abs", "xs:numeric?", returns="xs:numeric?")
+@function("fn:abs(xs:numeric?) as xs:numeric?")
 def absolute(call: CallContext, value: Number | None) -> Number | None:
     if value is None:
         return None
@@ -50,12 +49,12 @@ def _like(value: float, result: float) -> float:
     return make_float(result) if type(value) is ep.Float else result
 
 
-@function("fn:ceiling", "xs:numeric?", returns="xs:numeric?")
+@function("fn:ceiling(xs:numeric?) as xs:numeric?")
 def ceiling(call: CallContext, value: Number | None) -> Number | None:
     return None if value is None else _integral(value, ROUND_CEILING)
 
 
-@function("fn:floor", "xs:numeric?", returns="xs:numeric?")
+@function("fn:floor(xs:numeric?) as xs:numeric?")
 def floor(call: CallContext, value: Number | None) -> Number | None:
     return None if value is None else _integral(value, ROUND_FLOOR)
 
@@ -72,14 +71,12 @@ def _integral(value: Number, rounding: str) -> Number:
     return _like(value, math.copysign(float(whole), value))
 
 
-@function("fn:round", "xs:numeric?", returns="xs:numeric?")
-@function("fn:round", "xs:numeric?", "xs:integer", returns="xs:numeric?")
+@function("fn:round(xs:numeric?, [xs:integer]) as xs:numeric?")
 def round_(call: CallContext, value: Number | None, digits: int = 0) -> Number | None:
     return None if value is None else rounded(value, digits, half_even=False)
 
 
-@function("fn:round-half-to-even", "xs:numeric?", returns="xs:numeric?")
-@function("fn:round-half-to-even", "xs:numeric?", "xs:integer", returns="xs:numeric?")
+@function("fn:round-half-to-even(xs:numeric?, [xs:integer]) as xs:numeric?")
 def round_half_to_even(call: CallContext, value: Number | None, digits: int = 0) -> Number | None:
     return None if value is None else rounded(value, digits, half_even=True)
 
@@ -110,15 +107,14 @@ def _rounded_decimal(value: Decimal, digits: int, *, half_even: bool) -> Decimal
         return Decimal(0)
     unit = Decimal(1).scaleb(-max(digits, -10_000))
     if half_even:
-        return value.quantize(unit, ROUND_HALF_EVEN, _WIDE)
+        return value.quantize(unit, ROUND_HALF_EVEN, DECIMALS_WIDE)
     # halves are rounded towards positive infinity
     shifted = DECIMALS.add(value, DECIMALS.divide(unit, Decimal(2)))
-    return shifted.quantize(unit, ROUND_FLOOR, _WIDE)
+    return shifted.quantize(unit, ROUND_FLOOR, DECIMALS_WIDE)
 
 
-_WIDE = DECIMALS.copy()
-_WIDE.prec = 6000
-DECIMALS_WIDE = _WIDE
+DECIMALS_WIDE = DECIMALS.copy()
+DECIMALS_WIDE.prec = 6000
 
 
 def round_half_up(value: float) -> float:

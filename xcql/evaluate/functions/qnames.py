@@ -18,7 +18,7 @@ def qname_of(name: QName) -> ep.QName:
     return make_qname(name.uri, name.prefix, name.local)
 
 
-@function("fn:resolve-QName", "xs:string?", "element()", returns="xs:QName?")
+@function("fn:resolve-QName(xs:string?, element()) as xs:QName?")
 def resolve_qname(call: CallContext, name: str | None, element: ElementNode) -> ep.QName | None:
     if name is None:
         return None
@@ -31,7 +31,7 @@ def resolve_qname(call: CallContext, name: str | None, element: ElementNode) -> 
     return value
 
 
-@function("fn:QName", "xs:string?", "xs:string", returns="xs:QName")
+@function("fn:QName(xs:string?, xs:string) as xs:QName")
 def make(call: CallContext, uri: str | None, name: str) -> ep.QName:
     prefix = name.rpartition(":")[0]
     if prefix and not uri:
@@ -43,12 +43,12 @@ def make(call: CallContext, uri: str | None, name: str) -> ep.QName:
     return value
 
 
-@function("fn:prefix-from-QName", "xs:QName?", returns="xs:NCName?")
+@function("fn:prefix-from-QName(xs:QName?) as xs:NCName?")
 def prefix_from_qname(call: CallContext, name: ep.QName | None) -> str | None:
     return None if name is None or not name.prefix else _ncname(name.prefix)
 
 
-@function("fn:local-name-from-QName", "xs:QName?", returns="xs:NCName?")
+@function("fn:local-name-from-QName(xs:QName?) as xs:NCName?")
 def local_name_from_qname(call: CallContext, name: ep.QName | None) -> str | None:
     return None if name is None else _ncname(name.local_name)
 
@@ -57,12 +57,12 @@ def _ncname(text: str) -> str:
     return str.__new__(ep.NCName, text)
 
 
-@function("fn:namespace-uri-from-QName", "xs:QName?", returns="xs:anyURI?")
+@function("fn:namespace-uri-from-QName(xs:QName?) as xs:anyURI?")
 def namespace_uri_from_qname(call: CallContext, name: ep.QName | None) -> ep.AnyURI | None:
     return None if name is None else make_uri(name.uri or "")
 
 
-@function("fn:namespace-uri-for-prefix", "xs:string?", "element()", returns="xs:anyURI?")
+@function("fn:namespace-uri-for-prefix(xs:string?, element()) as xs:anyURI?")
 def namespace_uri_for_prefix(
     call: CallContext, prefix: str | None, element: ElementNode
 ) -> ep.AnyURI | None:
@@ -70,6 +70,6 @@ def namespace_uri_for_prefix(
     return make_uri(uri) if uri else None
 
 
-@function("fn:in-scope-prefixes", "element()", returns="xs:string*")
+@function("fn:in-scope-prefixes(element()) as xs:string*")
 def in_scope_prefixes(call: CallContext, element: ElementNode) -> Iterator[str]:
     return iter(element.namespaces())

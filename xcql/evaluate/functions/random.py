@@ -12,8 +12,7 @@ from xcql.xdm.functions import XdmFunction, XdmMap
 from xcql.xdm.names import QName
 
 
-@function("fn:random-number-generator", returns="map(*)")
-@function("fn:random-number-generator", "xs:anyAtomicType?", returns="map(*)")
+@function("fn:random-number-generator([xs:anyAtomicType?]) as map(*)")
 def random_number_generator(call: CallContext, seed: Any = None) -> XdmMap:
     # an evaluation is one instant: without a seed, all its calls return the same generator
     start = call.context.now.isoformat() if seed is None else string_of(seed)

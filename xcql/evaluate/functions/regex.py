@@ -16,14 +16,12 @@ from xcql.xdm.nodes import Node
 _REFERENCE = re.compile(r"\\\\|\\\$|\$[0-9]+|[\\$]")
 
 
-@function("fn:matches", "xs:string?", "xs:string", returns="xs:boolean")
-@function("fn:matches", "xs:string?", "xs:string", "xs:string", returns="xs:boolean")
+@function("fn:matches(xs:string?, xs:string, [xs:string]) as xs:boolean")
 def matches(call: CallContext, text: str | None, pattern: str, flags: str = "") -> bool:
     return compile_regex(pattern, flags).is_found_in(text or "")
 
 
-@function("fn:replace", "xs:string?", "xs:string", "xs:string", returns="xs:string")
-@function("fn:replace", "xs:string?", "xs:string", "xs:string", "xs:string", returns="xs:string")
+@function("fn:replace(xs:string?, xs:string, xs:string, [xs:string]) as xs:string")
 def replace(
     call: CallContext, text: str | None, pattern: str, replacement: str, flags: str = ""
 ) -> str:
@@ -81,13 +79,12 @@ def replacement_parts(replacement: str, groups: int) -> list[str | int]:
     return [*parts, replacement[position:]]
 
 
-@function("fn:tokenize", "xs:string?", returns="xs:string*")
+@function("fn:tokenize(xs:string?) as xs:string*")
 def tokenize_words(call: CallContext, text: str | None) -> Iterator[str]:
     return iter(xml_split(text or ""))
 
 
-@function("fn:tokenize", "xs:string?", "xs:string", returns="xs:string*")
-@function("fn:tokenize", "xs:string?", "xs:string", "xs:string", returns="xs:string*")
+@function("fn:tokenize(xs:string?, xs:string, [xs:string]) as xs:string*")
 def tokenize(call: CallContext, text: str | None, pattern: str, flags: str = "") -> Iterator[str]:
     return _tokens(text or "", _not_empty(pattern, flags))
 
@@ -102,8 +99,7 @@ def _tokens(text: str, regex: Regex) -> Iterator[str]:
     yield text[position:]
 
 
-@function("fn:analyze-string", "xs:string?", "xs:string", returns="element()")
-@function("fn:analyze-string", "xs:string?", "xs:string", "xs:string", returns="element()")
+@function("fn:analyze-string(xs:string?, xs:string, [xs:string]) as element()")
 def analyze_string(call: CallContext, text: str | None, pattern: str, flags: str = "") -> Node:
     regex = _not_empty(pattern, flags)
     subject = text or ""

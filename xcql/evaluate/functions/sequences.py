@@ -15,47 +15,47 @@ from xcql.evaluate.values import effective_boolean
 from xcql.xdm.functions import Item
 
 
-@function("fn:true", returns="xs:boolean")
+@function("fn:true() as xs:boolean")
 def true(call: CallContext) -> bool:
     return True
 
 
-@function("fn:false", returns="xs:boolean")
+@function("fn:false() as xs:boolean")
 def false(call: CallContext) -> bool:
     return False
 
 
-@function("fn:boolean", "item()*", returns="xs:boolean")
+@function("fn:boolean(item()*) as xs:boolean")
 def boolean(call: CallContext, items: Iterable[Item]) -> bool:
     return effective_boolean(items)
 
 
-@function("fn:not", "item()*", returns="xs:boolean")
+@function("fn:not(item()*) as xs:boolean")
 def not_(call: CallContext, items: Iterable[Item]) -> bool:
     return not effective_boolean(items)
 
 
-@function("fn:empty", "item()*", returns="xs:boolean")
+@function("fn:empty(item()*) as xs:boolean")
 def empty(call: CallContext, items: Iterable[Item]) -> bool:
     return not any(True for _ in items)
 
 
-@function("fn:exists", "item()*", returns="xs:boolean")
+@function("fn:exists(item()*) as xs:boolean")
 def exists(call: CallContext, items: Iterable[Item]) -> bool:
     return any(True for _ in items)
 
 
-@function("fn:head", "item()*", returns="item()?")
+@function("fn:head(item()*) as item()?")
 def head(call: CallContext, items: Iterable[Item]) -> Item | None:
     return next(iter(items), None)
 
 
-@function("fn:tail", "item()*", returns="item()*")
+@function("fn:tail(item()*) as item()*")
 def tail(call: CallContext, items: Iterable[Item]) -> Iterable[Item]:
     return itertools.islice(items, 1, None)
 
 
-@function("fn:insert-before", "item()*", "xs:integer", "item()*", returns="item()*")
+@function("fn:insert-before(item()*, xs:integer, item()*) as item()*")
 def insert_before(
     call: CallContext, items: Iterable[Item], position: int, inserts: Iterable[Item]
 ) -> Iterator[Item]:
@@ -65,18 +65,17 @@ def insert_before(
     yield from rest
 
 
-@function("fn:remove", "item()*", "xs:integer", returns="item()*")
+@function("fn:remove(item()*, xs:integer) as item()*")
 def remove(call: CallContext, items: Iterable[Item], position: int) -> Iterator[Item]:
     return (item for index, item in enumerate(items, 1) if index != position)
 
 
-@function("fn:reverse", "item()*", returns="item()*")
+@function("fn:reverse(item()*) as item()*")
 def reverse(call: CallContext, items: Iterable[Item]) -> Iterator[Item]:
     return reversed(items if isinstance(items, (list, tuple, range)) else list(items))
 
 
-@function("fn:subsequence", "item()*", "xs:double", returns="item()*")
-@function("fn:subsequence", "item()*", "xs:double", "xs:double", returns="item()*")
+@function("fn:subsequence(item()*, xs:double, [xs:double]) as item()*")
 def subsequence(
     call: CallContext, items: Iterable[Item], start: float, length: float | None = None
 ) -> Iterable[Item]:
@@ -88,13 +87,12 @@ def subsequence(
     return itertools.islice(items, first, None if last is None else min(last, 2**62))
 
 
-@function("fn:unordered", "item()*", returns="item()*")
+@function("fn:unordered(item()*) as item()*")
 def unordered(call: CallContext, items: Iterable[Item]) -> Iterable[Item]:
     return items
 
 
-@function("fn:distinct-values", "xs:anyAtomicType*", returns="xs:anyAtomicType*")
-@function("fn:distinct-values", "xs:anyAtomicType*", "xs:string", returns="xs:anyAtomicType*")
+@function("fn:distinct-values(xs:anyAtomicType*, [xs:string]) as xs:anyAtomicType*")
 def distinct_values(
     call: CallContext, values: Iterable[Any], collation: str | None = None
 ) -> Iterator[Any]:
@@ -107,10 +105,7 @@ def distinct_values(
             yield value
 
 
-@function("fn:index-of", "xs:anyAtomicType*", "xs:anyAtomicType", returns="xs:integer*")
-@function(
-    "fn:index-of", "xs:anyAtomicType*", "xs:anyAtomicType", "xs:string", returns="xs:integer*"
-)
+@function("fn:index-of(xs:anyAtomicType*, xs:anyAtomicType, [xs:string]) as xs:integer*")
 def index_of(
     call: CallContext, values: Iterable[Any], wanted: Any, collation: str | None = None
 ) -> Iterator[int]:
@@ -120,15 +115,14 @@ def index_of(
             yield index
 
 
-@function("fn:deep-equal", "item()*", "item()*", returns="xs:boolean")
-@function("fn:deep-equal", "item()*", "item()*", "xs:string", returns="xs:boolean")
+@function("fn:deep-equal(item()*, item()*, [xs:string]) as xs:boolean")
 def deep_equal(
     call: CallContext, left: Iterable[Item], right: Iterable[Item], collation: str | None = None
 ) -> bool:
     return is_deep_equal(left, right, call.collation(collation))
 
 
-@function("fn:zero-or-one", "item()*", returns="item()?")
+@function("fn:zero-or-one(item()*) as item()?")
 def zero_or_one(call: CallContext, items: Iterable[Item]) -> Item | None:
     first = list(itertools.islice(items, 2))
     if len(first) > 1:
@@ -136,7 +130,7 @@ def zero_or_one(call: CallContext, items: Iterable[Item]) -> Item | None:
     return first[0] if first else None
 
 
-@function("fn:one-or-more", "item()*", returns="item()+")
+@function("fn:one-or-more(item()*) as item()+")
 def one_or_more(call: CallContext, items: Iterable[Item]) -> Iterable[Item]:
     rest = iter(items)
     for first in rest:
@@ -144,7 +138,7 @@ def one_or_more(call: CallContext, items: Iterable[Item]) -> Iterable[Item]:
     raise error("FORG0004", "one-or-more() got an empty sequence")
 
 
-@function("fn:exactly-one", "item()*", returns="item()")
+@function("fn:exactly-one(item()*) as item()")
 def exactly_one(call: CallContext, items: Iterable[Item]) -> Item:
     first = list(itertools.islice(items, 2))
     if len(first) != 1:

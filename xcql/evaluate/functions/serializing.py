@@ -22,8 +22,7 @@ _OUTPUT = "http://www.w3.org/2010/xslt-xquery-serialization"
 _METHODS = ("xml", "xhtml", "html", "text", "json", "adaptive")
 
 
-@function("fn:serialize", "item()*", returns="xs:string")
-@function("fn:serialize", "item()*", "item()?", returns="xs:string")
+@function("fn:serialize(item()*, [item()?]) as xs:string")
 def serialize(call: CallContext, items: Iterable[Item], options: Item | None = None) -> str:
     settings = _settings(options)
     method = settings.get("method", "xml")

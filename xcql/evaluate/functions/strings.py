@@ -25,7 +25,7 @@ _FORMS: dict[str, Literal["NFC", "NFD", "NFKC", "NFKD"]] = {
 }
 
 
-@function("fn:codepoints-to-string", "xs:integer*", returns="xs:string")
+@function("fn:codepoints-to-string(xs:integer*) as xs:string")
 def codepoints_to_string(call: CallContext, codepoints: Iterable[int]) -> str:
     return "".join(_character(codepoint) for codepoint in codepoints)
 
@@ -45,13 +45,12 @@ def is_xml_character(codepoint: int) -> bool:
     )
 
 
-@function("fn:string-to-codepoints", "xs:string?", returns="xs:integer*")
+@function("fn:string-to-codepoints(xs:string?) as xs:integer*")
 def string_to_codepoints(call: CallContext, text: str | None) -> Iterator[int]:
     return map(ord, text or "")
 
 
-@function("fn:compare", "xs:string?", "xs:string?", returns="xs:integer?")
-@function("fn:compare", "xs:string?", "xs:string?", "xs:string", returns="xs:integer?")
+@function("fn:compare(xs:string?, xs:string?, [xs:string]) as xs:integer?")
 def compare(
     call: CallContext, left: str | None, right: str | None, collation: str | None = None
 ) -> int | None:
@@ -59,21 +58,19 @@ def compare(
     return None if left is None or right is None else rules.compare(left, right)
 
 
-@function("fn:codepoint-equal", "xs:string?", "xs:string?", returns="xs:boolean?")
+@function("fn:codepoint-equal(xs:string?, xs:string?) as xs:boolean?")
 def codepoint_equal(call: CallContext, left: str | None, right: str | None) -> bool | None:
     return None if left is None or right is None else left == right
 
 
-@function("fn:collation-key", "xs:string", returns="xs:base64Binary")
-@function("fn:collation-key", "xs:string", "xs:string", returns="xs:base64Binary")
+@function("fn:collation-key(xs:string, [xs:string]) as xs:base64Binary")
 def collation_key(call: CallContext, text: str, collation: str | None = None) -> Any:
     key = call.collation(collation).key(text)
     written = key if isinstance(key, str) else repr(key)
     return make_binary(written.encode("utf-32-be", "surrogatepass"), "base64Binary")
 
 
-@function("fn:contains-token", "xs:string*", "xs:string", returns="xs:boolean")
-@function("fn:contains-token", "xs:string*", "xs:string", "xs:string", returns="xs:boolean")
+@function("fn:contains-token(xs:string*, xs:string, [xs:string]) as xs:boolean")
 def contains_token(
     call: CallContext, texts: Iterable[str], token: str, collation: str | None = None
 ) -> bool:
@@ -91,25 +88,17 @@ def xml_split(text: str) -> list[str]:
     return [part for part in text.split(" ") if part]
 
 
-@function(
-    "fn:concat",
-    "xs:anyAtomicType?",
-    "xs:anyAtomicType?",
-    returns="xs:string",
-    variadic=True,
-)
+@function("fn:concat(xs:anyAtomicType?, xs:anyAtomicType?, ...) as xs:string")
 def concat(call: CallContext, *values: Any) -> str:
     return "".join(string_of(value) for value in values if value is not None)
 
 
-@function("fn:string-join", "xs:anyAtomicType*", returns="xs:string")
-@function("fn:string-join", "xs:anyAtomicType*", "xs:string", returns="xs:string")
+@function("fn:string-join(xs:anyAtomicType*, [xs:string]) as xs:string")
 def string_join(call: CallContext, values: Iterable[Any], separator: str = "") -> str:
     return separator.join(string_of(value) for value in values)
 
 
-@function("fn:substring", "xs:string?", "xs:double", returns="xs:string")
-@function("fn:substring", "xs:string?", "xs:double", "xs:double", returns="xs:string")
+@function("fn:substring(xs:string?, xs:double, [xs:double]) as xs:string")
 def substring(
     call: CallContext, text: str | None, start: float, length: float | None = None
 ) -> str:
@@ -133,14 +122,12 @@ def rounded_range(start: float, length: float | None) -> tuple[int | None, int |
     return first, None if end == math.inf else int(end) - 1
 
 
-@function("fn:string-length", returns="xs:integer")
-@function("fn:string-length", "xs:string?", returns="xs:integer")
+@function("fn:string-length([xs:string?]) as xs:integer")
 def string_length(call: CallContext, *text: str | None) -> int:
     return len(_or_context(call, text))
 
 
-@function("fn:normalize-space", returns="xs:string")
-@function("fn:normalize-space", "xs:string?", returns="xs:string")
+@function("fn:normalize-space([xs:string?]) as xs:string")
 def normalize_space(call: CallContext, *text: str | None) -> str:
     return " ".join(xml_split(_or_context(call, text)))
 
@@ -150,8 +137,7 @@ def _or_context(call: CallContext, text: tuple[str | None, ...]) -> str:
     return (text[0] or "") if text else text_of_item(call.item())
 
 
-@function("fn:normalize-unicode", "xs:string?", returns="xs:string")
-@function("fn:normalize-unicode", "xs:string?", "xs:string", returns="xs:string")
+@function("fn:normalize-unicode(xs:string?, [xs:string]) as xs:string")
 def normalize_unicode(call: CallContext, text: str | None, form: str = "NFC") -> str:
     form = form.strip(_SPACE).upper()
     if form == "":
@@ -169,17 +155,17 @@ def normalize_unicode(call: CallContext, text: str | None, form: str = "NFC") ->
     return unicodedata.normalize(_FORMS[form], text or "")
 
 
-@function("fn:upper-case", "xs:string?", returns="xs:string")
+@function("fn:upper-case(xs:string?) as xs:string")
 def upper_case(call: CallContext, text: str | None) -> str:
     return letter_case.upper(text or "")
 
 
-@function("fn:lower-case", "xs:string?", returns="xs:string")
+@function("fn:lower-case(xs:string?) as xs:string")
 def lower_case(call: CallContext, text: str | None) -> str:
     return letter_case.lower(text or "")
 
 
-@function("fn:translate", "xs:string?", "xs:string", "xs:string", returns="xs:string")
+@function("fn:translate(xs:string?, xs:string, xs:string) as xs:string")
 def translate(call: CallContext, text: str | None, signs: str, replacements: str) -> str:
     table: dict[int, str | None] = {}
     for index, sign in enumerate(signs):
@@ -187,8 +173,7 @@ def translate(call: CallContext, text: str | None, signs: str, replacements: str
     return (text or "").translate(table)
 
 
-@function("fn:contains", "xs:string?", "xs:string?", returns="xs:boolean")
-@function("fn:contains", "xs:string?", "xs:string?", "xs:string", returns="xs:boolean")
+@function("fn:contains(xs:string?, xs:string?, [xs:string]) as xs:boolean")
 def contains(
     call: CallContext, text: str | None, part: str | None, collation: str | None = None
 ) -> bool:
@@ -198,24 +183,21 @@ def contains(
     return rules.find(text or "", part or "") is not None
 
 
-@function("fn:starts-with", "xs:string?", "xs:string?", returns="xs:boolean")
-@function("fn:starts-with", "xs:string?", "xs:string?", "xs:string", returns="xs:boolean")
+@function("fn:starts-with(xs:string?, xs:string?, [xs:string]) as xs:boolean")
 def starts_with(
     call: CallContext, text: str | None, part: str | None, collation: str | None = None
 ) -> bool:
     return call.collation(collation).find(text or "", part or "", anchored="start") is not None
 
 
-@function("fn:ends-with", "xs:string?", "xs:string?", returns="xs:boolean")
-@function("fn:ends-with", "xs:string?", "xs:string?", "xs:string", returns="xs:boolean")
+@function("fn:ends-with(xs:string?, xs:string?, [xs:string]) as xs:boolean")
 def ends_with(
     call: CallContext, text: str | None, part: str | None, collation: str | None = None
 ) -> bool:
     return call.collation(collation).find(text or "", part or "", anchored="end") is not None
 
 
-@function("fn:substring-before", "xs:string?", "xs:string?", returns="xs:string")
-@function("fn:substring-before", "xs:string?", "xs:string?", "xs:string", returns="xs:string")
+@function("fn:substring-before(xs:string?, xs:string?, [xs:string]) as xs:string")
 def substring_before(
     call: CallContext, text: str | None, part: str | None, collation: str | None = None
 ) -> str:
@@ -223,8 +205,7 @@ def substring_before(
     return (text or "")[: found[0]] if found else ""
 
 
-@function("fn:substring-after", "xs:string?", "xs:string?", returns="xs:string")
-@function("fn:substring-after", "xs:string?", "xs:string?", "xs:string", returns="xs:string")
+@function("fn:substring-after(xs:string?, xs:string?, [xs:string]) as xs:string")
 def substring_after(
     call: CallContext, text: str | None, part: str | None, collation: str | None = None
 ) -> str:

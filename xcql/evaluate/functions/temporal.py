@@ -14,8 +14,7 @@ from xcql.model.time import START
 from xcql.xdm.nodes import DocumentNode, Node
 
 
-@function("fn:stream", returns="document-node()")
-@function("fn:stream", "xs:string", returns="document-node()")
+@function("fn:stream([xs:string]) as document-node()")
 def stream(call: CallContext, name: str | None = None) -> DocumentNode:
     streams = call.context.evaluation.streams
     known = ", ".join(streams) or "none"
@@ -40,25 +39,25 @@ def stream(call: CallContext, name: str | None = None) -> DocumentNode:
     return streams[name]()
 
 
-@function("fn:vtFrom", "node()?", returns="xs:dateTime?")
+@function("fn:vtFrom(node()?) as xs:dateTime?")
 def vt_from(call: CallContext, node: Node | None) -> ep.DateTime | None:
     if node is None:
         return None
     return datetime_value(lifespan(node, utc_now(call.context)).begin)
 
 
-@function("fn:vtTo", "node()?", returns="xs:dateTime?")
+@function("fn:vtTo(node()?) as xs:dateTime?")
 def vt_to(call: CallContext, node: Node | None) -> ep.DateTime | None:
     if node is None:
         return None
     return datetime_value(lifespan(node, utc_now(call.context)).end)
 
 
-@function("fn:now", returns="xs:dateTime")
+@function("fn:now() as xs:dateTime")
 def now(call: CallContext) -> ep.DateTime:
     return datetime_value(utc_now(call.context))
 
 
-@function("fn:start", returns="xs:dateTime")
+@function("fn:start() as xs:dateTime")
 def start(call: CallContext) -> ep.DateTime:
     return datetime_value(START)

@@ -18,23 +18,22 @@ _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _INVALID = re.compile(r"%(?![0-9A-Fa-f]{2})|[\x00-\x20<>\"{}|\\^`]")
 
 
-@function("fn:encode-for-uri", "xs:string?", returns="xs:string")
+@function("fn:encode-for-uri(xs:string?) as xs:string")
 def encode_for_uri(call: CallContext, text: str | None) -> str:
     return quote(text or "", safe="~")
 
 
-@function("fn:iri-to-uri", "xs:string?", returns="xs:string")
+@function("fn:iri-to-uri(xs:string?) as xs:string")
 def iri_to_uri(call: CallContext, text: str | None) -> str:
     return quote(text or "", safe=_IRI_SAFE)
 
 
-@function("fn:escape-html-uri", "xs:string?", returns="xs:string")
+@function("fn:escape-html-uri(xs:string?) as xs:string")
 def escape_html_uri(call: CallContext, text: str | None) -> str:
     return quote(text or "", safe=_PRINTABLE)
 
 
-@function("fn:resolve-uri", "xs:string?", returns="xs:anyURI?")
-@function("fn:resolve-uri", "xs:string?", "xs:string", returns="xs:anyURI?")
+@function("fn:resolve-uri(xs:string?, [xs:string]) as xs:anyURI?")
 def resolve_uri(
     call: CallContext, relative: str | None, base: str | None = None
 ) -> ep.AnyURI | None:
