@@ -297,8 +297,12 @@ def run_cases(runner: Any, cases: Iterable[Mapping[str, Any]]) -> Iterator[CaseR
 def known_differences() -> dict[str, str]:
     """The cases that are known to differ, with the reason; one `set/name  reason` per line."""
     lines = KNOWN_DIFFERENCES.read_text(encoding="utf-8").splitlines()
-    pairs = (line.split(maxsplit=1) for line in lines if line.strip() and not line.startswith("#"))
-    return {name: reason for name, reason in pairs}
+    kept = (line for line in lines if line.strip() and not line.startswith("#"))
+    found = {}
+    for line in kept:
+        name, reason = line.split(maxsplit=1)
+        found[name] = reason
+    return found
 
 
 def changes(results: Sequence[CaseResult]) -> tuple[list[str], list[str]]:

@@ -30,12 +30,18 @@ from xcql.evaluate.collations import CODEPOINT_URI
 from xcql.recursion import deep_recursion
 from xcql.sql.lowering import AnswerPlan, lowered
 from xcql.sql.target import Target
+from xcql.syntax.functions import Parameter
+from xcql.syntax.literals import VariableRef
+from xcql.syntax.node import Name, SyntaxNode, walk
 from xcql.syntax.prolog import ContextItemDecl, Setter, VariableDecl
 
 Native = Literal["qac", "qac+", "auto"]
 
 # Spark needs minutes and all its memory to plan a longer text, before it computes anything
 MOST_TEXT = 400_000
+
+# fields of syntax nodes that are names of variables
+_VARIABLES = ("variable", "default_variable", "item", "position", "previous", "next")
 
 
 @deep_recursion()
@@ -112,6 +118,11 @@ def _prolog(query: Checked, compilation: Compilation) -> Scope:
         is_collation = isinstance(one, Setter) and one.keyword == "default collation"
         if is_collation and one.value != CODEPOINT_URI:  # type: ignore[attr-defined]
             raise NotNative("a collation", one.span)
+        is_copying = isinstance(one, Setter) and one.keyword == "copy-namespaces"
+        if is_copying and one.value != "preserve,inherit":  # type: ignore[attr-defined]
+            raise NotNative("namespaces that are not copied or inherited", one.span)
+    if any(map(_names_variable_by_uri, walk(module))):
+        raise NotNative("a variable that is named by its URI")
     compilation.functions = query.names.functions
     scope = Scope(compilation, query.names.namespaces)
     context = compilation.externals.context
@@ -125,6 +136,13 @@ def _prolog(query: Checked, compilation: Compilation) -> Scope:
             scope = scope.bind(declaration.name, value)
             compilation.globals = dict(scope.variables)
     return scope
+
+
+def _names_variable_by_uri(node: SyntaxNode) -> bool:
+    """Whether a variable is named `$Q{uri}name` here: elsewhere it may have a prefix."""
+    has_name = isinstance(node, VariableRef | VariableDecl | Parameter)
+    names = (getattr(node, field, None) for field in (*_VARIABLES, *["name"] * has_name))
+    return any(isinstance(name, Name) and name.uri is not None for name in names)
 
 
 def _global(declaration: VariableDecl, scope: Scope) -> Value:

@@ -61,6 +61,9 @@ class Evaluation:
     span: Span | None = None
 
 
+BEYOND_SQL = "a number is too large for SQL, or has too many digits"
+
+
 @dataclass(frozen=True, slots=True)
 class Site:
     """A place where the SQL text may fail: `raise_error('XCQL|<number of the site>|<value>')`.

@@ -41,6 +41,7 @@ _RENAMED = {
     "size": "len",
     "startswith": "starts_with",
 }
+_LONGEST_RANGE = 10_000_000
 _INTERVALS = {
     "MICROSECOND": "to_microseconds",
     "MINUTE": "to_minutes",
@@ -493,6 +494,38 @@ def _is_time_text(type_: str, value: Sql) -> Sql:
     """Years of four digits are tested by SQL, everything else by the evaluator's own function."""
     other = _computed("is_other_time", value.copy(), text_literal(type_))
     return _if(FORMS[f"is_{type_}_text"](value), exp.Boolean(this=True), other)
+
+
+@forms
+def round_digits(value: Sql, digits: Sql) -> Sql:
+    return _unless_nan("round_digits", value, digits)
+
+
+@forms
+def round_half_even(value: Sql, digits: Sql) -> Sql:
+    return _unless_nan("round_half_even", value, digits)
+
+
+def _unless_nan(name: str, value: Sql, digits: Sql) -> Sql:
+    """NaN as the result of a function in Python would be NULL."""
+    rounded = _computed(name, value.copy(), digits)
+    return _if(call("isnan", value), trees.cast(text_literal("NaN"), "DOUBLE"), rounded)
+
+
+@forms
+def range_(first: Sql, last: Sql) -> Sql:
+    """DuckDB's limit of memory does not count arrays while they are computed.
+
+    A range of constants is computed by the optimizer, whatever the condition around it.
+    """
+    return template(
+        f"""CASE WHEN b - a > {_LONGEST_RANGE} THEN beyond
+          WHEN a <= b THEN sequence(a, CASE WHEN b - a <= {_LONGEST_RANGE} THEN b END)
+          ELSE slice(sequence(1L, 1L), 1, 0) END""",
+        beyond=_computed("beyond_sql", last.copy()),
+        a=first,
+        b=last,
+    )
 
 
 @forms

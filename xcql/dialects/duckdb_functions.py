@@ -106,6 +106,11 @@ def _fitting_integer(value: int | None) -> int | None:
 _FITTING: dict[str, Callable[[Any], Any]] = {DECIMAL: _fitting_decimal, "BIGINT": _fitting_integer}
 
 
+@_computed("BIGINT", returns=NOTHING)
+def beyond_sql(value: int) -> None:
+    raise BeyondSql(value)
+
+
 class FailedAtSite(Exception):
     """An error at a place of the query: the number of the place, and the value that caused it."""
 

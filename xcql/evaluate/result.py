@@ -6,11 +6,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, overload
 
+from elementpath import datatypes as ep
+
 from xcql.diagnostics import Diagnostic, error
 from xcql.evaluate.values import kind_of, text_of_item
-from xcql.xdm.atomic import string_of
+from xcql.xdm.atomic import string_of, type_of
 from xcql.xdm.functions import XdmFunction
-from xcql.xdm.nodes import Node
+from xcql.xdm.nodes import AttributeNode, DocumentNode, ElementNode, Node, descendants
 from xcql.xdm.serialize import escape_text, serialize
 
 
@@ -44,6 +46,36 @@ class ResultItem:
 
     def __str__(self) -> str:
         return self.xml
+
+
+# the kind of an element in which an element is without a namespace of those around it
+NOT_INHERITED = "element Q{}"
+
+
+def carried_kind(item: Any) -> str:
+    """The kind of an item for whoever has its text only, with the namespace of its name.
+
+    >>> import xcql
+    >>> [carried_kind(one) for one in xcql.evaluate("1, <a/>, attribute xml:id { 'a' }").values]
+    ['xs:integer', 'element', 'attribute Q{http://www.w3.org/XML/1998/namespace}']
+    """
+    match item:
+        case AttributeNode(name=name) if name.uri:
+            return f"attribute Q{{{name.uri}}}"
+        case ElementNode() | DocumentNode() if any(map(_undeclares, descendants(item))):
+            return NOT_INHERITED
+        case Node(kind=kind):
+            return kind
+        case ep.AbstractQName():
+            return f"{type_of(item)} Q{{{item.uri or ''}}}"
+    return "function" if isinstance(item, XdmFunction) else str(type_of(item))
+
+
+def _undeclares(node: Node) -> bool:
+    """Whether a namespace is not in scope here, but it is around; XML cannot say this."""
+    return isinstance(node, ElementNode) and any(
+        prefix and not uri for prefix, uri in node.declarations.items()
+    )
 
 
 class Result(Sequence[ResultItem]):

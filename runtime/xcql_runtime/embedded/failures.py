@@ -8,6 +8,7 @@ from contextlib import contextmanager
 
 import duckdb
 
+from xcql.compile.result import BEYOND_SQL
 from xcql.diagnostics import XcqlError, error
 from xcql.dialects.duckdb_functions import BeyondSql
 from xcql.shred.checksums import damaged_file, store_of
@@ -15,7 +16,7 @@ from xcql.source import Span
 from xcql.store.commit import is_store
 from xcql_runtime.embedded.connection import Limits
 from xcql_runtime.engine import Question
-from xcql_runtime.evaluator.carried_errors import BEYOND_SQL, MAX_TEXT, NeedsEvaluator, arrived
+from xcql_runtime.evaluator.carried_errors import MAX_TEXT, NeedsEvaluator, arrived
 
 # numbers that do not fit; our SQL casts nothing else that may fail
 _BEYOND_SQL = re.compile(rf"(Out of Range|Conversion) Error: |.*\bUDF: {BeyondSql.__name__}\b")

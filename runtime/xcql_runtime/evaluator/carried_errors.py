@@ -25,7 +25,8 @@ from xcql.source import Source, Span
 MAX_TEXT = 2000
 _CARRIED = re.compile(r"<xcql-error ([A-Za-z0-9+/=]+)>")
 _RAISED = re.compile(r"XCQL\|(\d+)\|(.*?)(?: SQLSTATE: P0001|\n\tat |\Z)", re.DOTALL)
-_MARK = re.compile(r"<xcql-error |XCQL\|")
+_NEEDED = re.compile(r"<xcql-evaluator ([^>]+)>")
+_MARK = re.compile(r"<xcql-error |<xcql-evaluator |XCQL\|")
 
 
 class CarriedError(Exception):
@@ -40,9 +41,6 @@ class NeedsEvaluator(Exception):
         self.reason = reason
 
 
-BEYOND_SQL = "a number is too large for SQL, or has too many digits"
-
-
 @contextmanager
 def errors_carried(query: Source, place: Span | None = None) -> Iterator[None]:
     """Let errors pass through an engine; those outside the query's own text are at `place`."""
@@ -50,6 +48,8 @@ def errors_carried(query: Source, place: Span | None = None) -> Iterator[None]:
         yield
     except XcqlError as problem:
         raise carried(problem, query, place) from None
+    except NeedsEvaluator as need:
+        raise CarriedError(f"<xcql-evaluator {need.reason}>") from None
 
 
 def carried(problem: XcqlError, query: Source, place: Span | None = None) -> CarriedError:
@@ -74,9 +74,12 @@ def carried(problem: XcqlError, query: Source, place: Span | None = None) -> Car
 def arrived(text: str, query: Source | None, sites: Sequence[Site]) -> XcqlError | None:
     """The error of a query in the text of an engine's exception; None if there is none.
 
-    Raises `NeedsEvaluator` for a site that is a limit of SQL, not an error of the query.
+    Raises `NeedsEvaluator` for a site that is a limit of SQL, not an error of the query, or if a
+    part of the query cannot be evaluated by itself.
     """
     mark = _MARK.search(text)
+    if mark and (needed := _NEEDED.match(text, mark.start())):
+        raise NeedsEvaluator(needed[1])
     is_raised = mark is not None and mark[0] == "XCQL|"
     if query and not is_raised and (found := _CARRIED.search(text)):
         data = json.loads(base64.b64decode(found[1]))
@@ -93,7 +96,7 @@ def arrived(text: str, query: Source | None, sites: Sequence[Site]) -> XcqlError
     if is_raised and (found := _RAISED.search(text)) and int(found[1]) < len(sites):
         site = sites[int(found[1])]
         if site.is_limit:
-            raise NeedsEvaluator(BEYOND_SQL)
+            raise NeedsEvaluator(site.message)
         value = found[2] if len(found[2]) <= 60 else f"{found[2][:60]}…"
         return error(site.code, site.message.replace("{}", value), site.span)
     return None

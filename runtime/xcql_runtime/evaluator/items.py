@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from typing import Any
-
-from elementpath import datatypes as ep
+from xml.sax.saxutils import quoteattr
 
 from xcql.evaluate.casting import from_text, make_qname
-from xcql.evaluate.result import ResultItem
-from xcql.xdm.atomic import string_of, type_of
+from xcql.evaluate.result import NOT_INHERITED, ResultItem, carried_kind
+from xcql.xdm.atomic import string_of
 from xcql.xdm.functions import XdmFunction
-from xcql.xdm.nodes import DocumentNode, ElementNode, Node, TextNode
+from xcql.xdm.nodes import AttributeNode, DocumentNode, ElementNode, NamespaceNode, Node, TextNode
 from xcql.xdm.parse import parse_xml
+from xcql_runtime.evaluator.carried_errors import NeedsEvaluator
 
 
 def encoded(item: Any) -> dict[str, str]:
@@ -22,26 +22,22 @@ def encoded(item: Any) -> dict[str, str]:
     """
     if isinstance(item, (Node, XdmFunction)):
         # a function has no text; reading it raises the error
-        return {"kind": getattr(item, "kind", "function"), "value": ResultItem(item).xml}
-    if isinstance(item, ep.AbstractQName):
-        return {"kind": str(type_of(item)), "value": f"Q{{{item.uri or ''}}}{item.qname}"}
-    return {"kind": str(type_of(item)), "value": string_of(item)}
+        return {"kind": carried_kind(item), "value": ResultItem(item).xml}
+    return {"kind": carried_kind(item), "value": string_of(item)}
 
 
 def decoded(kind: str, value: str) -> Any:
     """The inverse of `encoded`; a node is a new one, without a parent."""
-    if kind == "xs:QName" and value.startswith("Q{"):
-        uri, _, name = value[2:].rpartition("}")
-        prefix, _, local = name.rpartition(":")
+    if kind == NOT_INHERITED:
+        raise NeedsEvaluator("a node in which a namespace is not inherited")
+    kind, _, uri = kind.rstrip("}").partition(" Q{")
+    if kind == "xs:QName":
+        prefix, _, local = value.rpartition(":")
         return make_qname(uri, prefix, local)
     if kind.startswith("xs:"):
         return from_text(value, kind[3:])
-    if kind == "attribute":
-        element = parse_xml(f"<a {value}/>", "<item>").document_element
-        assert element is not None
-        attribute = element.attributes[-1]
-        attribute.parent = None
-        return attribute
+    if kind in ("attribute", "namespace"):
+        return _part_of_tag(kind, value, uri)
     document = unwrapped(parse_xml(f"<a>{value}</a>", "<item>"))
     if kind == "document":
         return document
@@ -50,6 +46,19 @@ def decoded(kind: str, value: str) -> Any:
     node = document.children[0]
     node.parent = None
     return node
+
+
+def _part_of_tag(kind: str, value: str, uri: str) -> AttributeNode | NamespaceNode:
+    prefix = value.partition("=")[0].rpartition(":")[0]
+    declared = f" xmlns:{prefix}={quoteattr(uri)}" if uri and prefix != "xml" else ""
+    element = parse_xml(f"<a{declared} {value}/>", "<item>").document_element
+    assert element is not None
+    if kind == "namespace":
+        ((prefix, uri),) = element.declarations.items()
+        return NamespaceNode(prefix, uri)
+    attribute = element.attributes[-1]
+    attribute.parent = None
+    return attribute
 
 
 def unwrapped(document: DocumentNode) -> DocumentNode:

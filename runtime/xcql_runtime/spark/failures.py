@@ -12,12 +12,12 @@ from py4j.protocol import Py4JError, Py4JNetworkError
 from pyspark.errors import PySparkException
 from pyspark.sql.utils import is_remote
 
-from xcql.compile.result import Site
+from xcql.compile.result import BEYOND_SQL, Site
 from xcql.diagnostics import XcqlError, error
 from xcql.shred.checksums import damaged_file, store_of
 from xcql.source import Source, Span
 from xcql.store.commit import is_store
-from xcql_runtime.evaluator.carried_errors import BEYOND_SQL, MAX_TEXT, NeedsEvaluator, arrived
+from xcql_runtime.evaluator.carried_errors import MAX_TEXT, NeedsEvaluator, arrived
 from xcql_runtime.spark import java_process
 from xcql_runtime.spark.start import ended
 

@@ -108,7 +108,8 @@ def _partition_base(number: Number) -> Plan | None:
     while True:
         if tuple(one for one in identity(here) if used(one) & inside) == own:
             base = here
-            if isinstance(here, Unit):
+            # numbers count the tuples of other parts, too
+            if isinstance(here, Unit | Number):
                 return here
             # the smallest part with this identity
             below = inputs(here)[0] if inputs(here) else here

@@ -8,7 +8,7 @@ from functools import partial
 from xcql.algebra.scalars import NULL, Constant, Nested, Scalar, call, case
 from xcql.compile.library.arithmetic import arithmetic
 from xcql.compile.library.atomization import atomized, one_atomic
-from xcql.compile.library.casts import NUMBERS, STRINGS, cast, common_number, limited_months
+from xcql.compile.library.casts import NUMBERS, cast, common_number, limited_months
 from xcql.compile.result import NotNative
 from xcql.compile.terms.items import Atomic, Item
 from xcql.compile.terms.native_functions import CallSite, NativeFunctions
@@ -50,7 +50,7 @@ def common_type(site: CallSite, value: Value) -> str:
         if len(types) > 1 and type_ == "xs:double" and not _may_be_doubles(site, value):
             raise NotNative("numbers that may or may not include a double", site.span)
         return type_
-    if types <= STRINGS:
+    if types == {"xs:string"}:
         return "xs:string"
     if len(types) == 1:
         return types.pop()

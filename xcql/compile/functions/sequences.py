@@ -112,6 +112,8 @@ def _checked(site: CallSite, code: str, message: str, sign: str) -> Value:
     number = count(value)
     bad = site.compilation.error(code, message, site.span, call("to_string", number))
     fits = exists(value) if at_most_one(value) else call(sign, number, Constant(1))
+    if value == EMPTY:
+        raise NotNative("a sequence that must not be empty", site.span)
     checked = call("is_true", case((fits, TRUE), otherwise=bad))
     if at_most_one(value):
         # if there is an item, it always fits
@@ -251,7 +253,7 @@ def _index_of(site: CallSite) -> Value:
     if not isinstance(wanted, Single):
         bad = site.compilation.error("XPTY0004", "index-of() of an empty sequence", site.span)
         item = replace(item, scalar=call("coalesce", item.scalar, bad))
-    leaf = as_one_leaf(data(value, site.scope), site.scope, site.span)
+    leaf = as_one_leaf(data(value, site.scope), site.scope, site.span, only_compared=True)
     numbered = Number(leaf.plan, site.compilation.fresh("position"))
     assert isinstance(leaf.item, Atomic)
     types = {leaf.item.type, item.type}

@@ -70,6 +70,8 @@ def _concat(site: CallSite) -> Value:
 
 @native("string-join", 1, 2)
 def _string_join(site: CallSite) -> Value:
+    if not all(isinstance(one, Single) for one in site.arguments[1:]):
+        raise NotNative("a separator that may be absent", site.span)
     separator = text(site, 1) if len(site.arguments) == 2 else Constant("")
     value = site.arguments[0]
     if value == EMPTY:

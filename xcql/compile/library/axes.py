@@ -84,6 +84,11 @@ def constructed_axis(
             return [leaf] if _passes(element, test, scope) else []
         case "attribute":
             names = attribute_test(test, scope)
+            inside = [one.item for value in element.content for one in leaves(value)]
+            for item in inside:
+                if isinstance(item, Dynamic):
+                    # it may be an attribute
+                    raise NotNative(item.reason, span)
             return [
                 Leaf(_there(leaf, attribute.scalar), replace(attribute, owner=element))
                 for attribute in element.attributes
@@ -109,6 +114,8 @@ def _passes(element: Element, test: SyntaxNode, scope: Scope) -> bool:
             return element.name == (f"Q{{{uri}}}{local}" if uri else local)
         case Wildcard(prefix=None, uri=None, local=None) | ElementTest(name=None):
             return True
+        case Wildcard(local=str() as local):
+            return element.name == local
     return is_any_node(test)
 
 

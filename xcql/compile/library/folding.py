@@ -16,7 +16,7 @@ from xcql.compile.terms.scope import Scope
 from xcql.compile.terms.values import Concat, Single, Value, concat
 from xcql.diagnostics import XcqlError
 from xcql.evaluate.api import evaluate
-from xcql.evaluate.result import ResultItem
+from xcql.evaluate.result import ResultItem, carried_kind
 from xcql.source import Span
 from xcql.syntax.functions import FunctionCall, NamedFunctionRef
 from xcql.syntax.names import name_set
@@ -111,7 +111,7 @@ def _constants(value: Value) -> list[Any] | None:
 def _item(value: Any, scope: Scope, span: Span) -> Item:
     """An item of the evaluator as an item of the compiler."""
     if isinstance(value, Node):
-        return _dynamic(value.kind, ResultItem(value).xml)
+        return _dynamic(value, value.kind, ResultItem(value).xml)
     kind = type_of(value).name
     if type(value) in _PLAIN and is_writable(value):
         return Atomic(Constant(value), _PLAIN[type(value)])
@@ -120,9 +120,9 @@ def _item(value: Any, scope: Scope, span: Span) -> Item:
     if kind in _BY_TEXT:
         text = Atomic(Constant(string_of(value)), "xs:string")
         return cast(text, f"xs:{kind}", scope, span)
-    return _dynamic(f"xs:{kind}", string_of(value))
+    return _dynamic(value, f"xs:{kind}", string_of(value))
 
 
-def _dynamic(kind: str, text: str) -> Dynamic:
-    item = call("evaluator_item", Constant(kind), Constant(text))
+def _dynamic(value: Any, kind: str, text: str) -> Dynamic:
+    item = call("evaluator_item", Constant(carried_kind(value)), Constant(text))
     return Dynamic(item, f"a value of type {kind} has no native form")

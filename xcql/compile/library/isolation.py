@@ -6,7 +6,7 @@ compares node identity, cannot be moved out of the query; then the enclosing exp
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from xcql.algebra.operators import Unit, Unnest
@@ -14,12 +14,14 @@ from xcql.algebra.scalars import Column, Constant, Scalar, call
 from xcql.analysis.names import FUNCTIONS
 from xcql.compile.library.access import has_holes, is_fragmented
 from xcql.compile.library.casts import to_string
+from xcql.compile.library.document_order import is_sorted
 from xcql.compile.library.folding import folded
 from xcql.compile.library.serialisation import serialised
 from xcql.compile.result import NotNative
 from xcql.compile.terms import items
 from xcql.compile.terms.scope import Scope
-from xcql.compile.terms.values import Each, Single, Value, gather, leaves
+from xcql.compile.terms.values import Each, Single, Value, at_most_one, gather, leaves
+from xcql.source import Span
 from xcql.syntax.construct import CurlyArray, MapConstructor, SquareArray
 from xcql.syntax.functions import (
     ArgumentPlaceholder,
@@ -31,7 +33,7 @@ from xcql.syntax.functions import (
 from xcql.syntax.literals import ContextItem, VariableRef
 from xcql.syntax.names import name_set
 from xcql.syntax.node import Expr, Name, SyntaxNode, children, walk
-from xcql.syntax.operators import Arrow, Comparison, SimpleMap
+from xcql.syntax.operators import Arrow, Binary, Comparison, SimpleMap
 from xcql.syntax.path import (
     REVERSE_AXES,
     AxisStep,
@@ -55,8 +57,10 @@ from xcql.syntax.types import ElementTest
 # functions that depend on more than their arguments
 _UNSAFE = name_set(
     "stream doc collection root path generate-id id idref position last uri-collection"
-    " unparsed-text innermost outermost has-children"
+    " unparsed-text innermost outermost has-children function-lookup"
+    " lang base-uri element-with-id"
 )
+_SET_OPERATORS = frozenset({"union", "|", "intersect", "except"})
 _CONTEXT = "xcql-context"
 
 
@@ -65,14 +69,14 @@ def evaluated(expr: Expr, scope: Scope, problem: NotNative) -> Value:
     compilation = scope.compilation
     if not can_be_taken_out(expr, scope):
         raise problem
-    names = [
-        name
-        for name in dict.fromkeys(
-            str(node.name) for node in walk(expr) if isinstance(node, VariableRef)
-        )
-        if name in scope.variables
-    ]
-    looked_at = {name: scope.variable(name, expr.span) for name in names}
+    used = dict.fromkeys(
+        str(node.name) for node in _all_code(expr, scope) if isinstance(node, VariableRef)
+    )
+    names = [name for name in used if name in scope.variables]
+    if any(name in used and name not in scope.variables for name in _declared_variables(scope)):
+        # its value is not known yet
+        raise problem
+    looked_at = {_full_name(name, scope): scope.variable(name, expr.span) for name in names}
     body = expr
     span = expr.span
     if _uses_context(expr):
@@ -84,6 +88,8 @@ def evaluated(expr: Expr, scope: Scope, problem: NotNative) -> Value:
     if _reads_leaves_in_time(expr, scope) and not all(
         _is_complete(leaf.item, scope) for value in looked_at.values() for leaf in leaves(value)
     ):
+        raise problem
+    if _compares_nodes(expr, scope) and not _are_apart(looked_at.values()):
         raise problem
     module = module_of(body, looked_at, scope)
     known = folded(module, looked_at, scope, span)
@@ -99,14 +105,57 @@ def evaluated(expr: Expr, scope: Scope, problem: NotNative) -> Value:
     )
 
 
+def _full_name(name: str, scope: Scope) -> str:
+    """The name of a variable as the evaluator takes it: `Q{uri}local` instead of a prefix."""
+    prefix, colon, local = name.partition(":")
+    return f"Q{{{scope.names.prefixes.get(prefix, '')}}}{local}" if colon else name
+
+
+def _as_name(name: str, span: Span) -> Name:
+    uri, brace, local = name.removeprefix("Q{").rpartition("}")
+    return Name(local, uri=uri if brace else None, span=span)
+
+
+def _compares_nodes(expr: Expr, scope: Scope) -> bool:
+    """Whether nodes are sorted, or taken out if they occur twice."""
+    return any(
+        isinstance(node, Path) or (isinstance(node, Binary) and node.op in _SET_OPERATORS)
+        for node in _all_code(expr, scope)
+    )
+
+
+def _are_apart(values: Collection[Value]) -> bool:
+    """Whether the nodes among some values are certainly different ones, in document order.
+
+    Each gets a copy of its own, and nothing else would tell.
+    """
+    with_nodes = [
+        value
+        for value in values
+        if any(not isinstance(leaf.item, items.Atomic) for leaf in leaves(value))
+    ]
+    return len(with_nodes) < 2 and all(at_most_one(one) or is_sorted(one) for one in with_nodes)
+
+
+def _declared_variables(scope: Scope) -> Iterator[str]:
+    for declaration in scope.compilation.module.declarations:
+        if isinstance(declaration, VariableDecl):
+            yield str(declaration.name)
+
+
 def module_of(body: Expr, variables: Iterable[str], scope: Scope) -> MainModule:
     """The query's module with another body, and with these variables instead of its own."""
     module = scope.compilation.module
     declared = tuple(
-        VariableDecl((), Name(name, span=body.span), None, None, external=True, span=body.span)
+        VariableDecl((), _as_name(name, body.span), None, None, external=True, span=body.span)
         for name in variables
     )
-    kept = tuple(one for one in module.declarations if not isinstance(one, VariableDecl))
+    called = {id(one) for one in _functions(body, scope)}
+    kept = tuple(
+        one
+        for one in module.declarations
+        if not isinstance(one, VariableDecl | FunctionDecl) or id(one) in called
+    )
     return replace(module, declarations=(*kept, *declared), body=body)
 
 
@@ -155,21 +204,39 @@ def can_be_taken_out(expr: Expr, scope: Scope) -> bool:
 
 def _all_code(expr: Expr, scope: Scope) -> Iterator[SyntaxNode]:
     """The parts of an expression and of the functions that it calls."""
+    yield from walk(expr)
+    for function in _functions(expr, scope):
+        if function.body is not None:
+            yield from walk(function.body)
+
+
+def _functions(expr: Expr, scope: Scope) -> list[FunctionDecl]:
+    """The query's own functions that an expression calls, directly or not."""
     pending: list[Expr] = [expr]
-    seen: set[int] = set()
+    found: dict[int, FunctionDecl] = {}
     while pending:
         for node in walk(pending.pop()):
-            yield node
-            own = _declared(node, scope) if isinstance(node, FunctionCall) else None
-            if own is not None and own.body is not None and id(own) not in seen:
-                seen.add(id(own))
-                pending.append(own.body)
+            own = _declared(node, scope)
+            if own is not None and id(own) not in found:
+                found[id(own)] = own
+                if own.body is not None:
+                    pending.append(own.body)
+    return list(found.values())
 
 
-def _declared(call: FunctionCall, scope: Scope) -> FunctionDecl | None:
-    """The function declaration of the query that is called."""
-    uri, local = scope.names.function_name(call.name)
-    return scope.compilation.functions.get((uri or "", local, len(call.arguments)))
+def _declared(node: SyntaxNode, scope: Scope) -> FunctionDecl | None:
+    """The function declaration of the query that is called or referenced."""
+    match node:
+        case FunctionCall(name=name, arguments=arguments):
+            arity = len(arguments)
+        case Arrow(function=Name() as name, arguments=arguments):
+            arity = len(arguments) + 1
+        case NamedFunctionRef(name=name, arity=arity):
+            pass
+        case _:
+            return None
+    uri, local = scope.names.function_name(name)
+    return scope.compilation.functions.get((uri or "", local, arity))
 
 
 def _is_complete(item: items.Item, scope: Scope) -> bool:

@@ -28,6 +28,8 @@ def attribute_test(test: SyntaxNode, scope: Scope) -> frozenset[str] | None:
             return frozenset({attribute_name(name, scope)})
         case AnyKindTest() | AttributeTest() | Wildcard(prefix=None, uri=None, local=None):
             return None
+        case Wildcard():
+            raise NotNative("attributes of a namespace, or of one local name", test.span)
     return frozenset()
 
 

@@ -198,7 +198,7 @@ def _mixed_xml(value: values.Value, scope: Scope) -> Scalar:
     """The text of nodes and atomic values; atomic values need a space between them."""
     match value:
         case values.Single(item=items.Dynamic(scalar=scalar)):
-            return call("dynamic_text", scalar)
+            return _as_content(scalar, call("dynamic_text", scalar), scope)
         case values.Single(item=item):
             return serialised(item, scope)
         case values.Concat(values=several, exclusive=True):
@@ -214,10 +214,27 @@ def _mixed_xml(value: values.Value, scope: Scope) -> Scalar:
                 text = values.replaced(content_xml(inner, scope), known)
                 return case((condition, text), otherwise=Constant(""))
             if isinstance(inner, values.Single) and isinstance(inner.item, items.Dynamic):
-                pairs = values.gather(value, lambda item: item.scalar)  # type: ignore[attr-defined]
+                pairs = values.gather(
+                    value,
+                    lambda item: _as_content(item.scalar, item.scalar, scope),  # type: ignore[attr-defined]
+                )
                 return call("dynamic_content", pairs)
             raise NotNative("nodes and atomic values in one sequence")
     raise NotNative("nodes and atomic values in one sequence")
+
+
+def _as_content(pair: Scalar, result: Scalar, scope: Scope) -> Scalar:
+    """The result for an item of the evaluator that does not belong into the tag around it."""
+    match pair:
+        case Call(function="evaluator_item", arguments=(Constant(value=str() as kind), _)):
+            if kind.startswith(("attribute", "namespace")):
+                raise NotNative("attributes or namespaces among other content")
+            return result
+    kind_ = call("field", pair, Constant("kind"))
+    in_tag = [call("startswith", kind_, Constant(one)) for one in ("attribute", "namespace")]
+    place = scope.compilation.module.body.span
+    limit = scope.compilation.limit(place, "attributes or namespaces among other content")
+    return case((disjunction(*in_tag), limit), otherwise=result)
 
 
 def _apart_by_blanks(several: Sequence[values.Value], scope: Scope) -> list[Scalar]:

@@ -101,8 +101,11 @@ def as_one_kind(value: Value, scope: Scope, span: Span) -> tuple[Plan, Value]:
     return plan, item
 
 
-def as_one_leaf(value: Value, scope: Scope, span: Span) -> Leaf:
-    """The items as tuples of one plan; they must be atomic and of one type."""
+def as_one_leaf(value: Value, scope: Scope, span: Span, only_compared: bool = False) -> Leaf:
+    """The items as tuples of one plan; they must be atomic and of one type.
+
+    If they are only compared, integers and decimals may become one type.
+    """
     found = leaves(value)
     if len(found) == 1:
         return found[0]
@@ -111,7 +114,7 @@ def as_one_leaf(value: Value, scope: Scope, span: Span) -> Leaf:
         raise NotNative("a sequence of several kinds of nodes", span)
     if len(types) == 1:
         (type_,) = types
-    elif types <= {"xs:integer", "xs:decimal"}:
+    elif only_compared and types <= {"xs:integer", "xs:decimal"}:
         type_ = common_number(list(types))
     else:
         raise NotNative("a sequence of items of several types", span)

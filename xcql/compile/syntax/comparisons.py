@@ -45,6 +45,8 @@ def _nodes_compared(expr: Comparison, left: Value, right: Value, scope: Scope) -
         return found
 
     if left == EMPTY or right == EMPTY:
+        if not all(is_node(leaf.item) for one in (left, right) for leaf in leaves(one)):
+            raise NotNative("a comparison of what are not nodes", expr.span)
         return EMPTY
     needed = f"one node at most for '{expr.op}'"
     keys = [single(value, key, scope, expr.span, needed) for value in (left, right)]

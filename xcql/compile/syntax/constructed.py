@@ -68,7 +68,7 @@ def _computed_element(expr: syntax.ComputedElement, scope: Scope) -> Value:
 
 def _constant_name(name: Name | Expr, scope: Scope) -> str:
     if isinstance(name, Name):
-        if name.prefix or name.uri or scope.names.element:
+        if name.prefix or name.uri or scope.names.element or name.local == "xmlns":
             raise NotNative("a name in a namespace", name.span)
         return name.local
     item = one_atomic(value_of(name, scope), scope, name.span)
@@ -79,7 +79,7 @@ def _constant_name(name: Name | Expr, scope: Scope) -> str:
     ):
         raise NotNative("a name that is computed from data", name.span)
     text = str(item.scalar.value)
-    if ":" in text or "{" in text or not text.isidentifier():
+    if not text.isidentifier() or text == "xmlns":
         raise NotNative("such a name", name.span)
     return text
 

@@ -6,7 +6,8 @@ element, it selects among the element's parts.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import abc
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from xcql.algebra.operators import Number, columns, identity
@@ -39,7 +40,10 @@ from xcql.compile.terms.values import (
     is_optional,
     leaves,
 )
-from xcql.syntax.literals import ContextItem
+from xcql.syntax.construct import ComputedElement, DirectElement
+from xcql.syntax.control import If
+from xcql.syntax.flwor import Flwor
+from xcql.syntax.literals import ContextItem, Sequence
 from xcql.syntax.node import Expr
 from xcql.syntax.path import AxisStep, NameTest, Path
 
@@ -94,7 +98,7 @@ def after_step(base: Value, step: Expr, scope: Scope) -> Value:
     return merged_in_document_order(parts, scope, step.span)
 
 
-def _may_mix(begin: Sequence[Leaf], step: Expr, scope: Scope) -> bool:
+def _may_mix(begin: abc.Sequence[Leaf], step: Expr, scope: Scope) -> bool:
     """Whether a step may reach a node twice, or reach nodes in another order than it starts."""
     if len(begin) == 1 and is_optional(begin[0].plan):
         return False
@@ -131,7 +135,10 @@ def _mapped(base: Value, step: Expr, scope: Scope) -> Value:
     if isinstance(base, Merged | Concat):
         if mentions_position(step):
             raise NotNative("positions in a sequence of several kinds of nodes", step.span)
-        return replace(base, values=tuple(_mapped(one, step, scope) for one in base.values))
+        mapped = replace(base, values=tuple(_mapped(one, step, scope) for one in base.values))
+        if isinstance(base, Merged) or base.exclusive:
+            return mapped
+        return _in_order(mapped, step, scope, is_sorted=False)
     if isinstance(base, Single):
         result = value_of(step, scope.focus(base, Constant(1), lambda: Constant(1)))
     else:
@@ -149,6 +156,16 @@ def _mapped(base: Value, step: Expr, scope: Scope) -> Value:
             result = each(numbered, value)
         else:
             result = each(plan, value_of(step, inside.focus(inner)))
+    return _in_order(
+        result,
+        step,
+        scope,
+        is_sorted=at_most_one(base) and (at_most_one(result) or is_sorted(result)),
+    )
+
+
+def _in_order(result: Value, step: Expr, scope: Scope, *, is_sorted: bool) -> Value:
+    """The nodes that a step gives, in document order and without duplicates."""
     found = leaves(result)
     if found and all(isinstance(leaf.item, items.StreamDocument) for leaf in found):
         documents = {leaf.item for leaf in found}
@@ -157,12 +174,28 @@ def _mapped(base: Value, step: Expr, scope: Scope) -> Value:
     of_streams = (items.StreamElement, items.Inner, items.TextItem, items.AttributeItem)
     if any(isinstance(leaf.item, (*of_streams, items.Element)) for leaf in found):
         if all(isinstance(leaf.item, of_streams) for leaf in found):
-            if at_most_one(base) and (at_most_one(result) or is_sorted(result)):
+            if is_sorted:
                 return result
             return in_document_order(result, scope, step.span)
         if any(not isinstance(leaf.item, items.Element) for leaf in found):
             raise NotNative("a step to nodes of several trees", step.span)
+        if not at_most_one(result) and not _constructs(step):
+            raise NotNative("a step to nodes that were constructed before", step.span)
     return result
+
+
+def _constructs(step: Expr) -> bool:
+    """Whether all nodes of the value are new."""
+    match step:
+        case DirectElement() | ComputedElement():
+            return True
+        case Sequence(items=items):
+            return all(map(_constructs, items))
+        case If(then=then, otherwise=otherwise):
+            return _constructs(then) and _constructs(otherwise)
+        case Flwor(result=result):
+            return _constructs(result)
+    return False
 
 
 def _no_last(step: Expr) -> Callable[[], Scalar]:

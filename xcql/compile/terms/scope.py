@@ -13,7 +13,7 @@ from xcql.analysis.graph import TagGraph
 from xcql.analysis.names import Namespaces
 from xcql.column_names import folded
 from xcql.compile.catalog import Catalog, Externals
-from xcql.compile.result import Evaluation, NotNative, Site
+from xcql.compile.result import BEYOND_SQL, Evaluation, NotNative, Site
 from xcql.compile.terms.items import Shape, StreamElement, shape_of
 from xcql.compile.terms.values import Value, apart
 from xcql.dialects.dialect import Dialect
@@ -113,9 +113,8 @@ class Compilation:
         """A scalar that fails; `{}` in the message is replaced by the value."""
         return self._failing(Site(code, message, span), value)
 
-    def limit(self, span: Span) -> Scalar:
-        """A scalar for a number that SQL cannot represent; the evaluator answers the query then."""
-        message = "a number is too large for SQL, or has too many digits"
+    def limit(self, span: Span, message: str = BEYOND_SQL) -> Scalar:
+        """A scalar for what SQL cannot represent; the evaluator answers the query then."""
         return self._failing(Site("FOAR0002", message, span, is_limit=True))
 
     def _failing(self, site: Site, value: Scalar | None = None) -> Scalar:
