@@ -236,16 +236,23 @@ class Comparison:
         context = _STREAM if document else None
         try:
             answer = session.query(query, now=self.now, variables=variables, context=context)
-        except XcqlError as problem:
-            return Outcome(None, problem.code), REJECTED, ()
+        except Exception as problem:
+            return Outcome(None, _code(problem)), REJECTED, ()
         try:
             found = Outcome(tuple(answer.to_xml()))
-        except XcqlError as problem:
-            found = Outcome(None, problem.code)
+        except Exception as problem:
+            found = Outcome(None, _code(problem))
         if answer.strategy == "caq":
             return found, EVALUATED, tuple(map(_reason, answer.reasons))
         parts = tuple(map(_reason, _ROW_BY_ROW.findall(answer.explain())))
         return found, PARTLY if parts else NATIVE, parts
+
+
+def _code(problem: Exception) -> str:
+    """The code of an error; anything else is a crash, which equals no error of the evaluator."""
+    if isinstance(problem, XcqlError):
+        return problem.code
+    return f"{type(problem).__name__}: {problem}"
 
 
 def _reason(text: str) -> str:

@@ -254,7 +254,9 @@ def _rewritten(node: exp.Expr) -> exp.Expr:
             node.set("joins", [*(node.args.get("joins") or ()), *joins])
             node.set("laterals", None)
         case exp.Where():
-            node.set("this", _guarded(list(_conjuncts(node.this))))
+            conditions = list(_conjuncts(node.this))
+            is_of_rows = isinstance(node.parent, exp.Select) and node.parent.args.get("from_")
+            node.set("this", _guarded(conditions) if is_of_rows else _in_order(conditions))
         case exp.Join() if node.args.get("kind") in ("SEMI", "ANTI"):
             node.set("side", None)
     return node
@@ -273,6 +275,20 @@ def _guarded(conditions: list[Sql]) -> Sql:
         others = trees.both(*(one.copy() for one in safe))
         guarded = _if(others, guarded, exp.Boolean(this=False))
     return trees.both(*safe, guarded)
+
+
+def _in_order(conditions: list[Sql]) -> Sql:
+    """Conditions without rows: those after the last one that may fail do not spare its error.
+
+    They are an element of an array, because the optimizer evaluates constant conditions of CASE.
+    """
+    failing = [index for index, one in enumerate(conditions) if _may_fail(one)]
+    later = conditions[failing[-1] + 1 :] if failing else []
+    if not later:
+        return _guarded(conditions)
+    first = trees.cast(_guarded(conditions[: failing[-1] + 1]), "INT")
+    position = exp.Add(this=first, expression=number(1))
+    return _element(_array(exp.Boolean(this=False), trees.both(*later)), position)
 
 
 def _conjuncts(condition: Sql) -> Iterator[Sql]:

@@ -42,7 +42,6 @@ DECIMAL = "DECIMAL(37, 20)"
 _UNIT = Decimal(1).scaleb(-20)
 _MOST_DECIMAL = Decimal(10) ** 17
 _MOST_INTEGER = 2**63 - 1
-_TOO_LONG = "FODT0002"
 # the type of NULL, which fits any other type. A function of ours that fails is not volatile, as
 # DuckDB's `error` is, which may be evaluated before a filter
 NOTHING = "NULL"
@@ -297,41 +296,29 @@ def day_time_text(microseconds: int) -> str:
 
 @_computed("VARCHAR", returns="BOOLEAN")
 def is_dayTimeDuration_text(text: str) -> bool:
-    return _has_form(text, "dayTimeDuration")
+    return _is_valid(text, "dayTimeDuration")
 
 
 @_computed("VARCHAR", returns="BOOLEAN")
 def is_yearMonthDuration_text(text: str) -> bool:
-    return _has_form(text, "yearMonthDuration")
-
-
-def _has_form(text: str, type_: str) -> bool:
-    """Whether a text is that of a duration, even of one that is too long."""
-    try:
-        from_text(text, type_)
-    except XcqlError as problem:
-        return problem.code == _TOO_LONG
-    return True
+    return _is_valid(text, "yearMonthDuration")
 
 
 def _duration(text: str, type_: str) -> Any:
-    try:
-        return from_text(text, type_)
-    except XcqlError as problem:
-        if problem.code != _TOO_LONG:
-            raise
-        raise BeyondSql from None
+    """A duration; None for another text: the optimizer may read it before its form is tested."""
+    return from_text(text, type_) if _is_valid(text, type_) else None
 
 
 @_computed("VARCHAR", returns="BIGINT")
-def parse_dayTimeDuration(text: str) -> int:
-    return duration_microseconds(_duration(text, "dayTimeDuration"))
+def parse_dayTimeDuration(text: str) -> int | None:
+    value: ep.DayTimeDuration | None = _duration(text, "dayTimeDuration")
+    return None if value is None else duration_microseconds(value)
 
 
 @_computed("VARCHAR", returns="BIGINT")
-def parse_yearMonthDuration(text: str) -> int:
-    value: ep.YearMonthDuration = _duration(text, "yearMonthDuration")
-    return value.months
+def parse_yearMonthDuration(text: str) -> int | None:
+    value: ep.YearMonthDuration | None = _duration(text, "yearMonthDuration")
+    return None if value is None else value.months
 
 
 def _is_valid(text: str, type_: str) -> bool:

@@ -287,6 +287,8 @@ def castable(item: Atomic, target: str, span: Span) -> Scalar:
     """Whether a value that is not empty can be cast."""
     if item.type == target or target in ("xs:string", "xs:untypedAtomic"):
         return Constant(True)
+    if target == "xs:anyURI":
+        raise NotNative("whether a value can be cast to xs:anyURI", span)
     if item.type in STRINGS - {"xs:anyURI"} and target in SUPPORTED:
         return _is_written(item.scalar, target)
     if item.type in NUMBERS and target in NUMBERS - INTEGERS | {"xs:integer"}:

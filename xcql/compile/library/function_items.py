@@ -28,7 +28,15 @@ def applied(function_: Value, arguments: Sequence[Value], scope: Scope, span: Sp
         raise NotNative("a call with another number of arguments", span)
     inside = replace(written, taken=written.taken | scope.taken, context=None)
     inside = bind_parameters(inside, code.parameters, arguments, scope, span)
-    value = value_of(code.body, inside)
+    active = scope.compilation.active
+    key = "", f"#{id(code)}", len(arguments)
+    if key in active:
+        raise NotNative("an inline function that calls itself", span)
+    active.append(key)
+    try:
+        value = value_of(code.body, inside)
+    finally:
+        active.pop()
     if code.result_type is not None:
         value = converted(value, code.result_type, scope, span)
     return value

@@ -79,7 +79,7 @@ def mentions_position(expr: Expr) -> bool:
                 pending.append(base)
                 continue
             case Path(steps=steps):
-                pending.append(steps[0])
+                pending.extend(steps[:1])
                 continue
         if isinstance(here, SyntaxNode):
             pending.extend(children(here))
