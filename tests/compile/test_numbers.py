@@ -14,6 +14,7 @@ import xcql
 from tests.compile.both_ways import Answer, told
 from tests.compile.conftest import world_store
 from tests.conftest import OpenSession
+from tests.effort import FULL
 
 NOW = "2010-01-01"
 TAGS = """<structure><tag type="snapshot" id="1" name="r"><tag type="temporal" id="2" name="i">
@@ -28,8 +29,8 @@ VALUES = {
     "large": ["99999999999999999999", "1", "99999999999999999998", "99999999999999999999"],
     "precise": ["0.123456789012345678901", "1", "0.123456789012345678902", "123456789012345678.5"],
 }
-INTEGERS = ["integer", "edge", "large"]
-DECIMALS = ["integer", "decimal", "edge", "long", "large", "precise"]
+INTEGERS = ["integer", "edge", "large"] if FULL else ["edge", "large"]
+DECIMALS = [kind for kind in VALUES if kind != "double"] if FULL else ["decimal", "edge", "precise"]
 # of the values of one kind, as integers or decimals: TYPED is that of $i
 OF_NUMBERS = [
     "for $i in ITEMS return TYPED",
@@ -277,10 +278,9 @@ def test_doubles(asked: Asked) -> None:
 
 
 def test_untyped_values(asked: Asked) -> None:
-    for kind in VALUES:
+    for kind in VALUES if FULL else ("double", "precise"):
         for template in OF_DOUBLES:
-            query = _filled(template, kind, "data")
-            asked.check(query)
+            asked.check(_filled(template, kind, "data"))
 
 
 def test_without_data(asked: Asked) -> None:

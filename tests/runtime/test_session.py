@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import xcql
+from tests.conftest import OpenSession
 from tests.runtime.samples import STREAMS
 
 NOW = "2003-12-01"
@@ -100,10 +101,8 @@ def test_the_store_is_read_again_only_after_a_commit(
     assert len(reads) == 2
 
 
-def test_an_answer_keeps_its_now_and_its_commit(
-    tmp_path: Path, spark: object, session: xcql.Session
-) -> None:
-    growing = xcql.Session(tmp_path / "store", session.spark)
+def test_an_answer_keeps_its_now_and_its_commit(tmp_path: Path, open_session: OpenSession) -> None:
+    growing = open_session(tmp_path / "store")
     tags = tmp_path / "tags.xml"
     tags.write_text(
         '<structure><tag type="snapshot" id="1" name="r"><tag type="event" id="2" name="e"/></tag>'
@@ -125,11 +124,11 @@ def test_an_answer_keeps_its_now_and_its_commit(
 
 
 def test_show_tells_when_there_is_more(
-    session: xcql.Session, capsys: pytest.CaptureFixture[str]
+    each_session: xcql.Session, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    session.query("1 to 3").show(2)
+    each_session.query("1 to 3").show(2)
     assert capsys.readouterr().out == "1\n2\n… these are the first 2; there are more\n"
-    session.query("1 to 2").show(2)
+    each_session.query("1 to 2").show(2)
     assert capsys.readouterr().out == "1\n2\n"
 
 

@@ -41,7 +41,7 @@ def check(fragments: str, tags: TagStructure, nows: list[datetime]) -> str:
     return view
 
 
-@examples(at_commit=60, full=1000)
+@examples(at_commit=30, full=1000)
 @given(FRAGMENTS)
 def test_random_histories(fragments: list[str]) -> None:
     note("\n".join(fragments))

@@ -17,7 +17,7 @@ from xcql.store.ingest import ingest
 from xcql.store.processes import run_here
 from xcql.xdm.serialize import canonical
 
-EXAMPLES = 1000 if os.environ.get("XCQL_TEST_FULL") else 60
+EXAMPLES = 1000 if os.environ.get("XCQL_TEST_FULL") else 30
 
 
 @settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))

@@ -15,10 +15,11 @@ from typing import Any
 from sqlglot import exp
 from sqlglot.dialects.duckdb import DuckDB
 
+from xcql.algebra.operations import OPERATIONS
 from xcql.algebra.scalars import Constant, Scalar
 from xcql.dialects import trees
 from xcql.dialects.dialect import Dialect, Query
-from xcql.dialects.duckdb_functions import FUNCTIONS, HELPERS, function_name
+from xcql.dialects.duckdb_functions import FUNCTIONS, function_name
 from xcql.dialects.forms import FORMS
 from xcql.dialects.forms.groups import with_collected
 from xcql.dialects.forms.registry import Forms
@@ -402,7 +403,7 @@ _TIME = """CASE WHEN year(t) > 0 THEN CAST(t AS STRING) ELSE concat(
   format(CASE WHEN year(t) < 0 THEN '{:05d}' ELSE '{:04d}' END, year(t)), strftime(t, '-%m-%d'),
   regexp_replace(CAST(t AS STRING), '^.*[)]', '')) END"""
 
-forms.update({name: partial(_computed, name) for name in FUNCTIONS if name not in HELPERS})
+forms.update({name: partial(_computed, name) for name in FUNCTIONS if name in OPERATIONS})
 forms["text_of_codepoints"] = partial(_computed_or, "text_of_codepoints")
 forms.update({name: partial(_of_names, name) for name in ("inner_children", "inner_descendants")})
 forms.calls(group_any="first", bytes_length="bytes_length")

@@ -465,8 +465,6 @@ def without_lifespan(text: str) -> str:
 
 
 FUNCTIONS = MappingProxyType(_declared)
-# functions that are no operations themselves
-HELPERS = frozenset({"beyond_sql", "is_other_time"})
 
 
 def function_name(operation: str) -> str:

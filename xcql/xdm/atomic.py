@@ -136,6 +136,18 @@ def make_float(value: float) -> ep.Float:
     return float.__new__(ep.Float, single)
 
 
+def _integer_text(value: int) -> str:
+    """The digits of an integer of any length.
+
+    >>> len(_integer_text(10**5000))
+    5001
+    """
+    try:
+        return int.__str__(value)
+    except ValueError:  # Python writes at most 4,300 digits; a decimal has no such limit
+        return str(Decimal(value))
+
+
 def string_of(value: Atomic) -> str:
     """The canonical lexical form, as `fn:string` returns it.
 
@@ -152,7 +164,7 @@ def string_of(value: Atomic) -> str:
     if isinstance(value, str):
         return str.__str__(value)
     if isinstance(value, int):
-        return int.__str__(value)
+        return _integer_text(value)
     if isinstance(value, float):
         return _float_text(value) if kind is ep.Float else double_text(value)
     if isinstance(value, Decimal):

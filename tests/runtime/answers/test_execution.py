@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import xcql
+from tests.conftest import OpenSession
 from xcql.compile.result import TableUse
 from xcql.store.commit import read_state
 from xcql_runtime.spark.open_tables import is_little
@@ -29,11 +30,21 @@ NOW = "2004-01-01"
 
 @pytest.fixture
 def small(session: xcql.Session, tmp_path: Path) -> xcql.Session:
-    (tmp_path / "tags.xml").write_text(TAGS)
-    (tmp_path / "fragments.xml").write_text(FRAGMENTS)
-    small = xcql.Session(tmp_path / "store", session.spark)
-    small.ingest(tmp_path / "fragments.xml", stream="s", tags=tmp_path / "tags.xml")
-    return small
+    """On Spark."""
+    return filled(xcql.Session(tmp_path / "store", session.spark), tmp_path)
+
+
+@pytest.fixture
+def each_small(open_session: OpenSession, tmp_path: Path) -> xcql.Session:
+    """On DuckDB and on Spark."""
+    return filled(open_session(tmp_path / "store"), tmp_path)
+
+
+def filled(session: xcql.Session, folder: Path) -> xcql.Session:
+    (folder / "tags.xml").write_text(TAGS)
+    (folder / "fragments.xml").write_text(FRAGMENTS)
+    session.ingest(folder / "fragments.xml", stream="s", tags=folder / "tags.xml")
+    return session
 
 
 @pytest.mark.parametrize(
@@ -46,43 +57,45 @@ def small(session: xcql.Session, tmp_path: Path) -> xcql.Session:
     ],
 )
 def test_nothing_that_was_computed_is_kept(
-    small: xcql.Session, query: str, answer: list[str]
+    each_small: xcql.Session, query: str, answer: list[str]
 ) -> None:
     for _ in range(3):
-        assert small.query(query, now=NOW).to_xml() == answer
-    state = read_state(small.store)
+        assert each_small.query(query, now=NOW).to_xml() == answer
+    state = read_state(each_small.store)
     for file in state.stream("s").tables["2"].files:
-        (small.store / file.path).unlink()
+        (each_small.store / file.path).unlink()
     # a query that read the files again would fail
     with pytest.raises(xcql.XcqlError):
-        small.query(query, now=NOW).to_xml()
+        each_small.query(query, now=NOW).to_xml()
 
 
 @pytest.mark.parametrize("query", ['sum(stream("s")//a/n)', 'stream("s")//a/n/xs:integer(.)'])
-def test_a_query_that_failed_fails_again(small: xcql.Session, query: str) -> None:
-    good = small.query(query, now=NOW).to_xml()
-    bad = small.store.parent / "bad.xml"
+def test_a_query_that_failed_fails_again(each_small: xcql.Session, query: str) -> None:
+    good = each_small.query(query, now=NOW).to_xml()
+    bad = each_small.store.parent / "bad.xml"
     bad.write_text(
         """<f><filler id="2" tsid="2" validTime="2003-03-01"><a><n>none</n></a></filler></f>"""
     )
-    small.ingest(bad, stream="s")
+    each_small.ingest(bad, stream="s")
     for _ in range(3):
         with pytest.raises(xcql.XcqlError) as raised:
-            small.query(query, now=NOW).to_xml()
+            each_small.query(query, now=NOW).to_xml()
         assert raised.value.code == "FORG0001"
-    better = small.store.parent / "better.xml"
+    better = each_small.store.parent / "better.xml"
     better.write_text(
         """<f><replace id="2" tsid="2" validTime="2003-03-01"><a><n>8</n></a></replace></f>"""
     )
-    small.ingest(better, stream="s")
-    assert small.query(query.replace("//a", "//a?[now]"), now=NOW).to_xml() == good
+    each_small.ingest(better, stream="s")
+    assert each_small.query(query.replace("//a", "//a?[now]"), now=NOW).to_xml() == good
 
 
 @pytest.mark.parametrize("query", ['sum(stream("s")//a/n)', 'stream("s")//a/n/string()'])
-def test_one_query_in_several_threads(small: xcql.Session, query: str) -> None:
-    answer = small.query(query, now=NOW).to_xml()
+def test_one_query_in_several_threads(each_small: xcql.Session, query: str) -> None:
+    answer = each_small.query(query, now=NOW).to_xml()
     with ThreadPoolExecutor(4) as threads:
-        asked = [threads.submit(lambda: small.query(query, now=NOW).to_xml()) for _ in range(12)]
+        asked = [
+            threads.submit(lambda: each_small.query(query, now=NOW).to_xml()) for _ in range(12)
+        ]
         assert [one.result() for one in asked] == [answer] * 12
 
 
@@ -138,13 +151,15 @@ def test_who_asks_for_the_present_reads_no_files_of_the_past(
         small.query(past, now=NOW).to_xml()
 
 
-def test_where_nothing_is_left_the_present_is_empty(small: xcql.Session, tmp_path: Path) -> None:
+def test_where_nothing_is_left_the_present_is_empty(
+    each_small: xcql.Session, tmp_path: Path
+) -> None:
     (tmp_path / "later.xml").write_text("""<f><remove id="1" validTime="2003-03-01"/>
 <remove id="2" validTime="2003-04-01"/></f>""")
-    small.ingest(tmp_path / "later.xml", stream="s")
+    each_small.ingest(tmp_path / "later.xml", stream="s")
     query = 'count(stream("s")//a?[now]), stream("s")//a?[now]/n/string()'
-    assert small.query(query, now=NOW).to_xml() == ["0"]
-    assert small.query(query, now="2003-03-15").to_xml() == ["1", "8"]
+    assert each_small.query(query, now=NOW).to_xml() == ["0"]
+    assert each_small.query(query, now="2003-03-15").to_xml() == ["1", "8"]
 
 
 def test_a_large_answer_is_sorted_in_parts(

@@ -16,13 +16,13 @@ from xcql_runtime.evaluator.externals import external_function
 from xcql_runtime.evaluator.rows_as_xml import element_name
 
 
-def test_registered_functions(session: xcql.Session) -> None:
-    session.register("distance", lambda a, b: abs(a - b), returns="xs:double")
-    session.register("words", str.split, returns="xs:string*")
-    session.register(
+def test_registered_functions(each_session: xcql.Session) -> None:
+    each_session.register("distance", lambda a, b: abs(a - b), returns="xs:double")
+    each_session.register("words", str.split, returns="xs:string*")
+    each_session.register(
         "half", lambda a: pc.divide(a, pa.scalar(2.0)), returns="xs:decimal?", vectorised=True
     )
-    answer = session.query(
+    answer = each_session.query(
         "distance(3, 5) instance of xs:double, words(<a>b c</a>), half(5), half(5) instance of "
         "xs:decimal",
         "caq",
@@ -30,10 +30,10 @@ def test_registered_functions(session: xcql.Session) -> None:
     assert answer.to_xml() == ["true", "b", "c", "2.5", "true"]
 
 
-def test_a_function_that_fails_is_named(session: xcql.Session) -> None:
-    session.register("inverse", lambda a: 1 / a, returns="xs:double")
+def test_a_function_that_fails_is_named(each_session: xcql.Session) -> None:
+    each_session.register("inverse", lambda a: 1 / a, returns="xs:double")
     with pytest.raises(xcql.XcqlError, match=r"inverse\(\) failed: division by zero") as caught:
-        session.query("1,\n  inverse(0)", "caq").count()
+        each_session.query("1,\n  inverse(0)", "caq").count()
     assert (caught.value.code, caught.value.line, caught.value.column) == ("XCQL0005", 2, 3)
 
 
@@ -109,10 +109,10 @@ def test_a_character_that_xml_does_not_have(session: xcql.Session) -> None:
     assert caught.value.code == "XCQL0503"
 
 
-def test_values_of_variables(session: xcql.Session, tmp_path: Path) -> None:
+def test_values_of_variables(each_session: xcql.Session, tmp_path: Path) -> None:
     file = tmp_path / "a.xml"
     file.write_bytes("<?xml version='1.0' encoding='latin-1'?><a>é</a>".encode("latin-1"))
-    answer = session.query(
+    answer = each_session.query(
         """declare variable $n external; declare variable $l external;
            declare variable $d external; declare variable $f external;
            $n + 1, $l, $d/b/string(), $f/a/string()""",

@@ -18,7 +18,7 @@ from xcql.xdm.serialize import serialize
 from xcql_runtime.evaluator.views import parse_view
 
 
-@examples(at_commit=60, full=1000)
+@examples(at_commit=30, full=1000)
 @given(FRAGMENTS)
 def test_random_histories(fragments: list[str]) -> None:
     note("\n".join(fragments))
