@@ -134,7 +134,8 @@ def test_an_error_has_its_place(each_session: xcql.Session) -> None:
     with pytest.raises(xcql.XcqlError) as caught:
         answer.to_xml()
     assert (caught.value.code, caught.value.line, caught.value.column) == ("FORG0001", 2, 8)
-    assert "John Smith" in caught.value.message
+    # Rows are computed in parallel: which of the two customers fails first is left open.
+    assert any(name in caught.value.message for name in ("John Smith", "Max Muster"))
     assert "\n2 | return $c + 1\n" in str(caught.value)
 
 
