@@ -93,6 +93,7 @@ logic
   present(any) -> boolean
   case(any*) -> any | | if
   coalesce(any*) -> any
+  one_of(any, constant*) -> boolean | strict
   nullif(any, any) -> any
   with_name(any, function) -> any
   field(struct, constant) -> any | strict
@@ -295,6 +296,7 @@ nodes
   key_below(bytes, text) -> bytes | strict
   parent_key(bytes) -> bytes | strict
   hole_offset(bytes) -> int | strict
+  places_above(bytes) -> array | strict | ancestor::
   four_bytes(int) -> bytes | strict
   pieces(bytes, array, int, int) -> array
   escape_text(text) -> text | strict

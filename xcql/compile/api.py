@@ -59,7 +59,9 @@ def compile_query(
     """
     module = query.module
     graphs = {name: stream.graph for name, stream in catalog.streams.items()}
-    compilation = Compilation(LANGUAGE, module, catalog, externals, dialect, graphs)
+    compilation = Compilation(
+        LANGUAGE, module, catalog, externals, dialect, graphs, by_place=strategy != "qac"
+    )
     scope = _prolog(query, compilation)
     value = value_of(module.body, scope)
     answer = answer_of(value, scope)

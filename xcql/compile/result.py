@@ -22,7 +22,8 @@ class TableUse:
     In the text it is the slot `name`. `columns` are the paths of the fields that are read, such as
     `("raw",)` or `("element", "name", "_text")`; nothing else is read. A path that is a prefix of
     another includes everything below it. `("tag",)` is the tsid of the row's table. `present` says
-    that rows which have ended, those with a `vtTo`, are not needed and may be left out.
+    that rows which have ended, those with a `vtTo`, are not needed and may be left out. With
+    `nodes`, it is the table of the nodes in these fillers.
     """
 
     name: str
@@ -30,13 +31,14 @@ class TableUse:
     tags: tuple[str, ...]
     columns: tuple[tuple[str, ...], ...]
     present: bool = False
+    nodes: bool = False
 
 
 def table_uses(tables: Tables) -> tuple[TableUse, ...]:
     """The tables that a lowered plan reads."""
     return tuple(
-        TableUse(name, stream, tags, tuple(sorted(used)), present)
-        for (stream, tags, present), (name, used) in tables.items()
+        TableUse(name, key.stream, key.tags, tuple(sorted(used)), key.present, key.nodes)
+        for key, (name, used) in tables.items()
     )
 
 

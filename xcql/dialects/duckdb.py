@@ -416,6 +416,10 @@ forms.templates(
         "parent_key key": "substring(key, 1, bytes_length(key) - 4)",
         "hole_offset key": """CAST(conv(hex(substring(key, bytes_length(key) - 3, 4)), 16, 10)
           AS INT)""",
+        "places_above key": """CASE WHEN bytes_length(key) > 4 THEN transform(
+          sequence(1, CAST((bytes_length(key) - 4) / 8 AS INT)), level -> named_struct(
+            'key', substring(key, 1, 8 * level - 4),
+            'offset', CAST(conv(hex(substring(key, 8 * level - 3, 4)), 16, 10) AS INT))) END""",
         "least_if_nan x": "CASE WHEN isnan(x) THEN CAST('-Infinity' AS DOUBLE) ELSE x END",
         "second_of value": """CAST(CAST(date_part('microsecond', value) AS DECIMAL(8, 0))
           * 0.000001BD AS DECIMAL(8, 6))""",

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Literal
 from xcql.algebra.operators import Plan, row_column
 from xcql.algebra.scalars import Scalar
 from xcql.algebra.scalars import field as struct_field
+from xcql.compile.terms.node_paths import NodeKind, NodePath
 from xcql.shred.shape import Slot
 from xcql.syntax.functions import InlineFunction
 
@@ -241,6 +242,44 @@ class Inner(Item):
 
 
 @dataclass(frozen=True, slots=True)
+class AnyNode(Item):
+    """A node of a stream, of any kind and name: a row of the table of nodes.
+
+    `filler` is the element of the filler that it is in, of which only the row is known. `paths` are
+    those that it can be on. `kind` is a number, see `node_paths.KINDS`; `value` is NULL for some
+    nodes on paths that are not valued.
+    """
+
+    filler: StreamElement
+    kind: Scalar
+    name: Scalar
+    path: Scalar
+    start: Scalar
+    length: Scalar
+    parent: Scalar
+    value: Scalar
+    paths: frozenset[NodePath]
+
+    @property
+    def stream(self) -> str:
+        return self.filler.stream
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        """The tags of the elements that it can be."""
+        return tuple(sorted({path.tag for path in self.paths if path.kind == "element"}))
+
+    @property
+    def kinds(self) -> frozenset[NodeKind]:
+        return frozenset(path.kind for path in self.paths)
+
+    @property
+    def above(self) -> None:
+        """Its parent has to be looked up."""
+        return None
+
+
+@dataclass(frozen=True, slots=True)
 class InnerPath:
     """A path to inner elements by names alone, so that an XPath from the owner finds the same ones.
 
@@ -323,7 +362,7 @@ class ArrayItem(Item):
     members: tuple[Value, ...]
 
 
-NODES = (StreamDocument, StreamElement, AttributeItem, TextItem, Inner, Element, Markup)
+NODES = (StreamDocument, StreamElement, AttributeItem, TextItem, Inner, AnyNode, Element, Markup)
 
 
 def is_node(item: Item) -> bool:

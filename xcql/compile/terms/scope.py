@@ -50,6 +50,8 @@ class Compilation:
     externals: Externals
     dialect: Dialect
     graphs: Mapping[str, TagGraph]
+    # whether fillers are found by their places in the view, and not only by the ids of holes
+    by_place: bool = True
     names: dict[str, int] = field(default_factory=dict)
     demands: dict[tuple[str, tuple[str, ...]], set[tuple[str, ...]]] = field(default_factory=dict)
     sites: list[Site] = field(default_factory=list)
