@@ -60,4 +60,5 @@ def _shape(stream: Stream) -> StreamShape:
         stream.placed,
         has_lifespans_inside(stream.tags, slots),
         declared_everywhere(graph, slots),
+        {tsid: table.paths for tsid, table in tables.items() if table.paths is not None},
     )

@@ -23,7 +23,9 @@ class StreamShape:
     `placed` is false if rows have no places, so that fillers can only be reached by hole ids.
     `has_lifespans_inside` says that elements other than the fillers' own came with lifespans.
     `declared` are the namespaces in scope at all fillers and holes, as text, or None if they
-    differ. `graph` is the graph of the tags, built once for all queries.
+    differ. `graph` is the graph of the tags, built once for all queries. `paths` are the paths of
+    all nodes in a table's files (`xcql.shred.node_paths`), and whether every node on a path has its
+    value there; tables whose nodes are not stored are left out.
     """
 
     name: str
@@ -37,6 +39,7 @@ class StreamShape:
     placed: bool = True
     has_lifespans_inside: bool = False
     declared: str | None = None
+    paths: Mapping[str, Mapping[str, bool]] = field(default_factory=dict)
 
 
 def has_lifespans_inside(tags: TagStructure, slots: Mapping[str, Slot]) -> bool:
