@@ -10,6 +10,7 @@ from pathlib import Path
 
 from xcql.analysis.graph import TagGraph
 from xcql.compile.catalog import Catalog, StreamShape, declared_everywhere, has_lifespans_inside
+from xcql.compile.terms.node_paths import NodePaths
 from xcql.store.commit import read_state, stamp_of
 from xcql.store.state import StoreState, Stream
 
@@ -60,4 +61,12 @@ def _shape(stream: Stream) -> StreamShape:
         stream.placed,
         has_lifespans_inside(stream.tags, slots),
         declared_everywhere(graph, slots),
+        _paths(stream),
     )
+
+
+def _paths(stream: Stream) -> NodePaths | None:
+    """The paths of the stream's nodes; None if nodes of some files are not in the store."""
+    found = {tsid: table.paths for tsid, table in stream.tables.items()}
+    known = {tsid: paths for tsid, paths in found.items() if paths is not None}
+    return NodePaths(stream.tags, known) if len(known) == len(found) else None

@@ -210,13 +210,17 @@ class Distinct(Plan):
 
 @dataclass(frozen=True, slots=True)
 class Join(Plan):
-    """Pairs of tuples; `left` keeps tuples without a partner, `semi` and `anti` only the left."""
+    """Pairs of tuples; `left` keeps tuples without a partner, `semi` and `anti` only the left.
+
+    `is_lookup` says that a left tuple has at most one partner.
+    """
 
     left: Plan
     right: Plan
     keys: tuple[tuple[Scalar, Scalar], ...]
     condition: Scalar
     kind: Literal["inner", "left", "semi", "anti"] = "inner"
+    is_lookup: bool = False
 
 
 @dataclass(frozen=True, slots=True)

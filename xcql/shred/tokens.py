@@ -51,8 +51,9 @@ class Tokens:
     """Tags in document order; `texts` has the decoded text after each of them.
 
     `names` are indexes into `name_list`; `kinds` are START, EMPTY or END. Each attribute has its
-    tag, its name (an index into `attribute_list`) and its decoded value. `skipped` has the byte
-    offsets of skipped markup. `edits` bring the rest into the serialiser's form.
+    tag, its name (an index into `attribute_list`) and its decoded value; `opening_quotes` and
+    `closing_quotes` have the byte offsets of the quotes around it. `skipped` has the byte offsets of
+    skipped markup. `edits` bring the rest into the serialiser's form.
     """
 
     begins: Ints
@@ -65,6 +66,8 @@ class Tokens:
     attribute_names: Ints
     attribute_list: list[str]
     attribute_values: pa.BinaryArray
+    opening_quotes: Ints
+    closing_quotes: Ints
     skipped: Ints
     edits: Edits
 
@@ -190,6 +193,8 @@ def tokenize(data: bytes) -> Tokens | None:
         attribute_names,
         attribute_list,
         values,
+        opens,
+        shuts,
         np.concatenate([begins[skipped_tags], skipped_markup[:, 0], _controls(octets)]),
         edits,
     )

@@ -15,7 +15,6 @@ from xcql.dialects.slots import slot
 from xcql.dialects.trees import Sql, call, identifier, number, variable, variable_name
 
 
-
 @dataclass(frozen=True, slots=True)
 class TableKey:
     """A table of the store: the rows of some tags of a stream, or the nodes in them.

@@ -86,7 +86,7 @@ class Scans:
 
     def nodes(self, plan: Nodes, needed: frozenset[str]) -> Relation:
         """A scan of the table of nodes."""
-        wanted = {name: own for name, own in zip(NODE_COLUMNS, plan.columns, strict=True)}
+        wanted = dict(zip(NODE_COLUMNS, plan.columns, strict=True))
         made = {own: column(name) for name, own in wanted.items() if own in needed}
         # always read a column, if only to count rows
         read = [(name,) for name, own in wanted.items() if own in needed] or [("start",)]

@@ -16,6 +16,7 @@ from xcql.compile.terms.layout import joint_schema, read_schema
 from xcql.dialects.duckdb import duckdb_text
 from xcql.dialects.trees import Sql, column, identifier, text_literal
 from xcql.shred.checksums import check_opening, check_pages
+from xcql.shred.nodes import NODES
 from xcql.sql.conversion import as_type, null_of
 from xcql.store.state import DataFile
 from xcql_runtime.store_reader import PinnedStore
@@ -23,6 +24,8 @@ from xcql_runtime.store_reader import PinnedStore
 
 def table_query(store: PinnedStore, use: TableUse) -> str:
     """The rows of several tags' tables as a subquery, with the columns of `layout.joint_schema`."""
+    if use.nodes:
+        return _nodes_query(store, use)
     stream = store.state.stream(use.stream)
     tables = {tsid: stream.tables.get(tsid) for tsid in use.tags}
     schemas = [
@@ -42,6 +45,19 @@ def table_query(store: PinnedStore, use: TableUse) -> str:
     for one in selects[1:]:
         union = exp.Union(this=union, expression=one, distinct=False)
     return duckdb_text(exp.Subquery(this=union))
+
+
+def _nodes_query(store: PinnedStore, use: TableUse) -> str:
+    stream = store.state.stream(use.stream)
+    wanted = pa.schema([NODES.field(name) for (name,) in use.columns])
+    files = [
+        file.nodes
+        for tsid in use.tags
+        for file in stream.tables[tsid].files
+        if file.nodes is not None
+    ]
+    paths = [path for _, several in _by_schema(store.folder, files, wanted) for path in several]
+    return duckdb_text(exp.Subquery(this=_select(NODES, wanted, paths, None)))
 
 
 def _by_schema(

@@ -26,6 +26,7 @@ from xcql.algebra.operators import (
     Join,
     Merge,
     Nodes,
+    Order,
     Plan,
     Select,
     SortKey,
@@ -41,6 +42,7 @@ from xcql.algebra.scalars import (
     Call,
     Column,
     Constant,
+    Nested,
     Scalar,
     call,
     conjunction,
@@ -58,9 +60,10 @@ from xcql.compile.terms.items import (
     StreamDocument,
     StreamElement,
 )
-from xcql.compile.terms.node_paths import KINDS, NodePath, NodePaths
+from xcql.compile.terms.node_paths import NodePath, NodePaths
 from xcql.compile.terms.scope import Scope
 from xcql.compile.terms.values import Leaf
+from xcql.shred.node_paths import KINDS
 from xcql.source import Span
 from xcql.syntax.node import SyntaxNode
 from xcql.syntax.path import Wildcard
@@ -252,18 +255,31 @@ class _Steps:
         keys: Callable[[AnyNode], tuple[tuple[Scalar, Scalar], ...]] = lambda _: (),
         condition: Callable[[AnyNode], Scalar] = lambda _: TRUE,
         exact: bool = True,
+        is_lookup: bool = False,
     ) -> Leaf:
-        """The nodes on some paths in the filler of a place."""
+        """The nodes on some paths in the filler of a place; with `is_lookup`, one at most."""
         scan, node = self.scan(place.filler, paths, exact)
         seq = scan.input.column("seq")  # type: ignore[attr-defined]
         pairs = ((place.filler.column("seq"), seq), *keys(node))
-        return Leaf(Join(place.plan, scan, pairs, condition(node), span=self.span), node)
+        plan = Join(place.plan, scan, pairs, condition(node), is_lookup=is_lookup, span=self.span)
+        return Leaf(plan, node)
 
     def everywhere(self, plan: Plan, paths: Paths) -> Leaf:
         """All nodes of the stream on some paths."""
         filler = self.fillers({path.table for path in paths})
         rows = Extract(self.stream, filler.table, filler.row, plan, span=self.span)
-        return self.inside(_Place(rows, filler, None, paths), paths)
+        found = self.inside(_Place(rows, filler, None, paths), paths)
+        return self._in_order(plan, found)
+
+    def _in_order(self, base: Plan, found: Leaf) -> Leaf:
+        """Nodes in document order for each tuple of a plan, where fillers are nested."""
+        node = found.item
+        assert isinstance(node, AnyNode)
+        if not self.scope.compilation.graphs[self.stream].nest(node.filler.table):
+            return found
+        key = node_key(node, self.scope)
+        assert key is not None
+        return Leaf(Order(found.plan, (*order(base), SortKey(key, "key"))), node)
 
     def place_of(self, leaf: Leaf) -> _Place:
         match leaf.item:
@@ -302,7 +318,9 @@ class _Steps:
                 place = self.place_of(leaf)
                 if place.span is None:
                     return self._tops(place)
-                return self.inside(place, place.paths, lambda node: ((place.start, node.start),))
+                return self.inside(
+                    place, place.paths, lambda node: ((place.start, node.start),), is_lookup=True
+                )
             case Inner(owner=owner, tags=tags, inner_path=path) as inner:
                 filler = self._filler(owner.row, owner.table)
                 if path is not None and path.after == leaf.plan and path.child_path is not None:
@@ -323,7 +341,9 @@ class _Steps:
                     if one.kind == "element" and one.table in owner.table and one.tag in tags
                 )
                 place = _Place(leaf.plan, filler, None, paths)
-                return self.inside(place, paths, lambda node: ((start, node.start),))
+                return self.inside(
+                    place, paths, lambda node: ((start, node.start),), is_lookup=True
+                )
         raise NotNative("nodes of such a kind among others", self.span)
 
     def _tops(self, place: _Place) -> Leaf:
@@ -331,7 +351,7 @@ class _Steps:
         tops = frozenset(
             path for path in self.paths.all if path.is_top and path.table in place.filler.table
         )
-        return self.inside(place, tops)
+        return self.inside(place, tops, is_lookup=True)
 
     def one(self, base: Plan, found: Sequence[Leaf]) -> list[Leaf]:
         """Nodes that were found for the tuples of a plan, as one leaf; others stay apart."""
@@ -371,15 +391,15 @@ class _Steps:
         self._check_texts(inline, below)
         if inline:
             found.append(
-                self.inside(
-                    place, inline, lambda node: ((place.start, node.parent),), exact=False
-                )
+                self.inside(place, inline, lambda node: ((place.start, node.parent),), exact=False)
             )
         tags = {path.tag for path in place.paths if path.kind == "element"}
         wanted = self._top_paths(graph.fragmented_children(*tags))
         holes = frozenset(path for path in below if path.kind == "hole")
         if wanted and holes:
-            hole = self.inside(place, holes, lambda node: ((place.start, node.parent),), exact=False)
+            hole = self.inside(
+                place, holes, lambda node: ((place.start, node.parent),), exact=False
+            )
             found.append(self._in_holes(hole, wanted))
         return self.one(leaf.plan, found)
 
@@ -456,7 +476,7 @@ class _Steps:
         assert first is not None
         inside = conjunction(call(">", key, first), call("<", key, end_key(item, self.scope)))
         plan = Join(place.plan, rows, (), inside, span=self.span)
-        return self.inside(_Place(plan, filler, None, paths), paths)
+        return self._in_order(place.plan, self.inside(_Place(plan, filler, None, paths), paths))
 
     def attributes(self, leaf: Leaf) -> list[Leaf]:
         if isinstance(leaf.item, StreamDocument):
@@ -474,14 +494,30 @@ class _Steps:
             and not (path.name in ("vtFrom", "vtTo") and timed is not None)
         )
         found: list[Leaf] = []
-        if paths:
-            one = self.inside(
-                place, paths, lambda node: ((place.start, node.parent),), exact=False
-            )
+        if names is None and paths:
+            one = self.inside(place, paths, lambda node: ((place.start, node.parent),), exact=False)
             found.append(one)
+        else:
+            found += [self._attribute(name, leaf, place, paths) for name in _names(paths)]
         if timed is not None:
             found += self._lifespan_attributes(leaf, place, names, timed)
-        return found
+        return self.one(leaf.plan, found)
+
+    def _attribute(self, name: str, leaf: Leaf, place: _Place, paths: Paths) -> Leaf:
+        """An attribute as a value of its element, which has at most one with that name."""
+        those = frozenset(path for path in paths if path.name == name)
+        found = self.inside(
+            replace(place, plan=Unit()),
+            those,
+            lambda node: ((place.start, node.parent),),
+            exact=False,
+        )
+        assert isinstance(found.item, AnyNode)
+        value = Nested(found.plan, "first", found.item.value)
+        owner = leaf.item
+        assert isinstance(owner, AnyNode | StreamElement | Inner)
+        plan = Select(place.plan, call("is_not_null", value))
+        return Leaf(plan, AttributeItem(name, value, owner))
 
     def _timed(self, place: _Place) -> Scalar | None:
         """Whether an element is one with a lifespan, a filler's own; None if it never is."""
@@ -512,11 +548,40 @@ class _Steps:
         owner = leaf.item
         assert isinstance(owner, AnyNode | StreamElement | Inner)
         found: list[Leaf] = []
+        plan = leaf.plan if timed == TRUE else Select(leaf.plan, timed)
         for name, end, open_ in zip(("vtFrom", "vtTo"), ends, ("start", "now"), strict=True):
             if name in wanted:
                 text = call("coalesce", call("time_text", end), Constant(open_))
-                found.append(Leaf(Select(leaf.plan, timed), AttributeItem(name, text, owner)))
+                item: Item = AttributeItem(name, text, owner)
+                if names is None:
+                    item = self._lifespan_attribute(name, text, place)
+                found.append(Leaf(plan, item))
         return found
+
+    def _lifespan_attribute(self, name: str, text: Scalar, place: _Place) -> AnyNode:
+        """An attribute of a lifespan among others: behind them, where no node begins."""
+        whole = call("text_of_bytes", place.filler.column("raw"))
+        # in the normal form, only the end of the tag is written so
+        end = call("octet_length", call("text_before", whole, Constant(">")))
+        start = end if name == "vtTo" else call("-", end, Constant(1))
+        paths = frozenset(
+            NodePath(path.table, f"{path.text}/@{name}", "attribute", path.tag, name, True)
+            for path in place.paths
+            if path.is_top
+        )
+        kind = Constant(KINDS["attribute"])
+        nowhere = Constant("")
+        return AnyNode(
+            place.filler,
+            kind,
+            Constant(name),
+            nowhere,
+            start,
+            Constant(0),
+            Constant(0),
+            text,
+            paths,
+        )
 
     def parents(self, leaf: Leaf) -> list[Leaf]:
         if isinstance(leaf.item, StreamDocument):
@@ -529,7 +594,13 @@ class _Steps:
         inline = self.passing(self.paths.parents(item.paths))
         if inline:
             found.append(
-                self.inside(place, inline, lambda one: ((item.parent, one.start),), exact=False)
+                self.inside(
+                    place,
+                    inline,
+                    lambda one: ((item.parent, one.start),),
+                    exact=False,
+                    is_lookup=True,
+                )
             )
         tops = [path for path in item.paths if path.is_top]
         if tops:
@@ -553,16 +624,26 @@ class _Steps:
             is_top = call("=", item.start, Constant(0))
             plan = Select(node.plan, is_top) if not _are_tops(item.paths) else node.plan
             keys = ((item.filler.column("parent"), filler.column("key")),)
-            plan = Join(plan, rows, keys, TRUE, span=self.span)
+            plan = Join(plan, rows, keys, TRUE, is_lookup=True, span=self.span)
             offset = item.filler.column("offset")
             hole = self.inside(
-                _Place(plan, filler, None, holes), holes, lambda one: ((offset, one.start),), exact=False
+                _Place(plan, filler, None, holes),
+                holes,
+                lambda one: ((offset, one.start),),
+                exact=False,
+                is_lookup=True,
             )
             inner = hole.item
             assert isinstance(inner, AnyNode)
             place = _Place(hole.plan, filler, None, around)
             found.append(
-                self.inside(place, around, lambda one: ((inner.parent, one.start),), exact=False)
+                self.inside(
+                    place,
+                    around,
+                    lambda one: ((inner.parent, one.start),),
+                    exact=False,
+                    is_lookup=True,
+                )
             )
         if graph.structure.root.id in tables and (self.test is None or is_any_node(self.test)):
             raise NotNative("the document around elements of several kinds", self.span)
@@ -723,6 +804,10 @@ def _is_around(node: AnyNode, offset: Scalar) -> Scalar:
     return conjunction(
         call("<", node.start, offset), call(">", call("+", node.start, node.length), offset)
     )
+
+
+def _names(paths: Paths) -> list[str]:
+    return sorted({path.name for path in paths})
 
 
 def _are_tops(paths: Paths) -> bool:

@@ -6,7 +6,7 @@ from xcql.algebra.scalars import Constant, Scalar, call
 from xcql.compile.library.casts import INSTANTS, STRINGS, cast
 from xcql.compile.library.serialisation import string_value
 from xcql.compile.result import NotNative
-from xcql.compile.terms.items import Atomic, Item, Markup
+from xcql.compile.terms.items import AnyNode, Atomic, Item, Markup
 from xcql.compile.terms.mapping import mapped_items
 from xcql.compile.terms.scope import Scope
 from xcql.compile.terms.values import Value, at_most_one, count, gather, leaves, single_scalar
@@ -20,6 +20,8 @@ def atomized(item: Item, scope: Scope) -> Atomic:
             return item
         case Markup(value=value):
             return Atomic(value, "xs:string")
+        case AnyNode() if item.kinds & {"comment", "processing-instruction"}:
+            raise NotNative("the values of comments or processing instructions")
     return Atomic(string_value(item, scope), "xs:untypedAtomic")
 
 

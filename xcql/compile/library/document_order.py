@@ -8,8 +8,10 @@ from dataclasses import replace
 from xcql.algebra import operators as ops
 from xcql.algebra.scalars import Column, Scalar
 from xcql.compile.library.access import node_key
+from xcql.compile.library.any_nodes import generalised, has_general_form, united
 from xcql.compile.result import NotNative
 from xcql.compile.terms.items import (
+    AnyNode,
     AttributeItem,
     Inner,
     Item,
@@ -81,7 +83,7 @@ def in_document_order(value: Value, scope: Scope, span: Span, orderly: bool = Fa
     """
     if value == EMPTY or at_most_one(value):
         return value
-    found = leaves(value)
+    found = alike(leaves(value), scope, span)
     if not orderly and any(_is_of_several_trees(leaf.item) for leaf in found):
         raise NotNative("the order of projected nodes", span)
     of_one_tree(found, span)
@@ -96,6 +98,30 @@ def in_document_order(value: Value, scope: Scope, span: Span, orderly: bool = Fa
     return merged(ordered)
 
 
+def alike(found: Sequence[Leaf], scope: Scope, span: Span | None) -> list[Leaf]:
+    """Nodes in forms that can be compared: if some of a stream are general, all of it are."""
+    streams = {leaf.item.stream for leaf in found if isinstance(leaf.item, AnyNode)}
+    if not streams:
+        return list(found)
+    where = span or scope.compilation.module.span
+    result: list[Leaf] = []
+    for leaf in found:
+        match leaf.item:
+            case StreamElement(stream=stream) | Inner(stream=stream) if stream in streams:
+                if not has_general_form(leaf.item, scope):
+                    raise NotNative("nodes of several trees in document order", span)
+                result.append(generalised(leaf, scope, where))
+            case TextItem() | AttributeItem() as item if tree_of(item) is not None:
+                tree = tree_of(item)
+                assert isinstance(tree, tuple)
+                if tree[0] in streams:
+                    raise NotNative("texts or attributes among nodes of any kind", span)
+                result.append(leaf)
+            case _:
+                result.append(leaf)
+    return result
+
+
 def of_one_tree(found: Sequence[Leaf], span: Span | None) -> None:
     """Check that the nodes are of one tree: only then do keys give their order."""
     if len({tree_of(leaf.item) for leaf in found}) > 1:
@@ -106,7 +132,7 @@ def _is_of_several_trees(item: Item) -> bool:
     match item:
         case StreamElement(tree=tree):
             return tree is not None and tree.tops
-        case Inner(owner=owner):
+        case Inner(owner=owner) | AnyNode(filler=owner):
             return _is_of_several_trees(owner)
         case (
             TextItem(owner=StreamElement() | Inner() as owner)
@@ -123,8 +149,9 @@ def tree_of(item: Item) -> object:
             return stream, tree
         case (
             Inner(owner=owner)
+            | AnyNode(filler=owner)
             | TextItem(owner=StreamElement() | Inner() as owner)
-            | AttributeItem(owner=StreamElement() | Inner() as owner)
+            | AttributeItem(owner=StreamElement() | Inner() | AnyNode() as owner)
         ):
             return tree_of(owner)
     return None
@@ -142,8 +169,9 @@ def root_of(item: Item, span: Span | None) -> StreamDocument | StreamElement:
                 return item
         case (
             Inner(owner=owner)
+            | AnyNode(filler=owner)
             | TextItem(owner=StreamElement() | Inner() as owner)
-            | AttributeItem(owner=StreamElement() | Inner() as owner)
+            | AttributeItem(owner=StreamElement() | Inner() | AnyNode() as owner)
         ):
             return root_of(owner, span)
     raise NotNative("the root of such a node", span)
@@ -159,9 +187,11 @@ def origin(item: Item) -> object:
         case Inner(owner=owner):
             # regardless of tags: two steps may lead to some of the same elements
             return Inner, origin(owner)
+        case AnyNode(stream=stream):
+            return AnyNode, stream
         case (
             TextItem(owner=StreamElement() | Inner() as owner)
-            | AttributeItem(owner=StreamElement() | Inner() as owner)
+            | AttributeItem(owner=StreamElement() | Inner() | AnyNode() as owner)
         ):
             return type(item), origin(owner), getattr(item, "name", None)
     return item
@@ -176,6 +206,8 @@ def one_kind(
     """
     if len(found) == 1:
         return found[0]
+    if isinstance(found[0].item, AnyNode):
+        return united(found, base or ops.Unit(), scope)
     items = [leaf.item for leaf in found]
     nodes: list[StreamElement | Inner] = []
     for item in items:

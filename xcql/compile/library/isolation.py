@@ -339,6 +339,11 @@ def _pair(item: items.Item, scope: Scope) -> Scalar:
             return _struct("attribute", serialised(item, scope))
         case items.TextItem():
             return _struct("text", serialised(item, scope))
+        case items.AnyNode() if len(item.kinds) == 1:
+            (kind,) = item.kinds
+            return _struct(kind, serialised(item, scope))
+        case items.AnyNode():
+            raise NotNative("nodes of several kinds in one variable")
         case items.Markup(kind=kind):
             return _struct(kind, serialised(item, scope))
     raise AssertionError(item)

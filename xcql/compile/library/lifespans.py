@@ -6,14 +6,18 @@ Tests: tests/compile/test_leaf_lifespans.py
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from xcql.algebra.operators import Order, Plan, Unit
-from xcql.algebra.scalars import NULL, Call, Constant, Nested, Scalar, call
+from xcql.algebra.scalars import NULL, TRUE, Call, Constant, Nested, Scalar, call, case
 from xcql.compile.library import access
+from xcql.compile.library.any_nodes import general_axis
+from xcql.compile.library.any_xml import is_timed
 from xcql.compile.library.atomization import single
 from xcql.compile.library.stream_children import child_elements
 from xcql.compile.result import NotNative
 from xcql.compile.terms.items import (
+    AnyNode,
     AttributeItem,
     Element,
     Inner,
@@ -25,7 +29,9 @@ from xcql.compile.terms.items import (
 )
 from xcql.compile.terms.scope import Scope
 from xcql.compile.terms.values import Leaf, Value, leaves
+from xcql.shred.node_paths import KINDS
 from xcql.source import Span
+from xcql.syntax.path import Wildcard
 
 # stands for `now` when computing the latest of several ends
 FOR_EVER = call("instant", Constant("9999-12-31T23:59:59.999999"))
@@ -46,6 +52,8 @@ def lifespan(item: Item, scope: Scope) -> access.Lifespan:
                 raise NotNative("the lifespan of elements with holes inside mixed content")
             access.check_lifespans(item.stream, scope)
             return access.ALWAYS
+        case AnyNode():
+            return _lifespan_of_any(item, scope)
         case AttributeItem(owner=owner, within=within) | TextItem(owner=owner, within=within):
             return _lifespan_of_leaves(owner or within, scope)
         case StreamDocument():
@@ -59,20 +67,62 @@ def lifespan(item: Item, scope: Scope) -> access.Lifespan:
                 [
                     leaf
                     for leaf in found
-                    if isinstance(leaf.item, Element | StreamElement | StreamDocument | Inner)
+                    if isinstance(
+                        leaf.item, Element | StreamElement | StreamDocument | Inner | AnyNode
+                    )
                 ],
                 scope,
             )
     return access.ALWAYS
 
 
+def _lifespan_of_any(node: AnyNode, scope: Scope) -> access.Lifespan:
+    """The lifespan of a node of any kind."""
+    access.check_lifespans(node.stream, scope)
+    if "element" not in node.kinds:
+        return _lifespan_of_leaves(node, scope)
+    if len(node.kinds) > 1:
+        elements = frozenset(path for path in node.paths if path.kind == "element")
+        one = _lifespan_of_any(replace(node, paths=elements), scope)
+        other = _lifespan_of_leaves(node, scope)
+        is_element = call("=", node.kind, Constant(KINDS["element"]))
+        begin, end = (case((is_element, a), otherwise=b) for a, b in zip(one, other, strict=True))
+        return begin, end
+    timed = is_timed(node, scope)
+    if timed == TRUE:
+        return access.own_lifespan(node.filler, scope)
+    inside = access.ALWAYS
+    if access.has_holes(node, scope):
+        if any(path.is_vague for path in node.paths):
+            raise NotNative("the lifespan of elements with holes, at any depth")
+        span = scope.compilation.module.span
+        below = general_axis(Leaf(Unit(), node), "child", Wildcard(span=span), scope, span)
+        inside = cover(below, scope)
+    if timed is None:
+        return inside
+    own = access.own_lifespan(node.filler, scope)
+    begin, end = (case((timed, a), otherwise=b) for a, b in zip(own, inside, strict=True))
+    return begin, end
+
+
 def _lifespan_of_leaves(
-    owner: StreamElement | StreamDocument | Element | Inner | None, scope: Scope
+    owner: StreamElement | StreamDocument | Element | Inner | AnyNode | None, scope: Scope
 ) -> access.Lifespan:
     """The lifespan of an element's attributes and text: that of the nearest one with its own."""
     match owner:
         case Element(ancestor_lifespan=inherited):
             return access.constructed_lifespan(owner) or inherited or access.ALWAYS
+        case AnyNode(filler=filler):
+            access.check_lifespans(owner.stream, scope)
+            graph = scope.compilation.graphs[owner.stream]
+            timed = [table for table in filler.table if graph.is_fragmented(table)]
+            if not timed:
+                return access.ALWAYS
+            begin, end = access.own_lifespan(filler, scope)
+            if len(timed) == len(filler.table):
+                return begin, end
+            is_timed_ = Call("one_of", (filler.column("tag"), *map(Constant, timed)))
+            return case((is_timed_, begin)), case((is_timed_, end))
         case Inner(owner=outer):
             if outer.is_copy:
                 raise NotNative("the lifespan of text or attributes in a copy of mixed content")

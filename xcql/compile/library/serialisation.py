@@ -18,6 +18,7 @@ from xcql.algebra.scalars import (
     negation,
 )
 from xcql.compile.library.access import element_text, has_holes, inner_xml
+from xcql.compile.library.any_xml import any_string, any_xml
 from xcql.compile.library.casts import STRINGS, to_string
 from xcql.compile.library.stream_xml import element_xml, stream_xml
 from xcql.compile.result import NotNative
@@ -45,6 +46,8 @@ def string_value(item: items.Item, scope: Scope) -> Scalar:
             return value
         case items.Inner():
             return call("string_of_xml", inner_xml(item, scope))
+        case items.AnyNode():
+            return any_string(item, scope)
         case items.Dynamic(reason=reason):
             raise NotNative(reason)
     raise NotNative("a function as text")
@@ -69,6 +72,8 @@ def serialised(item: items.Item, scope: Scope) -> Scalar:
             )
         case items.StreamElement() | items.StreamDocument() | items.Inner():
             return stream_xml(item, scope)
+        case items.AnyNode():
+            return any_xml(item, scope)
         case items.Element():
             return constructed_xml(item, scope)
         case items.Markup(text=text):
@@ -163,7 +168,10 @@ def content_xml(value: values.Value, scope: Scope) -> Scalar:
         return call("escape_text", text)
     if any(atoms) or any(isinstance(leaf.item, items.Dynamic) for leaf in found):
         return _mixed_xml(value, scope)
-    if any(isinstance(leaf.item, items.AttributeItem) for leaf in found):
+    if any(
+        isinstance(leaf.item, items.AttributeItem) or items.is_attribute_of_any_name(leaf.item)
+        for leaf in found
+    ):
         raise NotNative("attributes among other content")
     return node_xml(value, scope)
 

@@ -6,14 +6,14 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from xcql.algebra.operators import Plan, Rise, Select
-from xcql.algebra.scalars import Call, Column, Constant, Scalar, call
+from xcql.algebra.scalars import Call, Column, Constant, Scalar, call, case
 from xcql.analysis.types import DOCUMENT
 from xcql.compile.library.access import span_of
 from xcql.compile.library.document_order import key_of
 from xcql.compile.library.inner import inline_below, inner_ancestors, parent_start
 from xcql.compile.library.stream_rows import filler, inline, new_row
 from xcql.compile.result import NotNative
-from xcql.compile.terms.items import Inner, StreamDocument, StreamElement
+from xcql.compile.terms.items import AnyNode, Inner, StreamDocument, StreamElement
 from xcql.compile.terms.scope import Scope
 from xcql.compile.terms.values import Leaf
 from xcql.model.tags import Tag
@@ -131,6 +131,8 @@ def with_parent_key(leaf: Leaf, scope: Scope, span: Span) -> tuple[Leaf, Scalar]
         # the byte offset of the parent in the filler
         place = call("+", span_of(node.owner, scope)[0], parent_start(node))
         return leaf, call("node_key", node.owner.column("key"), place)
+    if isinstance(node, AnyNode):
+        return leaf, _parent_of_any(node, scope, span)
     assert isinstance(node, StreamElement)
     if node.above is not None:
         return leaf, key_of(node.above, scope, span)
@@ -140,6 +142,18 @@ def with_parent_key(leaf: Leaf, scope: Scope, span: Span) -> tuple[Leaf, Scalar]
     if len(above) != 1:
         raise NotNative("positions among the children of several kinds of nodes", span)
     return Leaf(above[0].plan, node), key_of(above[0].item, scope, span)
+
+
+def _parent_of_any(node: AnyNode, scope: Scope, span: Span) -> Scalar:
+    inside = call("node_key", node.filler.column("key"), node.parent)
+    tops = {path.is_top for path in node.paths}
+    if tops == {False}:
+        return inside
+    if not _row_has_parent(node.filler, scope):
+        raise NotNative("positions among the children of several kinds of nodes", span)
+    around = node.filler.column("parent")
+    is_top = call("=", node.start, Constant(0))
+    return around if tops == {True} else case((is_top, around), otherwise=inside)
 
 
 def _row_has_parent(node: StreamElement, scope: Scope) -> bool:

@@ -28,7 +28,6 @@ from xcql.compile.terms.values import Each, Leaf, Single, apart, leaves
 from xcql.source import Span
 from xcql.syntax.node import SyntaxNode
 
-
 # so many kinds of nodes are read from columns, each for itself
 MOST_KINDS = 6
 

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
-from xcql.algebra.scalars import Constant, Scalar, call, case
+from xcql.algebra.scalars import Constant, Nested, Scalar, call, case
 from xcql.compile.library.atomization import one_atomic
 from xcql.compile.library.serialisation import concatenated, joined_text
 from xcql.compile.result import NotNative
-from xcql.compile.terms.items import Atomic, AttributeItem, Element, TextItem
+from xcql.compile.terms.items import (
+    Atomic,
+    AttributeItem,
+    Element,
+    TextItem,
+    is_attribute_of_any_name,
+)
 from xcql.compile.terms.leaf_types import type_of_one
 from xcql.compile.terms.scope import CompileExpression, Scope, value_of
 from xcql.compile.terms.values import (
@@ -21,6 +28,7 @@ from xcql.compile.terms.values import (
     condition_of,
     exists,
     guarded,
+    is_optional,
     leaves,
     replaced,
 )
@@ -92,6 +100,8 @@ def _element(
     for value in content:
         value = _without_document(value, span)
         found = leaves(value)
+        if any(is_attribute_of_any_name(leaf.item) for leaf in found):
+            raise NotNative("attributes of any name", span)
         if not any(isinstance(leaf.item, AttributeItem) for leaf in found):
             kept.append(value)
             continue
@@ -112,6 +122,10 @@ def _element(
             for leaf in leaves(part):
                 attribute = leaf.item
                 assert isinstance(attribute, AttributeItem)
+                if not is_optional(leaf.plan):
+                    found_one = Nested(leaf.plan, "first", attribute.scalar)
+                    attributes.append(replace(attribute, scalar=found_one, owner=None))
+                    continue
                 condition, known = condition_of(leaf.plan)
                 scalar = replaced(attribute.scalar, known)
                 if condition != call("is_not_null", scalar):
@@ -128,7 +142,8 @@ def _element(
 
 def _computed_document(expr: syntax.ComputedDocument, scope: Scope) -> Value:
     content = value_of(expr.content, scope)
-    if any(isinstance(leaf.item, AttributeItem) for leaf in leaves(content)):
+    found = [leaf.item for leaf in leaves(content)]
+    if any(isinstance(one, AttributeItem) or is_attribute_of_any_name(one) for one in found):
         raise NotNative("attributes in a document", expr.span)
     return Single(Element("", (), (_without_document(content, expr.span),), is_document=True))
 

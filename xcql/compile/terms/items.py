@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Literal
 from xcql.algebra.operators import Plan, row_column
 from xcql.algebra.scalars import Scalar
 from xcql.algebra.scalars import field as struct_field
-from xcql.compile.terms.node_paths import NodeKind, NodePath
+from xcql.compile.terms.node_paths import NodePath
+from xcql.shred.node_paths import NodeKind
 from xcql.shred.shape import Slot
 from xcql.syntax.functions import InlineFunction
 
@@ -367,3 +368,8 @@ NODES = (StreamDocument, StreamElement, AttributeItem, TextItem, Inner, AnyNode,
 
 def is_node(item: Item) -> bool:
     return isinstance(item, NODES)
+
+
+def is_attribute_of_any_name(item: Item) -> bool:
+    """Whether an item may be an attribute whose name is known only when the query runs."""
+    return isinstance(item, AnyNode) and "attribute" in item.kinds

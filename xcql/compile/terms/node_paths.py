@@ -1,8 +1,6 @@
-"""The paths on which a stream's nodes are, as its table of nodes records them.
+"""The paths on which a stream's nodes are, as the compiler sees them.
 
-A path leads from a filler's element to a node of the same filler, by tag ids: `12/15/18` is an
-element, `12/15/@id` an attribute, `12/15/text()` a text. An element whose path is too long, or one
-too many, is on the path `*/18`, which says only its tag; so is everything below it.
+`xcql.shred.node_paths` says how they are written.
 """
 
 from __future__ import annotations
@@ -11,24 +9,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
-from urllib.parse import unquote
 
 from xcql.model.tags import TagStructure
-
-NodeKind = Literal["element", "attribute", "text", "comment", "processing-instruction", "hole"]
-
-# as numbers in the table; elements come first, since queries mostly look for them
-KINDS: Mapping[NodeKind, int] = {
-    "element": 0,
-    "attribute": 1,
-    "text": 2,
-    "comment": 3,
-    "processing-instruction": 4,
-    "hole": 5,
-}
-# the first step of a path that only says its tag
-VAGUE = "*"
+from xcql.shred.node_paths import ANY, NodeKind, read_path
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +31,7 @@ class NodePath:
 
     @property
     def is_vague(self) -> bool:
-        return self.text.startswith(VAGUE)
+        return self.text.startswith(ANY)
 
     @property
     def is_top(self) -> bool:
@@ -77,17 +60,12 @@ class NodePaths:
         )
 
     def _path(self, table: str, text: str, is_valued: bool) -> NodePath:
-        above, _, last = text.rpartition("/")
-        if last.startswith("@") or "/@" in text:
-            above, _, name = text.partition("/@")
-            return NodePath(table, text, "attribute", _last(above), name, is_valued)
-        if last.endswith("()"):
-            kind: NodeKind = last.removesuffix("()")  # type: ignore[assignment]
-            return NodePath(table, text, kind, _last(above), "", is_valued)
-        tag = self._structure.by_id(_last(text))
-        assert tag is not None, text
-        name = tag.name.clark if tag.name.uri else tag.name.local
-        return NodePath(table, text, "element", tag.id, name, is_valued)
+        kind, tag_id, name = read_path(text)
+        if kind == "element":
+            tag = self._structure.by_id(tag_id)
+            assert tag is not None, text
+            name = tag.name.clark if tag.name.uri else tag.name.local
+        return NodePath(table, text, kind, tag_id, name, is_valued)
 
     @cached_property
     def _below(self) -> Mapping[tuple[str, str], list[NodePath]]:
@@ -156,8 +134,3 @@ class NodePaths:
                     found.add(path)
                     pending.append(path)
         return frozenset(found)
-
-
-def _last(path: str) -> str:
-    """The tag id at the end of a path."""
-    return unquote(path.rpartition("/")[2])
