@@ -10,7 +10,7 @@ from pathlib import Path
 
 from xcql.analysis.graph import TagGraph
 from xcql.compile.catalog import Catalog, StreamShape, declared_everywhere, has_lifespans_inside
-from xcql.compile.terms.node_paths import NodePaths
+from xcql.compile.node_paths import NodePaths
 from xcql.store.commit import read_state, stamp_of
 from xcql.store.state import StoreState, Stream
 

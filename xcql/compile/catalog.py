@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from xcql.analysis.graph import TagGraph
-from xcql.compile.terms.node_paths import NodePaths
+from xcql.compile.node_paths import NodePaths
 from xcql.history.arrivals import microseconds
 from xcql.history.stability import Stability, joint
 from xcql.model.tags import TagStructure

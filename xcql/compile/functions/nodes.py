@@ -14,6 +14,7 @@ from xcql.compile.terms.items import (
     Element,
     Inner,
     Item,
+    StreamDocument,
     StreamElement,
     is_node,
 )
@@ -39,6 +40,8 @@ def _name(site: CallSite, item: Item) -> Scalar:
             if any(graph.tag(tag).name.uri for tag in item.tags):
                 raise NotNative("a name in a namespace", site.span)
             return field(item.struct, "name")
+        case StreamDocument():
+            return Constant("")
         case AnyNode():
             if any(path.name.startswith("Q{") for path in item.paths):
                 raise NotNative("a name in a namespace", site.span)

@@ -60,7 +60,7 @@ from xcql.compile.terms.items import (
     StreamDocument,
     StreamElement,
 )
-from xcql.compile.terms.node_paths import NodePath, NodePaths
+from xcql.compile.node_paths import NodePath, NodePaths
 from xcql.compile.terms.scope import Scope
 from xcql.compile.terms.values import Leaf
 from xcql.shred.node_paths import KINDS
@@ -179,7 +179,7 @@ class _Steps:
         if isinstance(test, CommentTest):
             return path.kind == "comment"
         if isinstance(test, ProcessingInstructionTest):
-            if test.name is not None:
+            if test.target is not None:
                 raise NotNative("processing instructions of one name", self.span)
             return path.kind == "processing-instruction"
         passes = self.scope.names.element_test(test)
@@ -605,6 +605,7 @@ class _Steps:
         tops = [path for path in item.paths if path.is_top]
         if tops:
             found += self._around(node, {path.table for path in tops})
+            found += self._documents(node)
         return self.one(leaf.plan, found)
 
     def _around(self, node: Leaf, tables: Iterable[str]) -> list[Leaf]:
@@ -645,9 +646,18 @@ class _Steps:
                     is_lookup=True,
                 )
             )
-        if graph.structure.root.id in tables and (self.test is None or is_any_node(self.test)):
-            raise NotNative("the document around elements of several kinds", self.span)
         return found
+
+    def _documents(self, node: Leaf) -> list[Leaf]:
+        """The document around the root element, if it passes the test."""
+        item = node.item
+        assert isinstance(item, AnyNode)
+        root = self.scope.compilation.graphs[self.stream].structure.root.id
+        roots = frozenset(path for path in item.paths if path.is_top and path.table == root)
+        if not roots or not (self.test is None or is_any_node(self.test)):
+            return []
+        plan = node.plan if roots == item.paths else Select(node.plan, _is_on(item, roots))
+        return [Leaf(plan, StreamDocument(self.stream))]
 
     def ancestors(self, leaf: Leaf) -> list[Leaf]:
         if isinstance(leaf.item, StreamDocument):

@@ -9,6 +9,7 @@ from xcql.algebra.operators import Plan, Rise, Select
 from xcql.algebra.scalars import Call, Column, Constant, Scalar, call, case
 from xcql.analysis.types import DOCUMENT
 from xcql.compile.library.access import span_of
+from xcql.compile.library.any_nodes import paths_of
 from xcql.compile.library.document_order import key_of
 from xcql.compile.library.inner import inline_below, inner_ancestors, parent_start
 from xcql.compile.library.stream_rows import filler, inline, new_row
@@ -75,7 +76,18 @@ def _rise(leaf: Leaf, node: StreamElement, scope: Scope, span: Span) -> list[Lea
     if node.window is not None:
         raise NotNative("upwards in a projection", span)
     if len(node.tags) != 1:
-        raise NotNative("upwards from several tags", span)
+        if paths_of(node.stream, scope) is not None:
+            raise NotNative("upwards from several tags, which the table of nodes does at once", span)
+        return [
+            one
+            for tag in node.tags
+            for one in _rise(
+                Leaf(Select(leaf.plan, call("=", node.column("tag"), Constant(tag))), node),
+                replace(node, tags=(tag,)),
+                scope,
+                span,
+            )
+        ]
     stream = scope.compilation.catalog.streams[node.stream]
     if not stream.placed and graph.nest(graph.above(node.tags) & graph.fragmented):
         raise NotNative("nested fillers of unknown depth", span)

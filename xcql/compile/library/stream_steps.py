@@ -29,7 +29,7 @@ from xcql.source import Span
 from xcql.syntax.node import SyntaxNode
 
 # so many kinds of nodes are read from columns, each for itself
-MOST_KINDS = 6
+MOST_KINDS = 4
 
 
 def stream_axis(leaf: Leaf, axis: str, test: SyntaxNode, scope: Scope, span: Span) -> list[Leaf]:

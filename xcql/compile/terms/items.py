@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal
 from xcql.algebra.operators import Plan, row_column
 from xcql.algebra.scalars import Scalar
 from xcql.algebra.scalars import field as struct_field
-from xcql.compile.terms.node_paths import NodePath
+from xcql.compile.node_paths import NodePath
 from xcql.shred.node_paths import NodeKind
 from xcql.shred.shape import Slot
 from xcql.syntax.functions import InlineFunction
@@ -55,12 +55,14 @@ class Shape:
 
 
 def shape_of(slots: Mapping[str, Slot]) -> Shape | None:
-    """The shape of elements of several tags, by tag id; None if their layouts differ."""
+    """The shape of elements of several tags, by tag id; None if their layouts differ.
+
+    Elements that repeat in one table are read as arrays from all.
+    """
     found = list(slots.values())
     first = found[0]
     if any(
-        (slot.column, slot.is_leaf, slot.opaque, slot.repeats)
-        != (first.column, first.is_leaf, first.opaque, first.repeats)
+        (slot.column, slot.is_leaf, slot.opaque) != (first.column, first.is_leaf, first.opaque)
         for slot in found
     ):
         return None
@@ -84,7 +86,7 @@ def shape_of(slots: Mapping[str, Slot]) -> Shape | None:
         first.column,
         first.is_leaf,
         first.opaque,
-        first.repeats,
+        any(slot.repeats for slot in found),
         any(slot.commented for slot in found),
         any(slot.strays for slot in found),
         attributes,
