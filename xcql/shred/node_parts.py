@@ -1,9 +1,9 @@
 """The nodes of elements, read from their bytes: all plain elements at once, the others one by one.
 
 An element is plain if it is in normal form and has no comments, processing instructions or
-namespace declarations inside. `read_plain` reads plain elements with arrays (`tokens`); `SlowReader`
-reads any element with a parser. Both describe a node by its step from its parent (`node_paths`) and
-its byte range; `nodes` turns that into paths and a table.
+namespace declarations inside. `read_plain` reads plain elements with arrays (`tokens`);
+`SlowReader` reads any element with a parser. Both describe a node by its step from its parent
+(`node_paths`) and its byte range; `nodes` turns that into paths and a table.
 
 Tests: tests/shred/test_nodes.py
 """

@@ -213,7 +213,7 @@ class _Paths:
     def _exact(self, pairs: list[tuple[int, int]], left: int, level: int) -> Numbers:
         """The numbers of paths: parents and steps; -1 for those that are one too many."""
         names = [self._name(*pair) for pair in pairs]
-        order = range(len(pairs))
+        order = list(range(len(pairs)))
         if len(pairs) > left:
             order = sorted(order, key=names.__getitem__)[:left]
         codes = np.full(len(pairs), -1, np.int32)
@@ -264,7 +264,7 @@ class _Paths:
         return np.array(codes, np.int32)[numbers]
 
 
-def _distinct(keys: Ints, bound: int) -> tuple[list[int], Ints]:
+def _distinct(keys: Ints, bound: int) -> tuple[list[int], Ints | Numbers]:
     """The distinct keys below a bound, ascending, and the index of each key among them."""
     if bound > _MAX_BITS:
         found, numbers = np.unique(keys, return_inverse=True)

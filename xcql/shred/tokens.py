@@ -52,8 +52,8 @@ class Tokens:
 
     `names` are indexes into `name_list`; `kinds` are START, EMPTY or END. Each attribute has its
     tag, its name (an index into `attribute_list`) and its decoded value; `opening_quotes` and
-    `closing_quotes` have the byte offsets of the quotes around it. `skipped` has the byte offsets of
-    skipped markup. `edits` bring the rest into the serialiser's form.
+    `closing_quotes` have the byte offsets of the quotes around it. `skipped` has the byte offsets
+    of skipped markup. `edits` bring the rest into the serialiser's form.
     """
 
     begins: Ints

@@ -189,7 +189,7 @@ def _merged(
     """The paths of the nodes in two files; None if those of one are unknown."""
     if paths is None or others is None:
         return None
-    joint = {path: paths.get(path, True) and others.get(path, True) for path in paths | others}
+    joint = {path: paths.get(path, True) and others.get(path, True) for path in {*paths, *others}}
     return dict(sorted(joint.items()))
 
 
