@@ -10,8 +10,9 @@ from pathlib import Path
 
 from xcql.analysis.graph import TagGraph
 from xcql.compile.catalog import Catalog, StreamShape, declared_everywhere, has_lifespans_inside
+from xcql.compile.result import TableUse
 from xcql.store.commit import read_state, stamp_of
-from xcql.store.state import StoreState, Stream
+from xcql.store.state import DataFile, StoreState, Stream, Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,3 +63,13 @@ def _shape(stream: Stream) -> StreamShape:
         declared_everywhere(graph, slots),
         {tsid: table.paths for tsid, table in tables.items() if table.paths is not None},
     )
+
+
+def files_in_use(table: Table | None, use: TableUse) -> list[DataFile]:
+    """The files of a tag's table that a query needs: those with rows, or those with nodes."""
+    files = [file for file in table.files if not use.present or file.present != 0] if table else []
+    if not use.nodes:
+        return files
+    nodes = [file.nodes for file in files if file.nodes is not None]
+    assert len(nodes) == len(files), "the compiler knows which tables have nodes"
+    return nodes

@@ -17,7 +17,7 @@ Rows are sorted by path, seq and start.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -43,6 +43,9 @@ NODES = pa.schema(
     ]
 )
 
+# the columns of a tag's table from which nodes are computed
+SOURCE_COLUMNS = ["raw", "namespaces", "seq"]
+
 # rows are read in chunks of about this many bytes
 _CHUNK = 8 << 20
 # sets of namespaces around elements that are worth reading in bulk
@@ -67,8 +70,17 @@ class Nodes:
     paths: Mapping[str, bool]
 
 
+def node_schema(columns: Iterable[tuple[str, ...]]) -> pa.Schema:
+    """The columns of a table of nodes that a query needs.
+
+    >>> node_schema([("start",), ("path",), ("tag",)]).names
+    ['path', 'start']
+    """
+    return pa.schema([field for field in NODES if (field.name,) in set(columns)])
+
+
 def nodes_of(structure: TagStructure, tsid: str, rows: pa.Table) -> Nodes | None:
-    """All nodes of rows of a tag's table, given `raw`, `namespaces` and `seq`.
+    """All nodes of rows of a tag's table, given the `SOURCE_COLUMNS`.
 
     None if there are too many different paths, which only hostile data has.
 
