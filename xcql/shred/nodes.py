@@ -26,7 +26,7 @@ import pyarrow as pa
 
 from xcql.arrays import Ints, Numbers, column_of, numbers_of, offsets_of, taken
 from xcql.model.tags import TagStructure
-from xcql.shred.checksums import COMPRESSION_LEVEL, DICTIONARY_BYTES, Checksums, write_parquet
+from xcql.shred.checksums import DICTIONARY_BYTES, Checksums, write_parquet
 from xcql.shred.node_parts import NodePart, SlowReader, Steps, read_plain
 from xcql.shred.node_paths import MAX_EXACT, MAX_TAGS, child_path, vague_path
 from xcql.shred.shape import are_short
@@ -55,6 +55,8 @@ _MAX_VAGUE = 4096
 # a bit for every possible key is faster than sorting the keys, if they are few
 _MAX_BITS = 1 << 22
 _GROUP_ROWS = 1 << 17
+# smaller than with level 1, which is no faster here
+_COMPRESSION_LEVEL = 3
 _DEEPEST = np.iinfo(np.int16).max
 
 
@@ -114,7 +116,7 @@ def write_nodes(nodes: pa.Table, path: Path) -> Checksums:
         path,
         nodes.schema,
         [(nodes, math.ceil(nodes.num_rows / groups))],
-        compression_level=COMPRESSION_LEVEL,
+        compression_level=_COMPRESSION_LEVEL,
         use_dictionary=["path", "value"],
         column_encoding=dict.fromkeys(numbers, "DELTA_BINARY_PACKED"),
         dictionary_pagesize_limit=DICTIONARY_BYTES,
