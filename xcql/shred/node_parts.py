@@ -323,10 +323,10 @@ class _Nodes:
     starts: array[int] = field(default_factory=lambda: array("i"))
     lengths: array[int] = field(default_factory=lambda: array("i"))
     levels: array[int] = field(default_factory=lambda: array("i"))
-    values: list[str | None] = field(default_factory=list)
+    values: array[int] = field(default_factory=lambda: array("i"))
 
     def add(
-        self, row: int, parent: int, step: int, span: tuple[int, int], level: int, value: str
+        self, row: int, parent: int, step: int, span: tuple[int, int], level: int, value: int
     ) -> None:
         self.rows.append(row)
         self.parents.append(parent)
@@ -345,6 +345,7 @@ class SlowReader:
         self._steps = steps
         self._elements = _Nodes()
         self._others = _Nodes()
+        self._pool = [b""]
         # (tag, name as reported by expat) -> step
         self._children: dict[tuple[int, str], int] = {}
         self._attributes: dict[str, int] = {}
@@ -379,8 +380,6 @@ class SlowReader:
         elements, others = self._elements, self._others
         if not elements.rows:
             return None
-        values = [*elements.values, *others.values]
-        is_there = np.array([value is not None for value in values], np.bool_)
 
         def both(first: array[int], second: array[int]) -> Numbers:
             return _joined(np.array(first, np.int64), np.array(second, np.int64))
@@ -392,8 +391,8 @@ class SlowReader:
             both(elements.starts, others.starts),
             both(elements.lengths, others.lengths),
             both(elements.levels, others.levels),
-            np.where(is_there, np.cumsum(is_there) - 1, -1).astype(np.int32),
-            pa.array([value.encode() for value in values if value is not None], pa.binary()),
+            both(elements.values, others.values),
+            pa.array(self._pool, pa.binary()),
         )
 
     def _handle_content(self) -> None:
@@ -409,15 +408,14 @@ class SlowReader:
         match = START_TAG.match(self._element, at)
         assert match is not None, "a start tag begins where expat reports one"
         is_hole = step == _HOLE
-        value = _id_of(attributes) if is_hole else ""
-        # the end is set when it is known
+        # an element's end and value are set when they are known
         self._elements.add(
             self._row,
             self._stack[-1] if self._stack else -1,
             self._steps.hole if is_hole else step,
             (at, at),
             len(self._stack),
-            value,
+            self._pooled(_id_of(attributes)) if is_hole else 0,
         )
         self._stack.append(len(self._elements.rows) - 1)
         self._tag_ends.append(match.end())
@@ -450,9 +448,10 @@ class SlowReader:
     def _end(self, raw_name: str) -> None:
         number, past = self._stack[-1], self._tag_ends[-1]
         if self._element[past - 2 : past] != b"/>":
-            if self._elements.values[number] is not None:
-                self._elements.values[number] = "".join(self._text)
+            is_only_text = bool(self._text) and self._elements.values[number] >= 0
             past = self._element.index(b">", self._end_text(is_content=False)) + 1
+            if is_only_text:
+                self._elements.values[number] = self._others.values[-1]
         self._close(past)
 
     def _end_hole(self, raw_name: str) -> None:
@@ -492,12 +491,17 @@ class SlowReader:
             self._text.clear()
         if is_content and self._stack:
             # the parent has more than text
-            self._elements.values[self._stack[-1]] = None
+            self._elements.values[self._stack[-1]] = -1
         return at
 
     def _add(self, step: int, span: tuple[int, int], value: str) -> None:
         """Add a node, not an element, to the innermost open element."""
-        self._others.add(self._row, self._stack[-1], step, span, len(self._stack), value)
+        pooled = self._pooled(value)
+        self._others.add(self._row, self._stack[-1], step, span, len(self._stack), pooled)
+
+    def _pooled(self, value: str) -> int:
+        self._pool.append(value.encode())
+        return len(self._pool) - 1
 
     def _position(self) -> int:
         return self._parser.CurrentByteIndex - self._shift
