@@ -22,8 +22,8 @@ class TableUse:
     In the text it is the slot `name`. `columns` are the paths of the fields that are read, such as
     `("raw",)` or `("element", "name", "_text")`; nothing else is read. A path that is a prefix of
     another includes everything below it. `("tag",)` is the tsid of the row's table. `present` says
-    that rows which have ended, those with a `vtTo`, are not needed and may be left out. With
-    `nodes`, it is the table of the nodes in these fillers.
+    that rows which have ended, those with a `vtTo`, are not needed and may be left out. `nodes`
+    says that it is the table of the nodes of these fillers (`xcql.shred.nodes`), not of their rows.
     """
 
     name: str

@@ -34,8 +34,6 @@ import pyarrow.parquet as pq
 
 from xcql.diagnostics import XcqlError, error
 
-# how data files are written
-COMPRESSION_LEVEL = 1
 # values that seldom repeat, such as ids, are not worth a dictionary: a search for one of them
 # would build a set of all
 DICTIONARY_BYTES = 1 << 16

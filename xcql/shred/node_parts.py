@@ -1,9 +1,9 @@
 """The nodes of elements, read from their bytes: all plain elements at once, the others one by one.
 
 An element is plain if it is in normal form and has no comments, processing instructions or
-namespace declarations inside. `read_plain` reads plain elements with arrays (`tokens`); `SlowReader`
-reads any element with a parser. Both describe a node by its step from its parent (`node_paths`) and
-its byte range; `nodes` turns that into paths and a table.
+namespace declarations inside. `read_plain` reads plain elements with arrays (`tokens`);
+`SlowReader` reads any element with a parser. Both describe a node by its step from its parent
+(`node_paths`) and its byte range; `nodes` turns that into paths and a table.
 
 Tests: tests/shred/test_nodes.py
 """
@@ -19,6 +19,7 @@ import numpy as np
 import pyarrow as pa
 
 from xcql.arrays import Flags, Ints, Numbers, having, offsets_of, taken
+from xcql.model.scan import START_TAG
 from xcql.model.tags import STREAM_NAMESPACE, Tag, TagStructure
 from xcql.shred.namespaces import context, namespaces_of
 from xcql.shred.node_paths import (
@@ -35,10 +36,8 @@ from xcql.shred.tokens import EMPTY, Elements, Tokens, elements_of, tokenize
 from xcql.xdm.names import XML_NAMESPACE, QName
 from xcql.xdm.parse import NAME_SEPARATOR, expanded_name
 
-# a whole start tag, and an attribute in it; values may contain a `>`
-_START_TAG = re.compile(rb"""<[^\s/>]+(?:[^"'>]|"[^"]*"|'[^']*')*>""")
-_ATTRIBUTE = re.compile(rb"""([^\s=]+)\s*=\s*("[^"]*"|'[^']*')""")
-_NAME_IN_TAG = re.compile(rb"<[^\s/>]+")
+# an attribute in a start tag
+_ATTRIBUTE = re.compile(rb"""(?<=\s)([^\s=]+)\s*=\s*(?:"[^"]*"|'[^']*')""")
 
 _NO_TAG, _HOLE = -1, -2
 # the table of (tag, name) pairs must be small
@@ -62,6 +61,7 @@ class Steps:
         self.comment = self.number(COMMENT_STEP)
         self.instruction = self.number(INSTRUCTION_STEP)
         self.hole = self.number(HOLE_STEP)
+        self.xml_id = self.attribute(QName(XML_NAMESPACE, "id"))
 
     def number(self, step: str) -> int:
         """The number of a step that does not lead to elements."""
@@ -111,6 +111,21 @@ class NodePart:
         return len(self.rows)
 
 
+@dataclass(frozen=True, slots=True)
+class _Text:
+    """Concatenated elements: their tokens, and what is known about each element and attribute."""
+
+    tokens: Tokens
+    elements: Elements
+    # of each element
+    rows: Ints
+    levels: Ints
+    steps: Ints
+    # the element of each attribute, and the step to it; _NO_TAG for a declaration
+    owners: Ints
+    attribute_steps: Ints
+
+
 def read_plain(
     data: bytes, borders: Ints, declarations: str, tag: int, steps: Steps
 ) -> tuple[NodePart | None, Flags]:
@@ -119,83 +134,142 @@ def read_plain(
     `borders` are the offsets of the elements, `declarations` the namespaces around all of them. The
     rows are numbered from 0. None of the elements may be plain.
     """
-    count = len(borders) - 1
+    none_is_plain = np.ones(len(borders) - 1, np.bool_)
     tokens = tokenize(data)
     elements = elements_of(tokens) if tokens is not None else None
-    if tokens is None or elements is None or len(elements.levels[0]) != count:
-        return None, np.ones(count, np.bool_)
+    if tokens is None or elements is None or len(elements.levels[0]) != len(none_is_plain):
+        return None, none_is_plain
     if len(steps.tags) * len(tokens.name_list) > _MAX_PAIRS:
-        return None, np.ones(count, np.bool_)
-    scope = _Scope(declarations)
-    rows = np.cumsum(elements.parents < 0) - 1
-    owners = np.searchsorted(elements.first_tags, tokens.attribute_tags)
-    element_steps = _element_steps(tokens, elements, scope, tag, steps)
-    attributes = [scope.attribute(name) for name in tokens.attribute_list]
-    is_unusual = np.array([name is None for name in attributes], np.bool_)
-    holes = np.flatnonzero(element_steps == _HOLE)
-    hole_ids, odd_holes = _hole_ids(tokens, elements, owners, holes)
-
-    slow = np.zeros(count, np.bool_)
-    for positions in (tokens.skipped, tokens.edits.begins):
-        slow[np.searchsorted(borders, positions, "right") - 1] = True
-    slow[rows[element_steps == _NO_TAG]] = True
-    slow[rows[owners[is_unusual[tokens.attribute_names]]]] = True
-    slow[rows[odd_holes]] = True
+        return None, none_is_plain
+    text = _resolved(tokens, elements, _Scope(declarations), tag, steps)
+    hole_ids = _hole_ids(text)
+    slow = _slow_rows(text, borders, hole_ids)
     if slow.all():
         return None, slow
-
-    attribute_steps = np.array(
-        [steps.attribute(name) if name is not None else _NO_TAG for name in attributes], np.int64
-    )
-    name_lengths = np.array([len(name.encode()) for name in tokens.attribute_list], np.int64)
-    kept = np.flatnonzero(~slow[rows])
-    numbers = np.full(len(rows) + 1, -1)  # the last one is the parent of the filler's element
+    # elements are numbered again without those in slow rows; the last number is the parent of the
+    # fillers' elements
+    kept = np.flatnonzero(~slow[text.rows])
+    numbers = np.full(len(text.rows) + 1, -1)
     numbers[kept] = np.arange(len(kept))
-    borders_of_texts = offsets_of(tokens.texts)
-    is_text = (borders_of_texts[1:] > borders_of_texts[:-1]) & (elements.owners >= 0)
-    texts = np.flatnonzero(is_text)
-    texts = texts[numbers[elements.owners[texts]] >= 0]
-    those = np.flatnonzero((numbers[owners] >= 0) & (element_steps[owners] != _HOLE))
+    parts = (
+        _elements(text, kept, numbers, borders, hole_ids, steps.hole),
+        _texts(text, numbers, borders, steps.text, len(data)),
+        _attributes(text, numbers, borders),
+    )
+    pool = pa.concat_arrays([tokens.texts, tokens.attribute_values, pa.array([b""])])
+    rows, parents, numbered_steps, starts, lengths, levels, values = (
+        _joined(*columns) for columns in zip(*parts, strict=True)
+    )
+    return NodePart(rows, parents, numbered_steps, starts, lengths, levels, values, pool), slow
 
-    # the values of elements: their only text, or nothing
-    empty = len(tokens.texts) + len(tokens.attribute_values)
+
+def _resolved(tokens: Tokens, elements: Elements, scope: _Scope, tag: int, steps: Steps) -> _Text:
+    attributes = [scope.attribute(name) for name in tokens.attribute_list]
+    numbers = [_NO_TAG if name is None else steps.attribute(name) for name in attributes]
+    levels = np.empty(len(elements.names), np.int64)
+    for number, level in enumerate(elements.levels):
+        levels[level] = number
+    return _Text(
+        tokens,
+        elements,
+        np.cumsum(elements.parents < 0) - 1,
+        levels,
+        _element_steps(tokens, elements, scope, tag, steps),
+        np.searchsorted(elements.first_tags, tokens.attribute_tags),
+        np.array(numbers, np.int64)[tokens.attribute_names],
+    )
+
+
+def _slow_rows(text: _Text, borders: Ints, hole_ids: Ints) -> Flags:
+    """The rows that must be read another way."""
+    tokens, rows = text.tokens, text.rows
+    slow = np.zeros(len(borders) - 1, np.bool_)
+    for positions in (tokens.skipped, tokens.edits.begins):
+        slow[np.searchsorted(borders, positions, "right") - 1] = True
+    slow[rows[text.steps == _NO_TAG]] = True
+    slow[rows[text.owners[text.attribute_steps == _NO_TAG]]] = True
+    holes = np.flatnonzero(text.steps == _HOLE)
+    has_content = tokens.kinds[text.elements.first_tags[holes]] != EMPTY
+    slow[rows[holes[has_content | (hole_ids[holes] < 0)]]] = True
+    return slow
+
+
+def _hole_ids(text: _Text) -> Ints:
+    """For each element, the attribute with the id of a hole; -1 if it has none, or an odd one."""
+    ids = np.full(len(text.rows), -1)
+    if "id" in text.tokens.attribute_list:
+        number = text.tokens.attribute_list.index("id")
+        is_id = (text.tokens.attribute_names == number) & (text.steps[text.owners] == _HOLE)
+        those = np.flatnonzero(is_id)
+        values = taken(text.tokens.attribute_values, those)
+        is_odd = np.diff(offsets_of(values)) == 0
+        is_odd[having(values, b" \t\r\n")] = True
+        ids[text.owners[those[~is_odd]]] = those[~is_odd]
+    return ids
+
+
+# the columns of a `NodePart`, except the pool, for nodes of one kind
+_Columns = tuple[Ints, Ints, Ints, Ints, Ints, Ints, Ints]
+
+
+def _elements(
+    text: _Text, kept: Ints, numbers: Ints, borders: Ints, hole_ids: Ints, hole: int
+) -> _Columns:
+    """The kept elements, with holes."""
+    tokens, elements, rows = text.tokens, text.elements, text.rows[kept]
     first_tags, last_tags = elements.first_tags[kept], elements.last_tags[kept]
+    # their values are their only text, or nothing
     values = np.where(last_tags == first_tags + 1, first_tags, -1)
-    values[tokens.kinds[first_tags] == EMPTY] = empty
-    is_kept_hole = numbers[holes] >= 0
-    values[numbers[holes[is_kept_hole]]] = len(tokens.texts) + hole_ids[is_kept_hole]
-    all_steps = np.where(element_steps == _HOLE, steps.hole, element_steps)
+    values[tokens.kinds[first_tags] == EMPTY] = len(tokens.texts) + len(tokens.attribute_values)
+    is_hole = text.steps[kept] == _HOLE
+    values[is_hole] = len(tokens.texts) + hole_ids[kept[is_hole]]
+    begins, ends = tokens.begins[first_tags], tokens.ends[last_tags]
+    return (
+        rows,
+        numbers[elements.parents[kept]],
+        np.where(is_hole, hole, text.steps[kept]),
+        begins - borders[rows],
+        ends - begins,
+        text.levels[kept],
+        values,
+    )
 
-    text_owners, attribute_owners = elements.owners[texts], owners[those]
-    levels = _levels(elements)
-    bases = borders[:-1][rows]
-    attribute_begins = (
-        tokens.opening_quotes[those] - 1 - name_lengths[tokens.attribute_names[those]]
+
+def _texts(text: _Text, numbers: Ints, borders: Ints, step: int, size: int) -> _Columns:
+    """The texts in kept elements."""
+    tokens, owners = text.tokens, text.elements.owners
+    is_there = np.diff(offsets_of(tokens.texts)) > 0
+    those = np.flatnonzero(is_there & (owners >= 0) & (numbers[owners] >= 0))
+    rows = text.rows[owners[those]]
+    begins, ends = tokens.ends[those], np.append(tokens.begins[1:], size)[those]
+    return (
+        rows,
+        numbers[owners[those]],
+        np.full(len(those), step),
+        begins - borders[rows],
+        ends - begins,
+        text.levels[owners[those]] + 1,
+        those,
     )
-    text_ends = np.append(tokens.begins[1:], len(data))[texts]
-    part = NodePart(
-        _joined(rows[kept], rows[text_owners], rows[attribute_owners]),
-        _joined(numbers[elements.parents[kept]], numbers[text_owners], numbers[attribute_owners]),
-        _joined(
-            all_steps[kept],
-            np.full(len(texts), steps.text),
-            attribute_steps[tokens.attribute_names[those]],
-        ),
-        _joined(
-            tokens.begins[first_tags] - bases[kept],
-            tokens.ends[texts] - bases[text_owners],
-            attribute_begins - bases[attribute_owners],
-        ),
-        _joined(
-            tokens.ends[last_tags] - tokens.begins[first_tags],
-            text_ends - tokens.ends[texts],
-            tokens.closing_quotes[those] + 1 - attribute_begins,
-        ),
-        _joined(levels[kept], levels[text_owners] + 1, levels[attribute_owners] + 1),
-        _joined(values, texts, len(tokens.texts) + those),
-        pa.concat_arrays([tokens.texts, tokens.attribute_values, pa.array([b""])]),
+
+
+def _attributes(text: _Text, numbers: Ints, borders: Ints) -> _Columns:
+    """The attributes of kept elements; those of holes are no nodes."""
+    tokens, owners = text.tokens, text.owners
+    those = np.flatnonzero((numbers[owners] >= 0) & (text.steps[owners] != _HOLE))
+    rows = text.rows[owners[those]]
+    lengths = np.array([len(name.encode()) for name in tokens.attribute_list], np.int64)
+    # in normal form, nothing is between a name and its value
+    begins = tokens.opening_quotes[those] - 1 - lengths[tokens.attribute_names[those]]
+    return (
+        rows,
+        numbers[owners[those]],
+        text.attribute_steps[those],
+        begins - borders[rows],
+        tokens.closing_quotes[those] + 1 - begins,
+        text.levels[owners[those]] + 1,
+        len(tokens.texts) + those,
     )
-    return part, slow
 
 
 def _joined(*parts: Ints) -> Numbers:
@@ -249,29 +323,6 @@ def _element_steps(
     return found
 
 
-def _hole_ids(tokens: Tokens, elements: Elements, owners: Ints, holes: Ints) -> tuple[Ints, Ints]:
-    """The attributes with the holes' ids, and the holes that must be read another way."""
-    ids = np.full(len(holes), -1)
-    is_odd = tokens.kinds[elements.first_tags[holes]] != EMPTY
-    if len(holes) and "id" in tokens.attribute_list:
-        those = np.flatnonzero(tokens.attribute_names == tokens.attribute_list.index("id"))
-        found = np.searchsorted(owners[those], holes)
-        has_id = found < len(those)
-        has_id[has_id] = owners[those[found[has_id]]] == holes[has_id]
-        ids[has_id] = those[found[has_id]]
-        values = taken(tokens.attribute_values, np.maximum(ids, 0))
-        is_odd[having(values, b" \t\r\n")] = True
-        is_odd |= np.diff(offsets_of(values)) == 0
-    return ids, holes[is_odd | (ids < 0)]
-
-
-def _levels(elements: Elements) -> Ints:
-    levels = np.empty(len(elements.names), np.int64)
-    for number, level in enumerate(elements.levels):
-        levels[level] = number
-    return levels
-
-
 @dataclass(slots=True)
 class _Nodes:
     """Columns of nodes that are filled one by one."""
@@ -282,16 +333,16 @@ class _Nodes:
     starts: array[int] = field(default_factory=lambda: array("i"))
     lengths: array[int] = field(default_factory=lambda: array("i"))
     levels: array[int] = field(default_factory=lambda: array("i"))
-    values: list[str | None] = field(default_factory=list)
+    values: array[int] = field(default_factory=lambda: array("i"))
 
     def add(
-        self, row: int, parent: int, step: int, start: int, end: int, level: int, value: str | None
+        self, row: int, parent: int, step: int, span: tuple[int, int], level: int, value: int
     ) -> None:
         self.rows.append(row)
         self.parents.append(parent)
         self.steps.append(step)
-        self.starts.append(start)
-        self.lengths.append(end - start)
+        self.starts.append(span[0])
+        self.lengths.append(span[1] - span[0])
         self.levels.append(level)
         self.values.append(value)
 
@@ -304,122 +355,31 @@ class SlowReader:
         self._steps = steps
         self._elements = _Nodes()
         self._others = _Nodes()
+        self._pool = [b""]
         # (tag, name as reported by expat) -> step
         self._children: dict[tuple[int, str], int] = {}
         self._attributes: dict[str, int] = {}
+        # the row that is read: its element, and where it begins in the parsed text
+        self._row = 0
+        self._element = b""
+        self._shift = 0
+        self._parser = expat.ParserCreate()
+        self._stack: list[int] = []  # the numbers of the open elements
+        self._tag_ends: list[int] = []  # where their start tags end
+        self._text: list[str] = []  # since the last markup
+        self._markup_end = 0  # where that markup ends
 
     def add(self, row: int, element: bytes, declarations: str) -> None:
         """Read one filler's element, with the namespaces declared around it."""
         lead, _ = context(declarations)
-        shift = len(lead)
-        steps, elements, others = self._steps, self._elements, self._others
-        parser = expat.ParserCreate("utf-8", NAME_SEPARATOR)
+        self._row, self._element, self._shift = row, element, len(lead)
+        self._parser = parser = expat.ParserCreate("utf-8", NAME_SEPARATOR)
         parser.namespace_prefixes = True
         parser.ordered_attributes = True
         parser.buffer_text = True
-        stack: list[int] = []  # the numbers of the open elements
-        tag_ends: list[int] = []  # the ends of their start tags
-        text: list[str] = []  # since the last markup
-        markup_end = 0  # where that markup ends
-        hole: str | None = None  # the id of the open hole
-
-        def end_text(at: int) -> None:
-            """End the text before some markup."""
-            if text:
-                value = "".join(text)
-                text.clear()
-                others.add(row, stack[-1], steps.text, markup_end, at, len(stack), value)
-
-        def not_only_text() -> None:
-            if stack:
-                elements.values[stack[-1]] = None
-
-        def start(raw_name: str, attributes: list[str]) -> None:
-            nonlocal markup_end, hole
-            at = parser.CurrentByteIndex - shift
-            end_text(at)
-            not_only_text()
-            step = self._child(stack, raw_name)
-            match = _START_TAG.match(element, at)
-            assert match is not None, "a start tag begins where expat reports one"
-            tag_ends.append(match.end())
-            parent = stack[-1] if stack else -1
-            if step == _HOLE:
-                pairs = dict(zip(attributes[::2], attributes[1::2], strict=True))
-                hole = pairs["id"].strip()
-                # its end is set when it is read
-                elements.add(row, parent, steps.hole, at, at, len(stack), hole)
-                stack.append(len(elements.rows) - 1)
-                parser.StartElementHandler = None
-                parser.CommentHandler = parser.ProcessingInstructionHandler = None
-                return
-            elements.add(row, parent, step, at, at, len(stack), "")
-            stack.append(len(elements.rows) - 1)
-            markup_end = match.end()
-            if attributes:
-                add_attributes(match, attributes)
-
-        def add_attributes(tag: re.Match[bytes], attributes: list[str]) -> None:
-            name = _NAME_IN_TAG.match(tag[0])
-            assert name is not None
-            spans = [
-                one.span()
-                for one in _ATTRIBUTE.finditer(tag[0], name.end())
-                if one[1] != b"xmlns" and not one[1].startswith(b"xmlns:")
-            ]
-            for (begin, end), raw_name, value in zip(
-                spans, attributes[::2], attributes[1::2], strict=True
-            ):
-                step = self._attribute(raw_name)
-                if raw_name.startswith(XML_NAMESPACE) and expanded_name(raw_name).local == "id":
-                    value = " ".join(value.split())
-                at = tag.start()
-                others.add(row, stack[-1], step, at + begin, at + end, len(stack), value)
-
-        def end(raw_name: str) -> None:
-            nonlocal markup_end, hole
-            number, past = stack.pop(), tag_ends.pop()
-            if element[past - 2 : past] != b"/>":
-                at = parser.CurrentByteIndex - shift
-                past = element.index(b">", at) + 1
-                if hole is None:
-                    stack.append(number)
-                    if elements.values[number] is not None:
-                        elements.values[number] = "".join(text)
-                    end_text(at)
-                    stack.pop()
-            if hole is not None:
-                hole = None
-                text.clear()
-                parser.StartElementHandler = start
-                parser.CommentHandler = comment
-                parser.ProcessingInstructionHandler = instruction
-            markup_end = past
-            elements.lengths[number] = past - elements.starts[number]
-
-        def comment(value: str) -> None:
-            add_markup(steps.comment, b"-->", value)
-
-        def instruction(target: str, value: str) -> None:
-            add_markup(steps.instruction, b"?>", f"{target} {value}" if value else target)
-
-        def add_markup(step: int, closing: bytes, value: str) -> None:
-            nonlocal markup_end
-            at = parser.CurrentByteIndex - shift
-            end_text(at)
-            not_only_text()
-            # neither `<!-->` nor `<?>` is markup that has ended
-            markup_end = element.index(closing, at + 4 if step == steps.comment else at) + len(
-                closing
-            )
-            others.add(row, stack[-1], step, at, markup_end, len(stack), value)
-
         parser.Parse(lead, False)
-        parser.StartElementHandler = start
-        parser.EndElementHandler = end
-        parser.CharacterDataHandler = text.append
-        parser.CommentHandler = comment
-        parser.ProcessingInstructionHandler = instruction
+        parser.CharacterDataHandler = self._text.append
+        self._handle_content()
         try:
             parser.Parse(element, False)
         except expat.ExpatError as problem:
@@ -430,12 +390,9 @@ class SlowReader:
         elements, others = self._elements, self._others
         if not elements.rows:
             return None
-        values = [*elements.values, *others.values]
-        pool = [value.encode() for value in values if value is not None]
-        is_there = np.array([value is not None for value in values], np.bool_)
 
         def both(first: array[int], second: array[int]) -> Numbers:
-            return _joined(np.array(first, np.int32), np.array(second, np.int32))
+            return _joined(np.array(first, np.int64), np.array(second, np.int64))
 
         return NodePart(
             both(elements.rows, others.rows),
@@ -444,17 +401,128 @@ class SlowReader:
             both(elements.starts, others.starts),
             both(elements.lengths, others.lengths),
             both(elements.levels, others.levels),
-            np.where(is_there, np.cumsum(is_there) - 1, -1).astype(np.int32),
-            pa.array(pool, pa.binary()),
+            both(elements.values, others.values),
+            pa.array(self._pool, pa.binary()),
         )
 
-    def _child(self, stack: list[int], raw_name: str) -> int:
-        parent = self._elements.steps[stack[-1]] if stack else _NO_TAG
+    def _handle_content(self) -> None:
+        parser = self._parser
+        parser.StartElementHandler = self._start
+        parser.EndElementHandler = self._end
+        parser.CommentHandler = self._comment
+        parser.ProcessingInstructionHandler = self._instruction
+
+    def _start(self, raw_name: str, attributes: list[str]) -> None:
+        at = self._end_text()
+        step = self._child(raw_name)
+        match = START_TAG.match(self._element, at)
+        assert match is not None, "a start tag begins where expat reports one"
+        is_hole = step == _HOLE
+        # an element's end and value are set when they are known
+        self._elements.add(
+            self._row,
+            self._stack[-1] if self._stack else -1,
+            self._steps.hole if is_hole else step,
+            (at, at),
+            len(self._stack),
+            self._pooled(_id_of(attributes)) if is_hole else 0,
+        )
+        self._stack.append(len(self._elements.rows) - 1)
+        self._tag_ends.append(match.end())
+        self._markup_end = match.end()
+        if is_hole:
+            # nothing inside is a node, and there are no elements
+            parser = self._parser
+            parser.StartElementHandler = parser.CommentHandler = None
+            parser.ProcessingInstructionHandler = None
+            parser.EndElementHandler = self._end_hole
+        elif attributes:
+            self._add_attributes(match, attributes)
+
+    def _add_attributes(self, tag: re.Match[bytes], attributes: list[str]) -> None:
+        spans = [
+            (tag.start() + one.start(), tag.start() + one.end())
+            for one in _ATTRIBUTE.finditer(tag[0])
+            if one[1] != b"xmlns" and not one[1].startswith(b"xmlns:")
+        ]
+        pairs = zip(spans, attributes[::2], attributes[1::2], strict=True)
+        for span, raw_name, value in pairs:
+            step = self._attributes.get(raw_name)
+            if step is None:
+                name = expanded_name(raw_name)
+                step = self._attributes[raw_name] = self._steps.attribute(name)
+            if step == self._steps.xml_id:
+                value = " ".join(value.split())
+            self._add(step, span, value)
+
+    def _end(self, raw_name: str) -> None:
+        number, past = self._stack[-1], self._tag_ends[-1]
+        if self._element[past - 2 : past] != b"/>":
+            is_only_text = bool(self._text) and self._elements.values[number] >= 0
+            past = self._element.index(b">", self._end_text(is_content=False)) + 1
+            if is_only_text:
+                self._elements.values[number] = self._others.values[-1]
+        self._close(past)
+
+    def _end_hole(self, raw_name: str) -> None:
+        past = self._tag_ends[-1]
+        if self._element[past - 2 : past] != b"/>":
+            past = self._element.index(b">", self._position()) + 1
+        self._text.clear()
+        self._close(past)
+        self._handle_content()
+
+    def _close(self, past: int) -> None:
+        """The innermost open element ends here."""
+        number = self._stack.pop()
+        self._tag_ends.pop()
+        self._elements.lengths[number] = past - self._elements.starts[number]
+        self._markup_end = past
+
+    def _comment(self, value: str) -> None:
+        at = self._end_text()
+        # `<!-->` is not a comment
+        self._add_markup(self._steps.comment, at, at + len(b"<!--"), b"-->", value)
+
+    def _instruction(self, target: str, value: str) -> None:
+        at = self._end_text()
+        text = f"{target} {value}" if value else target
+        self._add_markup(self._steps.instruction, at, at, b"?>", text)
+
+    def _add_markup(self, step: int, at: int, inside: int, closing: bytes, value: str) -> None:
+        self._markup_end = self._element.index(closing, inside) + len(closing)
+        self._add(step, (at, self._markup_end), value)
+
+    def _end_text(self, *, is_content: bool = True) -> int:
+        """End the text before markup, content or an end tag; return where the markup begins."""
+        at = self._position()
+        if self._text:
+            self._add(self._steps.text, (self._markup_end, at), "".join(self._text))
+            self._text.clear()
+        if is_content and self._stack:
+            # the parent has more than text
+            self._elements.values[self._stack[-1]] = -1
+        return at
+
+    def _add(self, step: int, span: tuple[int, int], value: str) -> None:
+        """Add a node, not an element, to the innermost open element."""
+        pooled = self._pooled(value)
+        self._others.add(self._row, self._stack[-1], step, span, len(self._stack), pooled)
+
+    def _pooled(self, value: str) -> int:
+        self._pool.append(value.encode())
+        return len(self._pool) - 1
+
+    def _position(self) -> int:
+        return self._parser.CurrentByteIndex - self._shift
+
+    def _child(self, raw_name: str) -> int:
+        """The step to a child of the innermost open element, or to the filler's element."""
+        parent = self._elements.steps[self._stack[-1]] if self._stack else _NO_TAG
         step = self._children.get((parent, raw_name))
         if step is None:
-            name = expanded_name(raw_name)
-            tags = self._steps.tags
-            if stack:
+            name, tags = expanded_name(raw_name), self._steps.tags
+            if self._stack:
                 step = self._steps.child(tags[parent], name)
             else:
                 step = self._tag if name == tags[self._tag].name else _NO_TAG
@@ -463,8 +531,6 @@ class SlowReader:
             self._children[parent, raw_name] = step
         return step
 
-    def _attribute(self, raw_name: str) -> int:
-        step = self._attributes.get(raw_name)
-        if step is None:
-            step = self._attributes[raw_name] = self._steps.attribute(expanded_name(raw_name))
-        return step
+
+def _id_of(attributes: list[str]) -> str:
+    return dict(zip(attributes[::2], attributes[1::2], strict=True))["id"].strip()

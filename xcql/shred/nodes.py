@@ -19,7 +19,7 @@ Rows are sorted by kind, name, path, seq and start.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -28,7 +28,7 @@ import pyarrow as pa
 
 from xcql.arrays import Ints, Numbers, column_of, numbers_of, offsets_of, taken
 from xcql.model.tags import TagStructure
-from xcql.shred.checksums import COMPRESSION_LEVEL, DICTIONARY_BYTES, Checksums, write_parquet
+from xcql.shred.checksums import DICTIONARY_BYTES, Checksums, write_parquet
 from xcql.shred.node_parts import NodePart, SlowReader, Steps, read_plain
 from xcql.shred.node_paths import MAX_EXACT, MAX_TAGS, child_path, vague_path
 from xcql.shred.shape import are_short
@@ -47,6 +47,9 @@ NODES = pa.schema(
     ]
 )
 
+# the columns of a tag's table from which nodes are computed
+SOURCE_COLUMNS = ["raw", "namespaces", "seq"]
+
 # rows are read in chunks of about this many bytes
 _CHUNK = 8 << 20
 # sets of namespaces around elements that are worth reading in bulk
@@ -56,6 +59,8 @@ _MAX_VAGUE = 4096
 # a bit for every possible key is faster than sorting the keys, if they are few
 _MAX_BITS = 1 << 22
 _GROUP_ROWS = 1 << 17
+# smaller than with level 1, which is no faster here
+_COMPRESSION_LEVEL = 3
 _DEEPEST = np.iinfo(np.int16).max
 
 
@@ -63,16 +68,25 @@ _DEEPEST = np.iinfo(np.int16).max
 class Nodes:
     """The nodes of some rows, and their paths.
 
-    `table` has the columns of `NODES`, with dictionaries for the names and paths. `paths` tells for each path
-    whether every node on it has its value in the table.
+    `table` has the columns of `NODES`, with dictionaries for the names and paths. `paths` tells for
+    each path whether every node on it has its value in the table.
     """
 
     table: pa.Table
     paths: Mapping[str, bool]
 
 
+def node_schema(columns: Iterable[tuple[str, ...]]) -> pa.Schema:
+    """The columns of a table of nodes that a query needs.
+
+    >>> node_schema([("start",), ("path",), ("tag",)]).names
+    ['path', 'start']
+    """
+    return pa.schema([field for field in NODES if (field.name,) in set(columns)])
+
+
 def nodes_of(structure: TagStructure, tsid: str, rows: pa.Table) -> Nodes | None:
-    """All nodes of rows of a tag's table, given `raw`, `namespaces` and `seq`.
+    """All nodes of rows of a tag's table, given the `SOURCE_COLUMNS`.
 
     None if there are too many different paths, which only hostile data has.
 
@@ -106,7 +120,7 @@ def write_nodes(nodes: pa.Table, path: Path) -> Checksums:
         path,
         nodes.schema,
         [(nodes, math.ceil(nodes.num_rows / groups))],
-        compression_level=COMPRESSION_LEVEL,
+        compression_level=_COMPRESSION_LEVEL,
         use_dictionary=["kind", "name", "path", "value"],
         column_encoding=dict.fromkeys(numbers, "DELTA_BINARY_PACKED"),
         dictionary_pagesize_limit=DICTIONARY_BYTES,
@@ -217,7 +231,7 @@ class _Paths:
     def _exact(self, pairs: list[tuple[int, int]], left: int, level: int) -> Numbers:
         """The numbers of paths: parents and steps; -1 for those that are one too many."""
         names = [self._name(*pair) for pair in pairs]
-        order = range(len(pairs))
+        order = list(range(len(pairs)))
         if len(pairs) > left:
             order = sorted(order, key=names.__getitem__)[:left]
         codes = np.full(len(pairs), -1, np.int32)
@@ -268,7 +282,7 @@ class _Paths:
         return np.array(codes, np.int32)[numbers]
 
 
-def _distinct(keys: Ints, bound: int) -> tuple[list[int], Ints]:
+def _distinct(keys: Ints, bound: int) -> tuple[list[int], Ints | Numbers]:
     """The distinct keys below a bound, ascending, and the index of each key among them."""
     if bound > _MAX_BITS:
         found, numbers = np.unique(keys, return_inverse=True)

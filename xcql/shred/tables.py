@@ -26,13 +26,7 @@ import pyarrow as pa
 from xcql.arrays import numbers_of, taken
 from xcql.history.arrivals import HOLES
 from xcql.model.tags import TagStructure
-from xcql.shred.checksums import (
-    COMPRESSION_LEVEL,
-    DICTIONARY_BYTES,
-    Checksums,
-    read_parquet,
-    write_parquet,
-)
+from xcql.shred.checksums import DICTIONARY_BYTES, Checksums, read_parquet, write_parquet
 from xcql.shred.columns import conform, element_type, flat, is_nested_alike, nest, none_of
 from xcql.shred.shape import Slot
 from xcql.shred.shredder import Shredder
@@ -163,7 +157,7 @@ def write_table(table: pa.Table, path: Path) -> Checksums:
         path,
         table.schema,
         ((half, _rows_of_group(half)) for half in halves if half.num_rows),
-        compression_level=COMPRESSION_LEVEL,
+        compression_level=1,
         use_dictionary=True,
         dictionary_pagesize_limit=DICTIONARY_BYTES,
     )

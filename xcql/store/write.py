@@ -16,7 +16,7 @@ from xcql.arrays import Flags, Ints, column_of, ranges
 from xcql.history.stability import Stability, stability_of
 from xcql.history.vectorised import Derived
 from xcql.model.tags import TagStructure
-from xcql.shred.nodes import nodes_of, write_nodes
+from xcql.shred.nodes import SOURCE_COLUMNS, nodes_of, write_nodes
 from xcql.shred.shape import Slot, is_layout_kept, widen
 from xcql.shred.tables import (
     WRITE_PLAN,
@@ -189,7 +189,7 @@ def _merged(
     """The paths of the nodes in two files; None if those of one are unknown."""
     if paths is None or others is None:
         return None
-    joint = {path: paths.get(path, True) and others.get(path, True) for path in paths | others}
+    joint = {path: paths.get(path, True) and others.get(path, True) for path in {*paths, *others}}
     return dict(sorted(joint.items()))
 
 
@@ -241,17 +241,17 @@ def _planned(
         tuple(rows.parts[part].source for part in plan.parts),
         str(plan_path),
         str(job.store / _new_path(stream, plan.tsid)),
-        _kept_nodes(plan, derived_rows, dropped),
+        _kept_nodes(stream, plan, rows, dropped),
     )
 
 
-def _kept_nodes(plan: _Plan, derived_rows: DerivedRows, dropped: Flags) -> DataFile | None:
+def _kept_nodes(stream: Stream, plan: _Plan, rows: StreamRows, dropped: Flags) -> DataFile | None:
     """The nodes of the only file that is rewritten, if all of its fragments are kept."""
-    rows = derived_rows.rows
-    file = rows.parts[plan.parts[0]].file
-    if len(plan.parts) > 1 or file is None or dropped[rows.of_source(plan.parts[0])].any():
+    part = plan.parts[0]
+    file = rows.parts[part].file
+    if len(plan.parts) > 1 or file is None or dropped[rows.of_source(part)].any():
         return None
-    return file.nodes
+    return file.nodes if stream.tables[plan.tsid].paths is not None else None
 
 
 def write_small(job: Job, stream: Stream, folder: str, rows: pa.Table) -> tuple[DataFile, ...]:
@@ -274,7 +274,7 @@ def _write(file: _Write) -> _Written:
     written = _Written(DataFile(file.path, rows.num_rows, size, present, checksums))
     if file.nodes is not None:
         return written
-    nodes = nodes_of(file.structure, file.tsid, rows.select(["raw", "namespaces", "seq"]))
+    nodes = nodes_of(file.structure, file.tsid, rows.select(SOURCE_COLUMNS))
     if nodes is None:
         return written
     path = path.with_suffix(".nodes.parquet")

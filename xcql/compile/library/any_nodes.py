@@ -50,6 +50,7 @@ from xcql.algebra.scalars import (
 )
 from xcql.compile.library.access import end_key, node_key, own_lifespan, span_of
 from xcql.compile.library.node_tests import attribute_test, is_any_node, is_text_test
+from xcql.compile.node_paths import NodePath, NodePaths
 from xcql.compile.result import NotNative
 from xcql.compile.terms.items import (
     AnyNode,
@@ -60,7 +61,6 @@ from xcql.compile.terms.items import (
     StreamDocument,
     StreamElement,
 )
-from xcql.compile.node_paths import NodePath, NodePaths
 from xcql.compile.terms.scope import Scope
 from xcql.compile.terms.values import Leaf
 from xcql.shred.node_paths import KINDS

@@ -77,7 +77,7 @@ def _rise(leaf: Leaf, node: StreamElement, scope: Scope, span: Span) -> list[Lea
         raise NotNative("upwards in a projection", span)
     if len(node.tags) != 1:
         if paths_of(node.stream, scope) is not None:
-            raise NotNative("upwards from several tags, which the table of nodes does at once", span)
+            raise NotNative("upwards from several tags", span)
         return [
             one
             for tag in node.tags
