@@ -19,10 +19,17 @@ from tests.shred.test_shredder import TAGS as SMALL
 from xcql.model.fragments import Namespaces
 from xcql.model.tags import STREAM_NAMESPACE, Tag, parse_tags
 from xcql.shred.namespaces import context, declarations, namespaces_of
-from xcql.shred.node_paths import MAX_EXACT, MAX_TAGS, attribute_step, tag_step
+from xcql.shred.node_paths import KINDS, MAX_EXACT, MAX_TAGS, attribute_step, tag_step
 from xcql.shred.nodes import NODES, Nodes, nodes_of
 from xcql.shred.normal import element_text
-from xcql.xdm.nodes import CommentNode, ElementNode, Node, ProcessingInstructionNode, TextNode
+from xcql.xdm.nodes import (
+    AttributeNode,
+    CommentNode,
+    ElementNode,
+    Node,
+    ProcessingInstructionNode,
+    TextNode,
+)
 from xcql.xdm.parse import parse_element
 from xcql.xdm.serialize import canonical, escape_attribute, escape_text
 
@@ -213,7 +220,8 @@ def is_element_path(path: str) -> bool:
 
 def in_document_order(nodes: Nodes) -> list[dict[str, Any]]:
     table = nodes.table.cast(NODES)
-    assert table.equals(table.sort_by([(name, "ascending") for name in ("path", "seq", "start")]))
+    keys = ("kind", "name", "path", "seq", "start")
+    assert table.equals(table.sort_by([(name, "ascending") for name in keys]))
     return sorted(table.to_pylist(), key=lambda row: (row["seq"], row["start"]))
 
 
@@ -232,10 +240,22 @@ def check(rows: pa.Table, limits: dict[str, Any], *, is_normal: bool = True) -> 
         assert row["seq"] == seq
         assert (row["path"], row["level"], row["value"]) == (path, about["level"], about["value"])
         assert row["parent"] == (mine[parent] if parent >= 0 else -1)
+        assert (row["kind"], row["name"]) == kind_and_name(node)
         mine.append(row["start"])
         complete[path] = complete.get(path, True) and about["value"] is not None
         check_bytes(raw[seq][row["start"] : row["start"] + row["length"]], node, row, is_normal)
     assert nodes.paths == complete
+
+
+def kind_and_name(node: Node) -> tuple[int, str]:
+    if isinstance(node, ElementNode) and is_hole(node):
+        return KINDS["hole"], ""
+    if isinstance(node, ElementNode | AttributeNode):
+        kind = KINDS["element" if isinstance(node, ElementNode) else "attribute"]
+        return kind, node.name.clark if node.name.uri else node.name.local
+    if isinstance(node, TextNode):
+        return KINDS["text"], ""
+    return KINDS["comment" if isinstance(node, CommentNode) else "processing-instruction"], ""
 
 
 def check_bytes(data: bytes, node: Node, row: dict[str, Any], is_normal: bool) -> None:
@@ -310,8 +330,8 @@ def nodes_in(*raw: str, seqs: Sequence[int] | None = None) -> Nodes:
 
 def test_a_version_with_several_rows_has_its_nodes_once() -> None:
     nodes = nodes_in("<r><a/></r>", "<r/>", "<r><a/></r>", seqs=[5, 9, 5])
-    assert nodes.table.column("seq").to_pylist() == [5, 9, 5]
-    assert nodes.table.column("path").to_pylist() == ["1", "1", "1/2"]
+    assert nodes.table.column("seq").to_pylist() == [5, 5, 9]
+    assert nodes.table.column("path").to_pylist() == ["1/2", "1", "1"]
 
 
 @pytest.mark.parametrize("levels", [30, 190, 250, 5000])
@@ -325,6 +345,8 @@ def test_deep_nesting(levels: int) -> None:
     assert max(table.column("level").to_pylist()) == 2 * levels + 1
     assert table.filter(pc.equal(table.column("path"), "*/6/text()")).to_pylist() == [
         {
+            "kind": KINDS["text"],
+            "name": "",
             "path": "*/6/text()",
             "seq": 1,
             "start": 3 + 12 * levels,

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from xcql.model.tags import TagStructure
-from xcql.shred.node_paths import ANY, NodeKind, read_path
+from xcql.shred.node_paths import ANY, NodeKind, read_path, tag_step, vague_path
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +92,9 @@ class NodePaths:
             if path.kind != "element":
                 continue
             found.update(self._below.get((path.table, path.text), ()))
+            # what is inside an element may be vague where the element itself is not
+            vaguely = vague_path(tag_step(path.tag))
+            found.update(self._below.get((path.table, vaguely), ()))
             if self._vague:
                 tag = self._structure.by_id(path.tag)
                 assert tag is not None

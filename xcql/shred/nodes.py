@@ -35,7 +35,7 @@ from xcql.shred.shape import are_short
 
 NODES = pa.schema(
     [
-        pa.field("kind", pa.int8(), nullable=False),
+        pa.field("kind", pa.int32(), nullable=False),
         pa.field("name", pa.string(), nullable=False),
         pa.field("path", pa.string(), nullable=False),
         pa.field("seq", pa.int64(), nullable=False),
@@ -310,7 +310,7 @@ def _table(
     order = _order(rows, codes, len(names), in_order)
     dictionary = pa.array(names, pa.string())
     kinds_and_names = [steps.kind_and_name(name) for name in names]
-    path_kinds = np.array([kind for kind, *_ in kinds_and_names], np.int8)
+    path_kinds = np.array([kind for kind, *_ in kinds_and_names], np.int32)
     path_names = pa.array([name for _, name, _ in kinds_and_names], pa.string())
     path_names = path_names.dictionary_encode()
     name_codes = numbers_of(path_names.indices).astype(np.int32)

@@ -60,13 +60,13 @@ from xcql.compile.terms.items import (
     Shape,
     StreamDocument,
     StreamElement,
+    TextItem,
 )
 from xcql.compile.terms.scope import Scope
 from xcql.compile.terms.values import Leaf
 from xcql.shred.node_paths import KINDS
 from xcql.source import Span
 from xcql.syntax.node import SyntaxNode
-from xcql.syntax.path import Wildcard
 from xcql.syntax.types import CommentTest, ProcessingInstructionTest
 
 # so many paths are named in the text of a query; more are told by their names alone
@@ -123,11 +123,9 @@ def general_axis(leaf: Leaf, axis: str, test: SyntaxNode, scope: Scope, span: Sp
     raise NotNative(f"the axis {axis}", span)
 
 
-def generalised(leaf: Leaf, scope: Scope, span: Span) -> Leaf:
+def generalised(leaf: Leaf, stream: str, scope: Scope, span: Span) -> Leaf:
     """The same nodes in the general form."""
-    if isinstance(leaf.item, AnyNode):
-        return leaf
-    return _Steps(leaf.item.stream, None, scope, span).as_any(leaf)  # type: ignore[attr-defined]
+    return _Steps(stream, None, scope, span).as_any(leaf)
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,7 +223,7 @@ class _Steps:
         )
 
     def scan(self, filler: StreamElement, paths: Paths, exact: bool) -> tuple[Plan, AnyNode]:
-        """The nodes on some paths; not `exact`: and others, that a join leaves out."""
+        """The nodes on some paths; only if `exact`, not on others with the same names, too."""
         tags = tuple(sorted({path.table for path in paths}))
         prefix = self.scope.compilation.fresh("node")
         nodes = Nodes(self.stream, tags, tuple(f"{prefix}.{name}" for name in NODE_COLUMNS))
@@ -254,7 +252,7 @@ class _Steps:
         paths: Paths,
         keys: Callable[[AnyNode], tuple[tuple[Scalar, Scalar], ...]] = lambda _: (),
         condition: Callable[[AnyNode], Scalar] = lambda _: TRUE,
-        exact: bool = True,
+        exact: bool = False,
         is_lookup: bool = False,
     ) -> Leaf:
         """The nodes on some paths in the filler of a place; with `is_lookup`, one at most."""
@@ -311,6 +309,9 @@ class _Steps:
 
     def as_any(self, leaf: Leaf) -> Leaf:
         """The same nodes in the general form."""
+        owner = getattr(leaf.item, "owner", None) or leaf.item
+        if not has_general_form(owner, self.scope):
+            raise NotNative("nodes that the table of nodes does not have", self.span)
         match leaf.item:
             case AnyNode():
                 return leaf
@@ -333,7 +334,7 @@ class _Steps:
                             if one.kind == "element" and one.name == name
                         )
                     if not any(one.is_vague for one in paths):
-                        return self._below(above, paths)
+                        return self._below(above, paths, exact=True)
                 start = span_of(inner, self.scope)[0]
                 paths = frozenset(
                     one
@@ -344,7 +345,26 @@ class _Steps:
                 return self.inside(
                     place, paths, lambda node: ((start, node.start),), is_lookup=True
                 )
+            case AttributeItem(owner=AnyNode() | StreamElement() | Inner() as owner, name=name):
+                place = self.place_of(Leaf(leaf.plan, owner))
+                paths = frozenset(
+                    path
+                    for path in self.paths.children(place.paths)
+                    if path.kind == "attribute" and path.name == name
+                )
+                if paths and not (name in ("vtFrom", "vtTo") and self._timed(place) is not None):
+                    return self._only_child(place, paths)
+            case TextItem(owner=StreamElement() as owner, place=None) if owner.shape.is_leaf:
+                place = self.place_of(Leaf(leaf.plan, owner))
+                below = self.paths.children(place.paths)
+                texts = frozenset(path for path in below if path.kind == "text")
+                if texts:
+                    return self._only_child(place, texts)
         raise NotNative("nodes of such a kind among others", self.span)
+
+    def _only_child(self, place: _Place, paths: Paths) -> Leaf:
+        """The attribute of one name, or the text, of an element that has no other."""
+        return self.inside(place, paths, lambda node: ((place.start, node.parent),), is_lookup=True)
 
     def _tops(self, place: _Place) -> Leaf:
         """The fillers' own elements."""
@@ -390,23 +410,20 @@ class _Steps:
         inline = frozenset(path for path in self.passing(below) if path.kind != "attribute")
         self._check_texts(inline, below)
         if inline:
-            found.append(
-                self.inside(place, inline, lambda node: ((place.start, node.parent),), exact=False)
-            )
+            found.append(self.inside(place, inline, lambda node: ((place.start, node.parent),)))
         tags = {path.tag for path in place.paths if path.kind == "element"}
         wanted = self._top_paths(graph.fragmented_children(*tags))
         holes = frozenset(path for path in below if path.kind == "hole")
         if wanted and holes:
-            hole = self.inside(
-                place, holes, lambda node: ((place.start, node.parent),), exact=False
-            )
+            hole = self.inside(place, holes, lambda node: ((place.start, node.parent),))
             found.append(self._in_holes(hole, wanted))
         return self.one(leaf.plan, found)
 
     def _check_texts(self, wanted: Paths, below: Paths) -> None:
         """Texts before and after a hole are one node if the hole is empty."""
-        with_texts = {(path.table, path.above) for path in wanted if path.kind == "text"}
-        if any(path.kind == "hole" and (path.table, path.above) in with_texts for path in below):
+        with_texts = {_element_of(path) for path in wanted if path.kind == "text"}
+        with_holes = {_element_of(path) for path in below if path.kind == "hole"}
+        if any(_may_be_same(one, other) for one in with_texts for other in with_holes):
             raise NotNative("text around holes", self.span)
 
     def _top_paths(self, tags: Iterable[str]) -> Paths:
@@ -452,7 +469,7 @@ class _Steps:
             found.append(self._in_fillers_below(place, leaf, wanted))
         return self.one(leaf.plan, found)
 
-    def _below(self, place: _Place, paths: Paths) -> Leaf:
+    def _below(self, place: _Place, paths: Paths, exact: bool = False) -> Leaf:
         """The nodes on some paths inside an element, in its filler."""
 
         def is_inside(node: AnyNode) -> Scalar:
@@ -463,7 +480,7 @@ class _Steps:
                 call(">", node.start, start), call("<", node.start, call("+", start, length))
             )
 
-        return self.inside(place, paths, condition=is_inside)
+        return self.inside(place, paths, condition=is_inside, exact=exact)
 
     def _in_fillers_below(self, place: _Place, leaf: Leaf, paths: Paths) -> Leaf:
         """The nodes on some paths in the fillers inside an element, at any depth."""
@@ -495,7 +512,7 @@ class _Steps:
         )
         found: list[Leaf] = []
         if names is None and paths:
-            one = self.inside(place, paths, lambda node: ((place.start, node.parent),), exact=False)
+            one = self.inside(place, paths, lambda node: ((place.start, node.parent),))
             found.append(one)
         else:
             found += [self._attribute(name, leaf, place, paths) for name in _names(paths)]
@@ -510,7 +527,6 @@ class _Steps:
             replace(place, plan=Unit()),
             those,
             lambda node: ((place.start, node.parent),),
-            exact=False,
         )
         assert isinstance(found.item, AnyNode)
         value = Nested(found.plan, "first", found.item.value)
@@ -598,7 +614,6 @@ class _Steps:
                     place,
                     inline,
                     lambda one: ((item.parent, one.start),),
-                    exact=False,
                     is_lookup=True,
                 )
             )
@@ -631,7 +646,6 @@ class _Steps:
                 _Place(plan, filler, None, holes),
                 holes,
                 lambda one: ((offset, one.start),),
-                exact=False,
                 is_lookup=True,
             )
             inner = hole.item
@@ -642,7 +656,6 @@ class _Steps:
                     place,
                     around,
                     lambda one: ((inner.parent, one.start),),
-                    exact=False,
                     is_lookup=True,
                 )
             )
@@ -662,8 +675,6 @@ class _Steps:
     def ancestors(self, leaf: Leaf) -> list[Leaf]:
         if isinstance(leaf.item, StreamDocument):
             return []
-        if self.test is None or is_any_node(self.test):
-            raise NotNative("all ancestors, and the document", self.span)
         node = self.as_any(leaf)
         item = node.item
         assert isinstance(item, AnyNode)
@@ -698,6 +709,8 @@ class _Steps:
                     condition=lambda one: _is_around(one, offset),
                 )
             )
+        if self.test is None or is_any_node(self.test):
+            found.append(Leaf(node.plan, StreamDocument(self.stream)))
         return self.one(leaf.plan, found)
 
     def siblings(self, leaf: Leaf, axis: str) -> list[Leaf]:
@@ -724,13 +737,12 @@ class _Steps:
                     paths,
                     lambda one: ((item.parent, one.parent),),
                     lambda one: call(sign, one.start, item.start),
-                    exact=False,
                 )
             ]
         here = node_key(item, self.scope)
         assert here is not None
         found: list[Leaf] = []
-        for parent in replace(self, test=Wildcard(span=self.span)).parents(node):
+        for parent in replace(self, test=None).parents(node):
             for one in self.children(parent):
                 key = node_key(one.item, self.scope)
                 assert key is not None
@@ -814,6 +826,15 @@ def _is_around(node: AnyNode, offset: Scalar) -> Scalar:
     return conjunction(
         call("<", node.start, offset), call(">", call("+", node.start, node.length), offset)
     )
+
+
+def _element_of(path: NodePath) -> tuple[str, str, str]:
+    """The table, the tag, and the path of the parent of texts or holes; no path if it is vague."""
+    return path.table, path.tag, "" if path.is_vague else path.above
+
+
+def _may_be_same(one: tuple[str, str, str], other: tuple[str, str, str]) -> bool:
+    return one[:2] == other[:2] and (one[2] == other[2] or not (one[2] and other[2]))
 
 
 def _names(paths: Paths) -> list[str]:

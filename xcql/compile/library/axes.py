@@ -65,7 +65,9 @@ def _from_leaf_node(
     """Steps from an attribute or text."""
     if axis in ("child", "descendant"):
         return []
-    if axis == "attribute" and isinstance(leaf.item, TextItem):
+    if axis == "attribute":
+        return []
+    if axis in ("following-sibling", "preceding-sibling") and isinstance(leaf.item, AttributeItem):
         return []
     if axis in ("self", "descendant-or-self"):
         fits = is_any_node(test) or (is_text_test(test) and isinstance(leaf.item, TextItem))

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import combinations
 
 from xcql.algebra import operators as ops
 from xcql.algebra.scalars import Column, Scalar
 from xcql.compile.library.access import node_key
-from xcql.compile.library.any_nodes import generalised, has_general_form, united
+from xcql.compile.library.any_nodes import generalised, united
 from xcql.compile.result import NotNative
 from xcql.compile.terms.items import (
     AnyNode,
@@ -99,27 +100,45 @@ def in_document_order(value: Value, scope: Scope, span: Span, orderly: bool = Fa
 
 
 def alike(found: Sequence[Leaf], scope: Scope, span: Span | None) -> list[Leaf]:
-    """Nodes in forms that can be compared: if some of a stream are general, all of it are."""
+    """Nodes in forms that can be compared: if some of a stream are general, all of it are.
+
+    They also have to be general if some are read from tables that others are read from, too.
+    """
     streams = {leaf.item.stream for leaf in found if isinstance(leaf.item, AnyNode)}
+    elements = [leaf.item for leaf in found if isinstance(leaf.item, StreamElement)]
+    streams |= {one.stream for one, other in combinations(elements, 2) if _overlap(one, other)}
     if not streams:
         return list(found)
     where = span or scope.compilation.module.span
-    result: list[Leaf] = []
-    for leaf in found:
-        match leaf.item:
-            case StreamElement(stream=stream) | Inner(stream=stream) if stream in streams:
-                if not has_general_form(leaf.item, scope):
-                    raise NotNative("nodes of several trees in document order", span)
-                result.append(generalised(leaf, scope, where))
-            case TextItem() | AttributeItem() as item if tree_of(item) is not None:
-                tree = tree_of(item)
-                assert isinstance(tree, tuple)
-                if tree[0] in streams:
-                    raise NotNative("texts or attributes among nodes of any kind", span)
-                result.append(leaf)
-            case _:
-                result.append(leaf)
-    return result
+    return [
+        generalised(leaf, stream, scope, where)
+        if (stream := _stream_of(leaf.item)) in streams and not isinstance(leaf.item, AnyNode)
+        else leaf
+        for leaf in found
+    ]
+
+
+def _stream_of(item: Item) -> str:
+    """The stream that a node is from, if it can be compared with others of it by a general form."""
+    match item:
+        case StreamElement(stream=stream) | Inner(stream=stream) | AnyNode(stream=stream):
+            return stream
+        case (
+            TextItem(owner=StreamElement() | Inner() as owner)
+            | AttributeItem(owner=StreamElement() | Inner() | AnyNode() as owner)
+        ):
+            return owner.stream
+    return ""
+
+
+def _overlap(one: StreamElement, other: StreamElement) -> bool:
+    """Whether some, but not all, nodes of two kinds can be the same."""
+    return (
+        origin(one) != origin(other)
+        and (one.stream, one.tree, one.path) == (other.stream, other.tree, other.path)
+        and not set(one.table).isdisjoint(other.table)
+        and not set(one.tags).isdisjoint(other.tags)
+    )
 
 
 def of_one_tree(found: Sequence[Leaf], span: Span | None) -> None:

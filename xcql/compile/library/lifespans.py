@@ -92,11 +92,17 @@ def _lifespan_of_any(node: AnyNode, scope: Scope) -> access.Lifespan:
     if timed == TRUE:
         return access.own_lifespan(node.filler, scope)
     inside = access.ALWAYS
-    if access.has_holes(node, scope):
-        if any(path.is_vague for path in node.paths):
+    graph = scope.compilation.graphs[node.stream]
+    # all others are deeper in their fillers, so that the descent ends
+    untimed = frozenset(
+        path for path in node.paths if not (path.is_top and graph.is_fragmented(path.table))
+    )
+    rest = replace(node, paths=untimed)
+    if access.has_holes(rest, scope):
+        if any(path.is_vague for path in untimed):
             raise NotNative("the lifespan of elements with holes, at any depth")
         span = scope.compilation.module.span
-        below = general_axis(Leaf(Unit(), node), "child", Wildcard(span=span), scope, span)
+        below = general_axis(Leaf(Unit(), rest), "child", Wildcard(span=span), scope, span)
         inside = cover(below, scope)
     if timed is None:
         return inside

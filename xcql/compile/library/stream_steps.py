@@ -44,15 +44,23 @@ def stream_axis(leaf: Leaf, axis: str, test: SyntaxNode, scope: Scope, span: Spa
         return _by_columns(leaf, axis, test, scope, span)
     try:
         found = _by_columns(leaf, axis, test, scope, span)
-    except NotNative as problem:
-        try:
-            return general_axis(leaf, axis, test, scope, span)
-        except NotNative:
-            raise problem from None
-    if len(found) > MOST_KINDS or any(_is_parsed(one.item) for one in found):
+    except NotNative:
+        return general_axis(leaf, axis, test, scope, span)
+    if _are_better_in_general(found, leaf.item.stream, scope):  # type: ignore[attr-defined]
         with suppress(NotNative):
             return general_axis(leaf, axis, test, scope, span)
     return found
+
+
+def _are_better_in_general(found: list[Leaf], stream: str, scope: Scope) -> bool:
+    """Whether nodes are better read from the table of nodes: there are many kinds, or XML to parse.
+
+    If namespaces differ between fillers, elements of any name cannot be written as SQL.
+    """
+    known = scope.compilation.catalog.streams[stream]
+    if known.declared is None or any(slot.declares for slot in known.slots.values()):
+        return False
+    return len(found) > MOST_KINDS or any(_is_parsed(one.item) for one in found)
 
 
 def _is_parsed(item: Item) -> bool:
@@ -152,8 +160,6 @@ def _siblings(leaf: Leaf, axis: str, test: SyntaxNode, scope: Scope, span: Span)
     assert here is not None
     found: list[Leaf] = []
     for above in parents(leaf, scope, span):
-        if isinstance(above.item, StreamDocument):
-            continue
         for one in children(above, test, scope, span):
             key = node_key(one.item, scope)
             if key is None:

@@ -223,6 +223,10 @@ def _is_deepest(node: StreamElement, id: str, scope: Scope) -> bool:
     stream = scope.compilation.catalog.streams[node.stream]
     if not stream.placed:
         raise NotNative("nested fillers of unknown depth")
+    around = scope.compilation.serialising
+    if len(around) > max((depth for several in stream.depths.values() for depth in several)):
+        return True
     depths = stream.depths.get(id, ())
     levels = max(depths) - min(depths) + 1 if depths else 0
-    return sum(id in tags for tags in scope.compilation.serialising) >= levels
+    # a filler of several tags may be of another one
+    return sum(tags == (id,) for tags in around) >= levels
