@@ -106,7 +106,7 @@ NODE_COLUMNS = ("seq", "kind", "name", "path", "start", "length", "parent", "val
 
 
 @dataclass(frozen=True, slots=True)
-class Nodes(Plan):
+class NodeScan(Plan):
     """All nodes in the fillers of some tags of a stream, one tuple each.
 
     `columns` names a column of the plan for each of NODE_COLUMNS.
@@ -291,7 +291,7 @@ def inputs(plan: Plan) -> tuple[Plan, ...]:
             return several
         case Join(left=left, right=right) | Tally(left=left, right=right):
             return (left, right)
-        case Unit() | Nodes():
+        case Unit() | NodeScan():
             return ()
     return (plan.input,)  # type: ignore[attr-defined]
 
@@ -302,7 +302,7 @@ def with_inputs(plan: Plan, *new: Plan) -> Plan:
             return replace(plan, inputs=new)
         case Join() | Tally():
             return replace(plan, left=new[0], right=new[1])
-        case Unit() | Nodes():
+        case Unit() | NodeScan():
             return plan
     if plan.input is new[0]:  # type: ignore[attr-defined]
         return plan
@@ -397,7 +397,7 @@ def own_columns(plan: Plan) -> frozenset[str]:
     match plan:
         case Extract(row=row) | Versions(row=row) | Follow(row=row) | Rise(row=row):
             return frozenset(f"{row}.{column}" for column in ROW_COLUMNS)
-        case Nodes(columns=columns):
+        case NodeScan(columns=columns):
             return frozenset(columns)
         case Unnest(item=item, position=position):
             return frozenset({item, position})
@@ -488,7 +488,7 @@ def order(plan: Plan) -> tuple[SortKey, ...]:
     match plan:
         case Unit():
             return ()
-        case Nodes():
+        case NodeScan():
             return (SortKey(plan.column("start"), "number"),)
         case Extract(row=row, input=below):
             return (*order(below), _key_of(row))
@@ -522,7 +522,7 @@ def identity(plan: Plan) -> tuple[Scalar, ...]:
             return identity(below)
         case Unit():
             return ()
-        case Nodes():
+        case NodeScan():
             # among the nodes of one filler; nodes are always joined with their fillers
             return (plan.column("start"),)
         case Extract(row=row, input=below):
@@ -601,7 +601,7 @@ def graft(plan: Plan, base: Plan) -> Plan:
 
 def _scans(plan: Plan) -> bool:
     """Whether the plan reads a table itself."""
-    return isinstance(plan, Extract | Nodes) or any(map(_scans, inputs(plan)))
+    return isinstance(plan, Extract | NodeScan) or any(map(_scans, inputs(plan)))
 
 
 def renamed_plan(plan: Plan, names: Mapping[str, str]) -> Plan:
@@ -618,7 +618,7 @@ def renamed_plan(plan: Plan, names: Mapping[str, str]) -> Plan:
     match plan:
         case Extract(row=row):
             return replace(plan, row=new_row(row))
-        case Nodes(columns=columns):
+        case NodeScan(columns=columns):
             return replace(plan, columns=tuple(map(new, columns)))
         case Follow(row=row, parent=parent):
             return replace(plan, row=new_row(row), parent=new_row(parent))

@@ -27,7 +27,7 @@ def _operator(plan: ops.Plan) -> str:
             return f"extract {row}: fillers of {stream} with tag {' '.join(tags)}"
         case ops.Versions(stream=stream, tags=tags, row=row):
             return f"versions {row}: of fillers of {stream} with tag {' '.join(tags)}"
-        case ops.Nodes(stream=stream, tags=tags):
+        case ops.NodeScan(stream=stream, tags=tags):
             start = plan.column("start").name
             return f"nodes with {start}: in fillers of {stream} with tag {' '.join(tags)}"
         case ops.Follow(parent=parent, tags=tags, row=row, within=within):

@@ -13,7 +13,7 @@ from xcql.algebra.operators import (
     Join,
     Merge,
     Nest,
-    Nodes,
+    NodeScan,
     Number,
     Order,
     Plan,
@@ -101,7 +101,7 @@ class Words:
                 return "one tuple"
             case Extract(stream=stream, tags=tags):
                 return f"scan {stream}: fillers of {self.named(stream, tags)}"
-            case Nodes(stream=stream, tags=tags):
+            case NodeScan(stream=stream, tags=tags):
                 return f"scan {stream}: nodes in fillers of {self.named(stream, tags)}"
             case Follow(parent=parent, stream=stream, tags=tags):
                 return f"holes of {self.row(parent)} -> fillers of {self.named(stream, tags)}"

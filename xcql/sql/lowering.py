@@ -19,7 +19,7 @@ from xcql.algebra.operators import (
     Join,
     Merge,
     Nest,
-    Nodes,
+    NodeScan,
     Number,
     Order,
     Plan,
@@ -182,7 +182,7 @@ class _Lowering:
                 return self.scans.extract(plan, needed)
             case Versions():
                 return self.scans.versions(plan, needed)
-            case Nodes():
+            case NodeScan():
                 return self.scans.nodes(plan, needed)
             case Follow():
                 return self.scans.follow(plan, needed, self.open)

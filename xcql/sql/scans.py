@@ -10,7 +10,7 @@ from xcql.algebra.operators import (
     NODE_COLUMNS,
     Extract,
     Follow,
-    Nodes,
+    NodeScan,
     Plan,
     Unit,
     Versions,
@@ -84,10 +84,10 @@ class Scans:
         """A scan: a row for each version that counts, wherever it is."""
         return self._rows(plan.stream, plan.tags, plan.row, needed & own_columns(plan), {})
 
-    def nodes(self, plan: Nodes, needed: frozenset[str]) -> Relation:
+    def nodes(self, plan: NodeScan, needed: frozenset[str]) -> Relation:
         """A scan of the table of nodes."""
         wanted = dict(zip(NODE_COLUMNS, plan.columns, strict=True))
-        made = {own: column(name) for name, own in wanted.items() if own in needed}
+        made: dict[str, Sql] = {own: column(name) for name, own in wanted.items() if own in needed}
         # always read a column, if only to count rows
         read = [(name,) for name, own in wanted.items() if own in needed] or [("start",)]
         source = self._parts.table(TableKey(plan.stream, plan.tags, nodes=True), *read)

@@ -25,7 +25,7 @@ from xcql.algebra.operators import (
     Extract,
     Join,
     Merge,
-    Nodes,
+    NodeScan,
     Order,
     Plan,
     Select,
@@ -226,12 +226,12 @@ class _Steps:
         """The nodes on some paths; only if `exact`, not on others with the same names, too."""
         tags = tuple(sorted({path.table for path in paths}))
         prefix = self.scope.compilation.fresh("node")
-        nodes = Nodes(self.stream, tags, tuple(f"{prefix}.{name}" for name in NODE_COLUMNS))
+        nodes = NodeScan(self.stream, tags, tuple(f"{prefix}.{name}" for name in NODE_COLUMNS))
         plan = Select(nodes, self._on_paths(nodes, paths, exact))
         made = {name: nodes.column(name) for name in NODE_COLUMNS if name != "seq"}
-        return plan, AnyNode(filler, **made, paths=paths)  # type: ignore[arg-type]
+        return plan, AnyNode(filler, **made, paths=paths)
 
-    def _on_paths(self, nodes: Nodes, paths: Paths, exact: bool) -> Scalar:
+    def _on_paths(self, nodes: NodeScan, paths: Paths, exact: bool) -> Scalar:
         """Whether a node is on one of some paths."""
         everything = frozenset(path for path in self.paths.all if path.table in nodes.tags)
         kinds = {path.kind for path in paths}
@@ -270,7 +270,7 @@ class _Steps:
         return self._in_order(plan, found)
 
     def _in_order(self, base: Plan, found: Leaf) -> Leaf:
-        """Nodes in document order for each tuple of a plan, where fillers are nested."""
+        """NodeScan in document order for each tuple of a plan, where fillers are nested."""
         node = found.item
         assert isinstance(node, AnyNode)
         if not self.scope.compilation.graphs[self.stream].nest(node.filler.table):
@@ -374,7 +374,7 @@ class _Steps:
         return self.inside(place, tops, is_lookup=True)
 
     def one(self, base: Plan, found: Sequence[Leaf]) -> list[Leaf]:
-        """Nodes that were found for the tuples of a plan, as one leaf; others stay apart."""
+        """NodeScan that were found for the tuples of a plan, as one leaf; others stay apart."""
         general = [leaf for leaf in found if isinstance(leaf.item, AnyNode)]
         others = [leaf for leaf in found if not isinstance(leaf.item, AnyNode)]
         return others + ([self._united(base, general)] if general else [])
@@ -750,7 +750,7 @@ class _Steps:
         return found
 
     def beyond(self, leaf: Leaf, axis: str) -> list[Leaf]:
-        """Nodes that start after an element has ended, or end before it starts."""
+        """NodeScan that start after an element has ended, or end before it starts."""
         if isinstance(leaf.item, StreamDocument):
             return []
         every = frozenset(path for path in self.paths.all if path.kind != "attribute")
@@ -794,7 +794,7 @@ def united(found: Sequence[Leaf], base: Plan, scope: Scope) -> Leaf:
     tags = tuple(sorted({tag for one in nodes for tag in one.filler.table}))  # type: ignore[attr-defined]
     filler = _Steps(stream, None, scope, compilation.module.span)._filler(row, tags)
     paths = frozenset().union(*(one.paths for one in nodes))  # type: ignore[attr-defined]
-    node = AnyNode(filler, **kept, paths=paths)  # type: ignore[arg-type]
+    node = AnyNode(filler, **kept, paths=paths)
     key = compilation.fresh("order")
     made.append((key, tuple(node_key(one, scope) for one in nodes)))  # type: ignore[misc]
     by = (*order(base), SortKey(Column(key), "key"))

@@ -201,7 +201,7 @@ class AttributeItem(Item):
 
     name: str
     scalar: Scalar
-    owner: StreamElement | Element | Inner | None = None
+    owner: StreamElement | Element | Inner | AnyNode | None = None
     made_of: str = "xs:untypedAtomic"
     within: StreamElement | None = None
 
