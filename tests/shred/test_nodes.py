@@ -22,7 +22,7 @@ from xcql.model.fragments import Namespaces
 from xcql.model.tags import STREAM_NAMESPACE, Tag, parse_tags
 from xcql.shred.namespaces import context, declarations, namespaces_of
 from xcql.shred.node_paths import MAX_EXACT, MAX_TAGS, attribute_step, tag_step
-from xcql.shred.nodes import NODES, Nodes, nodes_of, write_nodes
+from xcql.shred.nodes import NODES, NodeTable, nodes_of, write_nodes
 from xcql.shred.normal import element_text
 from xcql.xdm.nodes import CommentNode, ElementNode, Node, ProcessingInstructionNode, TextNode
 from xcql.xdm.parse import parse_element
@@ -213,7 +213,7 @@ def is_element_path(path: str) -> bool:
     return "@" not in path and not path.endswith("()")
 
 
-def in_document_order(nodes: Nodes) -> list[dict[str, Any]]:
+def in_document_order(nodes: NodeTable) -> list[dict[str, Any]]:
     table = nodes.table.cast(NODES)
     assert table.equals(table.sort_by([(name, "ascending") for name in ("path", "seq", "start")]))
     return sorted(table.to_pylist(), key=lambda row: (row["seq"], row["start"]))
@@ -299,7 +299,7 @@ def patched(limits: dict[str, Any]) -> ExitStack:
     return stack
 
 
-def nodes_in(*raw: str, seqs: Sequence[int] | None = None) -> Nodes:
+def nodes_in(*raw: str, seqs: Sequence[int] | None = None) -> NodeTable:
     columns = {
         "raw": [one.encode() for one in raw],
         "namespaces": [""] * len(raw),

@@ -61,7 +61,7 @@ _DEEPEST = np.iinfo(np.int16).max
 
 
 @dataclass(frozen=True, slots=True)
-class Nodes:
+class NodeTable:
     """The nodes of some rows, and their paths.
 
     `table` has the columns of `NODES`, with a dictionary for the paths. `paths` tells for each path
@@ -81,14 +81,15 @@ def node_schema(columns: Iterable[tuple[str, ...]]) -> pa.Schema:
     return pa.schema([field for field in NODES if (field.name,) in set(columns)])
 
 
-def nodes_of(structure: TagStructure, tsid: str, rows: pa.Table) -> Nodes | None:
+def nodes_of(structure: TagStructure, tsid: str, rows: pa.Table) -> NodeTable | None:
     """All nodes of rows of a tag's table, given the `SOURCE_COLUMNS`.
 
     None if there are too many different paths, which only hostile data has.
 
     >>> from xcql.model.tags import parse_tags
     >>> tags = parse_tags('<structure><tag type="snapshot" id="1" name="price"/></structure>')
-    >>> columns = {"raw": [b'<price unit="€">12</price>'], "namespaces": [""], "seq": [7]}
+    >>> raw = '<price unit="€">12</price>'.encode()
+    >>> columns = {"raw": [raw], "namespaces": [""], "seq": [7]}
     >>> for row in nodes_of(tags, "1", pa.table(columns)).table.to_pylist():
     ...     print(*row.values())
     1 7 0 28 -1 0 12
@@ -298,7 +299,7 @@ def _table(
     names: list[str],
     steps: Steps,
     in_order: bool,
-) -> Nodes:
+) -> NodeTable:
     rows = np.concatenate([part.rows for part in parts])
     values, pool = _values(parts)
     kinds = np.concatenate([part.steps for part in parts])
@@ -318,7 +319,7 @@ def _table(
         field.with_type(columns[field.name].type) if field.name == "path" else field
         for field in NODES
     ]
-    return Nodes(pa.table(list(columns.values()), schema=pa.schema(fields)), paths)
+    return NodeTable(pa.table(list(columns.values()), schema=pa.schema(fields)), paths)
 
 
 def _column(parts: list[Numbers], order: Ints, type: type[np.signedinteger] = np.int32) -> pa.Array:
