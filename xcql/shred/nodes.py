@@ -96,11 +96,13 @@ def nodes_of(structure: TagStructure, tsid: str, rows: pa.Table) -> NodeTable | 
     1/@unit 7 7 10 0 1 €
     1/text() 7 18 2 0 1 12
     """
+    tag = structure.by_id(tsid)
+    assert tag is not None
     seqs, firsts = np.unique(numbers_of(rows.column("seq")), return_index=True)
     rows = taken(rows.select(["raw", "namespaces"]), firsts).combine_chunks()
     steps = Steps(structure)
     paths = _Paths(steps)
-    parts, in_order = _parts(rows, steps.tag_numbers[tsid], steps)
+    parts, in_order = _parts(rows, steps.tag_numbers[tag.id], steps)
     part_codes = [paths.codes(part) for part in parts]
     names, final = paths.final()
     if len(names) > MAX_EXACT + _MAX_VAGUE:
