@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
+from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -20,7 +22,7 @@ from xcql.model.fragments import Namespaces
 from xcql.model.tags import STREAM_NAMESPACE, Tag, parse_tags
 from xcql.shred.namespaces import context, declarations, namespaces_of
 from xcql.shred.node_paths import KINDS, MAX_EXACT, MAX_TAGS, attribute_step, tag_step
-from xcql.shred.nodes import NODES, Nodes, nodes_of
+from xcql.shred.nodes import NODES, NodeTable, nodes_of, write_nodes
 from xcql.shred.normal import element_text
 from xcql.xdm.nodes import (
     AttributeNode,
@@ -218,7 +220,7 @@ def is_element_path(path: str) -> bool:
     return "@" not in path and not path.endswith("()")
 
 
-def in_document_order(nodes: Nodes) -> list[dict[str, Any]]:
+def in_document_order(nodes: NodeTable) -> list[dict[str, Any]]:
     table = nodes.table.cast(NODES)
     keys = ("kind", "name", "path", "seq", "start")
     assert table.equals(table.sort_by([(name, "ascending") for name in keys]))
@@ -317,7 +319,7 @@ def patched(limits: dict[str, Any]) -> ExitStack:
     return stack
 
 
-def nodes_in(*raw: str, seqs: Sequence[int] | None = None) -> Nodes:
+def nodes_in(*raw: str, seqs: Sequence[int] | None = None) -> NodeTable:
     columns = {
         "raw": [one.encode() for one in raw],
         "namespaces": [""] * len(raw),
@@ -400,3 +402,24 @@ def test_long_texts_are_left_in_place() -> None:
 def test_what_is_no_element_of_the_tag_is_an_error(raw: str) -> None:
     with pytest.raises(ValueError, match=r"declare|well-formed"):
         nodes_in(raw)
+
+
+def test_a_file_has_statistics_for_each_row_group(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So that queries read only the row groups of their paths."""
+    monkeypatch.setattr("xcql.shred.nodes._GROUP_ROWS", 8)
+    nodes = nodes_in(*["<r><a><b>x</b></a></r>"] * 6)
+    write_nodes(nodes.table, tmp_path / "n.parquet")
+    assert pq.read_table(tmp_path / "n.parquet").equals(nodes.table.cast(NODES))
+    metadata = pq.read_metadata(tmp_path / "n.parquet")
+    groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
+    found = [
+        [(group.column(n).statistics.min, group.column(n).statistics.max) for n in (0, 1)]
+        for group in groups
+    ]
+    assert found == [
+        [("1", "1/2"), (0, 5)],
+        [("1/2", "1/2/3"), (0, 5)],
+        [("1/2/3", "1/2/3/text()"), (0, 5)],
+    ]

@@ -65,7 +65,7 @@ _DEEPEST = np.iinfo(np.int16).max
 
 
 @dataclass(frozen=True, slots=True)
-class Nodes:
+class NodeTable:
     """The nodes of some rows, and their paths.
 
     `table` has the columns of `NODES`, with dictionaries for the names and paths. `paths` tells for
@@ -85,25 +85,28 @@ def node_schema(columns: Iterable[tuple[str, ...]]) -> pa.Schema:
     return pa.schema([field for field in NODES if (field.name,) in set(columns)])
 
 
-def nodes_of(structure: TagStructure, tsid: str, rows: pa.Table) -> Nodes | None:
+def nodes_of(structure: TagStructure, tsid: str, rows: pa.Table) -> NodeTable | None:
     """All nodes of rows of a tag's table, given the `SOURCE_COLUMNS`.
 
     None if there are too many different paths, which only hostile data has.
 
     >>> from xcql.model.tags import parse_tags
     >>> tags = parse_tags('<structure><tag type="snapshot" id="1" name="price"/></structure>')
-    >>> columns = {"raw": [b'<price unit="€">12</price>'], "namespaces": [""], "seq": [7]}
+    >>> raw = '<price unit="€">12</price>'.encode()
+    >>> columns = {"raw": [raw], "namespaces": [""], "seq": [7]}
     >>> for row in nodes_of(tags, "1", pa.table(columns)).table.to_pylist():
     ...     print(*row.values())
     0 price 1 7 0 28 -1 0 12
     1 unit 1/@unit 7 7 10 0 1 €
     2  1/text() 7 18 2 0 1 12
     """
+    tag = structure.by_id(tsid)
+    assert tag is not None
     seqs, firsts = np.unique(numbers_of(rows.column("seq")), return_index=True)
     rows = taken(rows.select(["raw", "namespaces"]), firsts).combine_chunks()
     steps = Steps(structure)
     paths = _Paths(steps)
-    parts, in_order = _parts(rows, steps.tag_numbers[tsid], steps)
+    parts, in_order = _parts(rows, steps.tag_numbers[tag.id], steps)
     part_codes = [paths.codes(part) for part in parts]
     names, final = paths.final()
     if len(names) > MAX_EXACT + _MAX_VAGUE:
@@ -302,7 +305,7 @@ def _table(
     names: list[str],
     steps: Steps,
     in_order: bool,
-) -> Nodes:
+) -> NodeTable:
     rows = np.concatenate([part.rows for part in parts])
     values, pool = _values(parts)
     kinds = np.concatenate([part.steps for part in parts])
@@ -331,7 +334,7 @@ def _table(
         field.with_type(columns[field.name].type) if pa.types.is_string(field.type) else field
         for field in NODES
     ]
-    return Nodes(pa.table(list(columns.values()), schema=pa.schema(fields)), paths)
+    return NodeTable(pa.table(list(columns.values()), schema=pa.schema(fields)), paths)
 
 
 def _column(parts: list[Numbers], order: Ints, type: type[np.signedinteger] = np.int32) -> pa.Array:

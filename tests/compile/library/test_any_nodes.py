@@ -20,10 +20,20 @@ FULL = bool(os.environ.get("XCQL_TEST_FULL"))
 WORLDS = range(40) if FULL else (3, 12, 14)
 QUERIES = 40 if FULL else 12
 
-AXES = (
-    "child descendant descendant-or-self self parent ancestor ancestor-or-self"
-    " following-sibling preceding-sibling following preceding attribute"
-).split()
+AXES = [
+    "child",
+    "descendant",
+    "descendant-or-self",
+    "self",
+    "parent",
+    "ancestor",
+    "ancestor-or-self",
+    "following-sibling",
+    "preceding-sibling",
+    "following",
+    "preceding",
+    "attribute",
+]
 # the share of random paths that have to be native; what is not has text around holes
 NATIVE = 0.7
 

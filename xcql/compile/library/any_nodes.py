@@ -270,7 +270,7 @@ class _Steps:
         return self._in_order(plan, found)
 
     def _in_order(self, base: Plan, found: Leaf) -> Leaf:
-        """NodeScan in document order for each tuple of a plan, where fillers are nested."""
+        """Nodes in document order for each tuple of a plan, where fillers are nested."""
         node = found.item
         assert isinstance(node, AnyNode)
         if not self.scope.compilation.graphs[self.stream].nest(node.filler.table):
@@ -374,7 +374,7 @@ class _Steps:
         return self.inside(place, tops, is_lookup=True)
 
     def one(self, base: Plan, found: Sequence[Leaf]) -> list[Leaf]:
-        """NodeScan that were found for the tuples of a plan, as one leaf; others stay apart."""
+        """Nodes that were found for the tuples of a plan, as one leaf; others stay apart."""
         general = [leaf for leaf in found if isinstance(leaf.item, AnyNode)]
         others = [leaf for leaf in found if not isinstance(leaf.item, AnyNode)]
         return others + ([self._united(base, general)] if general else [])
@@ -750,7 +750,7 @@ class _Steps:
         return found
 
     def beyond(self, leaf: Leaf, axis: str) -> list[Leaf]:
-        """NodeScan that start after an element has ended, or end before it starts."""
+        """Nodes that start after an element has ended, or end before it starts."""
         if isinstance(leaf.item, StreamDocument):
             return []
         every = frozenset(path for path in self.paths.all if path.kind != "attribute")
