@@ -22,12 +22,15 @@ from dataclasses import dataclass, replace
 from xcql.algebra.operators import (
     NODE_COLUMNS,
     ROW_COLUMNS,
+    Aggregate,
     Extract,
     Join,
     Merge,
+    Nest,
     NodeScan,
     Order,
     Plan,
+    Project,
     Select,
     SortKey,
     Unit,
@@ -49,6 +52,7 @@ from xcql.algebra.scalars import (
     field,
 )
 from xcql.compile.library.access import end_key, node_key, own_lifespan, span_of
+from xcql.compile.library.any_xml import any_string
 from xcql.compile.library.node_tests import attribute_test, is_any_node, is_text_test
 from xcql.compile.node_paths import NodePath, NodePaths
 from xcql.compile.result import NotNative
@@ -64,7 +68,7 @@ from xcql.compile.terms.items import (
 )
 from xcql.compile.terms.scope import Scope
 from xcql.compile.terms.values import Leaf
-from xcql.shred.node_paths import KINDS
+from xcql.shred.node_paths import KINDS, read_path
 from xcql.source import Span
 from xcql.syntax.node import SyntaxNode
 from xcql.syntax.types import CommentTest, ProcessingInstructionTest
@@ -241,9 +245,12 @@ class _Steps:
         if alike != paths and kinds <= {"element", "attribute"}:
             conditions.append(_among(nodes.column("name"), names))
             alike = frozenset(path for path in alike if path.name in names)
-        texts = {path.text for path in paths}
-        if alike != paths and (exact or len(texts) <= _FEW):
-            conditions.append(_among(nodes.column("path"), texts))
+        texts, others = ({path.text for path in some} for some in (paths, alike - paths))
+        if others and (exact or len(texts) <= _FEW):
+            if len(others) < len(texts) and texts.isdisjoint(others):
+                conditions.append(call("not", _among(nodes.column("path"), others)))
+            else:
+                conditions.append(_among(nodes.column("path"), texts))
         return conjunction(*conditions)
 
     def inside(
@@ -266,8 +273,8 @@ class _Steps:
         """All nodes of the stream on some paths."""
         filler = self.fillers({path.table for path in paths})
         rows = Extract(self.stream, filler.table, filler.row, plan, span=self.span)
-        found = self.inside(_Place(rows, filler, None, paths), paths)
-        return self._in_order(plan, found)
+        place = _Place(rows, filler, None, paths)
+        return self._in_order(plan, self.inside(place, paths, exact=_has_texts(paths)))
 
     def _in_order(self, base: Plan, found: Leaf) -> Leaf:
         """Nodes in document order for each tuple of a plan, where fillers are nested."""
@@ -408,9 +415,14 @@ class _Steps:
         found: list[Leaf] = []
         below = self.paths.children(place.paths)
         inline = frozenset(path for path in self.passing(below) if path.kind != "attribute")
-        self._check_texts(inline, below)
-        if inline:
-            found.append(self.inside(place, inline, lambda node: ((place.start, node.parent),)))
+        found += self._with_runs(
+            place.plan,
+            lambda paths: self.inside(
+                place, paths, lambda node: ((place.start, node.parent),), exact=_has_texts(inline)
+            ),
+            inline,
+            below,
+        )
         tags = {path.tag for path in place.paths if path.kind == "element"}
         wanted = self._top_paths(graph.fragmented_children(*tags))
         holes = frozenset(path for path in below if path.kind == "hole")
@@ -419,12 +431,98 @@ class _Steps:
             found.append(self._in_holes(hole, wanted))
         return self.one(leaf.plan, found)
 
-    def _check_texts(self, wanted: Paths, below: Paths) -> None:
-        """Texts before and after a hole are one node if the hole is empty."""
-        with_texts = {_element_of(path) for path in wanted if path.kind == "text"}
+    def _with_runs(
+        self, base: Plan, find: Callable[[Paths], Leaf], wanted: Paths, below: Paths
+    ) -> list[Leaf]:
+        """The nodes on some paths, as they are found for the tuples of a plan.
+
+        Texts before and after a hole are one node if the hole is empty. `below` has all paths
+        beside the wanted ones.
+        """
         with_holes = {_element_of(path) for path in below if path.kind == "hole"}
-        if any(_may_be_same(one, other) for one in with_texts for other in with_holes):
-            raise NotNative("text around holes", self.span)
+        broken = frozenset(
+            path
+            for path in wanted
+            if path.kind == "text"
+            and any(_may_be_same(_element_of(path), one) for one in with_holes)
+        )
+        found = [find(wanted - broken)] if wanted - broken else []
+        if broken:
+            found.append(self._runs(base, find(broken), below))
+        return found
+
+    def _runs(self, base: Plan, texts: Leaf, below: Paths) -> Leaf:
+        """Texts as they are in the view: those with only empty holes between them are one.
+
+        They have the same number of other nodes before them.
+        """
+        text = texts.item
+        assert isinstance(text, AnyNode)
+        compilation = self.scope.compilation
+        place = _Place(Unit(), text.filler, None, text.paths)
+
+        def before(paths: Paths) -> Leaf:
+            return self.inside(
+                place,
+                paths,
+                lambda node: ((text.parent, node.parent),),
+                lambda node: call("<", node.start, text.start),
+            )
+
+        parents = {_element_of(path) for path in text.paths}
+        beside = frozenset(
+            path
+            for path in below
+            if path.kind not in ("attribute", "text")
+            and not path.is_top
+            and any(_may_be_same(_parent_of(path), one) for one in parents)
+        )
+        holes = frozenset(path for path in beside if path.kind == "hole")
+        counts: list[Scalar] = []
+        if beside - holes:
+            counts.append(Nested(before(beside - holes).plan, "count", TRUE))
+        graph = compilation.graphs[self.stream]
+        tags = graph.fragmented_children(*{path.tag for path in text.paths})
+        tops = frozenset(path for path in self.paths.all if path.is_top and path.table in tags)
+        if tops:
+            filled = replace(self, test=None)._in_holes(before(holes), tops)
+            counts.append(Nested(filled.plan, "count", TRUE))
+        run = compilation.fresh("run")
+        number = Call("+", tuple(counts)) if len(counts) > 1 else (*counts, Constant(0))[0]
+        value = compilation.fresh("text")
+        end = compilation.fresh("end")
+        plan: Plan = Project(texts.plan, run, number)
+        plan = Project(plan, value, any_string(text, self.scope))
+        plan = Project(plan, end, call("+", text.start, text.length))
+        prefix = compilation.fresh("node")
+        row = compilation.fresh("filler")
+        same: list[tuple[str, Scalar]] = [(name, Column(name)) for name in sorted(columns(base))]
+        same += [(f"{row}.{name}", text.filler.column(name)) for name in ROW_COLUMNS]
+        same += [(f"{prefix}.{name}", getattr(text, name)) for name in ("kind", "name", "path")]
+        apart = [*identity(base), text.filler.column("key"), text.parent, Column(run)]
+        keys = [(f"{prefix}.key{index}", one) for index, one in enumerate(apart)]
+        first, last = Aggregate("min", text.start), Aggregate("max", Column(end))
+        nest = Nest(
+            plan,
+            tuple(keys),
+            (
+                *((name, Aggregate("any", one)) for name, one in same),
+                (f"{prefix}.parent", Aggregate("any", text.parent)),
+                (f"{prefix}.start", first),
+                (f"{prefix}.end", last),
+                (f"{prefix}.value", Aggregate("join", Column(value))),
+            ),
+        )
+        made = {
+            name: Column(f"{prefix}.{name}")
+            for name in ("kind", "name", "path", "parent", "start", "value")
+        }
+        length = call("-", Column(f"{prefix}.end"), Column(f"{prefix}.start"))
+        valued = frozenset(replace(path, is_valued=True) for path in text.paths)
+        node = AnyNode(self._filler(row, text.filler.table), **made, length=length, paths=valued)
+        key = node_key(node, self.scope)
+        assert key is not None
+        return Leaf(Order(nest, (*order(base), SortKey(key, "key"))), node)
 
     def _top_paths(self, tags: Iterable[str]) -> Paths:
         """The paths of the own elements of fillers with some tags that pass the test."""
@@ -448,26 +546,33 @@ class _Steps:
         graph = self.scope.compilation.graphs[self.stream]
         if isinstance(leaf.item, StreamDocument):
             every = frozenset(path for path in self.paths.all if path.kind != "attribute")
-            wanted = self.passing(every)
-            self._check_texts(wanted, every)
-            return [self.everywhere(leaf.plan, wanted)] if wanted else []
+            return self.one(leaf.plan, self._everywhere(leaf.plan, every))
         place = self.place_of(leaf)
         found: list[Leaf] = []
         below = self.paths.descendants(place.paths)
         inline = self.passing(below)
-        self._check_texts(inline, below)
-        if inline:
-            found.append(self._below(place, inline))
+        found += self._with_runs(
+            place.plan,
+            lambda paths: self._below(place, paths, exact=_has_texts(inline)),
+            inline,
+            below,
+        )
         tags = {path.tag for path in place.paths if path.kind == "element"}
         tables = graph.fragmented_below(*tags)
         within = frozenset(
             path for path in self.paths.all if path.table in tables and path.kind != "attribute"
         )
         wanted = self.passing(within)
-        self._check_texts(wanted, within)
-        if wanted:
-            found.append(self._in_fillers_below(place, leaf, wanted))
+        found += self._with_runs(
+            place.plan, lambda paths: self._in_fillers_below(place, leaf, paths), wanted, within
+        )
         return self.one(leaf.plan, found)
+
+    def _everywhere(self, plan: Plan, every: Paths) -> list[Leaf]:
+        """All nodes of the stream that pass the test, but no attributes."""
+        return self._with_runs(
+            plan, lambda paths: self.everywhere(plan, paths), self.passing(every), every
+        )
 
     def _below(self, place: _Place, paths: Paths, exact: bool = False) -> Leaf:
         """The nodes on some paths inside an element, in its filler."""
@@ -493,7 +598,8 @@ class _Steps:
         assert first is not None
         inside = conjunction(call(">", key, first), call("<", key, end_key(item, self.scope)))
         plan = Join(place.plan, rows, (), inside, span=self.span)
-        return self._in_order(place.plan, self.inside(_Place(plan, filler, None, paths), paths))
+        found = self.inside(_Place(plan, filler, None, paths), paths, exact=_has_texts(paths))
+        return self._in_order(place.plan, found)
 
     def attributes(self, leaf: Leaf) -> list[Leaf]:
         if isinstance(leaf.item, StreamDocument):
@@ -720,6 +826,8 @@ class _Steps:
         node = self.as_any(leaf)
         item = node.item
         assert isinstance(item, AnyNode)
+        if "attribute" in item.kinds:
+            raise NotNative("siblings of nodes that may be attributes", self.span)
         sign = ">" if axis == "following-sibling" else "<"
         above = self.paths.parents(item.paths)
         tags = {path.tag for path in above}
@@ -728,20 +836,23 @@ class _Steps:
         ):
             below = self.paths.children(above)
             paths = frozenset(path for path in self.passing(below) if path.kind != "attribute")
-            self._check_texts(paths, below)
-            if not paths:
-                return []
-            return [
-                self.inside(
-                    self.place_of(node),
-                    paths,
-                    lambda one: ((item.parent, one.parent),),
-                    lambda one: call(sign, one.start, item.start),
-                )
+            place = self.place_of(node)
+            every = self._with_runs(
+                node.plan,
+                lambda paths: self.inside(
+                    place, paths, lambda one: ((item.parent, one.parent),), exact=_has_texts(paths)
+                ),
+                paths,
+                below,
+            )
+            found = [
+                Leaf(Select(one.plan, call(sign, one.item.start, item.start)), one.item)  # type: ignore[attr-defined]
+                for one in every
             ]
+            return self.one(leaf.plan, found)
         here = node_key(item, self.scope)
         assert here is not None
-        found: list[Leaf] = []
+        found = []
         for parent in replace(self, test=None).parents(node):
             for one in self.children(parent):
                 key = node_key(one.item, self.scope)
@@ -754,19 +865,18 @@ class _Steps:
         if isinstance(leaf.item, StreamDocument):
             return []
         every = frozenset(path for path in self.paths.all if path.kind != "attribute")
-        wanted = self.passing(every)
-        self._check_texts(wanted, every)
-        if not wanted:
-            return []
-        other = self.everywhere(Unit(), wanted)
-        assert isinstance(other.item, AnyNode)
-        item = leaf.item
-        assert isinstance(item, AnyNode | StreamElement | Inner)
-        first, last = (other.item, item) if axis == "preceding" else (item, other.item)
-        key = node_key(last, self.scope)
-        assert key is not None
-        apart = call("<=", end_key(first, self.scope), key)
-        return [Leaf(Join(leaf.plan, other.plan, (), apart, span=self.span), other.item)]
+        found: list[Leaf] = []
+        for other in self._everywhere(Unit(), every):
+            assert isinstance(other.item, AnyNode)
+            item = leaf.item
+            assert isinstance(item, AnyNode | StreamElement | Inner)
+            first, last = (other.item, item) if axis == "preceding" else (item, other.item)
+            key = node_key(last, self.scope)
+            assert key is not None
+            apart = call("<=", end_key(first, self.scope), key)
+            plan = Join(leaf.plan, other.plan, (), apart, span=self.span)
+            found.append(Leaf(plan, other.item))
+        return self.one(leaf.plan, found)
 
 
 def united(found: Sequence[Leaf], base: Plan, scope: Scope) -> Leaf:
@@ -828,13 +938,27 @@ def _is_around(node: AnyNode, offset: Scalar) -> Scalar:
     )
 
 
+def _has_texts(paths: Paths) -> bool:
+    """Whether some paths lead to texts, of which those around holes are found apart."""
+    return any(path.kind == "text" for path in paths)
+
+
 def _element_of(path: NodePath) -> tuple[str, str, str]:
     """The table, the tag, and the path of the parent of texts or holes; no path if it is vague."""
     return path.table, path.tag, "" if path.is_vague else path.above
 
 
+def _parent_of(path: NodePath) -> tuple[str, str, str]:
+    """The same for the parent of any node; no tag if it is the parent of an element."""
+    if path.kind != "element":
+        return _element_of(path)
+    above = "" if path.is_vague else path.above
+    return path.table, read_path(above)[1] if above else "", above
+
+
 def _may_be_same(one: tuple[str, str, str], other: tuple[str, str, str]) -> bool:
-    return one[:2] == other[:2] and (one[2] == other[2] or not (one[2] and other[2]))
+    same_tag = one[1] == other[1] or not (one[1] and other[1])
+    return one[0] == other[0] and same_tag and (one[2] == other[2] or not (one[2] and other[2]))
 
 
 def _names(paths: Paths) -> list[str]:
