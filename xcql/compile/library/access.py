@@ -2,7 +2,21 @@
 
 from __future__ import annotations
 
-from xcql.algebra.scalars import NOW, NULL, Constant, Scalar, call, case, field
+from collections.abc import Collection
+
+from xcql.algebra.scalars import (
+    NOW,
+    NULL,
+    TRUE,
+    Call,
+    Constant,
+    Scalar,
+    call,
+    case,
+    conjunction,
+    field,
+)
+from xcql.compile.node_paths import NodePath
 from xcql.compile.result import NotNative
 from xcql.compile.terms import items
 from xcql.compile.terms.scope import Scope
@@ -193,6 +207,27 @@ def clipped(lifespan: Lifespan, window: items.ProjectionWindow) -> Lifespan:
         call("nullif", clipped_begin, START),
         call("least", call("coalesce", end, NOW), window.end),
     )
+
+
+def timed_element(
+    paths: Collection[NodePath], start: Scalar, filler: items.StreamElement, scope: Scope
+) -> Scalar | None:
+    """Whether a node on some paths is an element with a lifespan; None if it never is.
+
+    These are the own elements of fillers, except the root's if that is no temporal one.
+    """
+    graph = scope.compilation.graphs[filler.stream]
+    tops = {path.table for path in paths if path.is_top}
+    timed = sorted(table for table in tops if graph.is_fragmented(table))
+    if not timed:
+        return None
+    is_top: Scalar = TRUE
+    if not all(path.is_top for path in paths):
+        is_top = call("=", start, Constant(0))
+    if len(timed) == len(tops):
+        return is_top
+    is_one = Call("one_of", (filler.column("tag"), *map(Constant, timed)))
+    return conjunction(is_top, is_one)
 
 
 def check_lifespans(stream: str, scope: Scope, span: Span | None = None) -> None:

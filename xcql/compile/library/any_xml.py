@@ -1,12 +1,12 @@
 """The text and the XML of nodes of any kind and name.
 
-Tests: tests/compile/library/test_any_nodes.py
+Tests: tests/compile/library/test_any_axes.py
 """
 
 from __future__ import annotations
 
-from xcql.algebra.scalars import TRUE, Call, Constant, Scalar, call, case, conjunction
-from xcql.compile.library.access import own_lifespan
+from xcql.algebra.scalars import TRUE, Call, Constant, Scalar, call, case
+from xcql.compile.library.access import own_lifespan, timed_element
 from xcql.compile.library.stream_xml import declared_for_any, with_holes_filled
 from xcql.compile.result import NotNative
 from xcql.compile.terms.items import AnyNode
@@ -70,7 +70,7 @@ def _completed(node: AnyNode, text: Scalar, declared: str, scope: Scope) -> Scal
     """The text with the start tag of an element: namespaces in scope, and the lifespan."""
     around = Constant(declared)
     plain = call("with_namespaces", text, around) if declared else text
-    timed = is_timed(node, scope)
+    timed = timed_element(node.paths, node.start, node.filler, scope)
     if timed is None:
         return plain
     begin, end = own_lifespan(node.filler, scope)
@@ -90,19 +90,3 @@ def _completed(node: AnyNode, text: Scalar, declared: str, scope: Scope) -> Scal
         call("coalesce", call("time_text", end), Constant("now")),
     )
     return case((timed, whole), otherwise=plain)
-
-
-def is_timed(node: AnyNode, scope: Scope) -> Scalar | None:
-    """Whether an element is one with a lifespan, a filler's own; None if it never is."""
-    graph = scope.compilation.graphs[node.stream]
-    tops = {path.table for path in node.paths if path.is_top}
-    timed = sorted(table for table in tops if graph.is_fragmented(table))
-    if not timed:
-        return None
-    is_top = call("=", node.start, Constant(0))
-    if all(path.is_top for path in node.paths):
-        is_top = TRUE  # type: ignore[assignment]
-    if len(timed) == len(tops):
-        return is_top
-    tags = [Constant(table) for table in timed]
-    return conjunction(is_top, Call("one_of", (node.filler.column("tag"), *tags)))

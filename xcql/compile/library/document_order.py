@@ -9,7 +9,7 @@ from itertools import combinations
 from xcql.algebra import operators as ops
 from xcql.algebra.scalars import Column, Scalar
 from xcql.compile.library.access import node_key
-from xcql.compile.library.any_nodes import generalised, united
+from xcql.compile.library.node_lookup import generalised, united
 from xcql.compile.result import NotNative
 from xcql.compile.terms.items import (
     AnyNode,

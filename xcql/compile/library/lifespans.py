@@ -11,8 +11,7 @@ from dataclasses import replace
 from xcql.algebra.operators import Order, Plan, Unit
 from xcql.algebra.scalars import NULL, TRUE, Call, Constant, Nested, Scalar, call, case
 from xcql.compile.library import access
-from xcql.compile.library.any_nodes import general_axis
-from xcql.compile.library.any_xml import is_timed
+from xcql.compile.library.any_axes import general_axis
 from xcql.compile.library.atomization import single
 from xcql.compile.library.stream_children import child_elements
 from xcql.compile.result import NotNative
@@ -88,7 +87,7 @@ def _lifespan_of_any(node: AnyNode, scope: Scope) -> access.Lifespan:
         is_element = call("=", node.kind, Constant(KINDS["element"]))
         begin, end = (case((is_element, a), otherwise=b) for a, b in zip(one, other, strict=True))
         return begin, end
-    timed = is_timed(node, scope)
+    timed = access.timed_element(node.paths, node.start, node.filler, scope)
     if timed == TRUE:
         return access.own_lifespan(node.filler, scope)
     inside = access.ALWAYS

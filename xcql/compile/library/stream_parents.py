@@ -9,9 +9,9 @@ from xcql.algebra.operators import Plan, Rise, Select
 from xcql.algebra.scalars import Call, Column, Constant, Scalar, call, case
 from xcql.analysis.types import DOCUMENT
 from xcql.compile.library.access import span_of
-from xcql.compile.library.any_nodes import paths_of
 from xcql.compile.library.document_order import key_of
 from xcql.compile.library.inner import inline_below, inner_ancestors, parent_start
+from xcql.compile.library.node_lookup import paths_of
 from xcql.compile.library.stream_rows import filler, inline, new_row
 from xcql.compile.result import NotNative
 from xcql.compile.terms.items import AnyNode, Inner, StreamDocument, StreamElement

@@ -7,9 +7,10 @@ from contextlib import suppress
 from xcql.algebra.operators import Select, Unit, columns, graft
 from xcql.algebra.scalars import call
 from xcql.compile.library.access import end_key, node_key
-from xcql.compile.library.any_nodes import general_axis, has_general_form
+from xcql.compile.library.any_axes import general_axis
 from xcql.compile.library.document_order import key_of, root_of
 from xcql.compile.library.inner import of_tags
+from xcql.compile.library.node_lookup import has_general_form
 from xcql.compile.library.node_tests import is_any_node
 from xcql.compile.library.stream_children import attributes, children
 from xcql.compile.library.stream_descendants import descendants
