@@ -317,7 +317,7 @@ nodes
 
 evaluated
   evaluate(constant, array*) -> array | fails
-  evaluator_item(text, text) -> struct
+  evaluator_item(text, text, instant?, instant?) -> struct
   dynamic_text(struct) -> text
   dynamic_content(array) -> text | strict
 """

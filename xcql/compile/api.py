@@ -20,7 +20,7 @@ from xcql.compile.library.sequence_types import converted
 from xcql.compile.library.serialisation import serialised
 from xcql.compile.result import Compiled, NotNative, table_uses
 from xcql.compile.strategy import chosen
-from xcql.compile.terms.items import StreamDocument, is_node
+from xcql.compile.terms.items import Dynamic, StreamDocument, is_node
 from xcql.compile.terms.leaf_types import leaf_types
 from xcql.compile.terms.scope import Compilation, Scope, value_of
 from xcql.compile.terms.values import Single, Value, leaves, merged_order
@@ -169,7 +169,8 @@ def answer_of(value: Value, scope: Scope) -> AnswerPlan:
     plans: list[Plan] = []
     for leaf in leaves(value):
         plan = Project(leaf.plan, item, serialised(leaf.item, scope))
-        ends = lifespan(leaf.item, scope) if is_node(leaf.item) else ALWAYS
+        has_lifespan = is_node(leaf.item) or isinstance(leaf.item, Dynamic)
+        ends = lifespan(leaf.item, scope) if has_lifespan else ALWAYS
         plans.append(Project(Project(plan, begin, ends[0]), end, ends[1]))
     if not plans:
         nothing: Plan = Select(Unit(), FALSE)

@@ -7,14 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xcql.algebra.operators import Order, Plan, Unit
-from xcql.algebra.scalars import NULL, Call, Constant, Nested, Scalar, call
+from xcql.algebra.operators import Order, Plan, Select, Unit
+from xcql.algebra.scalars import NULL, Call, Constant, Nested, Scalar, call, disjunction, field
 from xcql.compile.library import access
 from xcql.compile.library.atomization import single
 from xcql.compile.library.stream_children import child_elements
 from xcql.compile.result import NotNative
 from xcql.compile.terms.items import (
     AttributeItem,
+    Dynamic,
     Element,
     Inner,
     Item,
@@ -50,20 +51,27 @@ def lifespan(item: Item, scope: Scope) -> access.Lifespan:
             return _lifespan_of_leaves(owner or within, scope)
         case StreamDocument():
             return cover(child_elements(item, scope), scope)
+        case Dynamic(scalar=scalar):
+            return field(scalar, "vtFrom"), field(scalar, "vtTo")
         case Element(content=content):
             own = access.constructed_lifespan(item)
             if own is not None:
                 return own
-            found = [leaf for value in content for leaf in leaves(value)]
-            return cover(
-                [
-                    leaf
-                    for leaf in found
-                    if isinstance(leaf.item, Element | StreamElement | StreamDocument | Inner)
-                ],
-                scope,
-            )
+            found = [leaf for value in content for leaf in map(_elements, leaves(value))]
+            return cover([leaf for leaf in found if leaf is not None], scope)
     return access.ALWAYS
+
+
+def _elements(leaf: Leaf) -> Leaf | None:
+    """The elements and documents among the items; None if there are none."""
+    match leaf.item:
+        case Element() | StreamElement() | StreamDocument() | Inner():
+            return leaf
+        case Dynamic(scalar=scalar):
+            kind = field(scalar, "kind")
+            kinds = (call("startswith", kind, Constant(one)) for one in ("element", "document"))
+            return Leaf(Select(leaf.plan, disjunction(*kinds)), leaf.item)
+    return None
 
 
 def _lifespan_of_leaves(

@@ -284,7 +284,7 @@ class Markup(Item):
 
 @dataclass(frozen=True, slots=True)
 class Dynamic(Item):
-    """An item that the evaluator returned: a struct of `kind` and serialised `value`.
+    """An item that the evaluator returned: `kind`, serialised `value`, `vtFrom` and `vtTo`.
 
     `reason` says why the evaluator was needed.
     """

@@ -8,15 +8,17 @@ from xcql.dialects.forms.nodes import escape_text
 from xcql.dialects.forms.registry import Forms
 from xcql.dialects.slots import slot
 from xcql.dialects.templates import let, template
-from xcql.dialects.trees import Sql, call, dot, lambda_, struct, text_literal
+from xcql.dialects.trees import Sql, call, cast, dot, lambda_, struct, text_literal
 
 forms = Forms()
 
 
 @forms
-def evaluator_item(kind: Sql, text: Sql) -> Sql:
-    """An item as the evaluator's argument or result."""
-    return struct(kind=kind, value=text)
+def evaluator_item(kind: Sql, text: Sql, begin: Sql | None = None, end: Sql | None = None) -> Sql:
+    """An item as the evaluator's argument or result; results also have lifespans."""
+    ends = {"vtFrom": begin, "vtTo": end}
+    lifespan = {name: cast(one or exp.null(), "TIMESTAMP_NTZ") for name, one in ends.items()}
+    return struct(kind=kind, value=text, **lifespan)
 
 
 @forms
