@@ -15,6 +15,7 @@ from xcql.compile.catalog import Catalog, Externals
 from xcql.compile.language import LANGUAGE
 from xcql.compile.library.access import ALWAYS
 from xcql.compile.library.externals import external_value
+from xcql.compile.library.isolation import evaluated
 from xcql.compile.library.lifespans import lifespan
 from xcql.compile.library.sequence_types import converted
 from xcql.compile.library.serialisation import serialised
@@ -57,11 +58,31 @@ def compile_query(
 
     The text is right for every `now` at which the `settled` streams are (see `Catalog.settled`).
     """
+    try:
+        return _compiled(query, catalog, strategy, externals, settled, dialect, None)
+    except NotNative as problem:
+        # the evaluator can often answer it from parts that SQL computes
+        return _compiled(query, catalog, strategy, externals, settled, dialect, problem)
+
+
+def _compiled(
+    query: Checked,
+    catalog: Catalog,
+    strategy: Native,
+    externals: Externals,
+    settled: frozenset[str],
+    dialect: Dialect,
+    problem: NotNative | None,
+) -> Compiled:
+    """The query as SQL text; if there is a problem, the evaluator computes the answer in it."""
     module = query.module
     graphs = {name: stream.graph for name, stream in catalog.streams.items()}
     compilation = Compilation(LANGUAGE, module, catalog, externals, dialect, graphs)
     scope = _prolog(query, compilation)
-    value = value_of(module.body, scope)
+    if problem is None:
+        value = value_of(module.body, scope)
+    else:
+        value = evaluated(module.body, scope, problem, is_answer=True)
     answer = answer_of(value, scope)
     names = dict.fromkeys(stream for stream, _ in compilation.demands)
     picked, reasons = chosen(strategy, [catalog.streams[name] for name in names])

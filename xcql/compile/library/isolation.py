@@ -6,42 +6,38 @@ compares node identity, cannot be moved out of the query; then the enclosing exp
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 
 from xcql.algebra.operators import Unit, Unnest
-from xcql.algebra.scalars import Column, Constant, Scalar, call
-from xcql.analysis.names import FUNCTIONS
+from xcql.algebra.scalars import TRUE, Column, Constant, Scalar, call, field
 from xcql.compile.library.access import has_holes, is_fragmented
-from xcql.compile.library.casts import to_string
-from xcql.compile.library.document_order import is_sorted
+from xcql.compile.library.casts import cast, to_string
 from xcql.compile.library.folding import folded
+from xcql.compile.library.lifting import lifted, uses_context
+from xcql.compile.library.node_origins import sorts_as_copies
+from xcql.compile.library.result_types import atomic_result, declared, may_give_functions
 from xcql.compile.library.serialisation import serialised
 from xcql.compile.result import NotNative
 from xcql.compile.terms import items
 from xcql.compile.terms.scope import Scope
-from xcql.compile.terms.values import Each, Single, Value, at_most_one, gather, leaves
+from xcql.compile.terms.values import Each, Single, Value, gather, guarded, leaves
 from xcql.source import Span
-from xcql.syntax.construct import CurlyArray, MapConstructor, SquareArray
 from xcql.syntax.functions import (
-    ArgumentPlaceholder,
-    DynamicCall,
     FunctionCall,
-    InlineFunction,
     NamedFunctionRef,
 )
-from xcql.syntax.literals import ContextItem, VariableRef
+from xcql.syntax.literals import VariableRef
 from xcql.syntax.names import name_set
-from xcql.syntax.node import Expr, Name, SyntaxNode, children, walk
-from xcql.syntax.operators import Arrow, Binary, Comparison, SimpleMap
+from xcql.syntax.node import Expr, Name, SyntaxNode, walk
+from xcql.syntax.operators import Arrow, Comparison, SimpleMap
 from xcql.syntax.path import (
     REVERSE_AXES,
     AxisStep,
     Filter,
-    Lookup,
     NameTest,
     Path,
-    UnaryLookup,
     Wildcard,
 )
 from xcql.syntax.prolog import FunctionDecl, MainModule, VariableDecl
@@ -60,49 +56,82 @@ _UNSAFE = name_set(
     " unparsed-text innermost outermost has-children function-lookup"
     " lang base-uri element-with-id"
 )
-_SET_OPERATORS = frozenset({"union", "|", "intersect", "except"})
 _CONTEXT = "xcql-context"
 
 
-def evaluated(expr: Expr, scope: Scope, problem: NotNative) -> Value:
-    """The value of an expression as the evaluator computes it; raises the problem if it cannot."""
+def evaluated(expr: Expr, scope: Scope, problem: NotNative, *, is_answer: bool = False) -> Value:
+    """The value of an expression as the evaluator computes it; raises the problem if it cannot.
+
+    Functions cannot be passed between the evaluator and SQL, unless they are the query's answer,
+    which is an error.
+    """
     compilation = scope.compilation
-    if not can_be_taken_out(expr, scope):
+    alone = _taken_out(expr, {}, scope)
+    if alone is None and not compilation.is_lifting:
+        can_travel = partial(_can_travel, scope=scope)
+        alone = _taken_out(*lifted(expr, scope, can_travel, problem), scope)
+    if alone is None:
         raise problem
+    body, given = alone
+    module = module_of(body, given, scope)
+    known = folded(module, given, scope, expr.span)
+    if known is not None:
+        return known
+    if may_give_functions(expr, scope) and not is_answer:
+        raise problem
+    array = by_evaluator(module, given, scope, problem)
+    type_ = atomic_result(expr, scope)
+    if type_ is not None and type_.occurrence in ("", "?"):
+        value = _typed(call("first_of", array), type_.atomic, scope, expr.span)
+        is_there = call("is_not_null", value.scalar) if type_.occurrence else TRUE
+        return guarded(is_there, Single(value))
+    item, position = compilation.fresh("evaluated"), compilation.fresh("evaluated_at")
+    found: items.Item = items.Dynamic(Column(item), problem.reason)
+    if type_ is not None:
+        found = _typed(Column(item), type_.atomic, scope, expr.span)
+    return Each(Unnest(Unit(), array, item, position), Single(found))
+
+
+def _typed(item: Scalar, type_: str, scope: Scope, span: Span) -> items.Atomic:
+    """An item of the evaluator whose type is known."""
+    return cast(items.Atomic(field(item, "value"), "xs:string"), type_, scope, span)
+
+
+def _taken_out(
+    expr: Expr, parts: Mapping[str, Value], scope: Scope
+) -> tuple[Expr, dict[str, Value]] | None:
+    """An expression that has the same value for copies of nodes, and the values of its variables.
+
+    `parts` are variables in the expression that are not in the scope. None if copies don't suffice.
+    """
+    if not can_be_taken_out(expr, scope):
+        return None
     used = dict.fromkeys(
         str(node.name) for node in _all_code(expr, scope) if isinstance(node, VariableRef)
     )
     names = [name for name in used if name in scope.variables]
     if any(name in used and name not in scope.variables for name in _declared_variables(scope)):
         # its value is not known yet
-        raise problem
-    looked_at = {_full_name(name, scope): scope.variable(name, expr.span) for name in names}
+        return None
+    given = {_full_name(name, scope): scope.variable(name, expr.span) for name in names}
+    given.update(parts)
     body = expr
     span = expr.span
-    if _uses_context(expr):
+    if uses_context(expr):
         if scope.context is None:
-            raise problem
+            return None
         context = VariableRef(Name(_CONTEXT, span=span), span=span)
         body = SimpleMap(context, expr, span=span)
-        looked_at[_CONTEXT] = scope.context
+        given[_CONTEXT] = scope.context
     if _reads_leaves_in_time(expr, scope) and not all(
-        _is_complete(leaf.item, scope) for value in looked_at.values() for leaf in leaves(value)
+        _is_complete(leaf.item, scope) for value in given.values() for leaf in leaves(value)
     ):
-        raise problem
-    if _compares_nodes(expr, scope) and not _are_apart(looked_at.values()):
-        raise problem
-    module = module_of(body, looked_at, scope)
-    known = folded(module, looked_at, scope, span)
-    if known is not None:
-        return known
-    if _gives_functions(expr, scope):
-        # functions cannot be passed between the evaluator and SQL
-        raise problem
-    array = by_evaluator(module, looked_at, scope, problem)
-    item, position = compilation.fresh("evaluated"), compilation.fresh("evaluated_at")
-    return Each(
-        Unnest(Unit(), array, item, position), Single(items.Dynamic(Column(item), problem.reason))
-    )
+        return None
+    if not sorts_as_copies(
+        _all_code(body, scope), given, lambda node: declared(node, scope) is not None
+    ):
+        return None
+    return body, given
 
 
 def _full_name(name: str, scope: Scope) -> str:
@@ -114,27 +143,6 @@ def _full_name(name: str, scope: Scope) -> str:
 def _as_name(name: str, span: Span) -> Name:
     uri, brace, local = name.removeprefix("Q{").rpartition("}")
     return Name(local, uri=uri if brace else None, span=span)
-
-
-def _compares_nodes(expr: Expr, scope: Scope) -> bool:
-    """Whether nodes are sorted, or taken out if they occur twice."""
-    return any(
-        isinstance(node, Path) or (isinstance(node, Binary) and node.op in _SET_OPERATORS)
-        for node in _all_code(expr, scope)
-    )
-
-
-def _are_apart(values: Collection[Value]) -> bool:
-    """Whether the nodes among some values are certainly different ones, in document order.
-
-    Each gets a copy of its own, and nothing else would tell.
-    """
-    with_nodes = [
-        value
-        for value in values
-        if any(not isinstance(leaf.item, items.Atomic) for leaf in leaves(value))
-    ]
-    return len(with_nodes) < 2 and all(at_most_one(one) or is_sorted(one) for one in with_nodes)
 
 
 def _declared_variables(scope: Scope) -> Iterator[str]:
@@ -169,23 +177,6 @@ def by_evaluator(
     return scope.compilation.evaluation(module, tuple(given), arguments, problem)
 
 
-def _gives_functions(expr: Expr, scope: Scope) -> bool:
-    """Whether the value may be a map, an array or another function."""
-    match expr:
-        case MapConstructor() | SquareArray() | CurlyArray() | InlineFunction():
-            return True
-        case NamedFunctionRef() | Lookup() | UnaryLookup() | DynamicCall():
-            return True
-        case FunctionCall(name=name, arguments=arguments):
-            uri, local = scope.names.function_name(name)
-            if any(isinstance(one, ArgumentPlaceholder) for one in arguments):
-                return True
-            if uri in (f"{FUNCTIONS}/map", f"{FUNCTIONS}/array"):
-                return local not in ("size", "contains", "keys")
-            return local in ("parse-json", "json-doc", "function-lookup", "apply")
-    return False
-
-
 def can_be_taken_out(expr: Expr, scope: Scope) -> bool:
     """Whether the expression has the same value for copies of the nodes that it reads."""
     for node in _all_code(expr, scope):
@@ -197,7 +188,7 @@ def can_be_taken_out(expr: Expr, scope: Scope) -> bool:
             case Comparison(op="is" | "<<" | ">>"):
                 return False
             case FunctionCall(name=name) if name.local in _UNSAFE:
-                if _declared(node, scope) is None:
+                if declared(node, scope) is None:
                     return False
     return True
 
@@ -206,8 +197,7 @@ def _all_code(expr: Expr, scope: Scope) -> Iterator[SyntaxNode]:
     """The parts of an expression and of the functions that it calls."""
     yield from walk(expr)
     for function in _functions(expr, scope):
-        if function.body is not None:
-            yield from walk(function.body)
+        yield from walk(function)
 
 
 def _functions(expr: Expr, scope: Scope) -> list[FunctionDecl]:
@@ -216,27 +206,12 @@ def _functions(expr: Expr, scope: Scope) -> list[FunctionDecl]:
     found: dict[int, FunctionDecl] = {}
     while pending:
         for node in walk(pending.pop()):
-            own = _declared(node, scope)
+            own = declared(node, scope)
             if own is not None and id(own) not in found:
                 found[id(own)] = own
                 if own.body is not None:
                     pending.append(own.body)
     return list(found.values())
-
-
-def _declared(node: SyntaxNode, scope: Scope) -> FunctionDecl | None:
-    """The function declaration of the query that is called or referenced."""
-    match node:
-        case FunctionCall(name=name, arguments=arguments):
-            arity = len(arguments)
-        case Arrow(function=Name() as name, arguments=arguments):
-            arity = len(arguments) + 1
-        case NamedFunctionRef(name=name, arity=arity):
-            pass
-        case _:
-            return None
-    uri, local = scope.names.function_name(name)
-    return scope.compilation.functions.get((uri or "", local, arity))
 
 
 def _is_complete(item: items.Item, scope: Scope) -> bool:
@@ -284,32 +259,13 @@ def _gives_elements(expr: SyntaxNode) -> bool:
     return False
 
 
-# functions without arguments that do not use the context item
-_WITHOUT_FOCUS = name_set(
-    "true false error now start current-dateTime current-date current-time implicit-timezone pi"
-)
-
-
-def _uses_context(expr: Expr) -> bool:
-    """Whether the expression may use its own context item."""
-    pending: list[SyntaxNode] = [expr]
-    while pending:
-        node = pending.pop()
-        match node:
-            case ContextItem() | AxisStep() | UnaryLookup() | Path(absolute=True):
-                return True
-            case FunctionCall(name=name, arguments=()) if name.local not in _WITHOUT_FOCUS:
-                return True
-            # later steps and predicates have a context of their own
-            case Path(steps=steps):
-                pending.append(steps[0])
-            case Filter(base=base) | SimpleMap(left=base):
-                pending.append(base)
-            case InlineFunction():
-                continue
-            case _:
-                pending.extend(children(node))
-    return False
+def _can_travel(value: Value, scope: Scope) -> bool:
+    """Whether a value can be passed to the evaluator."""
+    try:
+        _encoded(value, scope, NotNative("a value that cannot be passed"))
+    except NotNative:
+        return False
+    return True
 
 
 def _encoded(value: Value, scope: Scope, problem: NotNative) -> Scalar:

@@ -34,10 +34,10 @@ from xcql.compile.library.casts import (
 )
 from xcql.compile.library.comparisons import truth
 from xcql.compile.library.node_sets import node_set
+from xcql.compile.library.positions import asks_last, mentions_position
 from xcql.compile.library.sequence_types import cast_value, is_instance, type_name
 from xcql.compile.library.several_kinds import as_one_leaf
 from xcql.compile.result import NotNative
-from xcql.compile.syntax.predicates import asks_last, mentions_position
 from xcql.compile.terms.items import Atomic
 from xcql.compile.terms.scope import CompileExpression, Scope, value_of
 from xcql.compile.terms.values import (
