@@ -320,6 +320,7 @@ evaluated
   evaluator_item(text, text, instant?, instant?) -> struct
   dynamic_text(struct) -> text
   dynamic_content(array) -> text | strict
+  dynamic_truth(array) -> boolean | | fn:boolean
 """
 
 _ENTRY = re.compile(r"  (\S+?)\((.*?)\) -> (\w+)(?: \|(.*?)(?:\| (.*))?)?$")

@@ -11,14 +11,15 @@ from dataclasses import replace
 from functools import partial
 
 from xcql.algebra.operators import Unit, Unnest
-from xcql.algebra.scalars import TRUE, Column, Constant, Scalar, call, field
-from xcql.compile.library.access import has_holes, is_fragmented
-from xcql.compile.library.casts import cast, to_string
+from xcql.algebra.scalars import TRUE, Column, Scalar, call, field
+from xcql.compile.library.access import is_fragmented
+from xcql.compile.library.casts import cast
 from xcql.compile.library.folding import folded
 from xcql.compile.library.lifting import lifted, uses_context
 from xcql.compile.library.node_origins import sorts_as_copies
+from xcql.compile.library.positions import mentions_position
 from xcql.compile.library.result_types import atomic_result, declared, may_give_functions
-from xcql.compile.library.serialisation import serialised
+from xcql.compile.library.serialisation import as_pair
 from xcql.compile.result import NotNative
 from xcql.compile.terms import items
 from xcql.compile.terms.scope import Scope
@@ -52,7 +53,7 @@ from xcql.syntax.types import ElementTest
 
 # functions that depend on more than their arguments
 _UNSAFE = name_set(
-    "stream doc collection root path generate-id id idref position last uri-collection"
+    "stream doc collection root path generate-id id idref uri-collection"
     " unparsed-text innermost outermost has-children function-lookup"
     " lang base-uri element-with-id"
 )
@@ -179,6 +180,8 @@ def by_evaluator(
 
 def can_be_taken_out(expr: Expr, scope: Scope) -> bool:
     """Whether the expression has the same value for copies of the nodes that it reads."""
+    if mentions_position(expr):
+        return False
     for node in _all_code(expr, scope):
         match node:
             case AxisStep(axis=axis) if axis in (*REVERSE_AXES, "following", "following-sibling"):
@@ -274,37 +277,6 @@ def _encoded(value: Value, scope: Scope, problem: NotNative) -> Scalar:
         cannot_travel = items.Function | items.MapItem | items.ArrayItem | items.StreamDocument
         if any(isinstance(leaf.item, cannot_travel) for leaf in leaves(value)):
             raise problem
-        return gather(value, lambda item: _pair(item, scope))
+        return gather(value, lambda item: as_pair(item, scope))
     except NotNative:
         raise problem from None
-
-
-def _pair(item: items.Item, scope: Scope) -> Scalar:
-    match item:
-        case items.Dynamic(scalar=scalar):
-            return scalar
-        case items.Atomic(type=type_):
-            return _struct(type_, to_string(item))
-        case items.Element(is_document=True):
-            raise NotNative("a document that was constructed")
-        case items.StreamElement() if _is_seen_otherwise(item, scope):
-            raise NotNative("fillers with different namespaces inside of others")
-        case items.StreamElement() | items.Inner() | items.Element():
-            return _struct("element", serialised(item, scope))
-        case items.AttributeItem():
-            return _struct("attribute", serialised(item, scope))
-        case items.TextItem():
-            return _struct("text", serialised(item, scope))
-        case items.Markup(kind=kind):
-            return _struct(kind, serialised(item, scope))
-    raise AssertionError(item)
-
-
-def _is_seen_otherwise(node: items.StreamElement, scope: Scope) -> bool:
-    """Whether fillers inside would inherit namespaces from their ancestors once parsed."""
-    stream = scope.compilation.catalog.streams[node.stream]
-    return stream.declared is None and has_holes(node, scope)
-
-
-def _struct(kind: str, text: Scalar) -> Scalar:
-    return call("evaluator_item", Constant(kind), text)

@@ -207,20 +207,25 @@ def _mixed_xml(value: values.Value, scope: Scope) -> Scalar:
                 otherwise=Constant(""),
             )
         case values.Concat(values=several):
-            return _flat_concat(_apart_by_blanks(several, scope))
+            texts = _apart_by_blanks(several, scope)
+            if texts is not None:
+                return _flat_concat(texts)
         case values.Each(plan=plan, value=inner):
             if values.is_optional(plan):
                 condition, known = values.condition_of(plan)
                 text = values.replaced(content_xml(inner, scope), known)
                 return case((condition, text), otherwise=Constant(""))
-            if isinstance(inner, values.Single) and isinstance(inner.item, items.Dynamic):
-                pairs = values.gather(
-                    value,
-                    lambda item: _as_content(item.scalar, item.scalar, scope),  # type: ignore[attr-defined]
-                )
-                return call("dynamic_content", pairs)
-            raise NotNative("nodes and atomic values in one sequence")
-    raise NotNative("nodes and atomic values in one sequence")
+    return _as_pairs(value, scope)
+
+
+def _as_pairs(value: values.Value, scope: Scope) -> Scalar:
+    """The text of items whose kinds are known only at run time."""
+
+    def read(item: items.Item) -> Scalar:
+        pair = as_pair(item, scope)
+        return _as_content(pair, pair, scope)
+
+    return call("dynamic_content", values.gather(value, read))
 
 
 def _as_content(pair: Scalar, result: Scalar, scope: Scope) -> Scalar:
@@ -237,8 +242,11 @@ def _as_content(pair: Scalar, result: Scalar, scope: Scope) -> Scalar:
     return case((disjunction(*in_tag), limit), otherwise=result)
 
 
-def _apart_by_blanks(several: Sequence[values.Value], scope: Scope) -> list[Scalar]:
-    """The texts of consecutive values, with a space where two atomic values meet."""
+def _apart_by_blanks(several: Sequence[values.Value], scope: Scope) -> list[Scalar] | None:
+    """The texts of consecutive values, with a space where two atomic values meet.
+
+    None if that is known only at run time.
+    """
     texts: list[Scalar] = []
     # whether the previous item is atomic
     after_atomic: Scalar = FALSE
@@ -254,8 +262,8 @@ def _apart_by_blanks(several: Sequence[values.Value], scope: Scope) -> list[Scal
             after_atomic = disjunction(after_atomic, here)
         elif kinds == {False}:
             after_atomic = conjunction(after_atomic, negation(here))
-        elif after_atomic != FALSE or value is not several[-1]:
-            raise NotNative("nodes and atomic values in one sequence")
+        else:
+            return None
         texts.append(content_xml(value, scope))
     return texts
 
@@ -263,6 +271,38 @@ def _apart_by_blanks(several: Sequence[values.Value], scope: Scope) -> list[Scal
 def _is_atomic(item: items.Item) -> bool | None:
     """Whether the item is atomic; None if that is known only at run time."""
     return None if isinstance(item, items.Dynamic) else isinstance(item, items.Atomic)
+
+
+def as_pair(item: items.Item, scope: Scope) -> Scalar:
+    """The item as the evaluator takes it: its kind and its text."""
+    match item:
+        case items.Dynamic(scalar=scalar):
+            return scalar
+        case items.Atomic(type=type_):
+            return _struct(type_, to_string(item))
+        case items.Element(is_document=True) | items.StreamDocument():
+            raise NotNative("a document among other items")
+        case items.StreamElement() if _is_seen_otherwise(item, scope):
+            raise NotNative("fillers with different namespaces inside of others")
+        case items.StreamElement() | items.Inner() | items.Element():
+            return _struct("element", serialised(item, scope))
+        case items.AttributeItem():
+            return _struct("attribute", serialised(item, scope))
+        case items.TextItem():
+            return _struct("text", serialised(item, scope))
+        case items.Markup(kind=kind):
+            return _struct(kind, serialised(item, scope))
+    raise NotNative("a function as a value")
+
+
+def _is_seen_otherwise(node: items.StreamElement, scope: Scope) -> bool:
+    """Whether fillers inside would inherit namespaces from their ancestors once parsed."""
+    stream = scope.compilation.catalog.streams[node.stream]
+    return stream.declared is None and has_holes(node, scope)
+
+
+def _struct(kind: str, text: Scalar) -> Scalar:
+    return call("evaluator_item", Constant(kind), text)
 
 
 def constructed_string(element: items.Element, scope: Scope) -> Scalar:

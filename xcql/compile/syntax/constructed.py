@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 from xcql.algebra.scalars import Constant, Scalar, call, case
 from xcql.compile.library.atomization import one_atomic
-from xcql.compile.library.serialisation import concatenated, joined_text
+from xcql.compile.library.serialisation import concatenated, content_xml, joined_text
 from xcql.compile.result import NotNative
-from xcql.compile.terms.items import Atomic, AttributeItem, Element, TextItem
+from xcql.compile.terms.items import Atomic, AttributeItem, Element, TextItem, is_node
 from xcql.compile.terms.leaf_types import type_of_one
 from xcql.compile.terms.scope import CompileExpression, Scope, value_of
 from xcql.compile.terms.values import (
@@ -93,6 +93,9 @@ def _element(
         value = _without_document(value, span)
         found = leaves(value)
         if not any(isinstance(leaf.item, AttributeItem) for leaf in found):
+            if not all(map(is_node, (leaf.item for leaf in found))):
+                # it must be possible to write it
+                content_xml(value, scope)
             kept.append(value)
             continue
         if any(isinstance(one, TextItem | Single) or one != EMPTY for one in kept):

@@ -14,7 +14,7 @@ from xcql.compile.library.document_order import is_sorted
 from xcql.compile.library.positions import asks_last, is_never_positional, mentions_position
 from xcql.compile.library.several_kinds import as_one_kind, in_one_plan
 from xcql.compile.result import NotNative
-from xcql.compile.terms.items import Atomic
+from xcql.compile.terms.items import Atomic, Dynamic
 from xcql.compile.terms.scope import CompileExpression, Scope, value_of
 from xcql.compile.terms.values import (
     EMPTY,
@@ -121,6 +121,8 @@ def _position_test(value: Value, position: Scalar, scope: Scope, predicate: Expr
     """The condition of a predicate that is a number; None if it is not one."""
     found = leaves(value)
     kinds = {leaf.item.type if isinstance(leaf.item, Atomic) else "node" for leaf in found}
+    if any(isinstance(leaf.item, Dynamic) for leaf in found):
+        raise NotNative("a predicate that may be a number", predicate.span)
     if not kinds & NUMBERS:
         return None
     if not kinds <= NUMBERS:

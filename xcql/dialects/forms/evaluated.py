@@ -37,6 +37,22 @@ def dynamic_text(pair: Sql) -> Sql:
 
 
 @forms
+def dynamic_truth(pairs: Sql) -> Sql:
+    """The effective boolean value of items; NULL if they have none, or a rare type."""
+    body = template(
+        """CASE WHEN size(xs) = 0 THEN false
+          WHEN NOT startswith(f.kind, 'xs:') THEN true
+          WHEN size(xs) > 1 THEN CAST(NULL AS BOOLEAN)
+          WHEN f.kind = 'xs:boolean' THEN f.value = 'true'
+          WHEN f.kind IN ('xs:string', 'xs:untypedAtomic', 'xs:anyURI') THEN f.value <> ''
+          WHEN f.kind IN ('xs:integer', 'xs:decimal', 'xs:double', 'xs:float')
+            THEN NOT f.value IN ('0', '-0', 'NaN') END""",
+        f=template("get(xs, 0)"),
+    )
+    return let(pairs, "xs", body)
+
+
+@forms
 def dynamic_content(pairs: Sql) -> Sql:
     """Items of the evaluator as content: a space between atomic values next to each other."""
     body = template(
