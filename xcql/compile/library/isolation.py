@@ -274,7 +274,7 @@ def _can_travel(value: Value, scope: Scope) -> bool:
 def _encoded(value: Value, scope: Scope, problem: NotNative) -> Scalar:
     """A sequence as an array of kinds and texts."""
     try:
-        cannot_travel = items.Function | items.MapItem | items.ArrayItem | items.StreamDocument
+        cannot_travel = (items.Function, *items.COLLECTIONS, items.StreamDocument)
         if any(isinstance(leaf.item, cannot_travel) for leaf in leaves(value)):
             raise problem
         return gather(value, lambda item: as_pair(item, scope))

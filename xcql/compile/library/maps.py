@@ -1,16 +1,45 @@
-"""Maps and arrays whose keys are known when the query is compiled."""
+"""Maps and arrays: those whose keys are known when the query is compiled, and all others.
+
+A map that is built from data is a sequence of entries, one per tuple of a plan; a look-up selects
+the entries with a key, so that it becomes a join. An array that is built from data is a sequence.
+"""
 
 from __future__ import annotations
 
-from xcql.algebra.scalars import FALSE, Constant, Scalar, call
+from dataclasses import replace
+
+from xcql.algebra.operators import Number, Select
+from xcql.algebra.scalars import FALSE, TRUE, Column, Constant, Scalar, call, case, conjunction
 from xcql.compile.library.atomization import one_atomic
 from xcql.compile.library.casts import NUMBERS, STRINGS
 from xcql.compile.library.comparisons import compared
+from xcql.compile.library.several_kinds import as_one_kind
 from xcql.compile.result import NotNative
-from xcql.compile.terms.items import ArrayItem, Atomic, Item, MapItem
+from xcql.compile.terms.items import (
+    ArrayItem,
+    Atomic,
+    Entry,
+    EntryMap,
+    Item,
+    ItemArray,
+    MapItem,
+)
+from xcql.compile.terms.mapping import mapped_within
 from xcql.compile.terms.scope import Scope
-from xcql.compile.terms.values import EMPTY, Concat, Single, Value, guarded
+from xcql.compile.terms.values import (
+    EMPTY,
+    Concat,
+    Single,
+    Value,
+    concat,
+    count,
+    each,
+    guarded,
+    leaves,
+)
 from xcql.source import Span
+
+_KEYS = STRINGS | {"xs:integer", "xs:boolean"}
 
 
 def known_items(value: Value, span: Span) -> list[Value]:
@@ -23,15 +52,35 @@ def known_items(value: Value, span: Span) -> list[Value]:
     raise NotNative("a sequence whose length is known only when the query runs", span)
 
 
-def known_key(value: Value, scope: Scope, span: Span) -> Atomic:
+def known_key(value: Value, scope: Scope, span: Span) -> Atomic | None:
+    """The key if it is known at compile time."""
     item = one_atomic(value, scope, span) if isinstance(value, Single) else None
-    if item is None or not isinstance(item.scalar, Constant) or not _is_plain(item):
-        raise NotNative("a key that is known only when the query runs", span)
+    if item is None or not isinstance(item.scalar, Constant) or item.type not in _KEYS:
+        return None
     return item
 
 
-def _is_plain(item: Atomic) -> bool:
-    return item.type in STRINGS or item.type in ("xs:integer", "xs:boolean")
+def one_entry(key: Value, value: Value, scope: Scope, span: Span) -> Item:
+    """A map of one entry."""
+    known = known_key(key, scope, span)
+    if known is not None:
+        return MapItem((known,), (value,))
+    found = computed_key(key, scope, span)
+    entries = Single(Entry(found, value))
+    return EntryMap(entries, entries)
+
+
+def computed_key(key: Value, scope: Scope, span: Span) -> Atomic:
+    """A key that is known only when the query runs."""
+    found = one_atomic(key, scope, span)
+    if found is None:
+        raise NotNative("a key that is empty", span)
+    if found.type not in _KEYS:
+        raise NotNative(f"a key of type {found.type}", span)
+    if isinstance(key, Single):
+        return found
+    missing = scope.compilation.error("XPTY0004", "the key is an empty sequence", span)
+    return replace(found, scalar=call("coalesce", found.scalar, missing))
 
 
 def is_same_key(a: Atomic, b: Atomic) -> bool:
@@ -45,20 +94,109 @@ def entry_of(item: Item, wanted: Value, scope: Scope, span: Span) -> Value:
     key = one_atomic(wanted, scope, span)
     if key is None:
         raise NotNative("a key that is empty", span)
+    if not isinstance(wanted, Single):
+        missing = scope.compilation.error("XPTY0004", "a key that is empty", span)
+        key = Atomic(call("coalesce", key.scalar, missing), key.type)
     match item:
-        case ArrayItem(members=members):
-            if key.type != "xs:integer" or not isinstance(key.scalar, Constant):
-                raise NotNative("a position that is known only when the query runs", span)
-            position = key.scalar.value
-            assert isinstance(position, int)
-            if not 1 <= position <= len(members):
-                raise NotNative("a position that the array does not have", span)
-            return members[position - 1]
+        case ArrayItem() | ItemArray():
+            return _member(item, key, scope, span)
         case MapItem(keys=keys, values=values):
-            if not isinstance(wanted, Single):
-                missing = scope.compilation.error("XPTY0004", "a key that is empty", span)
-                key = Atomic(call("coalesce", key.scalar, missing), key.type)
             return _chosen(key, keys, values, scope, span)
+        case EntryMap():
+            return mapped_within(
+                entries_with(item, key, scope, span),
+                scope,
+                lambda entry, _: entry.value,  # type: ignore[attr-defined]
+            )
+    raise NotNative("a lookup in an unknown map or array", span)
+
+
+def _member(array: ArrayItem | ItemArray, key: Atomic, scope: Scope, span: Span) -> Value:
+    if key.type != "xs:integer":
+        raise NotNative("a position that is not an integer", span)
+    position = key.scalar
+    if isinstance(array, ArrayItem):
+        size: Scalar = Constant(len(array.members))
+        known = position.value if isinstance(position, Constant) else None
+        if isinstance(known, int) and 1 <= known <= len(array.members):
+            return array.members[known - 1]
+        found: Value = Concat(
+            tuple(
+                guarded(call("=", position, Constant(number)), member)
+                for number, member in enumerate(array.members, 1)
+            ),
+            exclusive=True,
+        )
+    else:
+        size = count(array.items)
+        plan, member = as_one_kind(array.items, scope, span)
+        numbered = Number(plan, scope.compilation.fresh("position"))
+        there = call("=", Column(numbered.name), position)
+        found = each(Select(numbered, there), member)
+    inside = conjunction(call("<=", Constant(1), position), call("<=", position, size))
+    outside = scope.compilation.error("FOAY0001", "the array has no such position", span)
+    return guarded(call("is_true", case((inside, TRUE), otherwise=outside)), found)
+
+
+def entries_with(found: EntryMap, key: Atomic, scope: Scope, span: Span) -> Value:
+    """The entries of a map with a key."""
+
+    def selected(item: Item, inside: Scope) -> Value:
+        assert isinstance(item, Entry)
+        return guarded(is_equal_key(key, item.key, inside, span), Single(item))
+
+    return mapped_within(found.entries, scope, selected)
+
+
+def merged_entries(entries: Value, duplicates: str, scope: Scope, span: Span) -> EntryMap:
+    """A map of entries whose keys need not be distinct; `duplicates` is as for `map:merge`."""
+    if len(leaves(entries)) != 1:
+        raise NotNative("a map with entries of several kinds", span)
+    (leaf,) = leaves(entries)
+    assert isinstance(leaf.item, Entry)
+    fresh = scope.compilation.fresh
+
+    def once(backwards: bool) -> Value:
+        numbered = Number(leaf.plan, fresh("duplicate"), (leaf.item.key.scalar,), backwards)  # type: ignore[attr-defined]
+        is_first = call("=", Column(numbered.name), Constant(1))
+        return each(Select(numbered, is_first), Single(leaf.item))
+
+    keys = once(backwards=False)
+    match duplicates:
+        case "use-first" | "use-any":
+            return EntryMap(keys, keys)
+        case "use-last":
+            return EntryMap(keys, once(backwards=True))
+        case "combine":
+            return EntryMap(keys, entries)
+    raise NotNative("maps that must not have a key twice", span)
+
+
+def entries_in_order(found: EntryMap, scope: Scope, span: Span) -> Value:
+    """One entry for each key of a map, with its value."""
+    if found.keys == found.entries:
+        return found.keys
+
+    def with_value(item: Item, inside: Scope) -> Value:
+        assert isinstance(item, Entry)
+        return Single(replace(item, value=entry_of(found, Single(item.key), inside, span)))
+
+    return mapped_within(found.keys, scope, with_value)
+
+
+def members_of(item: Item, scope: Scope, span: Span) -> Value:
+    """All values of a map or an array, as `?*` has them."""
+    match item:
+        case MapItem(values=values) | ArrayItem(members=values):
+            return concat(values)
+        case ItemArray(items=items):
+            return items
+        case EntryMap():
+            return mapped_within(
+                entries_in_order(item, scope, span),
+                scope,
+                lambda entry, _: entry.value,  # type: ignore[attr-defined]
+            )
     raise NotNative("a lookup in an unknown map or array", span)
 
 
@@ -86,6 +224,6 @@ def is_equal_key(key: Atomic, known: Atomic, scope: Scope, span: Span) -> Scalar
     else:
         return FALSE
     a, b = pair
-    if isinstance(a.scalar, Constant) and a.type == b.type:
+    if a.type == b.type and isinstance(a.scalar, Constant) and isinstance(b.scalar, Constant):
         return Constant(a.scalar == b.scalar)
     return compared("=", a, b, scope, span)

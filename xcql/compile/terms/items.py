@@ -323,6 +323,34 @@ class ArrayItem(Item):
     members: tuple[Value, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Entry(Item):
+    """A key and its value: an entry of an `EntryMap`."""
+
+    key: Atomic
+    value: Value
+
+
+@dataclass(frozen=True, slots=True)
+class EntryMap(Item):
+    """A map whose keys are known only when the query runs.
+
+    `keys` has an `Entry` for each key, in order. `entries` has those with the values: the value of
+    a key is that of all its entries, in order. Often the two are the same.
+    """
+
+    keys: Value
+    entries: Value
+
+
+@dataclass(frozen=True, slots=True)
+class ItemArray(Item):
+    """An array of single items, whose number is known only when the query runs."""
+
+    items: Value
+
+
+COLLECTIONS = (MapItem, ArrayItem, EntryMap, ItemArray)
 NODES = (StreamDocument, StreamElement, AttributeItem, TextItem, Inner, Element, Markup)
 
 
