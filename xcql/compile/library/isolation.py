@@ -15,10 +15,15 @@ from xcql.algebra.scalars import TRUE, Column, Scalar, call, field
 from xcql.compile.library.access import is_fragmented
 from xcql.compile.library.casts import cast
 from xcql.compile.library.folding import folded
-from xcql.compile.library.lifting import lifted, uses_context
+from xcql.compile.library.lifting import Code, lifted, uses_context
 from xcql.compile.library.node_origins import sorts_as_copies
 from xcql.compile.library.positions import mentions_position
-from xcql.compile.library.result_types import atomic_result, declared, may_give_functions
+from xcql.compile.library.result_types import (
+    atomic_result,
+    called_functions,
+    declared,
+    may_give_functions,
+)
 from xcql.compile.library.serialisation import as_pair
 from xcql.compile.result import NotNative
 from xcql.compile.terms import items
@@ -31,7 +36,7 @@ from xcql.syntax.functions import (
 )
 from xcql.syntax.literals import VariableRef
 from xcql.syntax.names import name_set
-from xcql.syntax.node import Expr, Name, SyntaxNode, walk
+from xcql.syntax.node import Expr, Name, SyntaxNode
 from xcql.syntax.operators import Arrow, Comparison, SimpleMap
 from xcql.syntax.path import (
     REVERSE_AXES,
@@ -67,14 +72,16 @@ def evaluated(expr: Expr, scope: Scope, problem: NotNative, *, is_answer: bool =
     which is an error.
     """
     compilation = scope.compilation
-    alone = _taken_out(expr, {}, scope)
+    code = Code(expr, tuple(called_functions(expr, scope)))
+    alone = _taken_out(code, {}, scope)
     if alone is None and not compilation.is_lifting:
         can_travel = partial(_can_travel, scope=scope)
-        alone = _taken_out(*lifted(expr, scope, can_travel, problem), scope)
+        code, parts = lifted(code, scope, can_travel, problem)
+        alone = _taken_out(code, parts, scope)
     if alone is None:
         raise problem
     body, given = alone
-    module = module_of(body, given, scope)
+    module = module_of(body, given, scope, code.functions)
     known = folded(module, given, scope, expr.span)
     if known is not None:
         return known
@@ -99,17 +106,16 @@ def _typed(item: Scalar, type_: str, scope: Scope, span: Span) -> items.Atomic:
 
 
 def _taken_out(
-    expr: Expr, parts: Mapping[str, Value], scope: Scope
+    code: Code, parts: Mapping[str, Value], scope: Scope
 ) -> tuple[Expr, dict[str, Value]] | None:
     """An expression that has the same value for copies of nodes, and the values of its variables.
 
-    `parts` are variables in the expression that are not in the scope. None if copies don't suffice.
+    `parts` are variables in the code that are not in the scope. None if copies don't suffice.
     """
-    if not can_be_taken_out(expr, scope):
+    expr = code.expr
+    if not can_be_taken_out(code, scope):
         return None
-    used = dict.fromkeys(
-        str(node.name) for node in _all_code(expr, scope) if isinstance(node, VariableRef)
-    )
+    used = dict.fromkeys(str(node.name) for node in code.walk() if isinstance(node, VariableRef))
     names = [name for name in used if name in scope.variables]
     if any(name in used and name not in scope.variables for name in _declared_variables(scope)):
         # its value is not known yet
@@ -124,13 +130,11 @@ def _taken_out(
         context = VariableRef(Name(_CONTEXT, span=span), span=span)
         body = SimpleMap(context, expr, span=span)
         given[_CONTEXT] = scope.context
-    if _reads_leaves_in_time(expr, scope) and not all(
+    if _reads_leaves_in_time(code) and not all(
         _is_complete(leaf.item, scope) for value in given.values() for leaf in leaves(value)
     ):
         return None
-    if not sorts_as_copies(
-        _all_code(body, scope), given, lambda node: declared(node, scope) is not None
-    ):
+    if not sorts_as_copies(code.walk(), given, lambda node: declared(node, scope) is not None):
         return None
     return body, given
 
@@ -152,20 +156,19 @@ def _declared_variables(scope: Scope) -> Iterator[str]:
             yield str(declaration.name)
 
 
-def module_of(body: Expr, variables: Iterable[str], scope: Scope) -> MainModule:
-    """The query's module with another body, and with these variables instead of its own."""
+def module_of(
+    body: Expr, variables: Iterable[str], scope: Scope, functions: Iterable[FunctionDecl] = ()
+) -> MainModule:
+    """The query's module with another body, and with these variables and functions."""
     module = scope.compilation.module
     declared = tuple(
         VariableDecl((), _as_name(name, body.span), None, None, external=True, span=body.span)
         for name in variables
     )
-    called = {id(one) for one in _functions(body, scope)}
     kept = tuple(
-        one
-        for one in module.declarations
-        if not isinstance(one, VariableDecl | FunctionDecl) or id(one) in called
+        one for one in module.declarations if not isinstance(one, VariableDecl | FunctionDecl)
     )
-    return replace(module, declarations=(*kept, *declared), body=body)
+    return replace(module, declarations=(*kept, *functions, *declared), body=body)
 
 
 def by_evaluator(
@@ -178,11 +181,11 @@ def by_evaluator(
     return scope.compilation.evaluation(module, tuple(given), arguments, problem)
 
 
-def can_be_taken_out(expr: Expr, scope: Scope) -> bool:
+def can_be_taken_out(code: Code, scope: Scope) -> bool:
     """Whether the expression has the same value for copies of the nodes that it reads."""
-    if mentions_position(expr):
+    if mentions_position(code.expr):
         return False
-    for node in _all_code(expr, scope):
+    for node in code.walk():
         match node:
             case AxisStep(axis=axis) if axis in (*REVERSE_AXES, "following", "following-sibling"):
                 return False
@@ -194,27 +197,6 @@ def can_be_taken_out(expr: Expr, scope: Scope) -> bool:
                 if declared(node, scope) is None:
                     return False
     return True
-
-
-def _all_code(expr: Expr, scope: Scope) -> Iterator[SyntaxNode]:
-    """The parts of an expression and of the functions that it calls."""
-    yield from walk(expr)
-    for function in _functions(expr, scope):
-        yield from walk(function)
-
-
-def _functions(expr: Expr, scope: Scope) -> list[FunctionDecl]:
-    """The query's own functions that an expression calls, directly or not."""
-    pending: list[Expr] = [expr]
-    found: dict[int, FunctionDecl] = {}
-    while pending:
-        for node in walk(pending.pop()):
-            own = declared(node, scope)
-            if own is not None and id(own) not in found:
-                found[id(own)] = own
-                if own.body is not None:
-                    pending.append(own.body)
-    return list(found.values())
 
 
 def _is_complete(item: items.Item, scope: Scope) -> bool:
@@ -229,9 +211,9 @@ def _is_complete(item: items.Item, scope: Scope) -> bool:
     return False
 
 
-def _reads_leaves_in_time(expr: Expr, scope: Scope) -> bool:
+def _reads_leaves_in_time(code: Code) -> bool:
     """Whether the expression may use the lifespan of an attribute or a text."""
-    for node in _all_code(expr, scope):
+    for node in code.walk():
         match node:
             case IntervalProjection(base=base):
                 asked: tuple[SyntaxNode, ...] = (base,)

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from xcql.analysis.names import Namespaces
 from xcql.compile.library.packing import columns_in
 from xcql.compile.library.positions import is_never_positional
 from xcql.compile.result import NotNative
@@ -27,6 +28,7 @@ from xcql.syntax.names import name_set
 from xcql.syntax.node import Expr, Name, SyntaxNode, child_fields, children, walk
 from xcql.syntax.operators import SimpleMap
 from xcql.syntax.path import AxisStep, Filter, Path, UnaryLookup
+from xcql.syntax.prolog import FunctionDecl
 from xcql.syntax.types import AnyKindTest
 
 # how many parts of one query are tried; each of them is compiled
@@ -39,17 +41,49 @@ _WITHOUT_FOCUS = name_set(
 )
 
 
+@dataclass(frozen=True, slots=True)
+class Code:
+    """An expression, and the functions of the query that it calls."""
+
+    expr: Expr
+    functions: tuple[FunctionDecl, ...]
+
+    def walk(self) -> Iterator[SyntaxNode]:
+        yield from walk(self.expr)
+        for function in self.functions:
+            yield from walk(function)
+
+
 def lifted(
-    expr: Expr, scope: Scope, can_travel: Callable[[Value], bool], problem: NotNative
-) -> tuple[Expr, dict[str, Value]]:
-    """The expression with variables in place of its native parts, and the values of those.
+    code: Code, scope: Scope, can_travel: Callable[[Value], bool], problem: NotNative
+) -> tuple[Code, dict[str, Value]]:
+    """The code with variables in place of its native parts, and the values of those.
 
     Raises the problem if every row would get a sequence of its own that is the same for all rows.
     """
     lifting = _Lifting(scope, can_travel, problem)
     place = _Place()
-    begun = lifting.path(expr, place) if isinstance(expr, Path) else None
-    return begun or lifting.below(expr, place), lifting.parts  # type: ignore[return-value]
+    begun = lifting.path(code.expr, place) if isinstance(code.expr, Path) else None
+    expr = begun or lifting.below(code.expr, place)
+    compilation = scope.compilation
+    inside = Scope(
+        compilation,
+        Namespaces.of(compilation.module.declarations),
+        compilation.globals,
+        taken=scope.taken,
+    )
+    in_functions = replace(lifting, scope=inside)
+    functions = tuple(
+        in_functions.below(one, place.refocused()) if _needs_outside(one) else one
+        for one in code.functions
+    )
+    return Code(expr, functions), lifting.parts  # type: ignore[arg-type]
+
+
+def _needs_outside(function: FunctionDecl) -> bool:
+    """Whether a function reads more than its arguments."""
+    called = (node.name.local for node in walk(function) if isinstance(node, FunctionCall))
+    return "stream" in called
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from xcql.compile.terms.values import Value, at_most_one, leaves
 from xcql.syntax.construct import ComputedDocument, ComputedElement, DirectElement
 from xcql.syntax.control import QuantifierBinding, Typeswitch, TypeswitchCase
 from xcql.syntax.flwor import Flwor, For, GroupBy, Let, Window, WindowCondition
-from xcql.syntax.functions import FunctionCall, Parameter
+from xcql.syntax.functions import FunctionCall, InlineFunction, Parameter
 from xcql.syntax.literals import ContextItem, VariableRef
 from xcql.syntax.names import name_set
 from xcql.syntax.node import Expr, Name, SyntaxNode, walk
@@ -31,6 +31,15 @@ _SET_OPERATORS = frozenset({"union", "|", "intersect", "except"})
 _PARTS = name_set("head tail subsequence remove exactly-one zero-or-one one-or-more")
 # functions that return new nodes of one tree
 _NEW = name_set("analyze-string parse-xml parse-xml-fragment json-to-xml")
+# functions that call a function with single items, and which of its parameters get them
+_WITH_ITEMS = {
+    "for-each": (0,),
+    "filter": (0,),
+    "sort": (0,),
+    "fold-left": (1,),
+    "fold-right": (0,),
+    "for-each-pair": (0, 1),
+}
 # what identifies a tree
 Origin = tuple[object, ...]
 
@@ -85,6 +94,8 @@ def _bindings(code: Iterable[SyntaxNode]) -> _Bindings:
         if name is not None:
             found.setdefault(str(name), []).append(to)
 
+    code = list(code)
+    with_items = {id(one) for node in code for one in _parameters_for_items(node)}
     for node in code:
         match node:
             case For(variable=name) | QuantifierBinding(variable=name):
@@ -95,7 +106,8 @@ def _bindings(code: Iterable[SyntaxNode]) -> _Bindings:
                 for one in (item, previous, following):
                     bind(one, _Bound.ONE_ITEM)
             case Parameter(name=name, type=type_):
-                is_one = type_ is not None and type_.occurrence in ("", "?")
+                is_typed = type_ is not None and type_.occurrence in ("", "?")
+                is_one = is_typed or id(node) in with_items
                 bind(name, _Bound.ONE_ITEM if is_one else _Bound.UNKNOWN)
             case TypeswitchCase(variable=name) | Typeswitch(default_variable=name):
                 bind(name, _Bound.UNKNOWN)
@@ -104,6 +116,17 @@ def _bindings(code: Iterable[SyntaxNode]) -> _Bindings:
                     # it is a sequence after the grouping
                     bind(getattr(clause, "variable", None), _Bound.UNKNOWN)
     return found
+
+
+def _parameters_for_items(node: SyntaxNode) -> list[Parameter]:
+    """The parameters of inline functions that get single items."""
+    match node:
+        case FunctionCall(
+            name=Name(local=local, prefix=None | "fn", uri=None),
+            arguments=(*_, InlineFunction(parameters=parameters)),
+        ):
+            return [parameters[at] for at in _WITH_ITEMS.get(local, ()) if at < len(parameters)]
+    return []
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""What is known about the value of an expression that the evaluator computes.
+"""What is known about an expression that the evaluator computes: its functions and its type.
 
 Tests: tests/compile/library/test_isolation.py
 """
@@ -24,7 +24,7 @@ from xcql.syntax.functions import (
 )
 from xcql.syntax.literals import Sequence
 from xcql.syntax.names import name_set
-from xcql.syntax.node import Expr, Name, SyntaxNode
+from xcql.syntax.node import Expr, Name, SyntaxNode, walk
 from xcql.syntax.operators import (
     Arrow,
     Binary,
@@ -69,6 +69,20 @@ def declared(node: SyntaxNode, scope: Scope) -> FunctionDecl | None:
             return None
     uri, local = scope.names.function_name(name)
     return scope.compilation.functions.get((uri or "", local, arity))
+
+
+def called_functions(expr: Expr, scope: Scope) -> list[FunctionDecl]:
+    """The query's own functions that an expression calls, directly or not."""
+    pending: list[Expr] = [expr]
+    found: dict[int, FunctionDecl] = {}
+    while pending:
+        for node in walk(pending.pop()):
+            own = declared(node, scope)
+            if own is not None and id(own) not in found:
+                found[id(own)] = own
+                if own.body is not None:
+                    pending.append(own.body)
+    return list(found.values())
 
 
 def atomic_result(expr: Expr, scope: Scope) -> ResultType | None:

@@ -72,7 +72,7 @@ def _looked_up(base: Value, key: Expr, scope: Scope, span: Span) -> Value:
 
     def found(item: Item, inside: Scope) -> Value:
         return mapped_within(
-            keys, inside, lambda wanted, within: entry_of(item, Single(wanted), within, span)
+            keys, inside, lambda wanted, within: entry_of(item, Single(wanted), within, key.span)
         )
 
     return mapped_within(base, scope, found)
