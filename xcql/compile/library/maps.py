@@ -115,27 +115,33 @@ def _member(array: ArrayItem | ItemArray, key: Atomic, scope: Scope, span: Span)
     if key.type != "xs:integer":
         raise NotNative("a position that is not an integer", span)
     position = key.scalar
+    outside = scope.compilation.error("FOAY0001", "the array has no such position", span)
     if isinstance(array, ArrayItem):
-        size: Scalar = Constant(len(array.members))
         known = position.value if isinstance(position, Constant) else None
         if isinstance(known, int) and 1 <= known <= len(array.members):
             return array.members[known - 1]
-        found: Value = Concat(
-            tuple(
-                guarded(call("=", position, Constant(number)), member)
-                for number, member in enumerate(array.members, 1)
-            ),
-            exclusive=True,
-        )
-    else:
-        size = count(array.items)
-        plan, member = as_one_kind(array.items, scope, span)
-        numbered = Number(plan, scope.compilation.fresh("position"))
-        there = call("=", Column(numbered.name), position)
-        found = each(Select(numbered, there), member)
+        position = _within(position, Constant(len(array.members)), position, outside)
+        found = [
+            guarded(call("=", position, Constant(number)), member)
+            for number, member in enumerate(array.members, 1)
+        ]
+        if EMPTY in found:
+            # nothing would look at the position
+            raise NotNative("a position in an array with empty members", span)
+        return Concat(tuple(found), exclusive=True)
+    if array.items == EMPTY:
+        raise NotNative("a position in an array without members", span)
+    plan, member = as_one_kind(array.items, scope, span)
+    numbered = Number(plan, scope.compilation.fresh("position"))
+    there = Select(numbered, call("=", Column(numbered.name), position))
+    is_inside = _within(position, count(array.items), TRUE, outside)
+    return guarded(call("is_true", is_inside), each(there, member))
+
+
+def _within(position: Scalar, size: Scalar, result: Scalar, otherwise: Scalar) -> Scalar:
+    """The result if an array of some size has a position."""
     inside = conjunction(call("<=", Constant(1), position), call("<=", position, size))
-    outside = scope.compilation.error("FOAY0001", "the array has no such position", span)
-    return guarded(call("is_true", case((inside, TRUE), otherwise=outside)), found)
+    return case((inside, result), otherwise=otherwise)
 
 
 def entries_with(found: EntryMap, key: Atomic, scope: Scope, span: Span) -> Value:
