@@ -152,6 +152,7 @@ casts
   is_integer_text(text) -> boolean | strict
   is_decimal_text(text) -> boolean | strict
   is_boolean_text(text) -> boolean | strict
+  is_plain_name(text) -> boolean | strict
   is_date_text(text) -> boolean
   is_dateTime_text(text) -> boolean
   is_time_text(text) -> boolean

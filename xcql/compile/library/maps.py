@@ -125,7 +125,7 @@ def _member(array: ArrayItem | ItemArray, key: Atomic, scope: Scope, span: Span)
             guarded(call("=", position, Constant(number)), member)
             for number, member in enumerate(array.members, 1)
         ]
-        if EMPTY in found:
+        if not found or EMPTY in found:
             # nothing would look at the position
             raise NotNative("a position in an array with empty members", span)
         return Concat(tuple(found), exclusive=True)

@@ -80,10 +80,12 @@ def serialised(item: items.Item, scope: Scope) -> Scalar:
     raise NotNative("a function as XML")
 
 
-def constructed_xml(element: items.Element, scope: Scope) -> Scalar:
+def constructed_xml(element: items.Element, scope: Scope, name: Scalar | None = None) -> Scalar:
+    """The text of a constructed element; `name` is its name if only the data tell it."""
     if element.is_document:
         return _flat_concat([content_xml(value, scope) for value in element.content])
-    start: list[Scalar] = [Constant(f"<{element.name}")]
+    name = name or Constant(element.name)
+    start: list[Scalar] = [_flat_concat([Constant("<"), name])]
     for attribute in element.attributes:
         text = call("escape_attribute", attribute.scalar)
         if isinstance(attribute.scalar, Constant):
@@ -95,7 +97,7 @@ def constructed_xml(element: items.Element, scope: Scope) -> Scalar:
     content = [content_xml(value, scope) for value in element.content]
     if not content:
         return _flat_concat([*start, Constant("/>")])
-    end = Constant(f"</{element.name}>")
+    end = _flat_concat([Constant("</"), name, Constant(">")])
     inside = _flat_concat(content)
     if is_never_blank(inside):
         return _flat_concat([*start, Constant(">"), *content, end])
