@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from xcql.algebra.operators import Select, columns
+from xcql.algebra.operators import columns
 from xcql.algebra.scalars import Constant
 from xcql.analysis.names import FUNCTIONS
+from xcql.compile.functions.sequences import filtered
 from xcql.compile.functions.sequences import native as sequences
-from xcql.compile.library.comparisons import truth
 from xcql.compile.library.function_items import applied
 from xcql.compile.library.maps import entry_of, known_items
 from xcql.compile.library.several_kinds import as_one_kind
 from xcql.compile.result import NotNative
 from xcql.compile.terms.items import COLLECTIONS, ArrayItem, Atomic, ItemArray
 from xcql.compile.terms.native_functions import CallSite, NativeFunctions
-from xcql.compile.terms.values import Single, Value, atomic, concat, count, each, leaves
+from xcql.compile.terms.values import EMPTY, Single, Value, atomic, concat, count, each, leaves
 
 native = NativeFunctions()
 ARRAY = f"{FUNCTIONS}/array"
@@ -144,10 +144,8 @@ def _for_each_member(site: CallSite) -> Value:
 
 @native("filter", 2, uri=ARRAY)
 def _filter(site: CallSite) -> Value:
-    plan, member = as_one_kind(_as_items(site), site.scope, site.span)
-    inside = site.scope.within(columns(plan))
-    condition = truth(applied(site.arguments[1], [member], inside, site.span), inside, site.span)
-    return Single(ItemArray(each(Select(plan, condition), member)))
+    items = _as_items(site)
+    return Single(ItemArray(EMPTY if items == EMPTY else filtered(items, site.arguments[1], site)))
 
 
 @native("sort", 1, 2, 3, uri=ARRAY)

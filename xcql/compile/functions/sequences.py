@@ -287,10 +287,16 @@ def _filter(site: CallSite) -> Value:
     sequence, code = site.arguments
     if sequence == EMPTY:
         return EMPTY
+    return filtered(sequence, code, site)
+
+
+def filtered(sequence: Value, code: Value, site: CallSite) -> Value:
+    """The items for which a function returns true; it has to return a boolean."""
     plan, item = as_one_kind(sequence, site.scope, site.span)
-    inside = site.scope.within(columns(plan))
-    condition = truth(applied(code, [item], inside, site.span), inside, site.span)
-    return each(Select(plan, condition), item)
+    match applied(code, [item], site.scope.within(columns(plan)), site.span):
+        case Single(item=Atomic(scalar=condition, type="xs:boolean")):
+            return each(Select(plan, condition), item)
+    raise NotNative("a filter by something that may not be a boolean", site.span)
 
 
 @native("sort", 1, 2, 3)

@@ -15,6 +15,7 @@ from xcql.algebra.scalars import (
     case,
     conjunction,
     disjunction,
+    field,
     negation,
 )
 from xcql.compile.library.access import element_text, has_holes, inner_xml
@@ -45,9 +46,21 @@ def string_value(item: items.Item, scope: Scope) -> Scalar:
             return value
         case items.Inner():
             return call("string_of_xml", inner_xml(item, scope))
-        case items.Dynamic(reason=reason):
-            raise NotNative(reason)
+        case items.Dynamic(scalar=scalar):
+            return _dynamic_string(field(scalar, "kind"), field(scalar, "value"), scope)
     raise NotNative("a function as text")
+
+
+def _dynamic_string(kind: Scalar, text: Scalar, scope: Scope) -> Scalar:
+    """The string value of an item whose kind is known only when the query runs."""
+    place = scope.compilation.module.body.span
+    within_tag = call("concat", Constant("<a>"), text, Constant("</a>"))
+    return case(
+        (call("startswith", kind, Constant("xs:")), text),
+        (call("=", kind, Constant("element")), call("string_of_xml", text)),
+        (call("=", kind, Constant("text")), call("string_of_xml", within_tag)),
+        otherwise=scope.compilation.limit(place, "the text of a rare kind of node"),
+    )
 
 
 def serialised(item: items.Item, scope: Scope) -> Scalar:
@@ -237,7 +250,7 @@ def _as_content(pair: Scalar, result: Scalar, scope: Scope) -> Scalar:
             if kind.startswith(("attribute", "namespace")):
                 raise NotNative("attributes or namespaces among other content")
             return result
-    kind_ = call("field", pair, Constant("kind"))
+    kind_ = field(pair, "kind")
     in_tag = [call("startswith", kind_, Constant(one)) for one in ("attribute", "namespace")]
     place = scope.compilation.module.body.span
     limit = scope.compilation.limit(place, "attributes or namespaces among other content")

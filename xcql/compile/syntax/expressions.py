@@ -20,7 +20,7 @@ from xcql.algebra.scalars import (
     disjunction,
 )
 from xcql.compile.library.arithmetic import arithmetic
-from xcql.compile.library.atomization import one_atomic
+from xcql.compile.library.atomization import one_atomic, one_text
 from xcql.compile.library.casts import (
     NUMBERS,
     STRINGS,
@@ -30,7 +30,6 @@ from xcql.compile.library.casts import (
     common_number,
     is_writable,
     number,
-    text_or_empty,
 )
 from xcql.compile.library.comparisons import truth
 from xcql.compile.library.node_sets import node_set
@@ -230,10 +229,7 @@ def _unary(expr: operators.Unary, scope: Scope) -> Value:
 
 
 def _concatenated(expr: operators.Binary, scope: Scope) -> Value:
-    texts: list[Scalar] = []
-    for part in (expr.left, expr.right):
-        item = one_atomic(value_of(part, scope), scope, part.span)
-        texts.append(Constant("") if item is None else text_or_empty(item))
+    texts = [one_text(value_of(part, scope), scope, part.span) for part in (expr.left, expr.right)]
     return Single(Atomic(Call("concat", tuple(texts)), "xs:string"))
 
 
