@@ -21,6 +21,7 @@ from xcql.compile.result import NotNative
 from xcql.compile.terms import items
 from xcql.compile.terms.scope import Scope, value_of
 from xcql.compile.terms.values import Value, at_most_one, leaves
+from xcql.syntax.construct import DirectElement
 from xcql.syntax.control import Catch
 from xcql.syntax.functions import FunctionCall, InlineFunction, Parameter
 from xcql.syntax.literals import ContextItem, VariableRef
@@ -62,7 +63,7 @@ def lifted(
     Raises the problem if every row would get a sequence of its own that is the same for all rows.
     """
     lifting = _Lifting(scope, can_travel, problem)
-    place = _Place()
+    place = _Place(scope.names)
     begun = lifting.path(code.expr, place) if isinstance(code.expr, Path) else None
     expr = begun or lifting.below(code.expr, place)
     compilation = scope.compilation
@@ -74,7 +75,9 @@ def lifted(
     )
     in_functions = replace(lifting, scope=inside)
     functions = tuple(
-        in_functions.below(one, place.refocused()) if _needs_outside(one) else one
+        in_functions.below(one, _Place(inside.names, is_refocused=True))
+        if _needs_outside(one)
+        else one
         for one in code.functions
     )
     return Code(expr, functions), lifting.parts  # type: ignore[arg-type]
@@ -88,8 +91,9 @@ def _needs_outside(function: FunctionDecl) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where a part is: the variables bound around it, and whether the focus is another one."""
+    """Where a part is: its namespaces, the variables bound around it, whether the focus changed."""
 
+    names: Namespaces
     bound: frozenset[str] = frozenset()
     is_refocused: bool = False
 
@@ -99,7 +103,10 @@ class _Place:
         return self.is_refocused or bool(self.bound)
 
     def inside(self, node: SyntaxNode) -> _Place:
-        return replace(self, bound=self.bound | frozenset(_bound_by(node)))
+        place = replace(self, bound=self.bound | frozenset(_bound_by(node)))
+        if isinstance(node, DirectElement):
+            return replace(place, names=self.names.within(node.namespaces))
+        return place
 
     def refocused(self) -> _Place:
         return replace(self, is_refocused=True)
@@ -202,7 +209,7 @@ class _Lifting:
             return None
         compilation.is_lifting = True
         try:
-            value = value_of(expr, self.scope)
+            value = value_of(expr, replace(self.scope, names=place.names))
         except NotNative:
             return None
         finally:
