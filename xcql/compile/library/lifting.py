@@ -74,11 +74,9 @@ def lifted(
         taken=scope.taken,
     )
     in_functions = replace(lifting, scope=inside)
+    in_body = _Place(inside.names, is_refocused=True)
     functions = tuple(
-        in_functions.below(one, _Place(inside.names, is_refocused=True))
-        if _needs_outside(one)
-        else one
-        for one in code.functions
+        in_functions.below(one, in_body) if _needs_outside(one) else one for one in code.functions
     )
     return Code(expr, functions), lifting.parts  # type: ignore[arg-type]
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from xcql.algebra.operators import Number, Select
+from xcql.algebra.operators import Number, Project, Select
 from xcql.algebra.scalars import FALSE, TRUE, Column, Constant, Scalar, call, case, conjunction
 from xcql.compile.library.atomization import one_atomic
 from xcql.compile.library.casts import NUMBERS, STRINGS
@@ -65,22 +65,18 @@ def one_entry(key: Value, value: Value, scope: Scope, span: Span) -> Item:
     known = known_key(key, scope, span)
     if known is not None:
         return MapItem((known,), (value,))
-    found = computed_key(key, scope, span)
-    entries = Single(Entry(found, value))
-    return EntryMap(entries, entries)
-
-
-def computed_key(key: Value, scope: Scope, span: Span) -> Atomic:
-    """A key that is known only when the query runs."""
     found = one_atomic(key, scope, span)
     if found is None:
         raise NotNative("a key that is empty", span)
     if found.type not in _KEYS:
         raise NotNative(f"a key of type {found.type}", span)
-    if isinstance(key, Single):
-        return found
-    missing = scope.compilation.error("XPTY0004", "the key is an empty sequence", span)
-    return replace(found, scalar=call("coalesce", found.scalar, missing))
+    entries: Value = Single(Entry(found, value))
+    if not isinstance(key, Single):
+        # a key that is missing is an error, whether it is looked at or not
+        missing = scope.compilation.error("XPTY0004", "the key is an empty sequence", span)
+        is_there = case((call("is_not_null", found.scalar), TRUE), otherwise=missing)
+        entries = guarded(call("is_true", is_there), entries)
+    return EntryMap(entries, entries)
 
 
 def is_same_key(a: Atomic, b: Atomic) -> bool:
@@ -161,11 +157,14 @@ def merged_entries(entries: Value, duplicates: str, scope: Scope, span: Span) ->
     (leaf,) = leaves(entries)
     assert isinstance(leaf.item, Entry)
     fresh = scope.compilation.fresh
+    name = fresh("key")
+    plan = Project(leaf.plan, name, leaf.item.key.scalar)
+    entry = replace(leaf.item, key=replace(leaf.item.key, scalar=Column(name)))
 
     def once(backwards: bool) -> Value:
-        numbered = Number(leaf.plan, fresh("duplicate"), (leaf.item.key.scalar,), backwards)  # type: ignore[attr-defined]
+        numbered = Number(plan, fresh("duplicate"), (Column(name),), backwards)
         is_first = call("=", Column(numbered.name), Constant(1))
-        return each(Select(numbered, is_first), Single(leaf.item))
+        return each(Select(numbered, is_first), Single(entry))
 
     keys = once(backwards=False)
     match duplicates:
@@ -174,7 +173,7 @@ def merged_entries(entries: Value, duplicates: str, scope: Scope, span: Span) ->
         case "use-last":
             return EntryMap(keys, once(backwards=True))
         case "combine":
-            return EntryMap(keys, entries)
+            return EntryMap(keys, each(plan, Single(entry)))
     raise NotNative("maps that must not have a key twice", span)
 
 
