@@ -145,7 +145,8 @@ def _element(
                 if condition != call("is_not_null", scalar):
                     scalar = case((condition, scalar))
                 attributes.append(AttributeItem(attribute.name, scalar, made_of=attribute.made_of))
-        kept += rest
+        # together: atomic values next to each other are separated by spaces
+        kept.append(concat(rest))
     names = [attribute.name for attribute in attributes]
     if len(set(names)) < len(names):
         raise NotNative("two attributes of one name", span)
