@@ -22,7 +22,7 @@ from xcql.compile.library.result_types import (
     atomic_result,
     called_functions,
     declared,
-    may_give_functions,
+    may_not_pass,
 )
 from xcql.compile.library.serialisation import as_pair
 from xcql.compile.result import NotNative
@@ -68,8 +68,7 @@ _CONTEXT = "xcql-context"
 def evaluated(expr: Expr, scope: Scope, problem: NotNative, *, is_answer: bool = False) -> Value:
     """The value of an expression as the evaluator computes it; raises the problem if it cannot.
 
-    Functions cannot be passed between the evaluator and SQL, unless they are the query's answer,
-    which is an error.
+    Some items cannot be passed to SQL, except as the query's answer (where functions are an error).
     """
     compilation = scope.compilation
     code = Code(expr, tuple(called_functions(expr, scope)))
@@ -85,7 +84,7 @@ def evaluated(expr: Expr, scope: Scope, problem: NotNative, *, is_answer: bool =
     known = folded(module, given, scope, expr.span)
     if known is not None:
         return known
-    if may_give_functions(expr, scope) and not is_answer:
+    if may_not_pass(expr, scope) and not is_answer:
         raise problem
     array = by_evaluator(module, given, scope, problem)
     type_ = atomic_result(expr, scope)

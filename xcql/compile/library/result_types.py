@@ -12,7 +12,14 @@ from xcql.compile.library.casts import SUPPORTED
 from xcql.compile.library.sequence_types import XS
 from xcql.compile.terms.scope import Scope
 from xcql.evaluate.registry import lookup
-from xcql.syntax.construct import CurlyArray, MapConstructor, SquareArray, StringConstructor
+from xcql.syntax.construct import (
+    ComputedAttribute,
+    ComputedNamespace,
+    CurlyArray,
+    MapConstructor,
+    SquareArray,
+    StringConstructor,
+)
 from xcql.syntax.control import If, Ordered, Quantified, Switch, TryCatch, Typeswitch
 from xcql.syntax.flwor import Flwor
 from xcql.syntax.functions import (
@@ -127,8 +134,12 @@ def _result_of_call(call: FunctionCall, scope: Scope) -> ResultType | None:
     return ResultType(builtin.result.item, builtin.result.occurrence)
 
 
-def may_give_functions(expr: Expr, scope: Scope) -> bool:
-    """Whether the value may contain a map, an array or another function."""
+def may_not_pass(expr: Expr, scope: Scope) -> bool:
+    """Whether the value may contain items that the evaluator cannot pass to SQL.
+
+    These are maps, arrays and other functions; and new attributes, which belong to the tag of the
+    constructor around them.
+    """
     return _may_give(expr, scope, frozenset())
 
 
@@ -138,6 +149,8 @@ def _may_give(expr: Expr, scope: Scope, active: frozenset[int]) -> bool:
 
     match expr:
         case MapConstructor() | SquareArray() | CurlyArray() | InlineFunction():
+            return True
+        case ComputedAttribute() | ComputedNamespace():
             return True
         case NamedFunctionRef() | Lookup() | UnaryLookup() | DynamicCall():
             return True
