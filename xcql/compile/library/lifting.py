@@ -10,7 +10,7 @@ Tests: tests/compile/library/test_isolation.py
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -22,7 +22,8 @@ from xcql.compile.terms import items
 from xcql.compile.terms.scope import Scope, value_of
 from xcql.compile.terms.values import Value, at_most_one, leaves
 from xcql.syntax.construct import DirectElement
-from xcql.syntax.control import Catch
+from xcql.syntax.control import Catch, Quantified, QuantifierBinding
+from xcql.syntax.flwor import Flwor, For, Let
 from xcql.syntax.functions import FunctionCall, InlineFunction, Parameter
 from xcql.syntax.literals import ContextItem, VariableRef
 from xcql.syntax.names import name_set
@@ -74,7 +75,7 @@ def lifted(
         taken=scope.taken,
     )
     in_functions = replace(lifting, scope=inside)
-    in_body = _Place(inside.names, is_refocused=True)
+    in_body = _Place(inside.names).refocused()
     functions = tuple(
         in_functions.below(one, in_body) if _needs_outside(one) else one for one in code.functions
     )
@@ -89,16 +90,15 @@ def _needs_outside(function: FunctionDecl) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where a part is: its namespaces, the variables bound around it, whether the focus changed."""
+    """Where a part is: its namespaces, the variables bound around it, whether the focus changed.
+
+    `is_repeated` says that it may be computed several times for one value of the whole.
+    """
 
     names: Namespaces
     bound: frozenset[str] = frozenset()
     is_refocused: bool = False
-
-    @property
-    def is_repeated(self) -> bool:
-        """Whether the part may be computed several times for one value of the whole."""
-        return self.is_refocused or bool(self.bound)
+    is_repeated: bool = False
 
     def inside(self, node: SyntaxNode) -> _Place:
         place = replace(self, bound=self.bound | frozenset(_bound_by(node)))
@@ -107,7 +107,7 @@ class _Place:
         return place
 
     def refocused(self) -> _Place:
-        return replace(self, is_refocused=True)
+        return replace(self, is_refocused=True, is_repeated=True)
 
 
 @dataclass(slots=True)
@@ -144,6 +144,12 @@ class _Lifting:
             case SimpleMap(left=left, right=right):
                 body = self.part(right, place.refocused())
                 return replace(node, left=self.part(left, place), right=body)  # type: ignore[arg-type]
+            case Flwor(clauses=clauses, result=result):
+                parts, inside = self.bindings(clauses, place)
+                return replace(node, clauses=parts, result=self.part(result, inside))  # type: ignore[arg-type]
+            case Quantified(bindings=bindings, condition=condition):
+                parts, inside = self.bindings(bindings, place)
+                return replace(node, bindings=parts, condition=self.part(condition, inside))  # type: ignore[arg-type]
         inside = place.inside(node)
         if isinstance(node, AxisStep | InlineFunction):
             inside = inside.refocused()
@@ -157,6 +163,21 @@ class _Lifting:
                     self.part(one, inside) if isinstance(one, SyntaxNode) else one for one in value
                 )
         return replace(node, **changes) if changes else node
+
+    def bindings(
+        self, bindings: Sequence[SyntaxNode], place: _Place
+    ) -> tuple[tuple[SyntaxNode, ...], _Place]:
+        """Clauses with their parts lifted, and the place after them."""
+        made: list[SyntaxNode] = []
+        for one in bindings:
+            if isinstance(one, For | Let | QuantifierBinding):
+                made.append(replace(one, source=self.part(one.source, place)))  # type: ignore[arg-type]
+            else:
+                made.append(self.below(one, place))
+            place = place.inside(one)
+            if not isinstance(one, Let):
+                place = replace(place, is_repeated=True)
+        return tuple(made), place
 
     def path(self, path: Path, place: _Place) -> SyntaxNode | None:
         """The path with its longest possible beginning lifted."""
