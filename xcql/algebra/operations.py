@@ -123,6 +123,7 @@ numbers
   round_digits(double, constant) -> double | strict | fn:round
   round_half_even(double, constant) -> double | strict | fn:round-half-to-even
   square_root(double) -> double | strict | math:sqrt
+  mathematics(constant, double, double?) -> double | | math:exp math:log math:sin math:pow
   decimal_add(decimal, decimal) -> decimal | strict fails | +
   decimal_subtract(decimal, decimal) -> decimal | strict fails | -
   decimal_multiply(decimal, decimal, any) -> decimal | fails | *
