@@ -16,6 +16,7 @@ from xcql.compile.library.maps import (
     known_key,
     merged_entries,
     one_entry,
+    selected,
 )
 from xcql.compile.result import NotNative
 from xcql.compile.terms.items import Atomic, Entry, EntryMap, Item, MapItem
@@ -30,7 +31,6 @@ from xcql.compile.terms.values import (
     concat,
     count,
     exists,
-    guarded,
     leaves,
 )
 
@@ -128,11 +128,7 @@ def _remove(site: CallSite) -> Value:
         )
 
     def without(entries: Value) -> Value:
-        return mapped_within(
-            entries,
-            site.scope,
-            lambda entry, inside: guarded(is_kept(entry.key, inside), Single(entry)),  # type: ignore[attr-defined]
-        )
+        return selected(entries, site.scope, lambda entry, inside: is_kept(entry.key, inside))
 
     keys = without(found.keys)
     return Single(EntryMap(keys, keys if found.entries == found.keys else without(found.entries)))

@@ -6,9 +6,10 @@ the entries with a key, so that it becomes a join. An array that is built from d
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
-from xcql.algebra.operators import Number, Project, Select
+from xcql.algebra.operators import Number, Project, Select, columns
 from xcql.algebra.scalars import FALSE, TRUE, Column, Constant, Scalar, call, case, conjunction
 from xcql.compile.library.atomization import one_atomic
 from xcql.compile.library.casts import NUMBERS, STRINGS
@@ -31,6 +32,7 @@ from xcql.compile.terms.values import (
     Concat,
     Single,
     Value,
+    apart,
     concat,
     count,
     each,
@@ -90,20 +92,23 @@ def entry_of(item: Item, wanted: Value, scope: Scope, span: Span) -> Value:
     key = one_atomic(wanted, scope, span)
     if key is None:
         raise NotNative("a key that is empty", span)
+    is_there: Scalar = TRUE
     if not isinstance(wanted, Single):
         missing = scope.compilation.error("XPTY0004", "a key that is empty", span)
-        key = Atomic(call("coalesce", key.scalar, missing), key.type)
+        if isinstance(item, EntryMap):
+            # apart from the key, which a join compares
+            found = case((call("is_not_null", key.scalar), TRUE), otherwise=missing)
+            is_there = call("is_true", found)
+        else:
+            key = Atomic(call("coalesce", key.scalar, missing), key.type)
     match item:
         case ArrayItem() | ItemArray():
             return _member(item, key, scope, span)
         case MapItem(keys=keys, values=values):
             return _chosen(key, keys, values, scope, span)
         case EntryMap():
-            return mapped_within(
-                entries_with(item, key, scope, span),
-                scope,
-                lambda entry, _: entry.value,  # type: ignore[attr-defined]
-            )
+            entries = entries_with(item, key, scope, span)
+            return guarded(is_there, mapped_within(entries, scope, lambda entry, _: entry.value))  # type: ignore[attr-defined]
     raise NotNative("a lookup in an unknown map or array", span)
 
 
@@ -142,12 +147,21 @@ def _within(position: Scalar, size: Scalar, result: Scalar, otherwise: Scalar) -
 
 def entries_with(found: EntryMap, key: Atomic, scope: Scope, span: Span) -> Value:
     """The entries of a map with a key."""
+    return selected(
+        found.entries, scope, lambda entry, inside: is_equal_key(key, entry.key, inside, span)
+    )
 
-    def selected(item: Item, inside: Scope) -> Value:
-        assert isinstance(item, Entry)
-        return guarded(is_equal_key(key, item.key, inside, span), Single(item))
 
-    return mapped_within(found.entries, scope, selected)
+def selected(entries: Value, scope: Scope, condition: Callable[[Entry, Scope], Scalar]) -> Value:
+    """The entries that satisfy a condition: selected from their plan, so that it can be joined."""
+    if entries == EMPTY:
+        return EMPTY
+    (leaf,) = leaves(apart(entries, scope.taken))
+    assert isinstance(leaf.item, Entry)
+    is_selected = condition(leaf.item, scope.within(columns(leaf.plan)))
+    if is_selected == FALSE:
+        return EMPTY
+    return each(Select(leaf.plan, is_selected), Single(leaf.item))
 
 
 def merged_entries(entries: Value, duplicates: str, scope: Scope, span: Span) -> EntryMap:
