@@ -84,7 +84,7 @@ def test_mathematics(session: xcql.Session, call: str) -> None:
         'for $p in ("a", "b") return matches("a", $p)',  # the pattern is not constant
         'for $x in ("a", "b") return replace($x, "b*", "x")',  # an error in the evaluator
         'for $x in ("a", "aa") return matches($x, "(a)\\1")',  # differs in Java without a group
-        'for $x in (1, 2) return (if ($x = 1) then $x else 1e7) || ""',  # integer or double
+        "for $x in (1, 2) return (if ($x = 1) then $x else 1e7) + 1",  # integer or double
         "for $n in (1, 2) return sum(for $x in 1 to $n return if ($x = 1) then $x else 1e7)",
         "for $x in (0.1e0, 2e0) return xs:decimal($x)",  # has 55 digits
         "for $x in (1.5e0, 2e0) return math:exp($x)",  # Java and C differ in the last digit
