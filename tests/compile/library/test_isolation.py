@@ -25,6 +25,20 @@ def test_lifespans_of_evaluated_items(query: str, corpus_session: xcql.Session) 
     assert native.arrow() == corpus_session.query(query, strategy="caq", now=NOW).arrow()
 
 
+@pytest.mark.parametrize(
+    "query",
+    [
+        'for $a in stream("credit")//account return try { $a/@id } catch * { () }',
+        'for $c in stream("credit")//customer return try { $c/text() } catch * { () }',
+        'for $i in stream("credit")//account/@id return try { $i } catch * { () }',
+    ],
+)
+def test_lifespans_of_attributes_and_texts(query: str, corpus_session: xcql.Session) -> None:
+    """They are those of ancestors, which the evaluator may not have: then it gets everything."""
+    native = corpus_session.query(query, strategy="qac+", now=NOW)
+    assert native.arrow() == corpus_session.query(query, strategy="caq", now=NOW).arrow()
+
+
 # parts that read streams are native, and the evaluator gets their values
 LIFTED = [
     f'fold-left(stream("credit")//amount, 0, {ADD})',

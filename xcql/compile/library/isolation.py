@@ -93,7 +93,8 @@ def evaluated(expr: Expr, scope: Scope, problem: NotNative, *, is_answer: bool =
         is_there = call("is_not_null", value.scalar) if type_.occurrence else TRUE
         return guarded(is_there, Single(value))
     item, position = compilation.fresh("evaluated"), compilation.fresh("evaluated_at")
-    found: items.Item = items.Dynamic(Column(item), problem.reason)
+    is_complete = _are_complete(given.values(), scope)
+    found: items.Item = items.Dynamic(Column(item), problem.reason, is_complete)
     if type_ is not None:
         found = _typed(Column(item), type_.atomic, scope, expr.span)
     return Each(Unnest(Unit(), array, item, position), Single(found))
@@ -129,9 +130,7 @@ def _taken_out(
         context = VariableRef(Name(_CONTEXT, span=span), span=span)
         body = SimpleMap(context, expr, span=span)
         given[_CONTEXT] = scope.context
-    if _reads_leaves_in_time(code) and not all(
-        _is_complete(leaf.item, scope) for value in given.values() for leaf in leaves(value)
-    ):
+    if _reads_leaves_in_time(code) and not _are_complete(given.values(), scope):
         return None
     if not sorts_as_copies(code.walk(), given, lambda node: declared(node, scope) is not None):
         return None
@@ -196,6 +195,10 @@ def can_be_taken_out(code: Code, scope: Scope) -> bool:
                 if declared(node, scope) is None:
                     return False
     return True
+
+
+def _are_complete(values: Iterable[Value], scope: Scope) -> bool:
+    return all(_is_complete(leaf.item, scope) for value in values for leaf in leaves(value))
 
 
 def _is_complete(item: items.Item, scope: Scope) -> bool:

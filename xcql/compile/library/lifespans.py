@@ -8,7 +8,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xcql.algebra.operators import Order, Plan, Select, Unit
-from xcql.algebra.scalars import NULL, Call, Constant, Nested, Scalar, call, disjunction, field
+from xcql.algebra.scalars import (
+    NULL,
+    Call,
+    Constant,
+    Nested,
+    Scalar,
+    call,
+    case,
+    disjunction,
+    field,
+)
 from xcql.compile.library import access
 from xcql.compile.library.atomization import single
 from xcql.compile.library.stream_children import child_elements
@@ -51,8 +61,14 @@ def lifespan(item: Item, scope: Scope) -> access.Lifespan:
             return _lifespan_of_leaves(owner or within, scope)
         case StreamDocument():
             return cover(child_elements(item, scope), scope)
-        case Dynamic(scalar=scalar):
-            return field(scalar, "vtFrom"), field(scalar, "vtTo")
+        case Dynamic(scalar=scalar, is_complete=is_complete):
+            begin, end = field(scalar, "vtFrom"), field(scalar, "vtTo")
+            if is_complete:
+                return begin, end
+            place = scope.compilation.module.body.span
+            limit = scope.compilation.limit(place, "the lifespan of a text or an attribute")
+            kinds = (_is_kind(scalar, kind) for kind in ("attribute", "text"))
+            return case((disjunction(*kinds), limit), otherwise=begin), end
         case Element(content=content):
             own = access.constructed_lifespan(item)
             if own is not None:
@@ -68,10 +84,13 @@ def _elements(leaf: Leaf) -> Leaf | None:
         case Element() | StreamElement() | StreamDocument() | Inner():
             return leaf
         case Dynamic(scalar=scalar):
-            kind = field(scalar, "kind")
-            kinds = (call("startswith", kind, Constant(one)) for one in ("element", "document"))
+            kinds = (_is_kind(scalar, kind) for kind in ("element", "document"))
             return Leaf(Select(leaf.plan, disjunction(*kinds)), leaf.item)
     return None
+
+
+def _is_kind(pair: Scalar, kind: str) -> Scalar:
+    return call("startswith", field(pair, "kind"), Constant(kind))
 
 
 def _lifespan_of_leaves(

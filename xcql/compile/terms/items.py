@@ -286,11 +286,13 @@ class Markup(Item):
 class Dynamic(Item):
     """An item that the evaluator returned: `kind`, serialised `value`, `vtFrom` and `vtTo`.
 
-    `reason` says why the evaluator was needed.
+    `reason` says why the evaluator was needed. `is_complete` says that the lifespans of attributes
+    and texts are known, too: they depend on ancestors, which copies of nodes do not have.
     """
 
     scalar: Scalar
     reason: str
+    is_complete: bool = True
 
 
 @dataclass(frozen=True, slots=True)
