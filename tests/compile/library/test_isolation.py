@@ -58,6 +58,10 @@ LIFTED = [
     """declare variable $all := stream("credit")//account;
        declare function local:f($n) { if ($n > 2) then $all[$n]/@id/string() else local:f($n + 1) };
        for $a in $all return local:f(count($a/transaction))""",
+    # functions see the variables of the prolog
+    """declare variable $g := 1;
+       declare function local:f($n) { if ($n = 0) then $g else local:f($n - 1) };
+       for $a in stream("credit")//account let $g := 2 return local:f(count($a/customer))""",
     # a typed result can be compared and computed with
     """declare function local:up($n as xs:integer) as xs:integer {
          if ($n > 3) then $n else local:up($n + 1) };

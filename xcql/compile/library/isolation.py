@@ -15,7 +15,7 @@ from xcql.algebra.scalars import TRUE, Column, Scalar, call, field
 from xcql.compile.library.access import is_fragmented
 from xcql.compile.library.casts import cast
 from xcql.compile.library.folding import folded
-from xcql.compile.library.lifting import Code, lifted, uses_context
+from xcql.compile.library.lifting import Code, lifted, uses_context, variable_names
 from xcql.compile.library.node_origins import sorts_as_copies
 from xcql.compile.library.positions import mentions_position
 from xcql.compile.library.result_types import (
@@ -62,7 +62,8 @@ _UNSAFE = name_set(
     " unparsed-text innermost outermost has-children function-lookup"
     " lang base-uri element-with-id"
 )
-_CONTEXT = "xcql-context"
+# no query can name such a variable
+_CONTEXT = "#context"
 
 
 def evaluated(expr: Expr, scope: Scope, problem: NotNative, *, is_answer: bool = False) -> Value:
@@ -84,7 +85,8 @@ def evaluated(expr: Expr, scope: Scope, problem: NotNative, *, is_answer: bool =
     known = folded(module, given, scope, expr.span)
     if known is not None:
         return known
-    if may_not_pass(expr, scope) and not is_answer:
+    if compilation.is_lifting or (may_not_pass(expr, scope) and not is_answer):
+        # an error of a lifted part must not be one of the query
         raise problem
     array = by_evaluator(module, given, scope, problem)
     type_ = atomic_result(expr, scope)
@@ -115,10 +117,13 @@ def _taken_out(
     expr = code.expr
     if not can_be_taken_out(code, scope):
         return None
-    used = dict.fromkeys(str(node.name) for node in code.walk() if isinstance(node, VariableRef))
+    used = dict.fromkeys(name for part in code.parts for name in sorted(variable_names(part)))
     names = [name for name in used if name in scope.variables]
     if any(name in used and name not in scope.variables for name in _declared_variables(scope)):
         # its value is not known yet
+        return None
+    in_functions = {name for one in code.functions for name in variable_names(one)}
+    if any(_is_shadowed(name, scope) for name in in_functions):
         return None
     given = {_full_name(name, scope): scope.variable(name, expr.span) for name in names}
     given.update(parts)
@@ -135,6 +140,12 @@ def _taken_out(
     if not sorts_as_copies(code.walk(), given, lambda node: declared(node, scope) is not None):
         return None
     return body, given
+
+
+def _is_shadowed(name: str, scope: Scope) -> bool:
+    """Whether a variable of the prolog, which functions see, is another one here."""
+    own = scope.compilation.globals.get(name)
+    return own is not None and scope.variables.get(name) is not own
 
 
 def _full_name(name: str, scope: Scope) -> str:

@@ -50,10 +50,13 @@ class Code:
     expr: Expr
     functions: tuple[FunctionDecl, ...]
 
+    @property
+    def parts(self) -> tuple[SyntaxNode, ...]:
+        return self.expr, *self.functions
+
     def walk(self) -> Iterator[SyntaxNode]:
-        yield from walk(self.expr)
-        for function in self.functions:
-            yield from walk(function)
+        for part in self.parts:
+            yield from walk(part)
 
 
 def lifted(
@@ -219,7 +222,7 @@ class _Lifting:
     def value(self, expr: Expr, place: _Place) -> Value | None:
         """The native value of a part; None if it has none, or depends on what is around it."""
         compilation = self.scope.compilation
-        if not _reads_data(expr) or _names(expr) & place.bound:
+        if not _reads_data(expr) or variable_names(expr) & place.bound:
             return None
         if place.is_refocused and uses_context(expr):
             return None
@@ -258,8 +261,9 @@ def _reads_data(expr: Expr) -> bool:
     )
 
 
-def _names(expr: Expr) -> set[str]:
-    return {str(node.name) for node in walk(expr) if isinstance(node, VariableRef)}
+def variable_names(code: SyntaxNode) -> set[str]:
+    """The names of all variables that are referred to, bound inside or not."""
+    return {str(node.name) for node in walk(code) if isinstance(node, VariableRef)}
 
 
 def _bound_by(node: SyntaxNode) -> Iterator[str]:
