@@ -48,9 +48,9 @@ class Evaluation:
 
     In the SQL text it is a function, the slot `name`. Its arguments are `:now`, then one
     sequence for each of `parameters`, the external variables of `expression`. A sequence is an
-    `ARRAY<STRUCT<kind STRING, value STRING>>`: `kind` is a type such as `xs:double` for an atomic
-    value, else the kind of the node, and `value` is the serialised item. The result is also a
-    sequence.
+    array of structs: `kind` is a type such as `xs:double` for an atomic value, else the kind of the
+    node, and `value` is the serialised item. The result is also a sequence, whose items have their
+    lifespans in `vtFrom` and `vtTo`; those of arguments are NULL.
 
     `expression` is a whole main module, as text or as a tree. The spans of a tree tell the user
     where in the query an error is; for a text, `span` does.

@@ -517,6 +517,20 @@ def _is_time_text(type_: str, value: Sql) -> Sql:
 
 
 @forms
+def mathematics(name: Sql, x: Sql, y: Sql | None = None) -> Sql:
+    """A function of Python, for which NaN is NULL; `pow(x, 0)` and `pow(1, y)` are 1 even then."""
+    second = y or template("0.0D")
+    is_one = "x = 1.0D OR y = 0.0D" if name.this == "pow" else "false"
+    return template(
+        f"""CASE WHEN x IS NULL OR y IS NULL THEN NULL WHEN {is_one} THEN 1.0D
+          ELSE coalesce(found, double('NaN')) END""",
+        x=x,
+        y=second,
+        found=_computed("mathematics", name, x.copy(), second.copy()),
+    )
+
+
+@forms
 def round_digits(value: Sql, digits: Sql) -> Sql:
     return _unless_nan("round_digits", value, digits)
 

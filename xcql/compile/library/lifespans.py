@@ -8,8 +8,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from xcql.algebra.operators import Order, Plan, Unit
-from xcql.algebra.scalars import NULL, TRUE, Call, Constant, Nested, Scalar, call, case
+from xcql.algebra.operators import Order, Plan, Select, Unit
+from xcql.algebra.scalars import (
+    NULL,
+    TRUE,
+    Call,
+    Constant,
+    Nested,
+    Scalar,
+    call,
+    case,
+    disjunction,
+    field,
+)
 from xcql.compile.library import access
 from xcql.compile.library.any_axes import general_axis
 from xcql.compile.library.atomization import single
@@ -18,6 +29,7 @@ from xcql.compile.result import NotNative
 from xcql.compile.terms.items import (
     AnyNode,
     AttributeItem,
+    Dynamic,
     Element,
     Inner,
     Item,
@@ -57,22 +69,36 @@ def lifespan(item: Item, scope: Scope) -> access.Lifespan:
             return _lifespan_of_leaves(owner or within, scope)
         case StreamDocument():
             return cover(child_elements(item, scope), scope)
+        case Dynamic(scalar=scalar, is_complete=is_complete):
+            begin, end = field(scalar, "vtFrom"), field(scalar, "vtTo")
+            if is_complete:
+                return begin, end
+            place = scope.compilation.module.body.span
+            limit = scope.compilation.limit(place, "the lifespan of a text or an attribute")
+            kinds = (_is_kind(scalar, kind) for kind in ("attribute", "text"))
+            return case((disjunction(*kinds), limit), otherwise=begin), end
         case Element(content=content):
             own = access.constructed_lifespan(item)
             if own is not None:
                 return own
-            found = [leaf for value in content for leaf in leaves(value)]
-            return cover(
-                [
-                    leaf
-                    for leaf in found
-                    if isinstance(
-                        leaf.item, Element | StreamElement | StreamDocument | Inner | AnyNode
-                    )
-                ],
-                scope,
-            )
+            found = [leaf for value in content for leaf in map(_elements, leaves(value))]
+            return cover([leaf for leaf in found if leaf is not None], scope)
     return access.ALWAYS
+
+
+def _elements(leaf: Leaf) -> Leaf | None:
+    """The elements and documents among the items; None if there are none."""
+    match leaf.item:
+        case Element() | StreamElement() | StreamDocument() | Inner() | AnyNode():
+            return leaf
+        case Dynamic(scalar=scalar):
+            kinds = (_is_kind(scalar, kind) for kind in ("element", "document"))
+            return Leaf(Select(leaf.plan, disjunction(*kinds)), leaf.item)
+    return None
+
+
+def _is_kind(pair: Scalar, kind: str) -> Scalar:
+    return call("startswith", field(pair, "kind"), Constant(kind))
 
 
 def _lifespan_of_any(node: AnyNode, scope: Scope) -> access.Lifespan:

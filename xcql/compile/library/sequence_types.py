@@ -19,14 +19,20 @@ from xcql.compile.library.casts import NUMBERS, cast
 from xcql.compile.library.node_tests import attribute_name
 from xcql.compile.result import NotNative
 from xcql.compile.terms.items import (
+    COLLECTIONS,
     AnyNode,
+    ArrayItem,
     Atomic,
     AttributeItem,
     Dynamic,
     Element,
+    EntryMap,
     Failure,
+    Function,
     Inner,
     Item,
+    ItemArray,
+    MapItem,
     Markup,
     StreamDocument,
     StreamElement,
@@ -138,6 +144,12 @@ def _matches(item: Item, test: SyntaxNode, scope: Scope, span: Span) -> bool:
             if not isinstance(item, AttributeItem):
                 return False
             return name is None or attribute_name(name, scope) == item.name
+        case types.MapTest(key=None, value=None):
+            return isinstance(item, MapItem | EntryMap)
+        case types.ArrayTest(member=None):
+            return isinstance(item, ArrayItem | ItemArray)
+        case types.FunctionTest(annotations=(), parameters=None):
+            return isinstance(item, (Function, *COLLECTIONS))
     if isinstance(
         item, Atomic | Element | StreamElement | Inner | AttributeItem | TextItem | Markup
     ):

@@ -149,7 +149,10 @@ def with_parent_key(leaf: Leaf, scope: Scope, span: Span) -> tuple[Leaf, Scalar]
     if node.above is not None:
         return leaf, key_of(node.above, scope, span)
     if node.is_filler and _row_has_parent(node, scope):
-        return leaf, node.column("parent")
+        if len(node.tags) == 1:
+            return leaf, node.column("parent")
+        # one row may hold the parents of several tags
+        return leaf, call("struct", node.column("parent"), node.column("tag"))
     above = parents(leaf, scope, span)
     if len(above) != 1:
         raise NotNative("positions among the children of several kinds of nodes", span)

@@ -22,10 +22,11 @@ from xcql.compile.library.document_order import (
     root_of,
 )
 from xcql.compile.library.inner import without_inner_path
+from xcql.compile.library.positions import is_never_positional, mentions_position
 from xcql.compile.library.stream_parents import with_parent_key
 from xcql.compile.result import NotNative
 from xcql.compile.syntax.descendant_steps import ChildrenBelow, joined_steps
-from xcql.compile.syntax.predicates import filtered, is_never_positional, mentions_position
+from xcql.compile.syntax.predicates import filtered
 from xcql.compile.terms import items
 from xcql.compile.terms.scope import CompileExpression, Scope, native, value_of
 from xcql.compile.terms.values import (

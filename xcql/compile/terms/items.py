@@ -326,13 +326,15 @@ class Markup(Item):
 
 @dataclass(frozen=True, slots=True)
 class Dynamic(Item):
-    """An item that the evaluator returned: a struct of `kind` and serialised `value`.
+    """An item that the evaluator returned: `kind`, serialised `value`, `vtFrom` and `vtTo`.
 
-    `reason` says why the evaluator was needed.
+    `reason` says why the evaluator was needed. `is_complete` says that the lifespans of attributes
+    and texts are known, too: they depend on ancestors, which copies of nodes do not have.
     """
 
     scalar: Scalar
     reason: str
+    is_complete: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -365,6 +367,34 @@ class ArrayItem(Item):
     members: tuple[Value, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Entry(Item):
+    """A key and its value: an entry of an `EntryMap`."""
+
+    key: Atomic
+    value: Value
+
+
+@dataclass(frozen=True, slots=True)
+class EntryMap(Item):
+    """A map whose keys are known only when the query runs.
+
+    `keys` has an `Entry` for each key, in order. `entries` has those with the values: the value of
+    a key is that of all its entries, in order. Often the two are the same.
+    """
+
+    keys: Value
+    entries: Value
+
+
+@dataclass(frozen=True, slots=True)
+class ItemArray(Item):
+    """An array of single items, whose number is known only when the query runs."""
+
+    items: Value
+
+
+COLLECTIONS = (MapItem, ArrayItem, EntryMap, ItemArray)
 NODES = (StreamDocument, StreamElement, AttributeItem, TextItem, Inner, AnyNode, Element, Markup)
 
 
