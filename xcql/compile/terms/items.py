@@ -326,7 +326,7 @@ class ArrayItem(Item):
 
 
 @dataclass(frozen=True, slots=True)
-class Entry(Item):
+class KeyedValue(Item):
     """A key and its value: an entry of an `EntryMap`."""
 
     key: Atomic
@@ -337,8 +337,8 @@ class Entry(Item):
 class EntryMap(Item):
     """A map whose keys are known only when the query runs.
 
-    `keys` has an `Entry` for each key, in order. `entries` has those with the values: the value of
-    a key is that of all its entries, in order. Often the two are the same.
+    `keys` has a `KeyedValue` for each key, in order. `entries` has those with the values: the value
+    of a key is that of all its entries, in order. Often the two are the same.
     """
 
     keys: Value
