@@ -416,8 +416,7 @@ def inner_texts(text: str) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
     depth, run, start = 0, "", 0
     for place, token in _tokens(text):
-        is_text = token[0] != "<" or token.startswith("<![CDATA[")
-        if is_text and depth == 1:
+        if _is_text(token) and depth == 1:
             start = start if run else place
             run += token
             continue
@@ -431,7 +430,13 @@ def inner_texts(text: str) -> list[dict[str, Any]]:
 
 @_computed("VARCHAR", returns="VARCHAR")
 def string_of_xml(text: str) -> str:
-    return _string(text)
+    # without the tags, because prefixes may be declared outside
+    parts = (token for _, token in _tokens(text) if _is_text(token))
+    return _string(f"<x>{''.join(parts)}</x>")
+
+
+def _is_text(token: str) -> bool:
+    return token[0] != "<" or token.startswith("<![CDATA[")
 
 
 def _string(text: str) -> str:

@@ -73,6 +73,10 @@ LIFTED = [
     # nodes of two variables, each sorted by itself
     """for-each-pair(stream("credit")//account, stream("credit")//transaction,
          function($a, $t) { $a/customer || $t/vendor })""",
+    # a condition of a window
+    """for tumbling window $w in stream("credit")//transaction
+         start $s when true() end $e next $n when not(deep-equal($e/vendor, $n/vendor))
+       return <w>{ for $t in $w return string($t/amount) }</w>""",
     # the truth of an evaluated item
     """for $a in stream("credit")//account where try { $a/customer } catch * { () }
        return $a/@id/string()""",

@@ -88,7 +88,8 @@ def test_nodes(tmp_path: Path) -> None:
     ]
     assert rows_in(store, "3", columns=["path", "tag"]) == []
     paths = store.catalog.streams["s"].paths
-    assert paths["2/x"] == {"2%2Fx": True, "2%2Fx/text()": True}
+    assert paths is not None
+    assert paths.tables["2/x"] == {"2%2Fx": True, "2%2Fx/text()": True}
 
 
 def test_damaged_nodes_are_not_read(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from xcql.compile.library.maps import (
     selected,
 )
 from xcql.compile.result import NotNative
-from xcql.compile.terms.items import Atomic, Entry, EntryMap, Item, MapItem
+from xcql.compile.terms.items import Atomic, EntryMap, Item, KeyedValue, MapItem
 from xcql.compile.terms.mapping import mapped_within
 from xcql.compile.terms.native_functions import CallSite, NativeFunctions
 from xcql.compile.terms.scope import Scope
@@ -167,7 +167,7 @@ def _entries(item: Item, site: CallSite) -> Value:
     match item:
         case MapItem(keys=keys, values=values):
             pairs = zip(keys, values, strict=True)
-            return concat([Single(Entry(key, value)) for key, value in pairs])
+            return concat([Single(KeyedValue(key, value)) for key, value in pairs])
         case EntryMap():
             return entries_in_order(item, site.scope, site.span)
     raise NotNative("a map that is known only when the query runs", site.span)

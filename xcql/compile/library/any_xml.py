@@ -52,6 +52,9 @@ def _xml_of_kind(node: AnyNode, kind: NodeKind, scope: Scope) -> Scalar:
             raise NotNative("an attribute in a namespace by itself")
         value = call("escape_attribute", node.value)
         return Call("concat", (node.name, Constant('="'), value, Constant('"')))
+    if kind == "text":
+        # a text around empty holes is in several places
+        return call("escape_text", any_string(node, scope))
     # as it is written: the store has normal forms only
     return call("text_of_span", node.filler.column("raw"), node.start, node.length)
 

@@ -201,9 +201,21 @@ def truth(value: values.Value, scope: Scope, span: Span) -> Scalar:
 
 def _truth_of_pairs(value: values.Value, scope: Scope, span: Span) -> Scalar:
     """The truth of items whose kinds are known only when the query runs."""
+    for leaf in values.leaves(value):
+        _check_truth(leaf.item, span)
     pairs = values.gather(value, lambda item: as_pair(item, scope))
     limit = scope.compilation.limit(span, "the truth of items that may have none")
     return call("is_true", call("coalesce", call("dynamic_truth", pairs), limit))
+
+
+def _check_truth(item: Item, span: Span) -> None:
+    """Raise `NotNative` for an item that certainly has no truth value: that is an error."""
+    match item:
+        case Dynamic(scalar=Call(function="evaluator_item", arguments=(Constant(value=kind), *_))):
+            if str(kind).startswith("xs:"):
+                raise NotNative(item.reason, span)
+        case Atomic():
+            item_truth(item, span)
 
 
 def only_one(

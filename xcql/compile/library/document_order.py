@@ -52,6 +52,19 @@ def is_sorted(value: Value) -> bool:
     return value == EMPTY
 
 
+def may_nest(value: Value, scope: Scope) -> bool:
+    """Whether one of the nodes of a value can be inside another."""
+    tags: dict[str, set[str]] = {}
+    for leaf in leaves(value):
+        match leaf.item:
+            case StreamDocument():
+                return not at_most_one(value)
+            case StreamElement() | Inner() | AnyNode() as node:
+                tags.setdefault(node.stream, set()).update(node.tags)
+    graphs = scope.compilation.graphs
+    return any(graphs[stream].nest(several) for stream, several in tags.items())
+
+
 def key_of(item: Item, scope: Scope, span: Span | None) -> Scalar:
     """A key that identifies a node in its tree and orders it there."""
     key = node_key(item, scope)

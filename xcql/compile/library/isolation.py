@@ -137,7 +137,11 @@ def _taken_out(
         given[_CONTEXT] = scope.context
     if _reads_leaves_in_time(code) and not _are_complete(given.values(), scope):
         return None
-    if not sorts_as_copies(code.walk(), given, lambda node: declared(node, scope) is not None):
+
+    def is_declared(node: SyntaxNode) -> bool:
+        return declared(node, scope) is not None
+
+    if not sorts_as_copies(code.walk(), given, is_declared, scope):
         return None
     return body, given
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from xcql.algebra.operators import Order, Plan, Select, Unit
+from xcql.algebra.operators import Order, Plan, Unit
 from xcql.algebra.scalars import (
     NULL,
     TRUE,
@@ -81,20 +81,10 @@ def lifespan(item: Item, scope: Scope) -> access.Lifespan:
             own = access.constructed_lifespan(item)
             if own is not None:
                 return own
-            found = [leaf for value in content for leaf in map(_elements, leaves(value))]
-            return cover([leaf for leaf in found if leaf is not None], scope)
+            found = [leaf for value in content for leaf in leaves(value)]
+            covered = (Element, StreamElement, StreamDocument, Inner, Dynamic)
+            return cover([leaf for leaf in found if isinstance(leaf.item, covered)], scope)
     return access.ALWAYS
-
-
-def _elements(leaf: Leaf) -> Leaf | None:
-    """The elements and documents among the items; None if there are none."""
-    match leaf.item:
-        case Element() | StreamElement() | StreamDocument() | Inner() | AnyNode():
-            return leaf
-        case Dynamic(scalar=scalar):
-            kinds = (_is_kind(scalar, kind) for kind in ("element", "document"))
-            return Leaf(Select(leaf.plan, disjunction(*kinds)), leaf.item)
-    return None
 
 
 def _is_kind(pair: Scalar, kind: str) -> Scalar:
@@ -179,6 +169,11 @@ def cover(found: Sequence[Leaf], scope: Scope) -> access.Lifespan:
     for leaf, (begin, end) in zip(found, spans, strict=True):
         begin = access.START if begin == NULL else call("coalesce", begin, access.START)
         end = FOR_EVER if end == NULL else call("coalesce", end, FOR_EVER)
+        if isinstance(leaf.item, Dynamic):
+            # NULL if it is not an element: other nodes and values have no part in it
+            kinds = (_is_kind(leaf.item.scalar, kind) for kind in ("element", "document"))
+            is_element = disjunction(*kinds)
+            begin, end = case((is_element, begin)), case((is_element, end))
         if _is_one(leaf.plan):
             begins.append(begin)
             ends.append(end)

@@ -19,10 +19,10 @@ from xcql.compile.result import NotNative
 from xcql.compile.terms.items import (
     ArrayItem,
     Atomic,
-    Entry,
     EntryMap,
     Item,
     ItemArray,
+    KeyedValue,
     MapItem,
 )
 from xcql.compile.terms.mapping import mapped_within
@@ -72,7 +72,7 @@ def one_entry(key: Value, value: Value, scope: Scope, span: Span) -> Item:
         raise NotNative("a key that is empty", span)
     if found.type not in _KEYS:
         raise NotNative(f"a key of type {found.type}", span)
-    entries: Value = Single(Entry(found, value))
+    entries: Value = Single(KeyedValue(found, value))
     if not isinstance(key, Single):
         # a key that is missing is an error, whether it is looked at or not
         missing = scope.compilation.error("XPTY0004", "the key is an empty sequence", span)
@@ -152,12 +152,14 @@ def entries_with(found: EntryMap, key: Atomic, scope: Scope, span: Span) -> Valu
     )
 
 
-def selected(entries: Value, scope: Scope, condition: Callable[[Entry, Scope], Scalar]) -> Value:
+def selected(
+    entries: Value, scope: Scope, condition: Callable[[KeyedValue, Scope], Scalar]
+) -> Value:
     """The entries that satisfy a condition: selected from their plan, so that it can be joined."""
     if entries == EMPTY:
         return EMPTY
     (leaf,) = leaves(apart(entries, scope.taken))
-    assert isinstance(leaf.item, Entry)
+    assert isinstance(leaf.item, KeyedValue)
     is_selected = condition(leaf.item, scope.within(columns(leaf.plan)))
     if is_selected == FALSE:
         return EMPTY
@@ -169,7 +171,7 @@ def merged_entries(entries: Value, duplicates: str, scope: Scope, span: Span) ->
     if len(leaves(entries)) != 1:
         raise NotNative("a map with entries of several kinds", span)
     (leaf,) = leaves(entries)
-    assert isinstance(leaf.item, Entry)
+    assert isinstance(leaf.item, KeyedValue)
     fresh = scope.compilation.fresh
     name = fresh("key")
     plan = Project(leaf.plan, name, leaf.item.key.scalar)
@@ -197,7 +199,7 @@ def entries_in_order(found: EntryMap, scope: Scope, span: Span) -> Value:
         return found.keys
 
     def with_value(item: Item, inside: Scope) -> Value:
-        assert isinstance(item, Entry)
+        assert isinstance(item, KeyedValue)
         return Single(replace(item, value=entry_of(found, Single(item.key), inside, span)))
 
     return mapped_within(found.keys, scope, with_value)

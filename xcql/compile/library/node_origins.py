@@ -13,8 +13,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum, auto
 
-from xcql.compile.library.document_order import is_sorted
+from xcql.compile.library.document_order import is_sorted, may_nest
 from xcql.compile.terms.items import Atomic
+from xcql.compile.terms.scope import Scope
 from xcql.compile.terms.values import Value, at_most_one, leaves
 from xcql.syntax.construct import ComputedDocument, ComputedElement, DirectElement
 from xcql.syntax.control import QuantifierBinding, Typeswitch, TypeswitchCase
@@ -48,6 +49,7 @@ def sorts_as_copies(
     code: Iterable[SyntaxNode],
     given: Mapping[str, Value],
     is_declared: Callable[[SyntaxNode], bool],
+    scope: Scope,
 ) -> bool:
     """Whether some code sorts copies as it sorts nodes; `given` are the variables with copies.
 
@@ -58,9 +60,9 @@ def sorts_as_copies(
     if not any(map(_sorts, code)):
         return True
     with_nodes = [value for value in given.values() if _may_have_nodes(value)]
-    if len(with_nodes) < 2 and all(map(_is_orderly, with_nodes)):
+    if len(with_nodes) < 2 and all(_is_orderly(value, scope) for value in with_nodes):
         return True
-    origins = _Origins(given, _bindings(code), is_declared)
+    origins = _Origins(given, _bindings(code), is_declared, scope)
     return all(origins.of(node) is not None for node in code if _sorts(node))
 
 
@@ -72,8 +74,9 @@ def _may_have_nodes(value: Value) -> bool:
     return any(not isinstance(leaf.item, Atomic) for leaf in leaves(value))
 
 
-def _is_orderly(value: Value) -> bool:
-    return at_most_one(value) or is_sorted(value)
+def _is_orderly(value: Value, scope: Scope) -> bool:
+    """Whether nodes are sorted, and the copies of all of them are apart."""
+    return at_most_one(value) or (is_sorted(value) and not may_nest(value, scope))
 
 
 class _Bound(Enum):
@@ -134,6 +137,7 @@ class _Origins:
     given: Mapping[str, Value]
     bindings: _Bindings
     is_declared: Callable[[SyntaxNode], bool]
+    scope: Scope
     pending: set[str] = field(default_factory=set)
 
     def of(self, expr: SyntaxNode) -> Origin | None:
@@ -172,7 +176,7 @@ class _Origins:
         finally:
             self.pending.discard(name)
         is_known = name in self.bindings or name in self.given
-        given = name not in self.given or _is_orderly(self.given[name])
+        given = name not in self.given or _is_orderly(self.given[name], self.scope)
         return ("variable", name) if is_known and bound and given else None
 
     def _stays(self, step: SyntaxNode) -> bool:

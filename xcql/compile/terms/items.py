@@ -54,15 +54,16 @@ class Shape:
         return next((child for child in self.children if tag in child.tags), None)
 
 
-def shape_of(slots: Mapping[str, Slot]) -> Shape | None:
+def shape_of(slots: Mapping[str, Slot], *, as_arrays: bool) -> Shape | None:
     """The shape of elements of several tags, by tag id; None if their layouts differ.
 
-    Elements that repeat in one table are read as arrays from all.
+    With `as_arrays`, elements that repeat in one table are read as arrays from all.
     """
     found = list(slots.values())
     first = found[0]
     if any(
         (slot.column, slot.is_leaf, slot.opaque) != (first.column, first.is_leaf, first.opaque)
+        or (slot.repeats != first.repeats and not as_arrays)
         for slot in found
     ):
         return None
@@ -77,7 +78,7 @@ def shape_of(slots: Mapping[str, Slot]) -> Shape | None:
     for slot in found:
         for child in slot.children:
             by_column.setdefault(child.column, {})[child.tag] = child
-    children = [shape_of(below) for below in by_column.values()]
+    children = [shape_of(below, as_arrays=as_arrays) for below in by_column.values()]
     if any(child is None for child in children):
         return None
     return Shape(
@@ -368,7 +369,7 @@ class ArrayItem(Item):
 
 
 @dataclass(frozen=True, slots=True)
-class Entry(Item):
+class KeyedValue(Item):
     """A key and its value: an entry of an `EntryMap`."""
 
     key: Atomic
@@ -379,8 +380,8 @@ class Entry(Item):
 class EntryMap(Item):
     """A map whose keys are known only when the query runs.
 
-    `keys` has an `Entry` for each key, in order. `entries` has those with the values: the value of
-    a key is that of all its entries, in order. Often the two are the same.
+    `keys` has a `KeyedValue` for each key, in order. `entries` has those with the values: the value
+    of a key is that of all its entries, in order. Often the two are the same.
     """
 
     keys: Value

@@ -136,7 +136,8 @@ class Compilation:
         """The shape of fillers with these tags; None if the layouts of their tables differ."""
         slots = self.catalog.streams[stream].slots
         found = {tag: slots[tag] for tag in tags if tag in slots}
-        return shape_of(found) if found else None
+        # tables that overlap others are found again in the table of nodes, which needs places
+        return shape_of(found, as_arrays=self.by_place) if found else None
 
     def demand(self, node: StreamElement, *path: str) -> None:
         """Record that a field of a node's struct is read."""
