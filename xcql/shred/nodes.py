@@ -189,9 +189,11 @@ class _Paths:
     def codes(self, part: NodePart) -> Numbers:
         """The number of the path of each node."""
         codes = np.full(len(part), -1, np.int32)
-        order = np.argsort(part.levels, kind="stable")
-        deepest = min(int(part.levels[order[-1]]), MAX_TAGS)
-        borders = np.searchsorted(part.levels[order], np.arange(deepest + 2))
+        # numpy sorts small numbers much faster
+        levels = np.minimum(part.levels, MAX_TAGS + 1).astype(np.int16)
+        order = np.argsort(levels, kind="stable")
+        deepest = min(int(levels[order[-1]]), MAX_TAGS)
+        borders = np.concatenate([[0], np.cumsum(np.bincount(levels))])
         left = MAX_EXACT
         for level in range(deepest + 1):
             those = order[borders[level] : borders[level + 1]]
