@@ -47,7 +47,7 @@ NODES = pa.schema(
 SOURCE_COLUMNS = ["raw", "namespaces", "seq"]
 
 # rows are read in chunks of about this many bytes
-_CHUNK = 8 << 20
+_CHUNK = 4 << 20
 # sets of namespaces around elements that are worth reading in bulk
 _MAX_SCOPES = 16
 # a file with more vague paths (only hostile ones have as many attribute names) has no nodes
