@@ -278,7 +278,7 @@ def check_bytes(data: bytes, node: Node, row: dict[str, Any], is_normal: bool) -
 
 LIMITS = st.fixed_dictionaries(
     {
-        "xcql.shred.nodes._CHUNK": st.sampled_from([1, 64, 8 << 20]),
+        "xcql.shred.nodes._CHUNK": st.sampled_from([1, 64, 4 << 20]),
         "xcql.shred.nodes._MAX_SCOPES": st.sampled_from([1, 16]),
         "xcql.shred.nodes._MAX_BITS": st.sampled_from([1, 1 << 22]),
         "xcql.shred.nodes.MAX_EXACT": st.sampled_from([1, 7, MAX_EXACT, MAX_EXACT]),

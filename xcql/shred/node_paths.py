@@ -52,7 +52,7 @@ MAX_EXACT = 1024
 
 def tag_step(id: str) -> str:
     """The step to elements with a tag id; ids with other characters than usual are escaped."""
-    return quote(id, safe="")
+    return id if id.isalnum() and id.isascii() else quote(id, safe="")
 
 
 def attribute_step(name: str) -> str:

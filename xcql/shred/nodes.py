@@ -51,7 +51,7 @@ NODES = pa.schema(
 SOURCE_COLUMNS = ["raw", "namespaces", "seq"]
 
 # rows are read in chunks of about this many bytes
-_CHUNK = 8 << 20
+_CHUNK = 4 << 20
 # sets of namespaces around elements that are worth reading in bulk
 _MAX_SCOPES = 16
 # a file with more vague paths (only hostile ones have as many attribute names) has no nodes
@@ -193,9 +193,11 @@ class _Paths:
     def codes(self, part: NodePart) -> Numbers:
         """The number of the path of each node."""
         codes = np.full(len(part), -1, np.int32)
-        order = np.argsort(part.levels, kind="stable")
-        deepest = min(int(part.levels[order[-1]]), MAX_TAGS)
-        borders = np.searchsorted(part.levels[order], np.arange(deepest + 2))
+        # numpy sorts small numbers much faster
+        levels = np.minimum(part.levels, MAX_TAGS + 1).astype(np.int16)
+        order = np.argsort(levels, kind="stable")
+        deepest = min(int(levels[order[-1]]), MAX_TAGS)
+        borders = np.concatenate([[0], np.cumsum(np.bincount(levels))])
         left = MAX_EXACT
         for level in range(deepest + 1):
             those = order[borders[level] : borders[level + 1]]

@@ -55,7 +55,8 @@ class Table:
 
     `stability` describes how the rows depend on `now`; `depths` are the nesting depths of the
     places of its fillers, counted in fillers. `paths` has the paths of all nodes in its files, and
-    whether every node on a path has its value there; None if some file has no nodes.
+    whether every node on a path has its value there; None if some file has no nodes. Like the
+    shape, it only widens, until all files are rewritten.
     """
 
     shape: Slot

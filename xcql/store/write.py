@@ -274,7 +274,9 @@ def _write(file: _Write) -> _Written:
     written = _Written(DataFile(file.path, rows.num_rows, size, present, checksums))
     if file.nodes is not None:
         return written
-    nodes = nodes_of(file.structure, file.tsid, rows.select(SOURCE_COLUMNS))
+    # the other columns are freed
+    rows = rows.select(SOURCE_COLUMNS)
+    nodes = nodes_of(file.structure, file.tsid, rows)
     if nodes is None:
         return written
     path = path.with_suffix(".nodes.parquet")
