@@ -124,8 +124,8 @@ class _Writer:
         id, reserve, bidder, current, state = (self._new_id() for _ in range(5))
         begin = BEGIN + timedelta(seconds=random.randrange(90 * 86400))
         closes = number % _CLOSING == 0
-        end = begin + (SPAN / 3 if closes else BEGIN + SPAN - begin)
-        initial = price = round(1 + random.expovariate(0.02), 2)
+        end = begin + SPAN / 3 if closes else BEGIN + SPAN
+        initial = round(1 + random.expovariate(0.02), 2)
         self._filler(
             id,
             8,
@@ -135,26 +135,9 @@ class _Writer:
             f'{_holes([state], 15)}<itemref item="item{number}"/>'
             f'<seller person="{self._someone()}"/>{self._annotation(begin)}</open_auction>',
         )
-        self._filler(current, 14, begin, f"<current>{price:.2f}</current>")
-        buyer = self._someone()
-        for time in self._times(random.randint(0, 2 * BIDS), begin, end):
-            increase, buyer = 1.5 * random.randint(1, 12), self._someone()
-            price += increase
-            self._filler(
-                bidder,
-                11,
-                time,
-                f'<bidder><personref person="{buyer}"/><increase>{increase:.2f}</increase></bidder>',
-            )
-            self._filler(current, 14, time, f"<current>{price:.2f}</current>")
-        wanted = initial * (1.5 + random.random())
-        for time in (begin, *self._times(random.randint(0, 2), begin, end)):
-            self._filler(reserve, 10, time, f"<reserve>{wanted:.2f}</reserve>")
-            wanted *= 0.6 + random.random() / 2
-        name = _STATES[0]
-        for time in (begin, *self._times(random.randint(0, 4), begin, end)):
-            self._filler(state, 15, time, f"<state>{name}</state>")
-            name = random.choice([one for one in _STATES if one != name])
+        self._reserves(reserve, initial, begin, end)
+        self._states(state, begin, end)
+        price, buyer = self._bids(bidder, current, initial, begin, end)
         if closes:
             closed.append(self._new_id())
             when = end.isoformat()
@@ -167,6 +150,34 @@ class _Writer:
                 f"<price>{price:.2f}</price></closed_auction>",
             )
         return id
+
+    def _reserves(self, id: int, initial: float, begin: datetime, end: datetime) -> None:
+        random = self._random
+        reserve = initial * (1.5 + random.random())
+        for time in (begin, *self._times(random.randint(0, 2), begin, end)):
+            self._filler(id, 10, time, f"<reserve>{reserve:.2f}</reserve>")
+            reserve *= 0.6 + random.random() / 2
+
+    def _states(self, id: int, begin: datetime, end: datetime) -> None:
+        random, state = self._random, _STATES[0]
+        for time in (begin, *self._times(random.randint(0, 4), begin, end)):
+            self._filler(id, 15, time, f"<state>{state}</state>")
+            state = random.choice([one for one in _STATES if one != state])
+
+    def _bids(
+        self, bidder: int, current: int, initial: float, begin: datetime, end: datetime
+    ) -> tuple[float, str]:
+        """The bids, each with a new price; returns the last price and who bid it."""
+        random, price, person = self._random, initial, self._someone()
+        self._filler(current, 14, begin, f"<current>{price:.2f}</current>")
+        for time in self._times(random.randint(0, 2 * BIDS), begin, end):
+            increase, person = 1.5 * random.randint(1, 12), self._someone()
+            price += increase
+            ref = f'<personref person="{person}"/>'
+            body = f"<bidder>{ref}<increase>{increase:.2f}</increase></bidder>"
+            self._filler(bidder, 11, time, body)
+            self._filler(current, 14, time, f"<current>{price:.2f}</current>")
+        return price, person
 
     def _annotation(self, time: datetime) -> str:
         """The annotation of an auction, or a hole for it."""
