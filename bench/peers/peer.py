@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Protocol
 
 # in the queries for peers, the document is the value of this variable
 DOCUMENT = "$the-document"
+# what comes before the variables and functions of a query
+_HEAD = re.compile(r"(\s|\(:.*?:\)|xquery version [^;]*;|declare namespace [^;]*;)*", re.DOTALL)
 
 
 class Engine(Protocol):
@@ -53,5 +56,13 @@ def plain(query: str, document: str) -> str:
 
 
 def with_variable(query: str) -> str:
-    """The query over a document that is the value of an external variable."""
-    return f"declare variable {DOCUMENT} external;\n{plain(query, DOCUMENT)}"
+    """The query over a document that is the value of an external variable.
+
+    >>> print(with_variable('declare namespace a = "b"; stream("auction")/a:site'))
+    declare namespace a = "b"; declare variable $the-document external;
+    $the-document/a:site
+    """
+    head = _HEAD.match(query)
+    end = head.end() if head else 0
+    variable = f"declare variable {DOCUMENT} external;\n"
+    return query[:end] + variable + plain(query[end:], DOCUMENT)
