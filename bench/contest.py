@@ -10,6 +10,7 @@ from typing import Literal
 from xml.parsers.expat import ExpatError
 
 from bench.answers import Digest, digest
+from bench.asks import AGAIN, FIRST, Ask, Asks
 from bench.measure import Timing, best_of
 from bench.peers.process import Failed, TooLong
 from bench.rows import Goal, Row
@@ -18,17 +19,6 @@ from bench.rows import Goal, Row
 ANY_ORDER = frozenset({"q10", "q19"})
 # a first run of this many seconds is not much longer than the next one
 _SLOW = 1.0
-
-# takes a time limit, and returns the seconds that an answer took
-Ask = Callable[[float], float]
-
-
-@dataclass(frozen=True, slots=True)
-class Asks:
-    """Two ways to run a query on a warm engine: as a text that is new to it, or known to it."""
-
-    first: Ask
-    again: Ask
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,15 +85,25 @@ def first_and_again(
     A query that took too long is not asked again.
     """
     firsts = {name: asks.first for name, asks in queries.items()}
-    outcomes: dict[str, tuple[Outcome, Outcome | None]] = {}
-    for name, first in all_asked(firsts, folder, runs, patience, hopeless).items():
-        again = None
-        if first.timing is not None and not _is_long(first.timing.seconds, patience):
-            query, answer = queries[name].again, folder / f"{name}.xml"
-            # the first run makes it known
-            again = _told(partial(_repeated, first, query, runs, patience), answer, patience)
-        outcomes[name] = first, again
-    return outcomes
+    return {
+        name: (first, asked_again(first, queries[name], folder / f"{name}.xml", runs, patience))
+        for name, first in all_asked(firsts, folder, runs, patience, hopeless).items()
+    }
+
+
+def asked_again(
+    first: Outcome, query: Asks, answer: Path, runs: int, patience: float
+) -> Outcome | None:
+    """The outcome of a query when it is asked again, unless it took too long before."""
+    if first.timing is None or _is_long(first.timing.seconds, patience):
+        return None
+    # of these runs, the first does not count: it makes the query known
+    return _told(partial(_repeated, first, query.again, runs, patience), answer, patience)
+
+
+def by_way(way: str, first: Outcome, again: Outcome | None) -> dict[str, Outcome]:
+    """The outcomes of an engine by the ways of their rows."""
+    return {way + FIRST: first} | ({way + AGAIN: again} if again else {})
 
 
 def _repeated(

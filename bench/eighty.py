@@ -10,18 +10,17 @@ from __future__ import annotations
 import argparse
 import tempfile
 from collections.abc import Sequence
-from functools import partial
-from itertools import count
 from pathlib import Path
 
 import xcql
-from bench.contest import ANY_ORDER, Asks, Outcome, first_and_again
+from bench.asks import Asks
+from bench.contest import ANY_ORDER, Outcome, first_and_again
 from bench.data import FRAGMENTATIONS, NOW, Auction, Data, sixty_queries, xmark_queries
 from bench.market import STREAM as MARKET
 from bench.measure import geometric_mean
 from bench.own import ENGINES, Native, Own
 from bench.peers import peers
-from bench.peers.peer import Engine, Peer
+from bench.peers.peer import Engine, Peer, asks
 from bench.rows import significant
 from xcql.translate.standalone import standalone
 
@@ -36,10 +35,6 @@ def is_over_time(text: str) -> bool:
     return f'stream("{MARKET}")' in text
 
 
-def own_asks(engine: Own, text: str, answer: Path) -> Asks:
-    return Asks(partial(engine.first, text, answer), partial(engine.query, text, answer))
-
-
 class PeerSide:
     """A peer: one process with the document, and one with the fragments of the market."""
 
@@ -48,18 +43,11 @@ class PeerSide:
         self._peer, self._auction, self._market = peer, auction, market
         self._folder = folder
         self._engines: dict[bool, Engine] = {}
-        self._numbers = count(1)
 
     def asks(self, text: str, answer: Path) -> Asks:
         over_time = is_over_time(text)
         engine = self._loaded(over_time)
-        text = standard(text, self._market) if over_time else text
-
-        def first(patience: float) -> float:
-            # peers keep no plans: a comment is enough to make the text a new one
-            return engine.query(f"{text}\n(: {next(self._numbers)} :)", answer, patience)
-
-        return Asks(first, partial(engine.query, text, answer))
+        return asks(engine, standard(text, self._market) if over_time else text, answer)
 
     def stop(self) -> None:
         for engine in self._engines.values():
@@ -107,8 +95,9 @@ def main() -> None:
             if peer.name in arguments.peers.split(",")
         ]
         _print_lines(engine, sides, queries, Path(folder), arguments)
-        for one in (engine, *sides):
-            one.stop()
+        engine.stop()
+        for side in sides:
+            side.stop()
 
 
 def _print_lines(
@@ -129,7 +118,7 @@ def _print_lines(
             limits = arguments.runs, arguments.patience
             return first_and_again({name: asks}, folder, *limits)[name]
 
-        found = both(own_asks(engine, text, answer))
+        found = both(engine.asks(text, answer))
         cells, native = [*map(_milliseconds, found)], None
         if found[0].timing is not None:
             native = engine.native()

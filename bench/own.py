@@ -14,9 +14,11 @@ import shutil
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from bench.asks import Asks
 from bench.data import NOW, VALID, Auction
 from bench.measure import PeakMemory, clocked
 from bench.peers.process import LOADING, Ended, TooLong, Worker, run_command, serve
@@ -30,7 +32,7 @@ XCQLC = (sys.executable, "-m", "xcql.cli.main")
 TEXT_TO_PLAN = "Spark: text to plan"
 # what `Own.stages` measures, in order
 STAGES = {
-    EMBEDDED: ("parse", "check and compile to DuckDB's SQL", "embedded: first asking"),
+    EMBEDDED: ("parse", "check and compile to DuckDB's SQL", "embedded: first asked"),
     SPARK: (
         "check and compile to Spark's SQL",
         "Spark: parse and analyse",
@@ -96,9 +98,14 @@ class Own:
     def query(self, text: str, answer: Path, patience: float, strategy: str = "auto") -> float:
         return self._seconds("query", patience, text=text, answer=str(answer), strategy=strategy)
 
-    def first(self, text: str, answer: Path, patience: float) -> float:
+    def first(self, text: str, answer: Path, patience: float, strategy: str = "auto") -> float:
         """A query that the session does not know, although it is warm."""
-        return self._seconds("first", patience, text=text, answer=str(answer))
+        return self._seconds("first", patience, text=text, answer=str(answer), strategy=strategy)
+
+    def asks(self, text: str, answer: Path, strategy: str = "auto") -> Asks:
+        """The two ways to ask it."""
+        first, again = partial(self.first, text, answer), partial(self.query, text, answer)
+        return Asks(partial(first, strategy=strategy), partial(again, strategy=strategy))
 
     def native(self) -> Native:
         """How the last query was answered."""
@@ -208,9 +215,9 @@ class _Process:
         _write(items, answer)
         return {"seconds": seconds}
 
-    def first(self, text: str, answer: str) -> dict[str, float]:
+    def first(self, text: str, answer: str, strategy: str = "auto") -> dict[str, float]:
         self._forget_queries()
-        return self.query(text, answer)
+        return self.query(text, answer, strategy)
 
     def _forget_queries(self) -> None:
         """The session stays warm: its tables stay open, and DuckDB or Spark keeps running.

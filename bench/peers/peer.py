@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import re
+from functools import partial
+from itertools import count
 from pathlib import Path
 from typing import Protocol
+
+from bench.asks import Asks
 
 # in the queries for peers, the document is the value of this variable
 DOCUMENT = "$the-document"
@@ -44,6 +48,18 @@ class Peer(Protocol):
 
     def cold(self, document: Path, text: str, answer: Path, patience: float) -> float:
         """From a document on disk to the answer of one query, with the start of the process."""
+
+
+_NUMBERS = count(1)
+
+
+def asks(engine: Engine, text: str, answer: Path) -> Asks:
+    """The two ways to ask a peer. It keeps no plans: a comment makes its text a new one."""
+
+    def first(patience: float) -> float:
+        return engine.query(f"{text}\n(: {next(_NUMBERS)} :)", answer, patience)
+
+    return Asks(first, partial(engine.query, text, answer))
 
 
 def plain(query: str, document: str) -> str:
