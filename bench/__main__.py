@@ -25,7 +25,7 @@ from bench.report import write_report
 from bench.rows import Results, Row, write_results
 from bench.settings import Limit, Settings
 
-BENCHMARKS = ("stages", "figure4", "xmark", "loading", "versions", "continuous")
+BENCHMARKS = ("stages", "figure4", "xmark", "loading", "versions", "continuous", "eighty")
 RESULTS = ROOT / "bench" / "results"
 _IN_MEMORY = "it holds the document as a tree in memory"
 
@@ -103,6 +103,7 @@ def _settings(arguments: argparse.Namespace, folder: Path) -> Settings:
             settings,
             factors=factors,
             figure_factors=factors,
+            eighty_factors=factors,
             cold_factor=factors[0],
             history_factor=factors[0],
         )

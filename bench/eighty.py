@@ -1,4 +1,7 @@
-"""The eighty queries: XMark's twenty, and sixty over all that XQuery has and over time.
+"""Table (g): eighty queries: XMark's twenty, and sixty over all that XQuery has and over time.
+
+Each is first asked and asked again, on both of our engines, over data that are cut coarsely and
+finely, and by the peers. Over time, peers are given the translation to XQuery, over the fragments.
 
 `python -m bench.eighty --factor 0.1 --fragmentation fine --queries q01,07 --peers BaseX` prints one
 line per query as it is measured: how long it takes when it is first asked and when it is asked
@@ -9,68 +12,185 @@ from __future__ import annotations
 
 import argparse
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
-import xcql
-from bench.asks import Asks
-from bench.contest import ANY_ORDER, Outcome, first_and_again
-from bench.data import FRAGMENTATIONS, NOW, Auction, Data, sixty_queries, xmark_queries
+from bench.asks import AGAIN, FIRST, Ask, Asks
+from bench.contest import ANY_ORDER, Outcome, by_way, first_and_again, ratio, rows_of
+from bench.data import FRAGMENTATIONS, Data, Fragmentation
 from bench.market import STREAM as MARKET
 from bench.measure import geometric_mean
-from bench.own import ENGINES, Native, Own
+from bench.own import EMBEDDED, ENGINES, Native, Own
 from bench.peers import peers
-from bench.peers.peer import Engine, Peer, asks
-from bench.rows import significant
-from xcql.translate.standalone import standalone
+from bench.peers.basex import BaseX
+from bench.peers.peer import Peer
+from bench.peers.process import Failed, TooLong
+from bench.peers.saxon import Saxon
+from bench.rows import Goal, Row, significant
+from bench.settings import Settings
+from bench.sides import PeerSide, eighty_queries
+
+TABLE = "g"
+# what ours is compared with, and who knows the right answer first
+THEIRS = (Saxon.name, BaseX.name)
+MEAN, LARGEST = "geometric mean", "largest"
+# the greatest geometric mean of ours / BaseX, by factor
+_MEANS = {"0.1": Goal(1), "1": Goal(0.5)}
+# seconds: where BaseX takes less, a ratio says little, and ours is to take at most so much itself
+_LITTLE, _LITTLE_FOR_US = 0.005, Goal(0.02)
+_PARTS = ("whole", "partly", "evaluator")
 
 
-def eighty_queries() -> dict[str, str]:
-    """All of them, by their names: `q01` to `q20`, then `01-…` to `60-…`."""
-    return xmark_queries() | sixty_queries()
+def run(settings: Settings) -> Iterator[Row]:
+    here = [peer for peer in peers() if peer.name in THEIRS and peer.unavailable() is None]
+    stopped: dict[str, set[str]] = {}
+    for factor in settings.eighty_factors:
+        able = [peer for peer in here if settings.asks(peer.name, factor)]
+        rows = list(_measured(settings, factor, able, stopped))
+        for row in rows:
+            if row.bound == "more":
+                stopped.setdefault(row.way, set()).add(row.name)
+        yield from rows
+        yield from ratios(rows, factor)
 
 
-def is_over_time(text: str) -> bool:
-    """Whether a query is over the market, which has a history, and not over a document."""
-    return f'stream("{MARKET}")' in text
+def _measured(
+    settings: Settings, factor: str, here: Sequence[Peer], stopped: Mapping[str, Collection[str]]
+) -> Iterator[Row]:
+    outcomes: dict[str, dict[str, Outcome]] = {name: {} for name in eighty_queries()}
+    for cut, name in product(FRAGMENTATIONS.values(), ENGINES):
+        way = f"{name}, {cut.name}"
+        settings.tell(f"the eighty at {factor}: {way}")
+        engine = Own(name, settings.scratch(f"eighty-{factor}/{cut.name}-{ENGINES[name]}"))
+        hopeless = stopped.get(way + FIRST, ())
+        natives = _ours(settings, engine, factor, cut, way, outcomes, hopeless)
+        # it hardly depends on the size
+        if factor == settings.eighty_factors[0]:
+            yield from _sql(natives, way)
+    for peer in here:
+        settings.tell(f"the eighty at {factor}: {peer.name}")
+        _theirs(settings, peer, factor, outcomes, stopped.get(peer.name + FIRST, ()))
+    judges = [*(name + FIRST for name in THEIRS), f"{EMBEDDED}, coarse{FIRST}"]
+    for name, several in outcomes.items():
+        theirs = several.get(BaseX.name + FIRST)
+        for row in rows_of(TABLE, name, factor, several, judges):
+            ours = row.way.startswith(EMBEDDED) and row.way.endswith(FIRST)
+            goal = _LITTLE_FOR_US if ours and theirs and _is_little(theirs) else None
+            yield replace(row, goal=goal)
 
 
-class PeerSide:
-    """A peer: one process with the document, and one with the fragments of the market."""
+def _ours(
+    settings: Settings,
+    engine: Own,
+    factor: str,
+    cut: Fragmentation,
+    way: str,
+    outcomes: dict[str, dict[str, Outcome]],
+    hopeless: Collection[str],
+) -> dict[str, Native]:
+    """Ask an engine of ours; how much of each query was answered by SQL."""
+    engine.load(settings.data.auction(factor, cut))
+    engine.add(MARKET, settings.data.market(factor, cut))
+    folder = settings.scratch(f"eighty-{factor}")
+    natives: dict[str, Native] = {}
 
-    def __init__(self, peer: Peer, auction: Auction, market: Auction, folder: Path) -> None:
-        self.name = peer.name
-        self._peer, self._auction, self._market = peer, auction, market
-        self._folder = folder
-        self._engines: dict[bool, Engine] = {}
+    def noted(name: str, ask: Ask) -> Ask:
+        def asked(patience: float) -> float:
+            seconds = ask(patience)
+            if name not in natives:
+                natives[name] = engine.native()
+            return seconds
 
-    def asks(self, text: str, answer: Path) -> Asks:
-        over_time = is_over_time(text)
-        engine = self._loaded(over_time)
-        return asks(engine, standard(text, self._market) if over_time else text, answer)
+        return asked
 
-    def stop(self) -> None:
-        for engine in self._engines.values():
-            engine.stop()
-
-    def _loaded(self, over_time: bool) -> Engine:
-        if over_time not in self._engines:
-            data = self._market if over_time else self._auction
-            folder = self._folder / f"{self.name}-{over_time}"
-            folder.mkdir()
-            self._engines[over_time] = self._peer.start(folder)
-            self._engines[over_time].load(data.document)
-        return self._engines[over_time]
+    asks = {
+        name: engine.asks(text, folder / f"{name}.xml") for name, text in eighty_queries().items()
+    }
+    asks = {name: replace(one, first=noted(name, one.first)) for name, one in asks.items()}
+    both = first_and_again(asks, folder, settings.runs, settings.patience, hopeless)
+    for name, (first, again) in both.items():
+        outcomes[name] |= by_way(way, first, again)
+    engine.stop()
+    return natives
 
 
-def standard(text: str, market: Auction) -> str:
-    """A query over the market as XQuery over its fragments, for peers.
+def _theirs(
+    settings: Settings,
+    peer: Peer,
+    factor: str,
+    outcomes: dict[str, dict[str, Outcome]],
+    hopeless: Collection[str],
+) -> None:
+    folder = settings.scratch(f"eighty-{factor}")
+    auction, market = settings.data.auction(factor), settings.data.market(factor)
+    side = PeerSide(peer, auction, market, folder)
+    try:
+        asks = {
+            name: side.asks(text, folder / f"{name}.xml") for name, text in eighty_queries().items()
+        }
+    except (Failed, TooLong) as problem:
+        settings.tell(f"  it cannot load the data: {problem}")
+    else:
+        both = first_and_again(asks, folder, settings.runs, settings.patience, hopeless)
+        for name, (first, again) in both.items():
+            outcomes[name] |= by_way(peer.name, first, again)
+    side.stop()
 
-    `stream("auction")` is whatever a peer has loaded.
-    """
-    tags = {MARKET: market.tags}
-    whole = standalone(xcql.translate(text, tags), {MARKET: market.fragments}, tags, NOW).text
-    return whole.replace(f'fn:doc("{market.fragments.as_uri()}")', 'stream("auction")')
+
+def _sql(natives: Mapping[str, Native], way: str) -> Iterator[Row]:
+    """How long the SQL of each query is; how many queries are SQL as a whole, or in part."""
+    for name, native in natives.items():
+        why = f"{native.part}: {'; '.join(native.reasons)}" if native.reasons else ""
+        yield Row(TABLE, name, way, native.sql, "bytes of SQL", remark=why)
+    for part in _PARTS:
+        number = sum(native.part == part for native in natives.values())
+        yield Row(TABLE, part, way, number, "queries")
+
+
+def ratios(rows: Sequence[Row], factor: str) -> Iterator[Row]:
+    """Ours divided by theirs, and finely by coarsely cut, with our goals."""
+    by = {(row.name, row.way): row for row in rows if row.unit == "s"}
+    ours = [f"{name}, {cut}" for name, cut in product(ENGINES, FRAGMENTATIONS)]
+    for way, peer, when in product(ours, THEIRS, (FIRST, AGAIN)):
+        title = f"{way} / {peer}{when}"
+        has_goals = way.startswith(EMBEDDED) and peer == BaseX.name and when == FIRST
+        found = []
+        for name in eighty_queries():
+            one, other = by.get((name, way + when)), by.get((name, peer + when))
+            if one is not None and other is not None:
+                is_little = other.value is not None and other.value < _LITTLE
+                goal = Goal(3) if has_goals and not is_little else None
+                found.append(ratio(one, other, title, goal))
+        yield from _with_summary(found, title, factor, _MEANS.get(factor) if has_goals else None)
+    for engine, when in product(ENGINES, (FIRST, AGAIN)):
+        coarse, fine = (f"{engine}, {cut}{when}" for cut in FRAGMENTATIONS)
+        title = f"{engine}, fine / coarse{when}"
+        goal = Goal(2) if engine == EMBEDDED and when == FIRST else None
+        found = [
+            ratio(by[name, fine], by[name, coarse], title, goal)
+            for name in eighty_queries()
+            if (name, fine) in by and (name, coarse) in by
+        ]
+        yield from _with_summary(found, title, factor)
+
+
+def _with_summary(
+    found: Sequence[Row | None], title: str, factor: str, goal: Goal | None = None
+) -> Iterator[Row]:
+    """Ratios, their geometric mean, and the largest of them."""
+    known = [row for row in found if row is not None]
+    yield from known
+    if known:
+        mean = geometric_mean(row.value or 0.0 for row in known)
+        yield Row(TABLE, MEAN, title, mean, "x", factor, goal=goal)
+        largest = max(known, key=lambda row: row.value or 0.0)
+        yield replace(largest, name=LARGEST, goal=None, remark=f"of {largest.name}")
+
+
+def _is_little(outcome: Outcome) -> bool:
+    return outcome.timing is not None and outcome.timing.seconds < _LITTLE
 
 
 # the program for use while optimising

@@ -34,6 +34,12 @@ _PARTS = {
         "Cold, from a document": r"q\d+, cold \|",
         "Cold, from a store": r"q\d+, cold from a store \|",
     },
+    "g": {
+        "First asked": r".* \| (?!.* / ).*first asked$",
+        "Ratios of first askings": r".* \| .* / .*first asked$",
+        "Asked again": r".* \| .*asked again$",
+        "How much of each query is SQL": r".*",
+    },
     "e": {
         "Parsing": r"parse \|",
         "From text to plan": r"q\d+ \|",

@@ -10,10 +10,14 @@ import pytest
 
 import xcql
 from bench.answers import digest
+from bench.asks import FIRST
 from bench.data import FRAGMENTATIONS, NOW, Data, Fragmentation, sixty_queries
-from bench.eighty import PeerSide, eighty_queries, is_over_time
+from bench.eighty import ratios
 from bench.market import STREAM as MARKET
+from bench.own import EMBEDDED
 from bench.peers.saxon import Saxon
+from bench.rows import Goal, Row
+from bench.sides import PeerSide, eighty_queries, is_over_time
 from xcql.history.stream import stream_view
 from xcql.model.time import parse_time
 
@@ -93,6 +97,26 @@ def test_saxon_agrees_with_the_evaluator(
         said = digest(answer)
         assert said == digest(sides["coarse"].evaluated(text)), name
         assert said.items, name
+
+
+def test_ratios_and_goals() -> None:
+    times = {"q01": (0.01, 0.03, 0.001), "q08": (0.2, 0.3, 0.1), "60-closed": (0.1, 0.1, 0.4)}
+    ways = (f"{EMBEDDED}, coarse{FIRST}", f"{EMBEDDED}, fine{FIRST}", f"BaseX{FIRST}")
+    rows = [
+        Row("g", next(one for one in eighty_queries() if one.startswith(name)), way, time, "s", "1")
+        for name, several in times.items()
+        for way, time in zip(ways, several, strict=True)
+    ]
+    found = {(row.name[:3], row.way): row for row in ratios(rows, "1")}
+    to_basex, to_coarse = f"{EMBEDDED}, coarse / BaseX{FIRST}", f"{EMBEDDED}, fine / coarse{FIRST}"
+    # a ratio to a millisecond says little
+    assert found["q01", to_basex].goal is None
+    assert (found["q08", to_basex].value, found["q08", to_basex].goal) == (2, Goal(3))
+    mean = found["geo", to_basex]
+    assert (mean.value, mean.goal) == (pytest.approx((10 * 2 / 4) ** (1 / 3)), Goal(0.5))
+    assert (found["lar", to_basex].value, found["lar", to_basex].remark) == (10, "of q01")
+    assert found["q01", to_coarse].verdict == "missed"
+    assert found["60-", to_coarse].verdict == "met"
 
 
 def test_names_and_comments() -> None:
