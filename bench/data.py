@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bench import history
+from bench import catalogue, history
 from bench.machine import ROOT
 from bench.market import market_tags, write_market
 from xcql.model.documents import read_document
@@ -64,6 +64,16 @@ class Auction:
 
 
 @dataclass(frozen=True, slots=True)
+class Catalogue:
+    """A catalogue with a long history: its documents, and the fragments of the changes."""
+
+    size: str
+    snapshots: Path
+    fragments: Path
+    tags_file: Path
+
+
+@dataclass(frozen=True, slots=True)
 class Data:
     """A folder in which documents are created at first use."""
 
@@ -108,6 +118,19 @@ class Data:
             history.write_tags(found.tags_file)
         return found
 
+    def catalogue(self, size: str) -> Catalogue:
+        """A catalogue of stars with sixty documents; size 1 means about 8 MB for each."""
+        here = self.folder / f"catalogue-{size}"
+        found = Catalogue(size, here / "snapshots", here / "fragments", here / "tags.xml")
+        if not found.tags_file.exists():
+            for folder in (found.snapshots, found.fragments):
+                folder.mkdir(parents=True, exist_ok=True)
+            tags = catalogue.catalogue_tags(here)
+            catalogue.write_snapshots(found.snapshots, float(size))
+            catalogue.write_fragments(found.snapshots, tags, found.fragments)
+            found.tags_file.write_text(tags_to_xml(tags))
+        return found
+
 
 def xmark_queries() -> dict[str, str]:
     """The twenty queries, by their names: `q01` and so on."""
@@ -117,6 +140,11 @@ def xmark_queries() -> dict[str, str]:
 def sixty_queries() -> dict[str, str]:
     """Sixty queries over all of XQuery and over time, by their names: `01-…` and so on."""
     return _queries("sixty")
+
+
+def recursive_queries() -> dict[str, str]:
+    """The queries over the catalogue, by their names."""
+    return _queries("recursive")
 
 
 def history_queries() -> dict[str, str]:

@@ -17,11 +17,12 @@ from dataclasses import replace
 from itertools import product
 from pathlib import Path
 
-from bench.asks import AGAIN, FIRST, Ask, Asks
+from bench.asks import AGAIN, FIRST, Asks
 from bench.contest import ANY_ORDER, Outcome, by_way, first_and_again, ratio, rows_of
 from bench.data import FRAGMENTATIONS, Data, Fragmentation
 from bench.market import STREAM as MARKET
 from bench.measure import geometric_mean
+from bench.native import PARTS, native_rows, noted
 from bench.own import EMBEDDED, ENGINES, Native, Own
 from bench.peers import peers
 from bench.peers.basex import BaseX
@@ -40,7 +41,6 @@ MEAN, LARGEST = "geometric mean", "largest"
 _MEANS = {"0.1": Goal(1), "1": Goal(0.5)}
 # seconds: where BaseX takes less, a ratio says little, and ours is to take at most so much itself
 _LITTLE, _LITTLE_FOR_US = 0.005, Goal(0.02)
-_PARTS = ("whole", "partly", "evaluator")
 
 
 def run(settings: Settings) -> Iterator[Row]:
@@ -68,7 +68,7 @@ def _measured(
         natives = _ours(settings, engine, factor, cut, way, outcomes, hopeless)
         # it hardly depends on the size
         if factor == settings.eighty_factors[0]:
-            yield from _sql(natives, way)
+            yield from native_rows(TABLE, natives, way)
     for peer in here:
         settings.tell(f"the eighty at {factor}: {peer.name}")
         _theirs(settings, peer, factor, outcomes, stopped.get(peer.name + FIRST, ()))
@@ -92,23 +92,13 @@ def _ours(
 ) -> dict[str, Native]:
     """Ask an engine of ours; how much of each query was answered by SQL."""
     engine.load(settings.data.auction(factor, cut))
-    engine.add(MARKET, settings.data.market(factor, cut))
+    engine.add(settings.data.market(factor, cut), MARKET)
     folder = settings.scratch(f"eighty-{factor}")
     natives: dict[str, Native] = {}
-
-    def noted(name: str, ask: Ask) -> Ask:
-        def asked(patience: float) -> float:
-            seconds = ask(patience)
-            if name not in natives:
-                natives[name] = engine.native()
-            return seconds
-
-        return asked
-
     asks = {
-        name: engine.asks(text, folder / f"{name}.xml") for name, text in eighty_queries().items()
+        name: noted(engine, engine.asks(text, folder / f"{name}.xml"), name, natives)
+        for name, text in eighty_queries().items()
     }
-    asks = {name: replace(one, first=noted(name, one.first)) for name, one in asks.items()}
     both = first_and_again(asks, folder, settings.runs, settings.patience, hopeless)
     for name, (first, again) in both.items():
         outcomes[name] |= by_way(way, first, again)
@@ -137,16 +127,6 @@ def _theirs(
         for name, (first, again) in both.items():
             outcomes[name] |= by_way(peer.name, first, again)
     side.stop()
-
-
-def _sql(natives: Mapping[str, Native], way: str) -> Iterator[Row]:
-    """How long the SQL of each query is; how many queries are SQL as a whole, or in part."""
-    for name, native in natives.items():
-        why = f"{native.part}: {'; '.join(native.reasons)}" if native.reasons else ""
-        yield Row(TABLE, name, way, native.sql, "bytes of SQL", remark=why)
-    for part in _PARTS:
-        number = sum(native.part == part for native in natives.values())
-        yield Row(TABLE, part, way, number, "queries")
 
 
 def ratios(rows: Sequence[Row], factor: str) -> Iterator[Row]:
@@ -208,7 +188,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="xcql-eighty-") as folder:
         engine = Own(ours, Path(folder))
         engine.load(auction)
-        engine.add(MARKET, market)
+        engine.add(market, MARKET)
         sides = [
             PeerSide(peer, auction, market, Path(folder))
             for peer in peers()
@@ -254,7 +234,7 @@ def _print_lines(
     for peer, values in ratios.items():
         mean, most = geometric_mean(values) or 0.0, max(values, default=0.0)
         print(f"{engine.name} / {peer}, first asked: geometric mean {mean:.2f}, at most {most:.2f}")
-    print(", ".join(f"{part}: {parts.count(part)}" for part in ("whole", "partly", "evaluator")))
+    print(", ".join(f"{part}: {parts.count(part)}" for part in PARTS))
 
 
 def _line(name: str, cells: Sequence[str], end: str = "SQL") -> str:

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.asks import Asks
-from bench.data import NOW, VALID, Auction
+from bench.data import NOW, VALID, Auction, Catalogue
 from bench.measure import PeakMemory, clocked
 from bench.peers.process import LOADING, Ended, TooLong, Worker, run_command, serve
 
@@ -69,20 +69,20 @@ class Own:
             self._worker = Worker("bench.own", self._folder / f"{ENGINES[self.name]}.log")
             self._worker.ask("open", LOADING, store=str(self.store), name=self.name)
 
-    def load(self, auction: Auction) -> float:
+    def load(self, data: Auction | Catalogue, stream: str = "auction") -> float:
         """Ingest fragments into a new store."""
         shutil.rmtree(self.store, ignore_errors=True)
         self._asked("open", LOADING, store=str(self.store), name=self.name)
-        return self.add("auction", auction)
+        return self.add(data, stream)
 
-    def add(self, stream: str, auction: Auction) -> float:
+    def add(self, data: Auction | Catalogue, stream: str) -> float:
         """Ingest fragments as another stream of the store."""
         return self._seconds(
             "load",
             LOADING,
             stream=stream,
-            fragments=str(auction.fragments),
-            tags=str(auction.tags_file),
+            fragments=str(data.fragments),
+            tags=str(data.tags_file),
         )
 
     def cut(self, auction: Auction) -> float:
