@@ -42,6 +42,9 @@ _MEANS = {"0.1": Goal(1), "1": Goal(0.5)}
 # seconds: where BaseX takes less, a ratio says little, and ours is to take at most so much itself
 _LITTLE, _LITTLE_FOR_US = 0.005, Goal(0.02)
 
+# by query: first asked, and asked again
+Both = dict[str, tuple[Outcome, Outcome | None]]
+
 
 def run(settings: Settings) -> Iterator[Row]:
     here = [peer for peer in peers() if peer.name in THEIRS and peer.unavailable() is None]
@@ -60,18 +63,23 @@ def _measured(
     settings: Settings, factor: str, here: Sequence[Peer], stopped: Mapping[str, Collection[str]]
 ) -> Iterator[Row]:
     outcomes: dict[str, dict[str, Outcome]] = {name: {} for name in eighty_queries()}
+
+    def add(way: str, both: Both) -> None:
+        for name, (first, again) in both.items():
+            outcomes[name] |= by_way(way, first, again)
+
     for cut, name in product(FRAGMENTATIONS.values(), ENGINES):
         way = f"{name}, {cut.name}"
         settings.tell(f"the eighty at {factor}: {way}")
         engine = Own(name, settings.scratch(f"eighty-{factor}/{cut.name}-{ENGINES[name]}"))
-        hopeless = stopped.get(way + FIRST, ())
-        natives = _ours(settings, engine, factor, cut, way, outcomes, hopeless)
+        both, natives = _ours(settings, engine, factor, cut, stopped.get(way + FIRST, ()))
+        add(way, both)
         # it hardly depends on the size
         if factor == settings.eighty_factors[0]:
             yield from native_rows(TABLE, natives, way)
     for peer in here:
         settings.tell(f"the eighty at {factor}: {peer.name}")
-        _theirs(settings, peer, factor, outcomes, stopped.get(peer.name + FIRST, ()))
+        add(peer.name, _theirs(settings, peer, factor, stopped.get(peer.name + FIRST, ())))
     judges = [*(name + FIRST for name in THEIRS), f"{EMBEDDED}, coarse{FIRST}"]
     for name, several in outcomes.items():
         theirs = several.get(BaseX.name + FIRST)
@@ -82,15 +90,9 @@ def _measured(
 
 
 def _ours(
-    settings: Settings,
-    engine: Own,
-    factor: str,
-    cut: Fragmentation,
-    way: str,
-    outcomes: dict[str, dict[str, Outcome]],
-    hopeless: Collection[str],
-) -> dict[str, Native]:
-    """Ask an engine of ours; how much of each query was answered by SQL."""
+    settings: Settings, engine: Own, factor: str, cut: Fragmentation, hopeless: Collection[str]
+) -> tuple[Both, dict[str, Native]]:
+    """Ask an engine of ours; also, how much of each query was answered by SQL."""
     engine.load(settings.data.auction(factor, cut))
     engine.add(settings.data.market(factor, cut), MARKET)
     folder = settings.scratch(f"eighty-{factor}")
@@ -100,19 +102,11 @@ def _ours(
         for name, text in eighty_queries().items()
     }
     both = first_and_again(asks, folder, settings.runs, settings.patience, hopeless)
-    for name, (first, again) in both.items():
-        outcomes[name] |= by_way(way, first, again)
     engine.stop()
-    return natives
+    return both, natives
 
 
-def _theirs(
-    settings: Settings,
-    peer: Peer,
-    factor: str,
-    outcomes: dict[str, dict[str, Outcome]],
-    hopeless: Collection[str],
-) -> None:
+def _theirs(settings: Settings, peer: Peer, factor: str, hopeless: Collection[str]) -> Both:
     folder = settings.scratch(f"eighty-{factor}")
     auction, market = settings.data.auction(factor), settings.data.market(factor)
     side = PeerSide(peer, auction, market, folder)
@@ -120,13 +114,12 @@ def _theirs(
         asks = {
             name: side.asks(text, folder / f"{name}.xml") for name, text in eighty_queries().items()
         }
+        return first_and_again(asks, folder, settings.runs, settings.patience, hopeless)
     except (Failed, TooLong) as problem:
         settings.tell(f"  it cannot load the data: {problem}")
-    else:
-        both = first_and_again(asks, folder, settings.runs, settings.patience, hopeless)
-        for name, (first, again) in both.items():
-            outcomes[name] |= by_way(peer.name, first, again)
-    side.stop()
+        return {}
+    finally:
+        side.stop()
 
 
 def ratios(rows: Sequence[Row], factor: str) -> Iterator[Row]:
