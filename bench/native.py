@@ -27,8 +27,8 @@ def noted(engine: Own, asks: Asks, name: str, natives: dict[str, Native]) -> Ask
 def native_rows(table: str, natives: Mapping[str, Native], way: str) -> Iterator[Row]:
     """How long the SQL of each query is; how many queries are SQL as a whole, partly or not."""
     for name, native in natives.items():
-        why = f"{native.part}: {'; '.join(native.reasons)}" if native.reasons else ""
-        remark = "" if native.part == "whole" else why
+        is_whole = native.part == "whole"
+        remark = "" if is_whole else f"{native.part}: {'; '.join(native.reasons)}"
         yield Row(table, name, way, native.sql, "bytes of SQL", remark=remark)
     for part in PARTS:
         number = sum(native.part == part for native in natives.values())
