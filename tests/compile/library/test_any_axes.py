@@ -56,6 +56,7 @@ def random_paths(random: Random, stream: str, names: list[str]) -> Iterator[str]
         one, other = steps(random, names), steps(random, names)
         yield random.choice(
             [
+                f"{start}//{random.choice(['*', 'node()', *names])}[{random.randint(1, 3)}]",
                 f"{start}{first}/{one}",
                 f"{start}{first}/{one}/{other}",
                 f"count({start}{first}/{one}/{other})",
@@ -110,6 +111,8 @@ OWN = [
     ('count(stream("auction")//item except stream("auction")/site/regions/asia/item)', True),
     ('count(stream("auction")//item intersect stream("auction")/site/regions/asia/item)', True),
     ('count((stream("auction")/site/regions/asia/item, stream("auction")//item)/name)', True),
+    ('stream("auction")//item[1]/name', True),
+    ('stream("auction")//*[2]/name()', True),
     ('distinct-values(stream("auction")//*/local-name())', True),
     ('stream("auction")//item/../name()', True),
     ('stream("auction")//name/ancestor::*/name()', True),

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from xcql.algebra.operators import Plan, Rise, Select
-from xcql.algebra.scalars import Call, Column, Constant, Scalar, call, case
+from xcql.algebra.operators import Plan, Rise, Select, Unit
+from xcql.algebra.scalars import NULL, Call, Column, Constant, Nested, Scalar, call
 from xcql.analysis.types import DOCUMENT
 from xcql.compile.library.access import span_of
+from xcql.compile.library.any_axes import general_axis
 from xcql.compile.library.document_order import key_of
 from xcql.compile.library.inner import inline_below, inner_ancestors, parent_start
 from xcql.compile.library.node_lookup import paths_of
@@ -20,6 +21,7 @@ from xcql.compile.terms.values import Leaf
 from xcql.model.tags import Tag
 from xcql.shred.shape import walk
 from xcql.source import Span
+from xcql.syntax.path import Wildcard
 
 
 def parents(leaf: Leaf, scope: Scope, span: Span) -> list[Leaf]:
@@ -160,15 +162,15 @@ def with_parent_key(leaf: Leaf, scope: Scope, span: Span) -> tuple[Leaf, Scalar]
 
 
 def _parent_of_any(node: AnyNode, scope: Scope, span: Span) -> Scalar:
-    inside = call("node_key", node.filler.column("key"), node.parent)
-    tops = {path.is_top for path in node.paths}
-    if tops == {False}:
-        return inside
-    if not _row_has_parent(node.filler, scope):
-        raise NotNative("positions among the children of several kinds of nodes", span)
-    around = node.filler.column("parent")
-    is_top = call("=", node.start, Constant(0))
-    return around if tops == {True} else case((is_top, around), otherwise=inside)
+    if not any(path.is_top for path in node.paths):
+        return call("node_key", node.filler.column("key"), node.parent)
+    # the root's parent, the document, is NULL
+    here, test = Leaf(Unit(), node), Wildcard(span=span)
+    found = [
+        Nested(one.plan, "first", key_of(one.item, scope, span))
+        for one in general_axis(here, "parent", test, scope, span)
+    ]
+    return Call("coalesce", (*found, NULL))
 
 
 def _row_has_parent(node: StreamElement, scope: Scope) -> bool:
