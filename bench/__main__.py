@@ -25,7 +25,16 @@ from bench.report import write_report
 from bench.rows import Results, Row, write_results
 from bench.settings import Limit, Settings
 
-BENCHMARKS = ("stages", "figure4", "xmark", "loading", "versions", "continuous")
+BENCHMARKS = (
+    "stages",
+    "figure4",
+    "xmark",
+    "loading",
+    "versions",
+    "continuous",
+    "eighty",
+    "recursive",
+)
 RESULTS = ROOT / "bench" / "results"
 _IN_MEMORY = "it holds the document as a tree in memory"
 
@@ -103,6 +112,8 @@ def _settings(arguments: argparse.Namespace, folder: Path) -> Settings:
             settings,
             factors=factors,
             figure_factors=factors,
+            eighty_factors=factors,
+            catalogue_size=factors[0],
             cold_factor=factors[0],
             history_factor=factors[0],
         )

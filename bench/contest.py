@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Literal
 from xml.parsers.expat import ExpatError
 
 from bench.answers import Digest, digest
+from bench.asks import AGAIN, FIRST, Ask, Asks
 from bench.measure import Timing, best_of
 from bench.peers.process import Failed, TooLong
 from bench.rows import Goal, Row
@@ -17,9 +19,6 @@ from bench.rows import Goal, Row
 ANY_ORDER = frozenset({"q10", "q19"})
 # a first run of this many seconds is not much longer than the next one
 _SLOW = 1.0
-
-# takes a time limit, and returns the seconds that an answer took
-Ask = Callable[[float], float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +73,45 @@ def all_asked(
     return outcomes
 
 
+def first_and_again(
+    queries: Mapping[str, Asks],
+    folder: Path,
+    runs: int,
+    patience: float,
+    hopeless: Collection[str] = (),
+) -> dict[str, tuple[Outcome, Outcome | None]]:
+    """The outcomes of queries when they are first asked, and when they are asked again.
+
+    A query that took too long is not asked again.
+    """
+    firsts = {name: asks.first for name, asks in queries.items()}
+    return {
+        name: (first, asked_again(first, queries[name], folder / f"{name}.xml", runs, patience))
+        for name, first in all_asked(firsts, folder, runs, patience, hopeless).items()
+    }
+
+
+def asked_again(
+    first: Outcome, query: Asks, answer: Path, runs: int, patience: float
+) -> Outcome | None:
+    """The outcome of a query when it is asked again, unless it took too long before."""
+    if first.timing is None or _is_long(first.timing.seconds, patience):
+        return None
+    # of these runs, the first does not count: it makes the query known
+    return _told(partial(_repeated, first, query.again, runs, patience), answer, patience)
+
+
+def by_way(way: str, first: Outcome, again: Outcome | None) -> dict[str, Outcome]:
+    """The outcomes of an engine by the ways of their rows."""
+    return {way + FIRST: first} | ({way + AGAIN: again} if again else {})
+
+
+def _repeated(
+    found: Outcome, query: Ask, runs: int, patience: float, first: float | None = None
+) -> Outcome:
+    return replace(found, timing=best_of(lambda: query(patience), runs, first))
+
+
 def _measured(found: Outcome, query: Ask, answer: Path, runs: int, patience: float) -> Outcome:
     """A query that ran once before, with the best time of several runs."""
     assert found.timing is not None
@@ -82,10 +120,7 @@ def _measured(found: Outcome, query: Ask, answer: Path, runs: int, patience: flo
         return found
     first = seconds if seconds >= _SLOW else None
 
-    def ask() -> Outcome:
-        return replace(found, timing=best_of(lambda: query(patience), runs, first))
-
-    return _told(ask, answer, patience)
+    return _told(partial(_repeated, found, query, runs, patience, first), answer, patience)
 
 
 def _is_long(seconds: float, patience: float) -> bool:

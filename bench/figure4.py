@@ -11,7 +11,8 @@ from collections.abc import Collection, Iterator, Sequence
 from functools import partial
 
 import xcql
-from bench.contest import Outcome, asked, ratio, rows_of
+from bench.asks import FIRST
+from bench.contest import Outcome, asked, asked_again, by_way, ratio, rows_of
 from bench.data import Auction, xmark_queries
 from bench.own import ENGINES, Own
 from bench.peers.process import Failed, TooLong
@@ -90,15 +91,17 @@ def _on_engine(
         is_hopeless = False
         for name in QUERIES:
             answer = folder / f"{name}.xml"
-            query = partial(engine.query, xmark_queries()[name], answer, strategy=strategy)
-            way = f"{engine.name}, {strategy}"
-            outcomes[name][way] = (
-                Outcome(stopped=settings.patience)
-                if is_hopeless or (name, way) in hopeless
-                else asked(query, answer, settings.runs, settings.patience)
-            )
+            query = engine.asks(xmark_queries()[name], answer, strategy)
+            limits = settings.runs, settings.patience
+            if is_hopeless or (name, f"{engine.name}{FIRST}, {strategy}") in hopeless:
+                first = Outcome(stopped=settings.patience)
+            else:
+                first = asked(query.first, answer, *limits)
+            again = asked_again(first, query, answer, *limits)
+            for way, outcome in by_way(engine.name, first, again).items():
+                outcomes[name][f"{way}, {strategy}"] = outcome
             # it builds the same view for every query
-            is_hopeless = strategy == "caq" and outcomes[name][way].stopped is not None
+            is_hopeless = strategy == "caq" and first.stopped is not None
 
 
 def _on_saxon(

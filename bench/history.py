@@ -11,13 +11,14 @@ The proportions are XMark's: at factor 1 there are 25,500 persons, 21,750 items 
 from __future__ import annotations
 
 import argparse
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 from random import Random
 from typing import TextIO
+
+from bench.words import CITIES, FIRST_NAMES, LAST_NAMES, WORDS
 
 REGIONS = {
     "africa": 550,
@@ -52,17 +53,6 @@ _EDUCATION = ("High School", "College", "Graduate School", "Other")
 _PARAGRAPHS = 500
 # the word that Q14 looks for
 _SOUGHT = "gold"
-
-
-def _words() -> dict[str, list[str]]:
-    entries = re.split(r"\n(?! )", (Path(__file__).with_name("words.txt")).read_text())
-    pairs = (entry.partition(":") for entry in entries)
-    return {name: words.split() for name, _, words in pairs}
-
-
-_LISTS = _words()
-_FIRST, _LAST, _CITIES = _LISTS["first names"], _LISTS["last names"], _LISTS["cities"]
-_WORDS = _LISTS["words"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,21 +126,21 @@ class _Site:
 
     def person(self, number: int) -> str:
         choose, chance = self._random.choice, self._random.random
-        first, last = choose(_FIRST), choose(_LAST)
+        first, last = choose(FIRST_NAMES), choose(LAST_NAMES)
         parts = [
             f'<person id="person{number}">\n<name>{first} {last}</name>\n'
-            f"<emailaddress>mailto:{last}@{choose(_WORDS)}.example</emailaddress>\n"
+            f"<emailaddress>mailto:{last}@{choose(WORDS)}.example</emailaddress>\n"
         ]
         if chance() < 0.5:
             parts.append(f"<phone>+{int(chance() * 90)} {int(chance() * 1e8)}</phone>\n")
         if chance() < 0.5:
             parts.append(
-                f"<address>\n<street>{int(chance() * 99) + 1} {choose(_LAST)} St</street>\n"
-                f"<city>{choose(_CITIES)}</city>\n<country>{choose(_COUNTRIES)}</country>\n"
+                f"<address>\n<street>{int(chance() * 99) + 1} {choose(LAST_NAMES)} St</street>\n"
+                f"<city>{choose(CITIES)}</city>\n<country>{choose(_COUNTRIES)}</country>\n"
                 f"<zipcode>{int(chance() * 90000)}</zipcode>\n</address>\n"
             )
         if chance() < 0.5:
-            parts.append(f"<homepage>http://www.{choose(_WORDS)}.example/~{last}</homepage>\n")
+            parts.append(f"<homepage>http://www.{choose(WORDS)}.example/~{last}</homepage>\n")
         if chance() < 0.5:
             card = " ".join(str(int(chance() * 9000) + 1000) for _ in range(4))
             parts.append(f"<creditcard>{card}</creditcard>\n")
@@ -210,8 +200,8 @@ class _Site:
     def _mail(self) -> str:
         choose = self._random.choice
         return (
-            f"<mail>\n<from>{choose(_FIRST)} {choose(_LAST)}</from>\n"
-            f"<to>{choose(_FIRST)} {choose(_LAST)}</to>\n<date>{self._date()}</date>\n"
+            f"<mail>\n<from>{choose(FIRST_NAMES)} {choose(LAST_NAMES)}</from>\n"
+            f"<to>{choose(FIRST_NAMES)} {choose(LAST_NAMES)}</to>\n<date>{self._date()}</date>\n"
             f"<text>\n{choose(self._paragraphs)}\n</text>\n</mail>\n"
         )
 
@@ -269,7 +259,7 @@ class _Site:
         choose, chance = self._random.choice, self._random.random
         parts = []
         for _ in range(16 + int(chance() * chance() * 170)):
-            words = " ".join(choose(_WORDS) for _ in range(1 + int(chance() * 3)))
+            words = " ".join(choose(WORDS) for _ in range(1 + int(chance() * 3)))
             kind = chance()
             if kind < 0.015:
                 words = f"<emph> <keyword>{words}</keyword> </emph>"
@@ -283,7 +273,7 @@ class _Site:
 
     def _name(self) -> str:
         return " ".join(
-            self._random.choice(_WORDS) for _ in range(1 + int(self._random.random() * 3))
+            self._random.choice(WORDS) for _ in range(1 + int(self._random.random() * 3))
         )
 
     def _one(self, what: str) -> str:

@@ -9,13 +9,17 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+import re
 import shutil
 import sys
 from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from bench.data import NOW, VALID, Auction
+from bench.asks import Asks
+from bench.data import NOW, VALID, Auction, Catalogue
 from bench.measure import PeakMemory, clocked
 from bench.peers.process import LOADING, Ended, TooLong, Worker, run_command, serve
 
@@ -28,7 +32,7 @@ XCQLC = (sys.executable, "-m", "xcql.cli.main")
 TEXT_TO_PLAN = "Spark: text to plan"
 # what `Own.stages` measures, in order
 STAGES = {
-    EMBEDDED: ("parse", "check and compile to DuckDB's SQL", "embedded: first asking"),
+    EMBEDDED: ("parse", "check and compile to DuckDB's SQL", "embedded: first asked"),
     SPARK: (
         "check and compile to Spark's SQL",
         "Spark: parse and analyse",
@@ -36,8 +40,18 @@ STAGES = {
         TEXT_TO_PLAN,
     ),
 }
-# an engine is warm when it has answered a query, even if it is another one
-_OTHER_QUERY = 'count(stream("auction")//person)'
+
+
+@dataclass(frozen=True, slots=True)
+class Native:
+    """How much of a query was answered by SQL: `whole`, `partly`, or by the `evaluator` alone.
+
+    `reasons` say why not all of it; `sql` is the length of the SQL in bytes.
+    """
+
+    part: str
+    reasons: tuple[str, ...]
+    sql: int
 
 
 class Own:
@@ -55,15 +69,20 @@ class Own:
             self._worker = Worker("bench.own", self._folder / f"{ENGINES[self.name]}.log")
             self._worker.ask("open", LOADING, store=str(self.store), name=self.name)
 
-    def load(self, auction: Auction) -> float:
+    def load(self, data: Auction | Catalogue, stream: str = "auction") -> float:
         """Ingest fragments into a new store."""
         shutil.rmtree(self.store, ignore_errors=True)
+        self._asked("open", LOADING, store=str(self.store), name=self.name)
+        return self.add(data, stream)
+
+    def add(self, data: Auction | Catalogue, stream: str) -> float:
+        """Ingest fragments as another stream of the store."""
         return self._seconds(
             "load",
             LOADING,
-            store=str(self.store),
-            fragments=str(auction.fragments),
-            tags=str(auction.tags_file),
+            stream=stream,
+            fragments=str(data.fragments),
+            tags=str(data.tags_file),
         )
 
     def cut(self, auction: Auction) -> float:
@@ -79,9 +98,19 @@ class Own:
     def query(self, text: str, answer: Path, patience: float, strategy: str = "auto") -> float:
         return self._seconds("query", patience, text=text, answer=str(answer), strategy=strategy)
 
-    def first(self, text: str, answer: Path, patience: float) -> float:
-        """A query whose text the session has not seen, in a process that is warm."""
-        return self._seconds("first", patience, text=text, answer=str(answer))
+    def first(self, text: str, answer: Path, patience: float, strategy: str = "auto") -> float:
+        """A query that the session does not know, although it is warm."""
+        return self._seconds("first", patience, text=text, answer=str(answer), strategy=strategy)
+
+    def asks(self, text: str, answer: Path, strategy: str = "auto") -> Asks:
+        """The two ways to ask it."""
+        first, again = partial(self.first, text, answer), partial(self.query, text, answer)
+        return Asks(partial(first, strategy=strategy), partial(again, strategy=strategy))
+
+    def native(self) -> Native:
+        """How the last query was answered."""
+        reply = self._asked("native", LOADING)
+        return Native(reply["part"], tuple(reply["reasons"]), reply["sql"])
 
     def by_hand(self, name: str, answer: Path, patience: float) -> float:
         """A query of `bench.by_hand` over the same store, in the same Spark session."""
@@ -141,6 +170,7 @@ class _Process:
     def __init__(self) -> None:
         self._name = ""
         self._session: Any = None
+        self._answer: Any = None
         self._tables: Any = None
 
     def open(self, store: str, name: str) -> None:
@@ -158,10 +188,9 @@ class _Process:
 
         return Session(store, local_session(), engine="spark")
 
-    def load(self, store: str, fragments: str, tags: str) -> dict[str, float]:
-        self.open(store, self._name)
+    def load(self, stream: str, fragments: str, tags: str) -> dict[str, float]:
         ingest = self._session.ingest
-        return {"seconds": clocked(lambda: ingest(fragments, stream="auction", tags=tags))}
+        return {"seconds": clocked(lambda: ingest(fragments, stream=stream, tags=tags))}
 
     def cut(self, document: str, tags: str, fragments: str) -> dict[str, float]:
         from xcql.model.documents import read_document
@@ -174,14 +203,44 @@ class _Process:
 
         return {"seconds": clocked(write)}
 
-    def query(self, text: str, answer: str, strategy: str) -> dict[str, float]:
-        return {"seconds": _answered(self._session, text, answer, strategy)}
+    def query(self, text: str, answer: str, strategy: str = "auto") -> dict[str, float]:
+        """The seconds from the text of a query to its answer."""
+        items: list[str] = []
 
-    def first(self, text: str, answer: str) -> dict[str, float]:
-        """A new session has empty caches: a comment in the text would not change its SQL."""
-        with self._opened(str(self._session.store)) as session:
-            session.query(_OTHER_QUERY, now=NOW).to_xml()
-            return {"seconds": _answered(session, text, answer)}
+        def ask() -> None:
+            self._answer = self._session.query(text, strategy, NOW)
+            items.extend(self._answer.to_xml())
+
+        seconds = clocked(ask)
+        _write(items, answer)
+        return {"seconds": seconds}
+
+    def first(self, text: str, answer: str, strategy: str = "auto") -> dict[str, float]:
+        self._forget_queries()
+        return self.query(text, answer, strategy)
+
+    def _forget_queries(self) -> None:
+        """The session stays warm: its tables stay open, and DuckDB or Spark keeps running.
+
+        Another text is not enough to be new, because Spark's plans are kept by their SQL.
+        """
+        session = self._session
+        caches = [session._checked, session._compiled]
+        if self._name == SPARK:
+            caches.append(session._engines.spark._frames)
+        for cache in caches:
+            cache.clear()
+
+    def native(self) -> dict[str, Any]:
+        answer = self._answer
+        if answer.strategy == "caq":
+            return {"part": "evaluator", "reasons": answer.reasons, "sql": 0}
+        left = re.findall(r"evaluated row by row[^:\n]*(?::\d+)?: (.*)", answer.explain())
+        return {
+            "part": "partly" if left else "whole",
+            "reasons": list(dict.fromkeys(left)),
+            "sql": len(answer.explain("sql").encode()),
+        }
 
     def by_hand(self, name: str, answer: str) -> dict[str, float]:
         from bench.by_hand import QUERIES, tables
@@ -222,14 +281,6 @@ class _Process:
         return {"seconds": [clocked(write) for _ in range(runs)], "peak": memory.peak}
 
 
-def _answered(session: Any, text: str, answer: str, strategy: str = "auto") -> float:
-    """The seconds from the text of a query to its answer."""
-    items: list[str] = []
-    seconds = clocked(lambda: items.extend(session.query(text, strategy, NOW).to_xml()))
-    _write(items, answer)
-    return seconds
-
-
 def _write(items: Iterable[str], answer: str) -> None:
     with open(answer, "w", encoding="utf-8") as file:
         file.writelines(item + "\n" for item in items)
@@ -243,6 +294,7 @@ if __name__ == "__main__":
         cut=_process.cut,
         query=_process.query,
         first=_process.first,
+        native=_process.native,
         by_hand=_process.by_hand,
         stages=_process.stages,
         temporalize=_process.temporalize,

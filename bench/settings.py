@@ -29,6 +29,10 @@ class Settings:
     # Figure 4's own sizes, and larger ones
     figure_factors: tuple[str, ...] = ("0.0", "0.05", "0.1", "1")
     versions: tuple[int, ...] = (1, 10, 100, 1000)
+    # the sizes of the eighty queries' data
+    eighty_factors: tuple[str, ...] = ("0.1", "1")
+    # the size of the recursive catalogue, of which 1 is the full one
+    catalogue_size: str = "1"
     # the number of auctions in the history, as a factor
     history_factor: str = "0.01"
     # peers that do not run at all sizes

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 import xcql
-from bench.contest import asked
+from bench.contest import asked, asked_again, by_way
 from bench.data import xmark_queries
 from bench.machine import ROOT
 from bench.measure import Timing, best_of, clocked
@@ -46,11 +46,12 @@ def _engine(settings: Settings, engine: Own) -> Iterator[Row]:
     for name, text in xmark_queries().items():
         yield from _stages(settings, engine, name, text)
     answer = settings.scratch("stages") / "answer.xml"
-    outcome = asked(
-        partial(engine.query, _SMALLEST, answer), answer, settings.runs, settings.patience
-    )
-    if outcome.timing is not None:
-        yield _milliseconds(_SMALLEST, engine.name, outcome.timing, Goal(150))
+    query, limits = engine.asks(_SMALLEST, answer), (settings.runs, settings.patience)
+    first = asked(query.first, answer, *limits)
+    again = asked_again(first, query, answer, *limits)
+    for way, outcome in by_way(engine.name, first, again).items():
+        if outcome.timing is not None:
+            yield _milliseconds(_SMALLEST, way, outcome.timing, Goal(150))
     engine.stop()
 
 

@@ -20,7 +20,7 @@ from xcql.store.state import DataFile
 from xcql_runtime.embedded.connection import Limits
 from xcql_runtime.embedded.engine import EmbeddedEngine
 from xcql_runtime.engine import Engine, Question
-from xcql_runtime.store_reader import PinnedStore
+from xcql_runtime.store_reader import PinnedStore, files_in_use
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -123,7 +123,8 @@ def bytes_to_read(question: Question, enough: int) -> int:
     store = question.store
     if question.compiled is None:
         streams = (store.state.stream(name) for name in question.streams)
-        return sum(file.bytes for one in streams for file in one.files())
+        tables = (table for one in streams for table in one.tables.values())
+        return sum(file.bytes for table in tables for file in table.files)
     uses = question.compiled.tables
     size = sum(file.bytes for use in uses for file in _files(store, use))
     if size <= enough:
@@ -133,7 +134,7 @@ def bytes_to_read(question: Question, enough: int) -> int:
 
 def _files(store: PinnedStore, use: TableUse) -> Sequence[DataFile]:
     tables = store.state.stream(use.stream).tables
-    return [file for tsid in use.tags if tsid in tables for file in tables[tsid].files]
+    return [file for tsid in use.tags for file in files_in_use(tables.get(tsid), use)]
 
 
 def _size_of_columns(store: PinnedStore, file: DataFile, use: TableUse) -> int:

@@ -10,8 +10,10 @@ from pathlib import Path
 
 from xcql.analysis.graph import TagGraph
 from xcql.compile.catalog import Catalog, StreamShape, declared_everywhere, has_lifespans_inside
+from xcql.compile.node_paths import NodePaths
+from xcql.compile.result import TableUse
 from xcql.store.commit import read_state, stamp_of
-from xcql.store.state import StoreState, Stream
+from xcql.store.state import DataFile, StoreState, Stream, Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,4 +62,22 @@ def _shape(stream: Stream) -> StreamShape:
         stream.placed,
         has_lifespans_inside(stream.tags, slots),
         declared_everywhere(graph, slots),
+        _paths(stream),
     )
+
+
+def _paths(stream: Stream) -> NodePaths | None:
+    """The paths of the stream's nodes; None if nodes of some files are not in the store."""
+    found = {tsid: table.paths for tsid, table in stream.tables.items()}
+    known = {tsid: paths for tsid, paths in found.items() if paths is not None}
+    return NodePaths(stream.tags, known) if len(known) == len(found) else None
+
+
+def files_in_use(table: Table | None, use: TableUse) -> list[DataFile]:
+    """The files of a tag's table that a query needs: those with rows, or those with nodes."""
+    files = [file for file in table.files if not use.present or file.present != 0] if table else []
+    if not use.nodes:
+        return files
+    nodes = [file.nodes for file in files if file.nodes is not None]
+    assert len(nodes) == len(files), "the compiler knows which tables have nodes"
+    return nodes

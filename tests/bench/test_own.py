@@ -30,6 +30,8 @@ def test_the_embedded_engine_answers_without_java(tmp_path: Path) -> None:
     answer.unlink()
     assert engine.first(text, answer, 60) > 0
     assert digest(answer) == digest(expected)
+    assert engine.native().part == "whole"
+    assert engine.native().sql > 1000
     assert tuple(engine.stages(text, 60)) == STAGES[EMBEDDED]
     seconds, peak = engine.temporalize(tmp_path / "view.xml", 2, 60)
     assert len(seconds) == 2

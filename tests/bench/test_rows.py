@@ -68,7 +68,8 @@ def test_slower_is_more_than_the_spread_of_both() -> None:
 
 def test_results_come_back_from_json(tmp_path: Path) -> None:
     results = _run(
-        Row("a", "q01", "ours", 1.5, "s", "0.1", 0.2, Goal(2)), Row("b", "q02", "BaseX", None, "s")
+        Row("a", "q01", "ours", 1.5, "s", "0.1", 0.2, Goal(2)),
+        Row("b", "q02", "BaseX, first asked", None, "s"),
     ).without("RumbleDB is left out")
     write_results(results, tmp_path / "new" / "results.json")
     assert read_results(tmp_path / "new" / "results.json") == results

@@ -1,12 +1,14 @@
-"""The rows of the XMark queries: two engines, warm, first askings and cold starts; their goals."""
+"""The rows of the XMark queries: first asked, asked again, cold, on both engines; their goals."""
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from bench import own, xmark
+from bench.asks import Asks
 from bench.data import Auction, Data
 from bench.own import EMBEDDED, ENGINES, SPARK
 from bench.rows import Goal, Row
@@ -35,6 +37,9 @@ class _Engine:
 
     def first(self, text: str, answer: Path, patience: float) -> float:
         return 2 * self.query(text, answer, patience)
+
+    def asks(self, text: str, answer: Path) -> Asks:
+        return Asks(partial(self.first, text, answer), partial(self.query, text, answer))
 
     def by_hand(self, name: str, answer: Path, patience: float) -> float:
         assert self.name == SPARK
@@ -69,11 +74,12 @@ def rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[tuple[str, str
 def test_both_engines_take_part(rows: dict[tuple[str, str, str], Row]) -> None:
     for engine, seconds in ((EMBEDDED, 0.2), (SPARK, 0.4)):
         for at in ("0.1", "1"):
-            assert rows["q01", engine, at].value == seconds
-            assert rows["q01", f"{engine}, first asking", at].value == 2 * seconds
+            assert rows["q01", f"{engine}, asked again", at].value == seconds
+            assert rows["q01", f"{engine}, first asked", at].value == 2 * seconds
             assert rows["load", engine, at].value == 1.0
             assert rows["load, fragmenting included", engine, at].value == 1.5
-            assert rows["q08", f"{engine} / by hand", at].value == seconds / 0.4
+            assert rows["q08", f"{engine} / by hand, first asked", at].value == 2 * seconds / 0.4
+            assert rows["q08", f"{engine} / by hand, asked again", at].value == seconds / 0.4
         assert rows["q01", f"{engine}, growth of time / of data", "0.1 to 1"].value
         assert rows["q01, cold", engine, "0.1"].value == 9.0
     assert not any(row.voided for row in rows.values())
@@ -86,8 +92,9 @@ def test_only_spark_is_measured_without_prepare(rows: dict[tuple[str, str, str],
 
 def test_goals_hold_for_both_engines(rows: dict[tuple[str, str, str], Row]) -> None:
     for engine in ENGINES:
-        assert rows["q08", f"{engine} / by hand", "1"].goal == Goal(2)
-        assert rows["geometric mean", f"{engine} / by hand", "1"].goal == Goal(1.2)
+        assert rows["q08", f"{engine} / by hand, first asked", "1"].goal == Goal(2)
+        assert rows["q08", f"{engine} / by hand, asked again", "1"].goal is None
+        assert rows["geometric mean", f"{engine} / by hand, first asked", "1"].goal == Goal(1.2)
         assert rows["q01", f"{engine}, growth of time / of data", "0.1 to 1"].goal == Goal(1)
 
 

@@ -252,3 +252,4 @@ for $y allowing empty in () return "none" || count($y)
 format-dateTime(xs:dateTime("2003-02-08T01:02:03"), "[D] [MNn]")
 for $x in (1e0,0e0,xs:double("NaN"),xs:double("INF"),xs:double("-INF")) return string-join(($x > 0,$x >= 0,$x < 0,$x <= 0,$x = 0,$x != 0,0 > $x,0 >= $x,0 < $x,0 <= $x,0 = $x,0 != $x,$x > -1e308) ! string(.)," ")
 for $x in (1e0,xs:double("NaN"),xs:double("INF")) for $y in (1e0,xs:double("NaN"),xs:double("-INF")) return string-join(($x > $y,$x >= $y,$x < $y,$x <= $y,$x = $y,$x != $y) ! string(.)," ")
+for $x in (1, 2) return (if ($x = 1) then $x else 1e7) || ""

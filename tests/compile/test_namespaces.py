@@ -104,3 +104,19 @@ def test_same_bytes(seed: int, open_session: OpenSession, tmp_path: Path) -> Non
         for strategy in ("auto", "qac", "caq") if FULL else ("auto",):
             found = session.query(query, strategy=strategy, now=NOW).to_xml()
             assert found == [item.xml for item in expected], (seed, strategy, query, text)
+
+
+MIXED_TAGS = """<stream:structure xmlns:f="urn:f"><tag type="snapshot" id="1" name="f:r">
+  <tag type="snapshot" id="2" name="f:a"><tag type="snapshot" id="3" name="f:b"/></tag>
+</tag></stream:structure>"""
+MIXED = """<fragments xmlns:f="urn:f"><filler id="0" tsid="1">
+  <f:r>x<f:a>y<f:b c="&gt;">t&amp;<![CDATA[<u>]]><!-- v --></f:b></f:a></f:r>
+</filler></fragments>"""
+
+
+def test_text_of_elements_in_mixed_content(tmp_path: Path, open_session: OpenSession) -> None:
+    """Their prefixes are declared outside."""
+    session = open_session(world_store(tmp_path, {"s": MIXED}, {"s": MIXED_TAGS}))
+    query = 'declare namespace f = "urn:f"; stream("s")//f:a/f:b/string(), data(stream("s")//f:a)'
+    expected = xcql.evaluate(query, streams={"s": (MIXED, MIXED_TAGS)})
+    assert session.query(query).to_xml() == [item.xml for item in expected]

@@ -81,8 +81,8 @@ QUERIES = [
     ('stream("s")//item/text/bold[2]/text()', True),
     ('for $i in stream("s")//item return <i>{ $i/text/bold/text()[2] }</i>', True),
     ('stream("s")//item/text/bold/text()[last()]', True),
-    ('stream("s")//item/text//emph/text()', True),
-    ('stream("s")//item/text/text()', True),
+    ('stream("s")//item/text//emph/text()', False),
+    ('stream("s")//item/text/text()', False),
 ]
 
 
@@ -120,18 +120,18 @@ class Asked:
 
     def check(self, text: str, reads_bytes: bool) -> None:
         """Check that the answer is the evaluator's, with or without the fillers' bytes."""
-        assert self.strategy(text) != "caq", text
+        assert self.is_native(text), text
         columns = {path for use in self._compiled[-1].tables for path in use.columns}
         assert (("raw",) in columns) == reads_bytes, text
 
-    def strategy(self, text: str) -> str:
-        """Check that the answer is the evaluator's; return the strategy."""
+    def is_native(self, text: str) -> bool:
+        """Check that the answer is the evaluator's; return whether only SQL computes it."""
         streams = {"s": (self._all, parse_tags(TAGS))}
         answer = self._session.query(text, now=NOW)
         found = answer.to_xml()
         expected = xcql.evaluate(text, streams=streams, now=NOW)
         assert found == [one.xml for one in expected], text
-        return answer.strategy
+        return answer.strategy != "caq" and "evaluated" not in answer.explain()
 
 
 @pytest.fixture
@@ -165,16 +165,16 @@ def test_of_a_store_of_old_less_is_known(asked: Asked) -> None:
     """The compiler then assumes that mixed content may contain anything."""
     write_state(asked.store, renumbered(of_old(asked.state(), ways=True)))
     # a text has the lifespan of an ancestor, and an element inside may have its own
-    assert asked.strategy(QUERIES[0][0]) == "caq"
+    assert not asked.is_native(QUERIES[0][0])
     asked.check('for $t in stream("s")//item/text return count($t/bold/text())', False)
-    assert asked.strategy('stream("s")//item?[2005-01-15]/text/bold/text()') == "caq"
+    assert not asked.is_native('stream("s")//item?[2005-01-15]/text/bold/text()')
     write_state(asked.store, renumbered(of_old(asked.state(), ways=False)))
     for text, _ in QUERIES[:3]:
-        assert asked.strategy(text) == "caq"
+        assert not asked.is_native(text)
     # and this does not change: its files have no columns for the inside
     asked.add(item("a", 3, "<text>x<bold>a5</bold></text>", "2005-03-01"))
     assert not asked.slot("3", "text").indexed
-    assert asked.strategy(QUERIES[0][0]) == "caq"
+    assert not asked.is_native(QUERIES[0][0])
 
 
 def test_ways_that_come_later(asked: Asked) -> None:
@@ -227,8 +227,10 @@ def test_what_becomes_mixed_later(
     )
     asked.check(counts, False)
     assert not asked.slot("5", "text").indexed
+    # the table of nodes has texts that have no column
+    assert asked.is_native('stream("s")/site/west/item/text/bold/text()')
     # the texts around a hole that no filler can fill form one text
-    assert asked.strategy('stream("s")/site/west/item/text/bold/text()') == "caq"
+    assert asked.is_native('stream("s")/site/west/item/text/text()')
 
 
 def test_where_there_are_no_ways(asked: Asked) -> None:
@@ -240,5 +242,6 @@ def test_where_there_are_no_ways(asked: Asked) -> None:
     asked.check('stream("s")/site/east/item/text/bold/text()', False)
     asked.add(item("a", 3, '<par><li><text>x<hole id="7"/></text></li></par>', "2005-03-01"))
     assert not asked.slot("3", "par").indexed
-    assert asked.strategy('stream("s")/site/east/item/par/li/text/bold/text()') == "caq"
+    assert asked.is_native('stream("s")/site/east/item/par/li/text/bold/text()')
+    assert asked.is_native('stream("s")/site/east/item/par/li/text/text()')
     assert verify(asked.store) == []

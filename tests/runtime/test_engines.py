@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -45,6 +46,29 @@ def test_only_the_columns_count(store: Path, monkeypatch: pytest.MonkeyPatch) ->
         session.query(QUERY, now=NOW)
     ((files, columns),) = sizes
     assert 0 < columns < files
+
+
+def test_nodes_count_instead_of_rows(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes = []
+    found = engines.bytes_to_read
+
+    def noted(question: engines.Question, enough: int) -> int:
+        assert question.compiled is not None
+        (use,) = question.compiled.tables
+        tables = question.store.state.stream(use.stream).tables
+        files = [file.nodes for tsid in use.tags for file in tables[tsid].files if file.nodes]
+        nodes = replace(use, columns=(("path",), ("start",)), nodes=True)
+        question = replace(question, compiled=replace(question.compiled, tables=(nodes,)))
+        sizes.append(
+            (sum(one.bytes for one in files), found(question, 1 << 40), found(question, 0))
+        )
+        return 0
+
+    monkeypatch.setattr(engines, "bytes_to_read", noted)
+    with xcql.Session(store) as session:
+        session.query(QUERY, now=NOW)
+    ((files, whole, columns),) = sizes
+    assert 0 < columns < whole == files
 
 
 @pytest.mark.parametrize("name", ["embedded", "spark"])

@@ -18,7 +18,7 @@ from tests.shred.test_shredder import ROOT, TAGS
 from xcql.shred.plain import read_in_bulk
 from xcql.shred.shape import Slot, walk, widen
 from xcql.shred.staging import StagedChunk, plan_chunks, plan_exact_chunks, stage_chunk
-from xcql.shred.tables import WRITE_PLAN, RowSource, read_staged, write_table
+from xcql.shred.tables import WRITE_PLAN, RowSource, read_staged, table_rows, write_table
 from xcql.shred.tokens import elements_of, is_well_formed, tokenize
 
 EXAMPLES = 2000 if os.environ.get("XCQL_TEST_FULL") else 100
@@ -134,13 +134,14 @@ def tables_of(chunks: list[StagedChunk], folder: Path, shapes: dict[str, Slot]) 
     rows = {}
     for tsid, those in sources.items():
         parts = [read_staged(source.rows) for source in those]
-        plan = [(n, row) for n, part in enumerate(parts) for row in range(part.num_rows)]
+        numbers = [(n, row) for n, part in enumerate(parts) for row in range(part.num_rows)]
         path = folder / f"{tsid}.parquet"
         nothing = dict.fromkeys(
-            ("seq", "number", "vtFrom", "vtTo", "since", "until", "places"), [None] * len(plan)
+            ("seq", "number", "vtFrom", "vtTo", "since", "until", "places"), [None] * len(numbers)
         )
-        columns = {"source": [n for n, _ in plan], "row": [row for _, row in plan], **nothing}
-        write_table(TAGS, tsid, shapes[tsid], those, pa.table(columns, WRITE_PLAN), path)
+        columns = {"source": [n for n, _ in numbers], "row": [row for _, row in numbers], **nothing}
+        plan = pa.table(columns, WRITE_PLAN)
+        write_table(table_rows(TAGS, tsid, shapes[tsid], those, plan), path)
         offsets = [offset for part in parts for offset in part.column("offset").to_pylist()]
         written = pq.read_table(path).to_pylist()
         found = sorted(zip(offsets, written, strict=True), key=lambda one: one[0])

@@ -93,6 +93,7 @@ logic
   present(any) -> boolean
   case(any*) -> any | | if
   coalesce(any*) -> any
+  one_of(any, constant*) -> boolean | strict
   nullif(any, any) -> any
   with_name(any, function) -> any
   field(struct, constant) -> any | strict
@@ -123,6 +124,7 @@ numbers
   round_digits(double, constant) -> double | strict | fn:round
   round_half_even(double, constant) -> double | strict | fn:round-half-to-even
   square_root(double) -> double | strict | math:sqrt
+  mathematics(constant, double, double?) -> double | | math:exp math:log math:sin math:pow
   decimal_add(decimal, decimal) -> decimal | strict fails | +
   decimal_subtract(decimal, decimal) -> decimal | strict fails | -
   decimal_multiply(decimal, decimal, any) -> decimal | fails | *
@@ -152,6 +154,7 @@ casts
   is_integer_text(text) -> boolean | strict
   is_decimal_text(text) -> boolean | strict
   is_boolean_text(text) -> boolean | strict
+  is_plain_name(text) -> boolean | strict
   is_date_text(text) -> boolean
   is_dateTime_text(text) -> boolean
   is_time_text(text) -> boolean
@@ -295,6 +298,7 @@ nodes
   key_below(bytes, text) -> bytes | strict
   parent_key(bytes) -> bytes | strict
   hole_offset(bytes) -> int | strict
+  places_above(bytes) -> array | strict | ancestor::
   four_bytes(int) -> bytes | strict
   pieces(bytes, array, int, int) -> array
   escape_text(text) -> text | strict
@@ -317,9 +321,10 @@ nodes
 
 evaluated
   evaluate(constant, array*) -> array | fails
-  evaluator_item(text, text) -> struct
+  evaluator_item(text, text, instant?, instant?) -> struct
   dynamic_text(struct) -> text
   dynamic_content(array) -> text | strict
+  dynamic_truth(array) -> boolean | | fn:boolean
 """
 
 _ENTRY = re.compile(r"  (\S+?)\((.*?)\) -> (\w+)(?: \|(.*?)(?:\| (.*))?)?$")

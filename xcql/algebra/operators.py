@@ -31,6 +31,7 @@ ROW_COLUMNS = (
     "parent",  # the key of the row whose hole this filler fills
     "offset",  # the byte offset of the hole in that row
     "filler",
+    "seq",  # identifies this version of the filler in the store
     "tag",
     "number",
     "vtFrom",
@@ -98,6 +99,25 @@ class Versions(Plan):
     tags: tuple[str, ...]
     row: str
     input: Plan = Unit()
+
+
+# the columns of the table of nodes
+NODE_COLUMNS = ("seq", "kind", "name", "path", "start", "length", "parent", "value")
+
+
+@dataclass(frozen=True, slots=True)
+class NodeScan(Plan):
+    """All nodes in the fillers of some tags of a stream, one tuple each.
+
+    `columns` names a column of the plan for each of NODE_COLUMNS.
+    """
+
+    stream: str
+    tags: tuple[str, ...]
+    columns: tuple[str, ...]
+
+    def column(self, name: str) -> Column:
+        return Column(self.columns[NODE_COLUMNS.index(name)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,13 +210,17 @@ class Distinct(Plan):
 
 @dataclass(frozen=True, slots=True)
 class Join(Plan):
-    """Pairs of tuples; `left` keeps tuples without a partner, `semi` and `anti` only the left."""
+    """Pairs of tuples; `left` keeps tuples without a partner, `semi` and `anti` only the left.
+
+    `is_lookup` says that a left tuple has at most one partner.
+    """
 
     left: Plan
     right: Plan
     keys: tuple[tuple[Scalar, Scalar], ...]
     condition: Scalar
     kind: Literal["inner", "left", "semi", "anti"] = "inner"
+    is_lookup: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,7 +291,7 @@ def inputs(plan: Plan) -> tuple[Plan, ...]:
             return several
         case Join(left=left, right=right) | Tally(left=left, right=right):
             return (left, right)
-        case Unit():
+        case Unit() | NodeScan():
             return ()
     return (plan.input,)  # type: ignore[attr-defined]
 
@@ -278,7 +302,7 @@ def with_inputs(plan: Plan, *new: Plan) -> Plan:
             return replace(plan, inputs=new)
         case Join() | Tally():
             return replace(plan, left=new[0], right=new[1])
-        case Unit():
+        case Unit() | NodeScan():
             return plan
     if plan.input is new[0]:  # type: ignore[attr-defined]
         return plan
@@ -373,6 +397,8 @@ def own_columns(plan: Plan) -> frozenset[str]:
     match plan:
         case Extract(row=row) | Versions(row=row) | Follow(row=row) | Rise(row=row):
             return frozenset(f"{row}.{column}" for column in ROW_COLUMNS)
+        case NodeScan(columns=columns):
+            return frozenset(columns)
         case Unnest(item=item, position=position):
             return frozenset({item, position})
         case Project(name=name) | Tally(name=name):
@@ -462,6 +488,8 @@ def order(plan: Plan) -> tuple[SortKey, ...]:
     match plan:
         case Unit():
             return ()
+        case NodeScan():
+            return (SortKey(plan.column("start"), "number"),)
         case Extract(row=row, input=below):
             return (*order(below), _key_of(row))
         case Follow(input=below, row=row, parent=parent):
@@ -494,6 +522,9 @@ def identity(plan: Plan) -> tuple[Scalar, ...]:
             return identity(below)
         case Unit():
             return ()
+        case NodeScan():
+            # among the nodes of one filler; nodes are always joined with their fillers
+            return (plan.column("start"),)
         case Extract(row=row, input=below):
             return (*identity(below), row_column(row, "key"))
         case Follow(input=below, row=row, parent=parent):
@@ -570,7 +601,7 @@ def graft(plan: Plan, base: Plan) -> Plan:
 
 def _scans(plan: Plan) -> bool:
     """Whether the plan reads a table itself."""
-    return isinstance(plan, Extract) or any(map(_scans, inputs(plan)))
+    return isinstance(plan, Extract | NodeScan) or any(map(_scans, inputs(plan)))
 
 
 def renamed_plan(plan: Plan, names: Mapping[str, str]) -> Plan:
@@ -587,6 +618,8 @@ def renamed_plan(plan: Plan, names: Mapping[str, str]) -> Plan:
     match plan:
         case Extract(row=row):
             return replace(plan, row=new_row(row))
+        case NodeScan(columns=columns):
+            return replace(plan, columns=tuple(map(new, columns)))
         case Follow(row=row, parent=parent):
             return replace(plan, row=new_row(row), parent=new_row(parent))
         case Rise(row=row, child=child):

@@ -27,6 +27,9 @@ def _operator(plan: ops.Plan) -> str:
             return f"extract {row}: fillers of {stream} with tag {' '.join(tags)}"
         case ops.Versions(stream=stream, tags=tags, row=row):
             return f"versions {row}: of fillers of {stream} with tag {' '.join(tags)}"
+        case ops.NodeScan(stream=stream, tags=tags):
+            start = plan.column("start").name
+            return f"nodes with {start}: in fillers of {stream} with tag {' '.join(tags)}"
         case ops.Follow(parent=parent, tags=tags, row=row, within=within):
             inside = "" if within is None else f" within {scalar_text(within[0])}"
             return f"follow {row}: holes of {parent} to fillers with tag {' '.join(tags)}{inside}"

@@ -5,6 +5,7 @@ Each module imports only from those above it. Sub-expressions are compiled throu
 | module | holds |
 | --- | --- |
 | `catalog` | what is known about a store: `Catalog`, `StreamShape`, `Externals` |
+| `node_paths` | the paths of a stream's nodes, by which the table of nodes is read |
 | `result` | the SQL text and what it needs to run: `Compiled`, `TableUse`, `Evaluation`, `Site` |
 | `terms` | the compiler's values: items, sequences, the scope |
 | `library` | operations on them: steps, text, casts, comparisons, document order |

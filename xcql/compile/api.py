@@ -15,12 +15,13 @@ from xcql.compile.catalog import Catalog, Externals
 from xcql.compile.language import LANGUAGE
 from xcql.compile.library.access import ALWAYS
 from xcql.compile.library.externals import external_value
+from xcql.compile.library.isolation import evaluated
 from xcql.compile.library.lifespans import lifespan
 from xcql.compile.library.sequence_types import converted
 from xcql.compile.library.serialisation import serialised
 from xcql.compile.result import Compiled, NotNative, table_uses
 from xcql.compile.strategy import chosen
-from xcql.compile.terms.items import StreamDocument, is_node
+from xcql.compile.terms.items import Dynamic, StreamDocument, is_node
 from xcql.compile.terms.leaf_types import leaf_types
 from xcql.compile.terms.scope import Compilation, Scope, value_of
 from xcql.compile.terms.values import Single, Value, leaves, merged_order
@@ -57,11 +58,33 @@ def compile_query(
 
     The text is right for every `now` at which the `settled` streams are (see `Catalog.settled`).
     """
+    try:
+        return _compiled(query, catalog, strategy, externals, settled, dialect, None)
+    except NotNative as problem:
+        # the evaluator can often answer it from parts that SQL computes
+        return _compiled(query, catalog, strategy, externals, settled, dialect, problem)
+
+
+def _compiled(
+    query: Checked,
+    catalog: Catalog,
+    strategy: Native,
+    externals: Externals,
+    settled: frozenset[str],
+    dialect: Dialect,
+    problem: NotNative | None,
+) -> Compiled:
+    """The query as SQL text; if there is a problem, the evaluator computes the answer in it."""
     module = query.module
     graphs = {name: stream.graph for name, stream in catalog.streams.items()}
-    compilation = Compilation(LANGUAGE, module, catalog, externals, dialect, graphs)
+    compilation = Compilation(
+        LANGUAGE, module, catalog, externals, dialect, graphs, by_place=strategy != "qac"
+    )
     scope = _prolog(query, compilation)
-    value = value_of(module.body, scope)
+    if problem is None:
+        value = value_of(module.body, scope)
+    else:
+        value = evaluated(module.body, scope, problem, is_answer=True)
     answer = answer_of(value, scope)
     names = dict.fromkeys(stream for stream, _ in compilation.demands)
     picked, reasons = chosen(strategy, [catalog.streams[name] for name in names])
@@ -169,7 +192,8 @@ def answer_of(value: Value, scope: Scope) -> AnswerPlan:
     plans: list[Plan] = []
     for leaf in leaves(value):
         plan = Project(leaf.plan, item, serialised(leaf.item, scope))
-        ends = lifespan(leaf.item, scope) if is_node(leaf.item) else ALWAYS
+        has_lifespan = is_node(leaf.item) or isinstance(leaf.item, Dynamic)
+        ends = lifespan(leaf.item, scope) if has_lifespan else ALWAYS
         plans.append(Project(Project(plan, begin, ends[0]), end, ends[1]))
     if not plans:
         nothing: Plan = Select(Unit(), FALSE)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from xcql.analysis.graph import TagGraph
+from xcql.compile.node_paths import NodePaths
 from xcql.history.arrivals import microseconds
 from xcql.history.stability import Stability, joint
 from xcql.model.tags import TagStructure
@@ -23,7 +24,8 @@ class StreamShape:
     `placed` is false if rows have no places, so that fillers can only be reached by hole ids.
     `has_lifespans_inside` says that elements other than the fillers' own came with lifespans.
     `declared` are the namespaces in scope at all fillers and holes, as text, or None if they
-    differ. `graph` is the graph of the tags, built once for all queries.
+    differ. `graph` is the graph of the tags, built once for all queries. `paths` are those of the
+    nodes, if the store has a table of them.
     """
 
     name: str
@@ -37,6 +39,7 @@ class StreamShape:
     placed: bool = True
     has_lifespans_inside: bool = False
     declared: str | None = None
+    paths: NodePaths | None = None
 
 
 def has_lifespans_inside(tags: TagStructure, slots: Mapping[str, Slot]) -> bool:

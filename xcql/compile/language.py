@@ -7,6 +7,7 @@ from typing import TypeVar
 
 from xcql.compile.functions import (
     aggregates,
+    arrays,
     errors,
     formatting,
     mathematics,
@@ -56,7 +57,7 @@ LANGUAGE = Language(
     functions=_joined(
         *(
             one.native
-            for one in (aggregates, errors, formatting, map_functions, mathematics, nodes)
+            for one in (aggregates, arrays, errors, formatting, map_functions, mathematics, nodes)
         ),
         *(one.native for one in (numbers, patterns, sequences, strings, times, trees)),
     ),

@@ -22,7 +22,8 @@ class TableUse:
     In the text it is the slot `name`. `columns` are the paths of the fields that are read, such as
     `("raw",)` or `("element", "name", "_text")`; nothing else is read. A path that is a prefix of
     another includes everything below it. `("tag",)` is the tsid of the row's table. `present` says
-    that rows which have ended, those with a `vtTo`, are not needed and may be left out.
+    that rows which have ended, those with a `vtTo`, are not needed and may be left out. `nodes`
+    says that it is the table of the nodes of these fillers (`xcql.shred.nodes`), not of their rows.
     """
 
     name: str
@@ -30,13 +31,14 @@ class TableUse:
     tags: tuple[str, ...]
     columns: tuple[tuple[str, ...], ...]
     present: bool = False
+    nodes: bool = False
 
 
 def table_uses(tables: Tables) -> tuple[TableUse, ...]:
     """The tables that a lowered plan reads."""
     return tuple(
-        TableUse(name, stream, tags, tuple(sorted(used)), present)
-        for (stream, tags, present), (name, used) in tables.items()
+        TableUse(name, key.stream, key.tags, tuple(sorted(used)), key.present, key.nodes)
+        for key, (name, used) in tables.items()
     )
 
 
@@ -46,9 +48,9 @@ class Evaluation:
 
     In the SQL text it is a function, the slot `name`. Its arguments are `:now`, then one
     sequence for each of `parameters`, the external variables of `expression`. A sequence is an
-    `ARRAY<STRUCT<kind STRING, value STRING>>`: `kind` is a type such as `xs:double` for an atomic
-    value, else the kind of the node, and `value` is the serialised item. The result is also a
-    sequence.
+    array of structs: `kind` is a type such as `xs:double` for an atomic value, else the kind of the
+    node, and `value` is the serialised item. The result is also a sequence, whose items have their
+    lifespans in `vtFrom` and `vtTo`; those of arguments are NULL.
 
     `expression` is a whole main module, as text or as a tree. The spans of a tree tell the user
     where in the query an error is; for a text, `span` does.

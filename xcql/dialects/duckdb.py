@@ -416,6 +416,10 @@ forms.templates(
         "parent_key key": "substring(key, 1, bytes_length(key) - 4)",
         "hole_offset key": """CAST(conv(hex(substring(key, bytes_length(key) - 3, 4)), 16, 10)
           AS INT)""",
+        "places_above key": """CASE WHEN bytes_length(key) > 4 THEN transform(
+          sequence(1, CAST((bytes_length(key) - 4) / 8 AS INT)), level -> named_struct(
+            'key', substring(key, 1, 8 * level - 4),
+            'offset', CAST(conv(hex(substring(key, 8 * level - 3, 4)), 16, 10) AS INT))) END""",
         "least_if_nan x": "CASE WHEN isnan(x) THEN CAST('-Infinity' AS DOUBLE) ELSE x END",
         "second_of value": """CAST(CAST(date_part('microsecond', value) AS DECIMAL(8, 0))
           * 0.000001BD AS DECIMAL(8, 6))""",
@@ -510,6 +514,20 @@ def _is_time_text(type_: str, value: Sql) -> Sql:
     """Years of four digits are tested by SQL, everything else by the evaluator's own function."""
     other = _computed("is_other_time", value.copy(), text_literal(type_))
     return _if(FORMS[f"is_{type_}_text"](value), exp.Boolean(this=True), other)
+
+
+@forms
+def mathematics(name: Sql, x: Sql, y: Sql | None = None) -> Sql:
+    """A function of Python, for which NaN is NULL; `pow(x, 0)` and `pow(1, y)` are 1 even then."""
+    second = y or template("0.0D")
+    is_one = "x = 1.0D OR y = 0.0D" if name.this == "pow" else "false"
+    return template(
+        f"""CASE WHEN x IS NULL OR y IS NULL THEN NULL WHEN {is_one} THEN 1.0D
+          ELSE coalesce(found, double('NaN')) END""",
+        x=x,
+        y=second,
+        found=_computed("mathematics", name, x.copy(), second.copy()),
+    )
 
 
 @forms

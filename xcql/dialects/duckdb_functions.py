@@ -31,6 +31,7 @@ from xcql.evaluate.functions.numbers import DECIMALS_WIDE, rounded
 from xcql.evaluate.functions.regex import replaced, replacement_parts
 from xcql.evaluate.functions.strings import is_xml_character
 from xcql.evaluate.prolog import CompiledQuery
+from xcql.evaluate.registry import NAMESPACES, lookup
 from xcql.evaluate.regular_expressions import compile_regex
 from xcql.model.time import parse_time
 from xcql.xdm import atomic
@@ -39,6 +40,7 @@ from xcql.xdm.parse import parse_xml
 Body = TypeVar("Body", bound=Callable[..., Any])
 
 DECIMAL = "DECIMAL(37, 20)"
+_MATH = NAMESPACES["math"]
 _UNIT = Decimal(1).scaleb(-20)
 _MOST_DECIMAL = Decimal(10) ** 17
 _MOST_INTEGER = 2**63 - 1
@@ -181,6 +183,14 @@ def text_of_codepoints(codes: list[int]) -> str | None:
 @_computed("DOUBLE", returns="VARCHAR")
 def double_text(value: float) -> str:
     return atomic.double_text(value)
+
+
+@_computed("VARCHAR", "DOUBLE", "DOUBLE", returns="DOUBLE")
+def mathematics(name: str, x: float, y: float) -> Any:
+    """A function of the math namespace, of one number or of two."""
+    found = lookup(_MATH, name, 1) or lookup(_MATH, name, 2)
+    assert found is not None
+    return found.body(None, *(x, y)[: found.arity])
 
 
 @_computed("DOUBLE", "BIGINT", returns="DOUBLE")
@@ -406,8 +416,7 @@ def inner_texts(text: str) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
     depth, run, start = 0, "", 0
     for place, token in _tokens(text):
-        is_text = token[0] != "<" or token.startswith("<![CDATA[")
-        if is_text and depth == 1:
+        if _is_text(token) and depth == 1:
             start = start if run else place
             run += token
             continue
@@ -421,7 +430,13 @@ def inner_texts(text: str) -> list[dict[str, Any]]:
 
 @_computed("VARCHAR", returns="VARCHAR")
 def string_of_xml(text: str) -> str:
-    return _string(text)
+    # without the tags, because prefixes may be declared outside
+    parts = (token for _, token in _tokens(text) if _is_text(token))
+    return _string(f"<x>{''.join(parts)}</x>")
+
+
+def _is_text(token: str) -> bool:
+    return token[0] != "<" or token.startswith("<![CDATA[")
 
 
 def _string(text: str) -> str:

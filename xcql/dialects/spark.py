@@ -271,6 +271,11 @@ def _is_needed(paren: exp.Paren) -> bool:
 SPARK = Dialect(
     "spark",
     forms=MappingProxyType({**FORMS, **java_patterns.forms}),
-    limits=MappingProxyType(dict.fromkeys(java_patterns.forms, java_patterns.pattern_limit)),
+    limits=MappingProxyType(
+        {
+            **dict.fromkeys(java_patterns.forms, java_patterns.pattern_limit),
+            "mathematics": lambda *_: "the last digit of Java's mathematics may differ",
+        }
+    ),
     write=_write,
 )

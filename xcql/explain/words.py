@@ -13,6 +13,7 @@ from xcql.algebra.operators import (
     Join,
     Merge,
     Nest,
+    NodeScan,
     Number,
     Order,
     Plan,
@@ -100,6 +101,8 @@ class Words:
                 return "one tuple"
             case Extract(stream=stream, tags=tags):
                 return f"scan {stream}: fillers of {self.named(stream, tags)}"
+            case NodeScan(stream=stream, tags=tags):
+                return f"scan {stream}: nodes in fillers of {self.named(stream, tags)}"
             case Follow(parent=parent, stream=stream, tags=tags):
                 return f"holes of {self.row(parent)} -> fillers of {self.named(stream, tags)}"
             case Rise(child=child, stream=stream, tags=tags):

@@ -34,6 +34,10 @@ import pyarrow.parquet as pq
 
 from xcql.diagnostics import XcqlError, error
 
+# values that seldom repeat, such as ids, are not worth a dictionary: a search for one of them
+# would build a set of all
+DICTIONARY_BYTES = 1 << 16
+
 _OUTSIDE, _LENGTHS = "xcql.outside", "xcql.lengths"
 # the number of bytes to hash at a time
 _BLOCK = 1 << 20

@@ -59,7 +59,12 @@ class Way:
     @classmethod
     def of_texts(cls, path: str, count: int, size: int) -> Way:
         """The way to `count` texts with `size` bytes in total."""
-        return cls(path, size <= max(_MANY_BYTES, count * _LONG_TEXT))
+        return cls(path, are_short(count, size))
+
+
+def are_short(count: int, size: int) -> bool:
+    """Whether `count` texts with `size` bytes in total are worth a column of their own."""
+    return size <= max(_MANY_BYTES, count * _LONG_TEXT)
 
 
 @dataclass(frozen=True, slots=True)

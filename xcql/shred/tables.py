@@ -26,7 +26,7 @@ import pyarrow as pa
 from xcql.arrays import numbers_of, taken
 from xcql.history.arrivals import HOLES
 from xcql.model.tags import TagStructure
-from xcql.shred.checksums import Checksums, read_parquet, write_parquet
+from xcql.shred.checksums import DICTIONARY_BYTES, Checksums, read_parquet, write_parquet
 from xcql.shred.columns import conform, element_type, flat, is_nested_alike, nest, none_of
 from xcql.shred.shape import Slot
 from xcql.shred.shredder import Shredder
@@ -56,9 +56,6 @@ ARRIVED = [
 ]
 # the approximate size of a row group, by bytes or by rows
 _GROUP_BYTES, _GROUP_ROWS = 1 << 23, 1 << 16
-# values that seldom repeat, such as ids, are not worth a dictionary: a search for one of them
-# would build a set of all
-_DICTIONARY_BYTES = 1 << 16
 
 OFFSET = pa.field("offset", pa.int64())
 # the columns known only from all fragments together
@@ -131,18 +128,14 @@ def table_schema(shape: Slot) -> pa.Schema:
     return pa.schema([fields[name] for name in _ORDER])
 
 
-def write_table(
+def table_rows(
     structure: TagStructure,
     tsid: str,
     shape: Slot,
     sources: Sequence[RowSource],
     plan: pa.Table,
-    path: Path,
-) -> Checksums:
-    """Write one Parquet file of a table: rows of the sources, in the order of the plan.
-
-    Rows without a `vtTo` come first.
-    """
+) -> pa.Table:
+    """The rows of one file of a table: rows of the sources, in the order of the plan."""
     parts = [_arrived(structure, tsid, shape, source) for source in sources]
     begins = np.cumsum([0, *(part.num_rows for part in parts)])
     rows = begins[numbers_of(plan.column("source"))] + numbers_of(plan.column("row"))
@@ -152,17 +145,21 @@ def write_table(
     columns = {name: table.column(name) for name in table.column_names}
     columns |= {field.name: plan.column(field.name) for field in DERIVED}
     schema = table_schema(shape)
-    result = pa.table([columns[name] for name in schema.names], schema=schema)
+    return pa.table([columns[name] for name in schema.names], schema=schema)
+
+
+def write_table(table: pa.Table, path: Path) -> Checksums:
+    """Write one Parquet file of a table; rows without a `vtTo` come first."""
     # rows that have not ended get their own row groups, so that queries for them read nothing else
-    lasting = result.column("vtTo").null_count
-    halves = (result.slice(0, lasting), result.slice(lasting))
+    lasting = table.column("vtTo").null_count
+    halves = (table.slice(0, lasting), table.slice(lasting))
     return write_parquet(
         path,
-        schema,
+        table.schema,
         ((half, _rows_of_group(half)) for half in halves if half.num_rows),
         compression_level=1,
         use_dictionary=True,
-        dictionary_pagesize_limit=_DICTIONARY_BYTES,
+        dictionary_pagesize_limit=DICTIONARY_BYTES,
     )
 
 

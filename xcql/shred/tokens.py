@@ -51,8 +51,9 @@ class Tokens:
     """Tags in document order; `texts` has the decoded text after each of them.
 
     `names` are indexes into `name_list`; `kinds` are START, EMPTY or END. Each attribute has its
-    tag, its name (an index into `attribute_list`) and its decoded value. `skipped` has the byte
-    offsets of skipped markup. `edits` bring the rest into the serialiser's form.
+    tag, its name (an index into `attribute_list`) and its decoded value; `opening_quotes` and
+    `closing_quotes` have the byte offsets of the quotes around it. `skipped` has the byte offsets
+    of skipped markup. `edits` bring the rest into the serialiser's form.
     """
 
     begins: Ints
@@ -65,6 +66,8 @@ class Tokens:
     attribute_names: Ints
     attribute_list: list[str]
     attribute_values: pa.BinaryArray
+    opening_quotes: Ints
+    closing_quotes: Ints
     skipped: Ints
     edits: Edits
 
@@ -121,12 +124,14 @@ def tokenize(data: bytes) -> Tokens | None:
         to_be_read += b">"
         closes = closes[np.searchsorted(closes, begins)]
 
-    # quotes inside tags; a tag that also has apostrophes, or a value with a `>`, is not read here,
-    # but its end must be known
+    # quotes inside tags; a tag that also has apostrophes around values, or a value with a `>`, is
+    # not read here, but its end must be known
     quotes, tags = _in_tags(octets, _QUOTE, begins, closes)
     skipped_tags = np.bincount(tags, minlength=len(begins)) % 2 == 1
     if _APOSTROPHE in data:
-        skipped_tags[_in_tags(octets, _APOSTROPHE, begins, closes)[1]] = True
+        apostrophes, tags_with_them = _in_tags(octets, _APOSTROPHE, begins, closes)
+        quotes_before = np.searchsorted(quotes, apostrophes) - np.searchsorted(tags, tags_with_them)
+        skipped_tags[tags_with_them[quotes_before % 2 == 0]] = True
     cuts = closes + 1
     if skipped_tags.any():
         for tag in np.flatnonzero(skipped_tags).tolist():
@@ -190,6 +195,8 @@ def tokenize(data: bytes) -> Tokens | None:
         attribute_names,
         attribute_list,
         values,
+        opens,
+        shuts,
         np.concatenate([begins[skipped_tags], skipped_markup[:, 0], _controls(octets)]),
         edits,
     )

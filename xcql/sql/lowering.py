@@ -19,6 +19,7 @@ from xcql.algebra.operators import (
     Join,
     Merge,
     Nest,
+    NodeScan,
     Number,
     Order,
     Plan,
@@ -95,7 +96,7 @@ def lowered(answer: AnswerPlan, target: Target) -> Lowered:
         ordered = [lowering.sorted(key, relation.columns) for key in keys]
         whole.set("order", exp.Order(expressions=ordered))
     tables = lowering.parts.tables
-    size = sum(target.sizes[stream].get(tag, 0) for stream, tags, _ in tables for tag in tags)
+    size = sum(target.sizes[key.stream].get(tag, 0) for key in tables for tag in key.tags)
     gather: Gather = "one" if size <= _FEW_BYTES else "several"
     queries = [Query(whole, gather if keys else None)]
     if all(map(_sorts_anywhere, keys)):
@@ -181,6 +182,8 @@ class _Lowering:
                 return self.scans.extract(plan, needed)
             case Versions():
                 return self.scans.versions(plan, needed)
+            case NodeScan():
+                return self.scans.nodes(plan, needed)
             case Follow():
                 return self.scans.follow(plan, needed, self.open)
             case Order(input=below):

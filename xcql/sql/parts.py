@@ -14,9 +14,22 @@ from xcql.analysis.graph import TagGraph
 from xcql.dialects.slots import slot
 from xcql.dialects.trees import Sql, call, identifier, number, variable, variable_name
 
-# tables by stream, tags, and whether only what has not ended is read: the name in the text, and the
-# columns that are read
-Tables = dict[tuple[str, tuple[str, ...], bool], tuple[str, set[tuple[str, ...]]]]
+
+@dataclass(frozen=True, slots=True)
+class TableKey:
+    """A table of the store: the rows of some tags of a stream, or the nodes in them.
+
+    `present` says that only rows which have not ended are read.
+    """
+
+    stream: str
+    tags: tuple[str, ...]
+    present: bool = False
+    nodes: bool = False
+
+
+# the name of a table in the text, and the columns that are read
+Tables = dict[TableKey, tuple[str, set[tuple[str, ...]]]]
 S = TypeVar("S", bound=Sql)
 
 
@@ -144,16 +157,11 @@ class Parts:
         self.bodies[name] = body
         return name
 
-    def table(
-        self, stream: str, tags: tuple[str, ...], *columns_: tuple[str, ...], present: bool = False
-    ) -> Sql:
-        """A table of the store, and the columns that are read of it.
-
-        `present` says that rows which have ended (`vtTo`) need not be in it.
-        """
-        key = stream, tags, present
+    def table(self, key: TableKey, *columns_: tuple[str, ...]) -> Sql:
+        """A table of the store, and the columns that are read of it."""
         if key not in self.tables:
-            hint = f"{stream}_{self._graphs[stream].tag(tags[0]).name.local}"
+            tag = self._graphs[key.stream].tag(key.tags[0]).name.local
+            hint = f"{key.stream}_{tag}_nodes" if key.nodes else f"{key.stream}_{tag}"
             plain = re.sub(r"\W", "_", hint, flags=re.ASCII)
             taken = {table for table, _ in self.tables.values()}
             self.tables[key] = (_free_name(plain, taken), set())

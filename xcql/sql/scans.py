@@ -6,11 +6,21 @@ from collections.abc import Callable
 
 from sqlglot import exp
 
-from xcql.algebra.operators import Extract, Follow, Plan, Unit, Versions, own_columns, used
+from xcql.algebra.operators import (
+    NODE_COLUMNS,
+    Extract,
+    Follow,
+    NodeScan,
+    Plan,
+    Unit,
+    Versions,
+    own_columns,
+    used,
+)
 from xcql.dialects import trees
 from xcql.dialects.trees import Sql, call, column, dot, identifier, number, variable, variable_name
 from xcql.history.stability import Stability, joint
-from xcql.sql.parts import Parts, Relation, unnested
+from xcql.sql.parts import Parts, Relation, TableKey, unnested
 from xcql.sql.target import Target
 
 _NOW = exp.Placeholder(this="now")
@@ -63,7 +73,7 @@ class Scans:
         relation.where += self._counts(of, stability)
         fields = looked_at if at_once else _PLACE
         places = (("places", one) for one in fields)
-        self._parts.table(plan.stream, plan.tags, *places, present=present)
+        self._parts.table(TableKey(plan.stream, plan.tags, present), *places)
         if at_once:
             return relation
         columns = [identifier(f"place_{one}") for one in _PLACE]
@@ -73,6 +83,15 @@ class Scans:
     def versions(self, plan: Versions, needed: frozenset[str]) -> Relation:
         """A scan: a row for each version that counts, wherever it is."""
         return self._rows(plan.stream, plan.tags, plan.row, needed & own_columns(plan), {})
+
+    def nodes(self, plan: NodeScan, needed: frozenset[str]) -> Relation:
+        """A scan of the table of nodes."""
+        wanted = dict(zip(NODE_COLUMNS, plan.columns, strict=True))
+        made: dict[str, Sql] = {own: column(name) for name, own in wanted.items() if own in needed}
+        # always read a column, if only to count rows
+        read = [(name,) for name, own in wanted.items() if own in needed] or [("start",)]
+        source = self._parts.table(TableKey(plan.stream, plan.tags, nodes=True), *read)
+        return Relation(source, columns=made, hint="nodes")
 
     def _known_end(self, value: Sql, stability: Stability | None) -> Sql:
         """An end that lies after `now` reads as `now`."""
@@ -137,7 +156,7 @@ class Scans:
             else:
                 columns_.append((part,))
                 made[name] = column(part)
-        source = self._parts.table(stream, tags, *columns_, present=present)
+        source = self._parts.table(TableKey(stream, tags, present), *columns_)
         return Relation(source, where=where, columns=made, hint=row)
 
     def _are_events(self, stream: str, tags: tuple[str, ...]) -> bool:

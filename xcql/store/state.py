@@ -2,7 +2,8 @@
 
     DIR/commits/000000000007.json   the state after the seventh commit; the newest one counts
     DIR/copies/000000000007.json    a copy, in case the commit is damaged or lost
-    DIR/data/STREAM/TSID/*.parquet  the fillers with that tsid (see `xcql.shred.columns`)
+    DIR/data/STREAM/TSID/*.parquet  the fillers with that tsid (see `xcql.shred.columns`), and for
+                                    each file FILE.nodes.parquet with its nodes
     DIR/data/STREAM/removes/        `<remove>`s, which have no element
     DIR/data/STREAM/quarantine/     rejected input, with the reason
     DIR/staging/                    work in progress; readers ignore it
@@ -27,7 +28,8 @@ from xcql.shred.checksums import Checksums
 from xcql.shred.shape import Slot, slot_from_json, slot_to_json
 
 # 2: commits and data files have checksums
-FORMAT = 2
+# 3: data files have companions with their nodes
+FORMAT = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +37,8 @@ class DataFile:
     """A Parquet file of the store; its path is relative to the store's folder.
 
     `present` is the number of rows that have not ended, None if unknown. A file written by an
-    earlier version has no checksums.
+    earlier version has no checksums. `nodes` is the file with the nodes of its rows
+    (`xcql.shred.nodes`): only files of tables have one, and none that an earlier version wrote.
     """
 
     path: str
@@ -43,6 +46,7 @@ class DataFile:
     bytes: int
     present: int | None = None
     checksums: Checksums | None = None
+    nodes: DataFile | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,13 +54,16 @@ class Table:
     """The fillers with one tsid: the shape of their elements, and the files with their rows.
 
     `stability` describes how the rows depend on `now`; `depths` are the nesting depths of the
-    places of its fillers, counted in fillers.
+    places of its fillers, counted in fillers. `paths` has the paths of all nodes in its files, and
+    whether every node on a path has its value there; None if some file has no nodes. Like the
+    shape, it only widens, until all files are rewritten.
     """
 
     shape: Slot
     files: tuple[DataFile, ...]
     stability: Stability = field(default_factory=Stability)
     depths: tuple[int, ...] = ()
+    paths: Mapping[str, bool] | None = None
 
     @property
     def rows(self) -> int:
@@ -86,7 +93,10 @@ class Stream:
 
     def files(self) -> Iterator[DataFile]:
         for table in self.tables.values():
-            yield from table.files
+            for file in table.files:
+                yield file
+                if file.nodes is not None:
+                    yield file.nodes
         yield from self.removes
         yield from self.quarantine
 
@@ -147,6 +157,7 @@ def _stream_to_json(stream: Stream) -> dict[str, Any]:
                 "files": [asdict(file) for file in table.files],
                 "standing": asdict(table.stability),
                 "depths": table.depths,
+                "paths": None if table.paths is None else dict(table.paths),
             }
             for tsid, table in stream.tables.items()
         },
@@ -166,6 +177,8 @@ def _stream_from_json(data: dict[str, Any]) -> Stream:
             # commits of earlier versions have only `max_places`
             Stability(**table.get("standing", {"max_places": table.get("max_places", 0)})),
             tuple(table["depths"]),
+            # commits of earlier versions have none
+            table.get("paths"),
         )
         for tsid, table in data["tables"].items()
     }
@@ -182,10 +195,18 @@ def _stream_from_json(data: dict[str, Any]) -> Stream:
 
 
 def _files(data: list[dict[str, Any]]) -> tuple[DataFile, ...]:
-    return tuple(
-        DataFile(**{**file, "checksums": Checksums(**sums) if sums else None})
-        for file in data
-        for sums in [file.get("checksums")]
+    return tuple(map(_file, data))
+
+
+def _file(data: dict[str, Any]) -> DataFile:
+    # commits of earlier versions have neither checksums nor nodes
+    sums, nodes = data.get("checksums"), data.get("nodes")
+    return DataFile(
+        **{
+            **data,
+            "checksums": Checksums(**sums) if sums else None,
+            "nodes": _file(nodes) if nodes else None,
+        }
     )
 
 

@@ -20,7 +20,7 @@ from xcql.store.commit import (
 )
 from xcql.store.processes import Run, run_here
 from xcql.store.rows import all_rows, derive_rows, read_file
-from xcql.store.state import DataFile, Stream, renumbered
+from xcql.store.state import DataFile, StoreState, Stream, renumbered
 from xcql.store.write import Job, PlannedTables, plan_tables, working, write_small, write_tables
 
 
@@ -87,7 +87,8 @@ def info(store: Path) -> StoreInfo:
             tag = stream.tags.by_id(tsid)
             assert tag is not None
             path, places = stream.tags.path_of(tag), table.stability.max_places
-            counts = table.rows, len(table.files), sum(file.bytes for file in table.files)
+            size = sum(file.bytes + (file.nodes.bytes if file.nodes else 0) for file in table.files)
+            counts = table.rows, len(table.files), size
             tables.append(TableInfo(tsid, path, tag.kind, *counts, places))
         quarantined = sum(file.rows for file in stream.quarantine)
         found.append(StreamInfo(stream.name, stream.batches, quarantined, tuple(tables)))
@@ -96,11 +97,13 @@ def info(store: Path) -> StoreInfo:
 
 
 def compact(store: Path, run: Run = run_here, cores: int = 1) -> int:
-    """Rewrite every table into few files, with checksums; return how many files fewer there are."""
+    """Rewrite every table into few files, with checksums and nodes.
+
+    Return how many files fewer there are, not counting those with nodes.
+    """
     existing_state(store)
     with writing(store):
         state = read_state(store)
-        before = len(list(state.files()))
         new_streams = {}
         for name, stream in state.streams.items():
             with working(store, run, cores) as job:
@@ -110,7 +113,13 @@ def compact(store: Path, run: Run = run_here, cores: int = 1) -> int:
         if new != old:
             sync_files(store / file.path for file in new - old)
             write_state(store, after)
-        return before - len(new)
+        return _count(state) - _count(after)
+
+
+def _count(state: StoreState) -> int:
+    """The number of files, except those with nodes."""
+    files = list(state.files())
+    return len(files) - sum(file.nodes is not None for file in files)
 
 
 def vacuum(store: Path) -> int:
@@ -146,7 +155,11 @@ def _compacted(job: Job, stream: Stream) -> Stream:
 
 def _few_files(job: Job, stream: Stream) -> PlannedTables:
     rows = all_rows(job.store, stream)
-    scattered = [tsid for tsid, table in stream.tables.items() if not _is_compact(table.files)]
+    scattered = [
+        tsid
+        for tsid, table in stream.tables.items()
+        if not _is_compact(table.files) or table.paths is None
+    ]
     nothing = np.zeros(len(rows.arrivals), np.bool_)
     return plan_tables(job, stream, rows, derive_rows(rows), {}, nothing, anew=scattered)
 

@@ -5,7 +5,7 @@ Tests: tests/runtime/test_damage.py
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from xcql.diagnostics import XcqlError
 from xcql.shred.checksums import is_whole, read_parquet
+from xcql.shred.nodes import NODES, SOURCE_COLUMNS, nodes_of
 from xcql.store.commit import (
     COMMITS,
     COPIES,
@@ -22,7 +23,7 @@ from xcql.store.commit import (
     existing_state,
     read_commit,
 )
-from xcql.store.rows import DerivedRows, all_rows, derive_rows
+from xcql.store.rows import DerivedRows, all_rows, derive_rows, read_file
 from xcql.store.state import DataFile, Stream
 
 
@@ -89,14 +90,35 @@ def broken_derivation(store: Path, stream: Stream) -> list[str]:
     try:
         rows = all_rows(store, stream)
         derived_rows = DerivedRows(rows, derive_rows(rows))
-        return [
+        problems = [
             f"{part.source.rows}: its versions and places do not match the fragments"
             for number, part in enumerate(rows.parts)
             if not derived_rows.is_unchanged(number)
         ]
+        return [*problems, *_wrong_nodes(store, stream)]
     except (XcqlError, pa.ArrowException, LookupError, ValueError) as problem:
         # a file without checksums may be readable and still contain impossible values
         return [f"the stream '{stream.name}' cannot be read: {problem}".splitlines()[0]]
+
+
+def _wrong_nodes(store: Path, stream: Stream) -> Iterator[str]:
+    """The problems of files with nodes: they do not match the fragments, or the commit."""
+    for tsid, table in stream.tables.items():
+        for file in table.files:
+            if file.nodes is None:
+                continue
+            nodes = nodes_of(stream.tags, tsid, read_file(store, file, SOURCE_COLUMNS))
+            stored = read_file(store, file.nodes)
+            path = store / file.nodes.path
+            if nodes is None or not stored.cast(NODES).equals(nodes.table.cast(NODES)):
+                yield f"{path}: its nodes do not match the fragments"
+            elif table.paths is not None and not _includes(table.paths, nodes.paths):
+                yield f"{path}: its paths do not match the commit"
+
+
+def _includes(known: Mapping[str, bool], paths: Mapping[str, bool]) -> bool:
+    """Whether all paths are known, and all values that should be there are."""
+    return all(path in known and known[path] <= complete for path, complete in paths.items())
 
 
 def _unreadable(path: Path, rows: int) -> Iterator[str]:

@@ -16,12 +16,13 @@ from xcql.arrays import Flags, Ints, column_of, ranges
 from xcql.history.stability import Stability, stability_of
 from xcql.history.vectorised import Derived
 from xcql.model.tags import TagStructure
-from xcql.shred.checksums import Checksums
+from xcql.shred.nodes import SOURCE_COLUMNS, nodes_of, write_nodes
 from xcql.shred.shape import Slot, is_layout_kept, widen
 from xcql.shred.tables import (
     WRITE_PLAN,
     RowSource,
     read_staged,
+    table_rows,
     write_rows,
     write_staged,
     write_table,
@@ -80,6 +81,17 @@ class _Write:
     sources: tuple[RowSource, ...]
     plan: str
     path: str
+    # the nodes of its rows, if they are already in the store
+    nodes: DataFile | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Written:
+    """A new file and its nodes; their paths are those of the file system."""
+
+    file: DataFile
+    nodes: DataFile | None = None
+    node_paths: Mapping[str, bool] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +104,8 @@ class PlannedTables:
     tables: Mapping[str, Table]
     writes: Sequence[_Write]
     bytes: int
+    # the paths of nodes that are in the store already, by tsid
+    known_paths: Mapping[str, Mapping[str, bool] | None]
 
 
 def plan_tables(
@@ -134,7 +148,8 @@ def plan_tables(
         if plan.parts:
             plans.append(plan)
         those = np.flatnonzero(np.isin(rows.sources, parts) & ~dropped)
-        tables[tsid] = Table(shape, tuple(kept), *_standing(derived_rows, those))
+        paths = (old.paths if old else None) if kept else {}
+        tables[tsid] = Table(shape, tuple(kept), *_standing(derived_rows, those), paths)
 
     # largest first, so that no core is left with it at the end
     plans.sort(key=lambda plan: -plan.size(rows))
@@ -143,20 +158,39 @@ def plan_tables(
         for number, plan in enumerate(plans)
         if (write := _planned(job, stream, number, plan, derived_rows, dropped))
     ]
-    return PlannedTables(tables, writes, sum(plan.size(rows) for plan in plans))
+    known_paths = {tsid: table.paths for tsid, table in stream.tables.items()}
+    return PlannedTables(tables, writes, sum(plan.size(rows) for plan in plans), known_paths)
 
 
 def write_tables(job: Job, planned: PlannedTables) -> dict[str, Table]:
     """Write the planned files and return the resulting tables."""
     tables = dict(planned.tables)
     run = job.run if planned.bytes > WORTH_A_JOB else run_here
-    written = run(_write, planned.writes)
-    for write, (count, size, present, checksums) in zip(planned.writes, written, strict=True):
-        path = str(Path(write.path).relative_to(job.store))
-        file = DataFile(path, count, size, present, checksums)
+    written: Sequence[_Written] = run(_write, planned.writes)
+    for write, new in zip(planned.writes, written, strict=True):
         table = tables[write.tsid]
-        tables[write.tsid] = replace(table, files=(*table.files, file))
+        nodes, paths = write.nodes, planned.known_paths.get(write.tsid)
+        if nodes is None:
+            nodes, paths = new.nodes and _in_store(job, new.nodes), new.node_paths
+        file = replace(_in_store(job, new.file), nodes=nodes)
+        tables[write.tsid] = replace(
+            table, files=(*table.files, file), paths=_merged(table.paths, paths)
+        )
     return {tsid: table for tsid, table in tables.items() if table.files}
+
+
+def _in_store(job: Job, file: DataFile) -> DataFile:
+    return replace(file, path=str(Path(file.path).relative_to(job.store)))
+
+
+def _merged(
+    paths: Mapping[str, bool] | None, others: Mapping[str, bool] | None
+) -> Mapping[str, bool] | None:
+    """The paths of the nodes in two files; None if those of one are unknown."""
+    if paths is None or others is None:
+        return None
+    joint = {path: paths.get(path, True) and others.get(path, True) for path in {*paths, *others}}
+    return dict(sorted(joint.items()))
 
 
 def _standing(derived_rows: DerivedRows, rows: Ints) -> tuple[Stability, tuple[int, ...]]:
@@ -207,7 +241,17 @@ def _planned(
         tuple(rows.parts[part].source for part in plan.parts),
         str(plan_path),
         str(job.store / _new_path(stream, plan.tsid)),
+        _kept_nodes(stream, plan, rows, dropped),
     )
+
+
+def _kept_nodes(stream: Stream, plan: _Plan, rows: StreamRows, dropped: Flags) -> DataFile | None:
+    """The nodes of the only file that is rewritten, if all of its fragments are kept."""
+    part = plan.parts[0]
+    file = rows.parts[part].file
+    if len(plan.parts) > 1 or file is None or dropped[rows.of_source(part)].any():
+        return None
+    return file.nodes if stream.tables[plan.tsid].paths is not None else None
 
 
 def write_small(job: Job, stream: Stream, folder: str, rows: pa.Table) -> tuple[DataFile, ...]:
@@ -220,9 +264,23 @@ def write_small(job: Job, stream: Stream, folder: str, rows: pa.Table) -> tuple[
     return (DataFile(path, rows.num_rows, size, checksums=checksums),)
 
 
-def _write(file: _Write) -> tuple[int, int, int, Checksums]:
-    """Write a file; return its rows, its bytes, its rows that have not ended, and its checksums."""
+def _write(file: _Write) -> _Written:
+    """Write a file, and the nodes of its rows unless they are in the store already."""
     path = Path(file.path)
     plan = read_staged(file.plan)
-    checksums = write_table(file.structure, file.tsid, file.shape, file.sources, plan, path)
-    return plan.num_rows, path.stat().st_size, plan.column("vtTo").null_count, checksums
+    rows = table_rows(file.structure, file.tsid, file.shape, file.sources, plan)
+    checksums = write_table(rows, path)
+    size, present = path.stat().st_size, plan.column("vtTo").null_count
+    written = _Written(DataFile(file.path, rows.num_rows, size, present, checksums))
+    if file.nodes is not None:
+        return written
+    # the other columns are freed
+    rows = rows.select(SOURCE_COLUMNS)
+    nodes = nodes_of(file.structure, file.tsid, rows)
+    if nodes is None:
+        return written
+    path = path.with_suffix(".nodes.parquet")
+    checksums = write_nodes(nodes.table, path)
+    size = path.stat().st_size
+    companion = DataFile(str(path), nodes.table.num_rows, size, checksums=checksums)
+    return replace(written, nodes=companion, node_paths=nodes.paths)

@@ -35,7 +35,7 @@ from xcql_runtime.evaluator.rows_as_xml import rows_as_xml
 from xcql_runtime.records import records_of, write_records
 from xcql_runtime.store_reader import PinnedStore
 
-_SEQUENCE = "STRUCT(kind VARCHAR, value VARCHAR)[]"
+_SEQUENCE = 'STRUCT(kind VARCHAR, "value" VARCHAR, vtFrom TIMESTAMP, vtTo TIMESTAMP)[]'
 
 Relation = duckdb.DuckDBPyRelation
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 
@@ -16,25 +16,23 @@ from xcql.compile.terms.layout import joint_schema, read_schema
 from xcql.dialects.duckdb import duckdb_text
 from xcql.dialects.trees import Sql, column, identifier, text_literal
 from xcql.shred.checksums import check_opening, check_pages
+from xcql.shred.nodes import node_schema
 from xcql.sql.conversion import as_type, null_of
-from xcql.store.state import DataFile
-from xcql_runtime.store_reader import PinnedStore
+from xcql.store.state import DataFile, Table
+from xcql_runtime.store_reader import PinnedStore, files_in_use
 
 
 def table_query(store: PinnedStore, use: TableUse) -> str:
-    """The rows of several tags' tables as a subquery, with the columns of `layout.joint_schema`."""
+    """The rows of several tags' tables as a subquery, with the columns of `layout.joint_schema`.
+
+    Or their nodes, with the columns of `nodes.node_schema`.
+    """
     stream = store.state.stream(use.stream)
     tables = {tsid: stream.tables.get(tsid) for tsid in use.tags}
-    schemas = [
-        read_schema(table.shape if table else None, use.columns) for table in tables.values()
-    ]
-    joint = joint_schema(schemas)
+    joint = node_schema(use.columns) if use.nodes else _row_schema(tables.values(), use)
     selects: list[exp.Select] = []
     for tsid, table in tables.items():
-        if table is None:
-            continue
-        files = [one for one in table.files if not use.present or one.present != 0]
-        for schema, paths in _by_schema(store.folder, files, joint):
+        for schema, paths in _by_schema(store.folder, files_in_use(table, use), joint):
             selects.append(_select(schema, joint, paths, tsid if ("tag",) in use.columns else None))
     if not selects:
         selects.append(_nothing(joint, ("tag",) in use.columns))
@@ -42,6 +40,12 @@ def table_query(store: PinnedStore, use: TableUse) -> str:
     for one in selects[1:]:
         union = exp.Union(this=union, expression=one, distinct=False)
     return duckdb_text(exp.Subquery(this=union))
+
+
+def _row_schema(tables: Iterable[Table | None], use: TableUse) -> pa.Schema:
+    return joint_schema(
+        [read_schema(table.shape if table else None, use.columns) for table in tables]
+    )
 
 
 def _by_schema(

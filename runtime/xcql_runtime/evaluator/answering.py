@@ -38,7 +38,16 @@ from xcql_runtime.evaluator.views import parse_rows, parse_view
 ANSWER = pa.schema(
     [("item", pa.string()), ("vtFrom", pa.timestamp("us")), ("vtTo", pa.timestamp("us"))]
 )
-SEQUENCE = pa.list_(pa.struct([("kind", pa.string()), ("value", pa.string())]))
+SEQUENCE = pa.list_(
+    pa.struct(
+        [
+            ("kind", pa.string()),
+            ("value", pa.string()),
+            ("vtFrom", pa.timestamp("us")),
+            ("vtTo", pa.timestamp("us")),
+        ]
+    )
+)
 
 # a batch of answers is returned when it reaches this many items, or characters
 _BATCH_ITEMS = 10_000
@@ -162,8 +171,13 @@ def _values(
             for name, sequence in zip(evaluation.parameters, row, strict=True)
         }
         result = evaluate(query, variables={**around.values, **given}, now=now)
-        results.append([encoded(item) for item in result.values])
+        results.append([_with_lifespan(item, now) for item in result.values])
     return pa.array(results, SEQUENCE)
+
+
+def _with_lifespan(item: Any, now: datetime) -> dict[str, Any]:
+    begin, end = lifespan_columns(item, now)
+    return {**encoded(item), "vtFrom": begin, "vtTo": end}
 
 
 @contextmanager

@@ -20,8 +20,9 @@ def encoded(item: Any) -> dict[str, str]:
     >>> encoded(1.5)
     {'kind': 'xs:double', 'value': '1.5'}
     """
-    if isinstance(item, (Node, XdmFunction)):
-        # a function has no text; reading it raises the error
+    if isinstance(item, XdmFunction):
+        raise NeedsEvaluator("a function as the value of a part of the query")
+    if isinstance(item, Node):
         return {"kind": carried_kind(item), "value": ResultItem(item).xml}
     return {"kind": carried_kind(item), "value": string_of(item)}
 

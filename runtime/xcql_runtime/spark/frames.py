@@ -20,6 +20,7 @@ from pyspark.sql.types import (
     FloatType,
     IntegerType,
     LongType,
+    ShortType,
     StringType,
     StructField,
     StructType,
@@ -76,6 +77,7 @@ def _type(type: pa.DataType) -> DataType:
         return BinaryType()
     simple = {
         pa.string(): StringType(),
+        pa.int16(): ShortType(),
         pa.int32(): IntegerType(),
         pa.int64(): LongType(),
         pa.bool_(): BooleanType(),

@@ -18,12 +18,13 @@ from xcql.compile.terms.layout import joint_schema, read_schema, widened
 from xcql.dialects.slots import SqlText
 from xcql.dialects.spark import spark_text
 from xcql.dialects.trees import column
+from xcql.shred.nodes import node_schema
 from xcql.shred.shape import TEXT, Slot
 from xcql.sql.conversion import as_type
 from xcql.store.state import DataFile, StoreState, folder_name
 from xcql_runtime.spark.frames import files_frame, instant
 from xcql_runtime.spark.settings import our_settings
-from xcql_runtime.store_reader import PinnedStore
+from xcql_runtime.store_reader import PinnedStore, files_in_use
 
 # more rows than this are worth a second task
 _FEW_ROWS = 1 << 17
@@ -39,6 +40,9 @@ def is_little(state: StoreState, uses: Iterable[TableUse]) -> bool:
     for use in uses:
         tables = state.stream(use.stream).tables
         for table in (tables[tsid] for tsid in use.tags if tsid in tables):
+            if use.nodes:
+                rows += sum(file.rows for file in files_in_use(table, use))
+                continue
             if ("raw",) in use.columns or _reads_long_text(table.shape, ("element",), use.columns):
                 return False
             rows += sum(_rows_of(file, use) for file in table.files)
@@ -60,8 +64,11 @@ def _reads_long_text(slot: Slot, path: tuple[str, ...], columns: Sequence[tuple[
 def table_in_use(spark: SparkSession, store: PinnedStore, use: TableUse) -> DataFrame:
     """The rows of several tags' tables as one table, with the columns of `layout.joint_schema`.
 
-    Files with the same layout are read together; only the fields in use are read.
+    Files with the same layout are read together; only the fields in use are read. Or their nodes,
+    with the columns of `nodes.node_schema`.
     """
+    if use.nodes:
+        return _nodes_in_use(spark, store, use)
     stream = store.state.stream(use.stream)
     tables = {tsid: stream.tables.get(tsid) for tsid in use.tags}
     own = {
@@ -80,12 +87,19 @@ def table_in_use(spark: SparkSession, store: PinnedStore, use: TableUse) -> Data
             same = schema, [], []
             reads.append(same)
         same[1].append(tsid)
-        same[2].extend(file for file in table.files if _rows_of(file, use))
+        same[2].extend(files_in_use(table, use))
     frames = [
         _read(spark, store.folder, schema, joint, tags, files, ("tag",) in use.columns)
         for schema, tags, files in [read for read in reads if read[2]] or reads[:1]
     ]
     return reduce(DataFrame.unionByName, frames)
+
+
+def _nodes_in_use(spark: SparkSession, store: PinnedStore, use: TableUse) -> DataFrame:
+    tables = store.state.stream(use.stream).tables
+    files = [file for tsid in use.tags for file in files_in_use(tables.get(tsid), use)]
+    schema = node_schema(use.columns)
+    return _read(spark, store.folder, schema, schema, use.tags, files, ("tag",) in use.columns)
 
 
 def _read(

@@ -21,7 +21,9 @@ from pyspark.sql.utils import is_remote
 from xcql.compile.result import Evaluation
 from xcql_runtime.evaluator.answering import Surroundings, row_function
 
-SEQUENCE_COLUMNS = "array<struct<kind: string, value: string>>"
+SEQUENCE_COLUMNS = (
+    "array<struct<kind: string, value: string, vtFrom: timestamp_ntz, vtTo: timestamp_ntz>>"
+)
 
 
 @contextmanager

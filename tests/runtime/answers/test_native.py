@@ -97,6 +97,32 @@ def test_a_tag_without_fillers_is_an_empty_table(mixed: xcql.Session) -> None:
     )
 
 
+def test_nodes(mixed: xcql.Session) -> None:
+    use = TableUse(
+        "t", "s", ("2", "4", "7"), (("path",), ("level",), ("value",), ("tag",)), nodes=True
+    )
+    frame = table_in_use(mixed.spark, StoreReader(mixed.store).read(), use)
+    assert frame.schema.simpleString() == (
+        "struct<path:string,level:smallint,value:string,tag:string>"
+    )
+    assert sorted(map(tuple, frame.collect()), key=str) == [
+        *[
+            ("2", 0, "", "2"),
+            ("2", 0, None, "2"),
+            ("2/3", 1, "x", "2"),
+            ("2/3/text()", 2, "x", "2"),
+        ],
+        *[("2/@k", 1, "1", "2"), ("4", 0, None, "4"), ("4/5", 1, "y", "4"), ("4/5", 1, "z", "4")],
+        *[("4/5/@n", 2, "1", "4"), ("4/5/text()", 2, "y", "4"), ("4/5/text()", 2, "z", "4")],
+    ]
+    empty = table_in_use(
+        mixed.spark,
+        StoreReader(mixed.store).read(),
+        TableUse("t", "s", ("7",), (("seq",),), nodes=True),
+    )
+    assert empty.collect() == []
+
+
 def test_layouts() -> None:
     one = Slot("1", "a", children=(Slot("2", "v", is_leaf=True),))
     many = Slot("3", "b", children=(Slot("4", "v", is_leaf=True, repeats=True),))

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from xcql.algebra.scalars import Constant, Scalar, call, field
 from xcql.compile.functions.sequences import argument_or_context
+from xcql.compile.library.atomization import single
 from xcql.compile.library.serialisation import node_xml, serialised
 from xcql.compile.result import NotNative
 from xcql.compile.terms.items import (
+    AnyNode,
     Atomic,
     AttributeItem,
     Element,
     Inner,
     Item,
+    StreamDocument,
     StreamElement,
     is_node,
 )
@@ -37,6 +40,14 @@ def _name(site: CallSite, item: Item) -> Scalar:
             if any(graph.tag(tag).name.uri for tag in item.tags):
                 raise NotNative("a name in a namespace", site.span)
             return field(item.struct, "name")
+        case StreamDocument():
+            return Constant("")
+        case AnyNode():
+            if any(path.name.startswith("Q{") for path in item.paths):
+                raise NotNative("a name in a namespace", site.span)
+            if "processing-instruction" in item.kinds:
+                raise NotNative("the name of such an item", site.span)
+            return item.name
         case Element(name=name) | AttributeItem(name=name):
             if name.startswith("Q{"):
                 raise NotNative("a name in a namespace", site.span)
@@ -50,9 +61,8 @@ def _names(site: CallSite) -> Value:
     value = argument_or_context(site)
     if value == EMPTY:
         return Single(Atomic(Constant(""), "xs:string"))
-    if not at_most_one(value):
-        raise NotNative("the name of nodes that may be several", site.span)
-    scalar = single_scalar(value, lambda item: _name(site, item))
+    what = "one node at most"
+    scalar = single(value, lambda item: _name(site, item), site.scope, site.span, what)
     if not isinstance(value, Single):
         scalar = call("coalesce", scalar, Constant(""))
     return Single(Atomic(scalar, "xs:string"))
@@ -64,7 +74,10 @@ def _serialize(site: CallSite) -> Value:
     if value == EMPTY:
         return Single(Atomic(Constant(""), "xs:string"))
     items = [leaf.item for leaf in leaves(value)]
-    if any(isinstance(item, AttributeItem) for item in items):
+    if any(
+        isinstance(item, AttributeItem) or (isinstance(item, AnyNode) and "attribute" in item.kinds)
+        for item in items
+    ):
         raise NotNative("an attribute as XML", site.span)
     if all(map(is_node, items)):
         return Single(Atomic(node_xml(value, site.scope), "xs:string"))

@@ -23,13 +23,14 @@ from xcql.compile.library.comparisons import compared, truth
 from xcql.compile.library.function_items import applied
 from xcql.compile.library.maps import known_items
 from xcql.compile.library.ordering import in_order_of_appearance, sortable
-from xcql.compile.library.several_kinds import as_one_leaf
+from xcql.compile.library.several_kinds import as_one_kind, as_one_leaf
 from xcql.compile.result import NotNative
 from xcql.compile.terms.items import Atomic, Item
 from xcql.compile.terms.mapping import mapped
 from xcql.compile.terms.native_functions import CallSite, NativeFunctions
 from xcql.compile.terms.values import (
     EMPTY,
+    Concat,
     Single,
     Value,
     apart,
@@ -149,9 +150,9 @@ def _at(site: CallSite, sign: str, number: Scalar) -> Value:
         return EMPTY
     if at_most_one(value) and number == Constant(1) and sign in ("=", ">"):
         return value if sign == "=" else EMPTY
-    leaf = as_one_leaf(value, site.scope, site.span)
-    numbered = Number(leaf.plan, site.compilation.fresh("position"))
-    return each(Select(numbered, call(sign, Column(numbered.name), number)), Single(leaf.item))
+    plan, item = as_one_kind(value, site.scope, site.span)
+    numbered = Number(plan, site.compilation.fresh("position"))
+    return each(Select(numbered, call(sign, Column(numbered.name), number)), item)
 
 
 native("head", 1)(partial(_at, sign="=", number=Constant(1)))
@@ -174,8 +175,8 @@ def _subsequence(site: CallSite) -> Value:
             numbers.append(call("round_half_up", double))
             continue
         numbers.append(item.scalar)
-    leaf = as_one_leaf(value, site.scope, site.span)
-    numbered = Number(leaf.plan, site.compilation.fresh("position"))
+    plan, items = as_one_kind(value, site.scope, site.span)
+    numbered = Number(plan, site.compilation.fresh("position"))
     at = Column(numbered.name)
     condition: Scalar = call(">=", at, numbers[0])
     if len(numbers) == 2:
@@ -184,7 +185,7 @@ def _subsequence(site: CallSite) -> Value:
         if any(isinstance(one, Call) and one.function == "round_half_up" for one in numbers):
             # SQL sorts NaN after all numbers, but nothing is less than NaN
             condition = Call("and", (condition, call("not", call("is_nan", end))))
-    return each(Select(numbered, condition), Single(leaf.item))
+    return each(Select(numbered, condition), items)
 
 
 @native("reverse", 1)
@@ -192,10 +193,10 @@ def _reverse(site: CallSite) -> Value:
     value = site.arguments[0]
     if at_most_one(value):
         return value
-    leaf = as_one_leaf(value, site.scope, site.span)
-    numbered = Number(leaf.plan, site.compilation.fresh("position"))
-    plan = Order(numbered, (SortKey(Column(numbered.name), "number", descending=True),))
-    return each(plan, Single(leaf.item))
+    plan, item = as_one_kind(value, site.scope, site.span)
+    numbered = Number(plan, site.compilation.fresh("position"))
+    backwards = SortKey(Column(numbered.name), "number", descending=True)
+    return each(Order(numbered, (backwards,)), item)
 
 
 @native("unordered", 1)
@@ -286,10 +287,16 @@ def _filter(site: CallSite) -> Value:
     sequence, code = site.arguments
     if sequence == EMPTY:
         return EMPTY
-    leaf = as_one_leaf(sequence, site.scope, site.span)
-    inside = site.scope.within(columns(leaf.plan))
-    condition = truth(applied(code, [Single(leaf.item)], inside, site.span), inside, site.span)
-    return each(Select(leaf.plan, condition), Single(leaf.item))
+    return filtered(sequence, code, site)
+
+
+def filtered(sequence: Value, code: Value, site: CallSite) -> Value:
+    """The items for which a function returns true; it has to return a boolean."""
+    plan, item = as_one_kind(sequence, site.scope, site.span)
+    match applied(code, [item], site.scope.within(columns(plan)), site.span):
+        case Single(item=Atomic(scalar=condition, type="xs:boolean")):
+            return each(Select(plan, condition), item)
+    raise NotNative("a filter by something that may not be a boolean", site.span)
 
 
 @native("sort", 1, 2, 3)
@@ -299,20 +306,35 @@ def _sort(site: CallSite) -> Value:
         raise NotNative("a collation", site.span)
     if sequence == EMPTY:
         return EMPTY
-    leaf = as_one_leaf(sequence, site.scope, site.span)
-    inside = site.scope.within(columns(leaf.plan))
-    key: Value = Single(leaf.item)
+    plan, item = as_one_kind(sequence, site.scope, site.span)
+    inside = site.scope.within(columns(plan))
+    key = item
     if len(site.arguments) == 3:
         key = applied(site.arguments[2], [key], inside, site.span)
-    if not at_most_one(key):
+    by: list[SortKey] = []
+    before = order(plan)
+    parts = _sort_keys(key, site)
+    for part in parts:
+        found = one_atomic(part, inside, site.span)
+        assert found is not None
+        if part is not parts[-1] and not isinstance(part, Single):
+            # without it, the next value would be compared in its place
+            limit = site.compilation.limit(site.span, "a sort key without some of its values")
+            found = replace(found, scalar=call("coalesce", found.scalar, limit))
+        scalar, kind = sortable(as_string(found), site.span)
+        name = site.compilation.fresh("sort")
+        plan = Project(plan, name, scalar)
+        by.append(SortKey(Column(name), kind))
+    return each(Order(plan, (*by, *before)), item)
+
+
+def _sort_keys(key: Value, site: CallSite) -> list[Value]:
+    """The values to sort by, one after the other; a sequence is less than one that goes on."""
+    parts = key.values if isinstance(key, Concat) and not key.exclusive else (key,)
+    parts = tuple(part for part in parts if part != EMPTY)
+    if not all(map(at_most_one, parts)):
         raise NotNative("sorting by several values", site.span)
-    found = one_atomic(key, inside, site.span)
-    if found is None:
-        return sequence
-    scalar, kind = sortable(as_string(found), site.span)
-    name = site.compilation.fresh("sort")
-    keyed = Project(leaf.plan, name, scalar)
-    return each(Order(keyed, (SortKey(Column(name), kind), *order(leaf.plan))), Single(leaf.item))
+    return list(parts)
 
 
 @native("remove", 2)

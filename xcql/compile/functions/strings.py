@@ -8,8 +8,8 @@ from xcql.algebra.operations import TOPICS, Operation
 from xcql.algebra.operators import Unit, Unnest
 from xcql.algebra.scalars import Call, Column, Constant, Scalar, call
 from xcql.compile.functions.sequences import argument_or_context
-from xcql.compile.library.atomization import atomized, one_atomic, single
-from xcql.compile.library.casts import NUMBERS, STRINGS, cast, number, text_or_empty, to_string
+from xcql.compile.library.atomization import atomized, one_atomic, one_text, single
+from xcql.compile.library.casts import NUMBERS, STRINGS, cast, number, text_or_empty
 from xcql.compile.library.serialisation import string_value
 from xcql.compile.result import NotNative
 from xcql.compile.terms.items import Atomic, Item
@@ -61,10 +61,7 @@ def _string(site: CallSite) -> Value:
 
 @native("concat", *range(2, 100))
 def _concat(site: CallSite) -> Value:
-    parts = []
-    for argument in site.arguments:
-        item = one_atomic(argument, site.scope, site.span)
-        parts.append(Constant("") if item is None else text_or_empty(item))
+    parts = (one_text(argument, site.scope, site.span) for argument in site.arguments)
     return string(Call("concat", tuple(parts)))
 
 
@@ -78,7 +75,7 @@ def _string_join(site: CallSite) -> Value:
         return string(Constant(""))
 
     def read(item: Item) -> Scalar:
-        return to_string(atomized(item, site.scope))
+        return string_value(item, site.scope)
 
     if isinstance(value, Single):
         return string(read(value.item))

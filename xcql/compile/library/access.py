@@ -2,7 +2,21 @@
 
 from __future__ import annotations
 
-from xcql.algebra.scalars import NOW, NULL, Constant, Scalar, call, field
+from collections.abc import Collection
+
+from xcql.algebra.scalars import (
+    NOW,
+    NULL,
+    TRUE,
+    Call,
+    Constant,
+    Scalar,
+    call,
+    case,
+    conjunction,
+    field,
+)
+from xcql.compile.node_paths import NodePath
 from xcql.compile.result import NotNative
 from xcql.compile.terms import items
 from xcql.compile.terms.scope import Scope
@@ -16,7 +30,9 @@ Lifespan = tuple[Scalar, Scalar]
 ALWAYS: Lifespan = (NULL, NULL)
 
 
-def has_holes(node: items.StreamElement | items.StreamDocument | items.Inner, scope: Scope) -> bool:
+def has_holes(
+    node: items.StreamElement | items.StreamDocument | items.Inner | items.AnyNode, scope: Scope
+) -> bool:
     """Whether there can be fillers below the node."""
     graph = scope.compilation.graphs[node.stream]
     if isinstance(node, items.StreamDocument):
@@ -35,8 +51,12 @@ def is_fragmented(node: items.StreamElement, scope: Scope) -> bool:
     return node.is_filler and all(graph.is_fragmented(tag) for tag in node.tags)
 
 
-def span_of(node: items.StreamElement | items.Inner, scope: Scope) -> tuple[Scalar, Scalar]:
+def span_of(
+    node: items.StreamElement | items.Inner | items.AnyNode, scope: Scope
+) -> tuple[Scalar, Scalar]:
     """The position of the element in the filler's bytes: start and length."""
+    if isinstance(node, items.AnyNode):
+        return node.start, node.length
     if isinstance(node, items.Inner):
         start, _ = span_of(node.owner, scope)
         return call("+", start, node.start), call("octet_length", node.text)
@@ -59,6 +79,13 @@ def node_key(item: items.Item, scope: Scope) -> Scalar | None:
             return call("node_key", item.column("key"), field(item.struct, "_start"))
         case items.Inner():
             return call("node_key", item.owner.column("key"), span_of(item, scope)[0])
+        case items.AnyNode(filler=filler):
+            key = filler.column("key")
+            return _top_or_inside(item, key, call("node_key", key, item.start))
+        case items.AttributeItem(name=name, owner=items.AnyNode() as any_node):
+            above = node_key(any_node, scope)
+            assert above is not None
+            return call("key_below", above, Constant(f"\0\0\0\0{name}"))
         case items.TextItem(
             owner=items.StreamElement() | items.Inner() as owner, place=Scalar() as place
         ):
@@ -83,8 +110,20 @@ def node_key(item: items.Item, scope: Scope) -> Scalar | None:
     return None
 
 
-def end_key(node: items.StreamElement | items.Inner, scope: Scope) -> Scalar:
+def _top_or_inside(node: items.AnyNode, top: Scalar, inside: Scalar) -> Scalar:
+    """One of two scalars: for a filler's own element, or for a node inside it."""
+    tops = {path.is_top for path in node.paths}
+    if len(tops) == 1:
+        return top if tops == {True} else inside
+    return case((call("=", node.start, Constant(0)), top), otherwise=inside)
+
+
+def end_key(node: items.StreamElement | items.Inner | items.AnyNode, scope: Scope) -> Scalar:
     """A key greater than those of all nodes in an element, but not than those that follow."""
+    if isinstance(node, items.AnyNode):
+        key = node.filler.column("key")
+        end = call("node_key", key, call("+", node.start, node.length))
+        return _top_or_inside(node, call("key_after", key), end)
     if isinstance(node, items.StreamElement) and node.is_filler:
         # no offset in a filler starts with this byte
         return call("key_after", node.column("key"))
@@ -168,6 +207,27 @@ def clipped(lifespan: Lifespan, window: items.ProjectionWindow) -> Lifespan:
         call("nullif", clipped_begin, START),
         call("least", call("coalesce", end, NOW), window.end),
     )
+
+
+def timed_element(
+    paths: Collection[NodePath], start: Scalar, filler: items.StreamElement, scope: Scope
+) -> Scalar | None:
+    """Whether a node on some paths is an element with a lifespan; None if it never is.
+
+    These are the own elements of fillers, except the root's if that is no temporal one.
+    """
+    graph = scope.compilation.graphs[filler.stream]
+    tops = {path.table for path in paths if path.is_top}
+    timed = sorted(table for table in tops if graph.is_fragmented(table))
+    if not timed:
+        return None
+    is_top: Scalar = TRUE
+    if not all(path.is_top for path in paths):
+        is_top = call("=", start, Constant(0))
+    if len(timed) == len(tops):
+        return is_top
+    is_one = Call("one_of", (filler.column("tag"), *map(Constant, timed)))
+    return conjunction(is_top, is_one)
 
 
 def check_lifespans(stream: str, scope: Scope, span: Span | None = None) -> None:

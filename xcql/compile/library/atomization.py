@@ -6,10 +6,18 @@ from xcql.algebra.scalars import Constant, Scalar, call
 from xcql.compile.library.casts import INSTANTS, STRINGS, cast
 from xcql.compile.library.serialisation import string_value
 from xcql.compile.result import NotNative
-from xcql.compile.terms.items import Atomic, Item, Markup
+from xcql.compile.terms.items import AnyNode, Atomic, Dynamic, Item, Markup
 from xcql.compile.terms.mapping import mapped_items
 from xcql.compile.terms.scope import Scope
-from xcql.compile.terms.values import Value, at_most_one, count, gather, leaves, single_scalar
+from xcql.compile.terms.values import (
+    EMPTY,
+    Value,
+    at_most_one,
+    count,
+    gather,
+    leaves,
+    single_scalar,
+)
 from xcql.source import Span
 
 
@@ -20,6 +28,11 @@ def atomized(item: Item, scope: Scope) -> Atomic:
             return item
         case Markup(value=value):
             return Atomic(value, "xs:string")
+        case AnyNode() if item.kinds & {"comment", "processing-instruction"}:
+            raise NotNative("the values of comments or processing instructions")
+        case Dynamic(reason=reason):
+            # its type is known only when the query runs
+            raise NotNative(reason)
     return Atomic(string_value(item, scope), "xs:untypedAtomic")
 
 
@@ -72,6 +85,14 @@ def one_atomic(
         else:
             raise NotNative("times with several zones", span)
     return Atomic(single(value, read, scope, span, what), type_, zone)
+
+
+def one_text(value: Value, scope: Scope, span: Span) -> Scalar:
+    """The only item as a string, whatever its type; the empty string if there is none."""
+    if value == EMPTY:
+        return Constant("")
+    text = single(value, lambda item: string_value(item, scope), scope, span, "one value at most")
+    return text if isinstance(text, Constant) else call("coalesce", text, Constant(""))
 
 
 def single(value: Value, read, scope: Scope, span: Span, what: str) -> Scalar:  # type: ignore[no-untyped-def]

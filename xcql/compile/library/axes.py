@@ -12,6 +12,7 @@ from xcql.compile.library.serialisation import constructed_string, may_be_null
 from xcql.compile.library.stream_steps import stream_axis
 from xcql.compile.result import NotNative
 from xcql.compile.terms.items import (
+    AnyNode,
     Atomic,
     AttributeItem,
     Dynamic,
@@ -33,12 +34,12 @@ from xcql.syntax.types import ElementTest
 def axis_from(leaf: Leaf, axis: str, test: SyntaxNode, scope: Scope, span: Span) -> list[Leaf]:
     """The nodes on an axis that pass a test."""
     match leaf.item:
-        case StreamDocument() | StreamElement() | Inner():
+        case StreamDocument() | StreamElement() | Inner() | AnyNode():
             return stream_axis(leaf, axis, test, scope, span)
         case Element():
             return constructed_axis(leaf, axis, test, scope, span)
         case (
-            AttributeItem(owner=StreamElement() | Inner() as owner)
+            AttributeItem(owner=StreamElement() | Inner() | AnyNode() as owner)
             | TextItem(owner=StreamElement() | Inner() as owner)
         ):
             return _from_leaf_node(leaf, owner, axis, test, scope, span)
@@ -54,12 +55,19 @@ def axis_from(leaf: Leaf, axis: str, test: SyntaxNode, scope: Scope, span: Span)
 
 
 def _from_leaf_node(
-    leaf: Leaf, owner: StreamElement | Inner, axis: str, test: SyntaxNode, scope: Scope, span: Span
+    leaf: Leaf,
+    owner: StreamElement | Inner | AnyNode,
+    axis: str,
+    test: SyntaxNode,
+    scope: Scope,
+    span: Span,
 ) -> list[Leaf]:
     """Steps from an attribute or text."""
     if axis in ("child", "descendant"):
         return []
-    if axis == "attribute" and isinstance(leaf.item, TextItem):
+    if axis == "attribute":
+        return []
+    if axis in ("following-sibling", "preceding-sibling") and isinstance(leaf.item, AttributeItem):
         return []
     if axis in ("self", "descendant-or-self"):
         fits = is_any_node(test) or (is_text_test(test) and isinstance(leaf.item, TextItem))
@@ -132,7 +140,7 @@ def _below(
     for value in element.content:
         for one in leaves(value):
             item = one.item
-            if isinstance(item, StreamDocument):
+            if isinstance(item, StreamDocument | AnyNode):
                 raise NotNative("a path into a copy of a stream", span)
             if isinstance(item, StreamElement):
                 item = replace(item, is_copy=True, above=None, ancestor_lifespan=inherited)

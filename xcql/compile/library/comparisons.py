@@ -21,6 +21,7 @@ from xcql.algebra.scalars import (
 )
 from xcql.compile.library import casts
 from xcql.compile.library.atomization import atomized
+from xcql.compile.library.serialisation import as_pair
 from xcql.compile.result import NotNative
 from xcql.compile.terms import values
 from xcql.compile.terms.items import Atomic, Dynamic, Item, is_node
@@ -178,22 +179,43 @@ def truth(value: values.Value, scope: Scope, span: Span) -> Scalar:
     match value:
         case values.Concat(values=()):
             return FALSE
-        case values.Single(item=item):
+        case values.Single(item=item) if not isinstance(item, Dynamic):
             return item_truth(item, span)
         case values.Concat(values=several, exclusive=True):
             return disjunction(*(truth(one, scope, span) for one in several))
     found = values.leaves(value)
     if all(is_node(leaf.item) for leaf in found):
         return values.exists(value)
+    if any(isinstance(leaf.item, Dynamic) for leaf in found):
+        return _truth_of_pairs(value, scope, span)
     if values.at_most_one(value):
         return call("is_true", values.single_scalar(value, lambda item: item_truth(item, span)))
-    if isinstance(value, values.Merged) or any(is_node(leaf.item) for leaf in found):
-        raise NotNative("the truth of a sequence of nodes and other items", span)
+    if not all(isinstance(leaf.item, Atomic) for leaf in found):
+        return _truth_of_pairs(value, scope, span)
 
     def read(item: Item) -> Scalar:
         return item_truth(item, span)
 
     return call("is_true", only_one(value, read, scope, span))
+
+
+def _truth_of_pairs(value: values.Value, scope: Scope, span: Span) -> Scalar:
+    """The truth of items whose kinds are known only when the query runs."""
+    for leaf in values.leaves(value):
+        _check_truth(leaf.item, span)
+    pairs = values.gather(value, lambda item: as_pair(item, scope))
+    limit = scope.compilation.limit(span, "the truth of items that may have none")
+    return call("is_true", call("coalesce", call("dynamic_truth", pairs), limit))
+
+
+def _check_truth(item: Item, span: Span) -> None:
+    """Raise `NotNative` for an item that certainly has no truth value: that is an error."""
+    match item:
+        case Dynamic(scalar=Call(function="evaluator_item", arguments=(Constant(value=kind), *_))):
+            if str(kind).startswith("xs:"):
+                raise NotNative(item.reason, span)
+        case Atomic():
+            item_truth(item, span)
 
 
 def only_one(
@@ -219,6 +241,4 @@ def item_truth(item: Item, span: Span) -> Scalar:
             return call("<>", item.scalar, Constant(""))
         if item.type in casts.NUMBERS:
             return casts.number_truth(item)
-    if isinstance(item, Dynamic):
-        raise NotNative(item.reason, span)
     raise NotNative("the truth of such a value", span)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import combinations
 
 from xcql.algebra import operators as ops
 from xcql.algebra.scalars import Column, Scalar
 from xcql.compile.library.access import node_key
+from xcql.compile.library.node_lookup import generalised, united
 from xcql.compile.result import NotNative
 from xcql.compile.terms.items import (
+    AnyNode,
     AttributeItem,
     Inner,
     Item,
@@ -49,6 +52,19 @@ def is_sorted(value: Value) -> bool:
     return value == EMPTY
 
 
+def may_nest(value: Value, scope: Scope) -> bool:
+    """Whether one of the nodes of a value can be inside another."""
+    tags: dict[str, set[str]] = {}
+    for leaf in leaves(value):
+        match leaf.item:
+            case StreamDocument():
+                return not at_most_one(value)
+            case StreamElement() | Inner() | AnyNode() as node:
+                tags.setdefault(node.stream, set()).update(node.tags)
+    graphs = scope.compilation.graphs
+    return any(graphs[stream].nest(several) for stream, several in tags.items())
+
+
 def key_of(item: Item, scope: Scope, span: Span | None) -> Scalar:
     """A key that identifies a node in its tree and orders it there."""
     key = node_key(item, scope)
@@ -81,7 +97,7 @@ def in_document_order(value: Value, scope: Scope, span: Span, orderly: bool = Fa
     """
     if value == EMPTY or at_most_one(value):
         return value
-    found = leaves(value)
+    found = alike(leaves(value), scope, span)
     if not orderly and any(_is_of_several_trees(leaf.item) for leaf in found):
         raise NotNative("the order of projected nodes", span)
     of_one_tree(found, span)
@@ -96,6 +112,48 @@ def in_document_order(value: Value, scope: Scope, span: Span, orderly: bool = Fa
     return merged(ordered)
 
 
+def alike(found: Sequence[Leaf], scope: Scope, span: Span | None) -> list[Leaf]:
+    """Nodes in forms that can be compared: if some of a stream are general, all of it are.
+
+    They also have to be general if some are read from tables that others are read from, too.
+    """
+    streams = {leaf.item.stream for leaf in found if isinstance(leaf.item, AnyNode)}
+    elements = [leaf.item for leaf in found if isinstance(leaf.item, StreamElement)]
+    streams |= {one.stream for one, other in combinations(elements, 2) if _overlap(one, other)}
+    if not streams:
+        return list(found)
+    where = span or scope.compilation.module.span
+    return [
+        generalised(leaf, stream, scope, where)
+        if (stream := _stream_of(leaf.item)) in streams and not isinstance(leaf.item, AnyNode)
+        else leaf
+        for leaf in found
+    ]
+
+
+def _stream_of(item: Item) -> str:
+    """The stream that a node is from, if it can be compared with others of it by a general form."""
+    match item:
+        case StreamElement(stream=stream) | Inner(stream=stream) | AnyNode(stream=stream):
+            return stream
+        case (
+            TextItem(owner=StreamElement() | Inner() as owner)
+            | AttributeItem(owner=StreamElement() | Inner() | AnyNode() as owner)
+        ):
+            return owner.stream
+    return ""
+
+
+def _overlap(one: StreamElement, other: StreamElement) -> bool:
+    """Whether some, but not all, nodes of two kinds can be the same."""
+    return (
+        origin(one) != origin(other)
+        and (one.stream, one.tree, one.path) == (other.stream, other.tree, other.path)
+        and not set(one.table).isdisjoint(other.table)
+        and not set(one.tags).isdisjoint(other.tags)
+    )
+
+
 def of_one_tree(found: Sequence[Leaf], span: Span | None) -> None:
     """Check that the nodes are of one tree: only then do keys give their order."""
     if len({tree_of(leaf.item) for leaf in found}) > 1:
@@ -106,7 +164,7 @@ def _is_of_several_trees(item: Item) -> bool:
     match item:
         case StreamElement(tree=tree):
             return tree is not None and tree.tops
-        case Inner(owner=owner):
+        case Inner(owner=owner) | AnyNode(filler=owner):
             return _is_of_several_trees(owner)
         case (
             TextItem(owner=StreamElement() | Inner() as owner)
@@ -123,8 +181,9 @@ def tree_of(item: Item) -> object:
             return stream, tree
         case (
             Inner(owner=owner)
+            | AnyNode(filler=owner)
             | TextItem(owner=StreamElement() | Inner() as owner)
-            | AttributeItem(owner=StreamElement() | Inner() as owner)
+            | AttributeItem(owner=StreamElement() | Inner() | AnyNode() as owner)
         ):
             return tree_of(owner)
     return None
@@ -142,8 +201,9 @@ def root_of(item: Item, span: Span | None) -> StreamDocument | StreamElement:
                 return item
         case (
             Inner(owner=owner)
+            | AnyNode(filler=owner)
             | TextItem(owner=StreamElement() | Inner() as owner)
-            | AttributeItem(owner=StreamElement() | Inner() as owner)
+            | AttributeItem(owner=StreamElement() | Inner() | AnyNode() as owner)
         ):
             return root_of(owner, span)
     raise NotNative("the root of such a node", span)
@@ -159,9 +219,11 @@ def origin(item: Item) -> object:
         case Inner(owner=owner):
             # regardless of tags: two steps may lead to some of the same elements
             return Inner, origin(owner)
+        case AnyNode(stream=stream):
+            return AnyNode, stream
         case (
             TextItem(owner=StreamElement() | Inner() as owner)
-            | AttributeItem(owner=StreamElement() | Inner() as owner)
+            | AttributeItem(owner=StreamElement() | Inner() | AnyNode() as owner)
         ):
             return type(item), origin(owner), getattr(item, "name", None)
     return item
@@ -176,6 +238,8 @@ def one_kind(
     """
     if len(found) == 1:
         return found[0]
+    if isinstance(found[0].item, AnyNode):
+        return united(found, base or ops.Unit(), scope)
     items = [leaf.item for leaf in found]
     nodes: list[StreamElement | Inner] = []
     for item in items:

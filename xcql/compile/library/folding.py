@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import datetime
 from decimal import Decimal
 from itertools import islice
 from typing import Any
@@ -17,6 +18,7 @@ from xcql.compile.terms.values import Concat, Single, Value, concat
 from xcql.diagnostics import XcqlError
 from xcql.evaluate.api import evaluate
 from xcql.evaluate.result import ResultItem, carried_kind
+from xcql.evaluate.times import lifespan_columns
 from xcql.source import Span
 from xcql.syntax.functions import FunctionCall, NamedFunctionRef
 from xcql.syntax.names import name_set
@@ -38,6 +40,7 @@ _NOT_CONSTANT = name_set(
     " function-lookup"  # it can find any of these
 )
 _LONGEST = 1000
+_NOW = datetime(2000, 1, 1)
 _PLAIN = {int: "xs:integer", float: "xs:double", Decimal: "xs:decimal", bool: "xs:boolean"}
 _BY_TEXT = frozenset({"dateTime", "date", "dayTimeDuration", "yearMonthDuration"})
 
@@ -59,7 +62,7 @@ def folded(
         return None
     try:
         # the expression does not use the current time
-        result = evaluate(module, variables=given, now="2000-01-01T00:00:00")
+        result = evaluate(module, variables=given, now=_NOW)
         found = list(islice(result.values, _LONGEST + 1))
     except XcqlError:
         return None
@@ -124,5 +127,6 @@ def _item(value: Any, scope: Scope, span: Span) -> Item:
 
 
 def _dynamic(value: Any, kind: str, text: str) -> Dynamic:
-    item = call("evaluator_item", Constant(carried_kind(value)), Constant(text))
+    ends = map(Constant, lifespan_columns(value, _NOW))
+    item = call("evaluator_item", Constant(carried_kind(value)), Constant(text), *ends)
     return Dynamic(item, f"a value of type {kind} has no native form")

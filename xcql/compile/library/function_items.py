@@ -8,7 +8,7 @@ from dataclasses import replace
 from xcql.compile.library.maps import entry_of
 from xcql.compile.library.sequence_types import converted
 from xcql.compile.result import NotNative
-from xcql.compile.terms.items import ArrayItem, Function, MapItem
+from xcql.compile.terms.items import COLLECTIONS, Function
 from xcql.compile.terms.scope import Scope, value_of
 from xcql.compile.terms.values import Single, Value
 from xcql.source import Span
@@ -17,7 +17,7 @@ from xcql.syntax.functions import Parameter
 
 def applied(function_: Value, arguments: Sequence[Value], scope: Scope, span: Span) -> Value:
     """The value of a function item for some arguments."""
-    if isinstance(function_, Single) and isinstance(function_.item, MapItem | ArrayItem):
+    if isinstance(function_, Single) and isinstance(function_.item, COLLECTIONS):
         if len(arguments) != 1:
             raise NotNative("a map or an array with another number of arguments", span)
         return entry_of(function_.item, arguments[0], scope, span)

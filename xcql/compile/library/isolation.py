@@ -6,42 +6,44 @@ compares node identity, cannot be moved out of the query; then the enclosing exp
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 
 from xcql.algebra.operators import Unit, Unnest
-from xcql.algebra.scalars import Column, Constant, Scalar, call
-from xcql.analysis.names import FUNCTIONS
-from xcql.compile.library.access import has_holes, is_fragmented
-from xcql.compile.library.casts import to_string
-from xcql.compile.library.document_order import is_sorted
+from xcql.algebra.scalars import TRUE, Column, Scalar, call, field
+from xcql.compile.library.access import is_fragmented
+from xcql.compile.library.casts import cast
 from xcql.compile.library.folding import folded
-from xcql.compile.library.serialisation import serialised
+from xcql.compile.library.lifting import Code, lifted, uses_context, variable_names
+from xcql.compile.library.node_origins import sorts_as_copies
+from xcql.compile.library.positions import mentions_position
+from xcql.compile.library.result_types import (
+    atomic_result,
+    called_functions,
+    declared,
+    may_not_pass,
+)
+from xcql.compile.library.serialisation import as_pair
 from xcql.compile.result import NotNative
 from xcql.compile.terms import items
 from xcql.compile.terms.scope import Scope
-from xcql.compile.terms.values import Each, Single, Value, at_most_one, gather, leaves
+from xcql.compile.terms.values import Each, Single, Value, gather, guarded, leaves
 from xcql.source import Span
-from xcql.syntax.construct import CurlyArray, MapConstructor, SquareArray
 from xcql.syntax.functions import (
-    ArgumentPlaceholder,
-    DynamicCall,
     FunctionCall,
-    InlineFunction,
     NamedFunctionRef,
 )
-from xcql.syntax.literals import ContextItem, VariableRef
+from xcql.syntax.literals import VariableRef
 from xcql.syntax.names import name_set
-from xcql.syntax.node import Expr, Name, SyntaxNode, children, walk
-from xcql.syntax.operators import Arrow, Binary, Comparison, SimpleMap
+from xcql.syntax.node import Expr, Name, SyntaxNode
+from xcql.syntax.operators import Arrow, Comparison, SimpleMap
 from xcql.syntax.path import (
     REVERSE_AXES,
     AxisStep,
     Filter,
-    Lookup,
     NameTest,
     Path,
-    UnaryLookup,
     Wildcard,
 )
 from xcql.syntax.prolog import FunctionDecl, MainModule, VariableDecl
@@ -56,53 +58,98 @@ from xcql.syntax.types import ElementTest
 
 # functions that depend on more than their arguments
 _UNSAFE = name_set(
-    "stream doc collection root path generate-id id idref position last uri-collection"
+    "stream doc collection root path generate-id id idref uri-collection"
     " unparsed-text innermost outermost has-children function-lookup"
     " lang base-uri element-with-id"
 )
-_SET_OPERATORS = frozenset({"union", "|", "intersect", "except"})
-_CONTEXT = "xcql-context"
+# no query can name such a variable
+_CONTEXT = "#context"
 
 
-def evaluated(expr: Expr, scope: Scope, problem: NotNative) -> Value:
-    """The value of an expression as the evaluator computes it; raises the problem if it cannot."""
+def evaluated(expr: Expr, scope: Scope, problem: NotNative, *, is_answer: bool = False) -> Value:
+    """The value of an expression as the evaluator computes it; raises the problem if it cannot.
+
+    Some items cannot be passed to SQL, except as the query's answer (where functions are an error).
+    """
     compilation = scope.compilation
-    if not can_be_taken_out(expr, scope):
+    code = Code(expr, tuple(called_functions(expr, scope)))
+    alone = _taken_out(code, {}, scope)
+    if alone is None and not compilation.is_lifting:
+        can_travel = partial(_can_travel, scope=scope)
+        code, parts = lifted(code, scope, can_travel, problem)
+        alone = _taken_out(code, parts, scope)
+    if alone is None:
         raise problem
-    used = dict.fromkeys(
-        str(node.name) for node in _all_code(expr, scope) if isinstance(node, VariableRef)
-    )
+    body, given = alone
+    module = module_of(body, given, scope, code.functions)
+    known = folded(module, given, scope, expr.span)
+    if known is not None:
+        return known
+    if compilation.is_lifting or (may_not_pass(expr, scope) and not is_answer):
+        # an error of a lifted part must not be one of the query
+        raise problem
+    array = by_evaluator(module, given, scope, problem)
+    type_ = atomic_result(expr, scope)
+    if type_ is not None and type_.occurrence in ("", "?"):
+        value = _typed(call("first_of", array), type_.atomic, scope, expr.span)
+        is_there = call("is_not_null", value.scalar) if type_.occurrence else TRUE
+        return guarded(is_there, Single(value))
+    item, position = compilation.fresh("evaluated"), compilation.fresh("evaluated_at")
+    is_complete = _are_complete(given.values(), scope)
+    found: items.Item = items.Dynamic(Column(item), problem.reason, is_complete)
+    if type_ is not None:
+        found = _typed(Column(item), type_.atomic, scope, expr.span)
+    return Each(Unnest(Unit(), array, item, position), Single(found))
+
+
+def _typed(item: Scalar, type_: str, scope: Scope, span: Span) -> items.Atomic:
+    """An item of the evaluator whose type is known."""
+    return cast(items.Atomic(field(item, "value"), "xs:string"), type_, scope, span)
+
+
+def _taken_out(
+    code: Code, parts: Mapping[str, Value], scope: Scope
+) -> tuple[Expr, dict[str, Value]] | None:
+    """An expression that has the same value for copies of nodes, and the values of its variables.
+
+    `parts` are variables in the code that are not in the scope. None if copies don't suffice.
+    """
+    expr = code.expr
+    if not can_be_taken_out(code, scope):
+        return None
+    used = dict.fromkeys(name for part in code.parts for name in sorted(variable_names(part)))
     names = [name for name in used if name in scope.variables]
     if any(name in used and name not in scope.variables for name in _declared_variables(scope)):
         # its value is not known yet
-        raise problem
-    looked_at = {_full_name(name, scope): scope.variable(name, expr.span) for name in names}
+        return None
+    in_functions = {name for one in code.functions for name in variable_names(one)}
+    if any(_is_shadowed(name, scope) for name in in_functions):
+        return None
+    given = {_full_name(name, scope): scope.variable(name, expr.span) for name in names}
+    given.update(parts)
     body = expr
     span = expr.span
-    if _uses_context(expr):
+    if uses_context(expr):
         if scope.context is None:
-            raise problem
+            return None
         context = VariableRef(Name(_CONTEXT, span=span), span=span)
         body = SimpleMap(context, expr, span=span)
-        looked_at[_CONTEXT] = scope.context
-    if _reads_leaves_in_time(expr, scope) and not all(
-        _is_complete(leaf.item, scope) for value in looked_at.values() for leaf in leaves(value)
-    ):
-        raise problem
-    if _compares_nodes(expr, scope) and not _are_apart(looked_at.values()):
-        raise problem
-    module = module_of(body, looked_at, scope)
-    known = folded(module, looked_at, scope, span)
-    if known is not None:
-        return known
-    if _gives_functions(expr, scope):
-        # functions cannot be passed between the evaluator and SQL
-        raise problem
-    array = by_evaluator(module, looked_at, scope, problem)
-    item, position = compilation.fresh("evaluated"), compilation.fresh("evaluated_at")
-    return Each(
-        Unnest(Unit(), array, item, position), Single(items.Dynamic(Column(item), problem.reason))
-    )
+        given[_CONTEXT] = scope.context
+    if _reads_leaves_in_time(code) and not _are_complete(given.values(), scope):
+        return None
+
+    def is_declared(node: SyntaxNode) -> bool:
+        return declared(node, scope) is not None
+
+    if not sorts_as_copies(code.walk(), given, is_declared, scope):
+        return None
+    return body, given
+
+
+def _is_shadowed(name: str, scope: Scope) -> bool:
+    """Whether a variable of the prolog, which functions see, is another one here."""
+    own = scope.compilation.globals.get(name)
+    return own is not None and scope.variables.get(name) is not own
 
 
 def _full_name(name: str, scope: Scope) -> str:
@@ -116,47 +163,25 @@ def _as_name(name: str, span: Span) -> Name:
     return Name(local, uri=uri if brace else None, span=span)
 
 
-def _compares_nodes(expr: Expr, scope: Scope) -> bool:
-    """Whether nodes are sorted, or taken out if they occur twice."""
-    return any(
-        isinstance(node, Path) or (isinstance(node, Binary) and node.op in _SET_OPERATORS)
-        for node in _all_code(expr, scope)
-    )
-
-
-def _are_apart(values: Collection[Value]) -> bool:
-    """Whether the nodes among some values are certainly different ones, in document order.
-
-    Each gets a copy of its own, and nothing else would tell.
-    """
-    with_nodes = [
-        value
-        for value in values
-        if any(not isinstance(leaf.item, items.Atomic) for leaf in leaves(value))
-    ]
-    return len(with_nodes) < 2 and all(at_most_one(one) or is_sorted(one) for one in with_nodes)
-
-
 def _declared_variables(scope: Scope) -> Iterator[str]:
     for declaration in scope.compilation.module.declarations:
         if isinstance(declaration, VariableDecl):
             yield str(declaration.name)
 
 
-def module_of(body: Expr, variables: Iterable[str], scope: Scope) -> MainModule:
-    """The query's module with another body, and with these variables instead of its own."""
+def module_of(
+    body: Expr, variables: Iterable[str], scope: Scope, functions: Iterable[FunctionDecl] = ()
+) -> MainModule:
+    """The query's module with another body, and with these variables and functions."""
     module = scope.compilation.module
     declared = tuple(
         VariableDecl((), _as_name(name, body.span), None, None, external=True, span=body.span)
         for name in variables
     )
-    called = {id(one) for one in _functions(body, scope)}
     kept = tuple(
-        one
-        for one in module.declarations
-        if not isinstance(one, VariableDecl | FunctionDecl) or id(one) in called
+        one for one in module.declarations if not isinstance(one, VariableDecl | FunctionDecl)
     )
-    return replace(module, declarations=(*kept, *declared), body=body)
+    return replace(module, declarations=(*kept, *functions, *declared), body=body)
 
 
 def by_evaluator(
@@ -169,26 +194,11 @@ def by_evaluator(
     return scope.compilation.evaluation(module, tuple(given), arguments, problem)
 
 
-def _gives_functions(expr: Expr, scope: Scope) -> bool:
-    """Whether the value may be a map, an array or another function."""
-    match expr:
-        case MapConstructor() | SquareArray() | CurlyArray() | InlineFunction():
-            return True
-        case NamedFunctionRef() | Lookup() | UnaryLookup() | DynamicCall():
-            return True
-        case FunctionCall(name=name, arguments=arguments):
-            uri, local = scope.names.function_name(name)
-            if any(isinstance(one, ArgumentPlaceholder) for one in arguments):
-                return True
-            if uri in (f"{FUNCTIONS}/map", f"{FUNCTIONS}/array"):
-                return local not in ("size", "contains", "keys")
-            return local in ("parse-json", "json-doc", "function-lookup", "apply")
-    return False
-
-
-def can_be_taken_out(expr: Expr, scope: Scope) -> bool:
+def can_be_taken_out(code: Code, scope: Scope) -> bool:
     """Whether the expression has the same value for copies of the nodes that it reads."""
-    for node in _all_code(expr, scope):
+    if mentions_position(code.expr):
+        return False
+    for node in code.walk():
         match node:
             case AxisStep(axis=axis) if axis in (*REVERSE_AXES, "following", "following-sibling"):
                 return False
@@ -197,46 +207,13 @@ def can_be_taken_out(expr: Expr, scope: Scope) -> bool:
             case Comparison(op="is" | "<<" | ">>"):
                 return False
             case FunctionCall(name=name) if name.local in _UNSAFE:
-                if _declared(node, scope) is None:
+                if declared(node, scope) is None:
                     return False
     return True
 
 
-def _all_code(expr: Expr, scope: Scope) -> Iterator[SyntaxNode]:
-    """The parts of an expression and of the functions that it calls."""
-    yield from walk(expr)
-    for function in _functions(expr, scope):
-        if function.body is not None:
-            yield from walk(function.body)
-
-
-def _functions(expr: Expr, scope: Scope) -> list[FunctionDecl]:
-    """The query's own functions that an expression calls, directly or not."""
-    pending: list[Expr] = [expr]
-    found: dict[int, FunctionDecl] = {}
-    while pending:
-        for node in walk(pending.pop()):
-            own = _declared(node, scope)
-            if own is not None and id(own) not in found:
-                found[id(own)] = own
-                if own.body is not None:
-                    pending.append(own.body)
-    return list(found.values())
-
-
-def _declared(node: SyntaxNode, scope: Scope) -> FunctionDecl | None:
-    """The function declaration of the query that is called or referenced."""
-    match node:
-        case FunctionCall(name=name, arguments=arguments):
-            arity = len(arguments)
-        case Arrow(function=Name() as name, arguments=arguments):
-            arity = len(arguments) + 1
-        case NamedFunctionRef(name=name, arity=arity):
-            pass
-        case _:
-            return None
-    uri, local = scope.names.function_name(name)
-    return scope.compilation.functions.get((uri or "", local, arity))
+def _are_complete(values: Iterable[Value], scope: Scope) -> bool:
+    return all(_is_complete(leaf.item, scope) for value in values for leaf in leaves(value))
 
 
 def _is_complete(item: items.Item, scope: Scope) -> bool:
@@ -251,9 +228,9 @@ def _is_complete(item: items.Item, scope: Scope) -> bool:
     return False
 
 
-def _reads_leaves_in_time(expr: Expr, scope: Scope) -> bool:
+def _reads_leaves_in_time(code: Code) -> bool:
     """Whether the expression may use the lifespan of an attribute or a text."""
-    for node in _all_code(expr, scope):
+    for node in code.walk():
         match node:
             case IntervalProjection(base=base):
                 asked: tuple[SyntaxNode, ...] = (base,)
@@ -284,71 +261,21 @@ def _gives_elements(expr: SyntaxNode) -> bool:
     return False
 
 
-# functions without arguments that do not use the context item
-_WITHOUT_FOCUS = name_set(
-    "true false error now start current-dateTime current-date current-time implicit-timezone pi"
-)
-
-
-def _uses_context(expr: Expr) -> bool:
-    """Whether the expression may use its own context item."""
-    pending: list[SyntaxNode] = [expr]
-    while pending:
-        node = pending.pop()
-        match node:
-            case ContextItem() | AxisStep() | UnaryLookup() | Path(absolute=True):
-                return True
-            case FunctionCall(name=name, arguments=()) if name.local not in _WITHOUT_FOCUS:
-                return True
-            # later steps and predicates have a context of their own
-            case Path(steps=steps):
-                pending.append(steps[0])
-            case Filter(base=base) | SimpleMap(left=base):
-                pending.append(base)
-            case InlineFunction():
-                continue
-            case _:
-                pending.extend(children(node))
-    return False
+def _can_travel(value: Value, scope: Scope) -> bool:
+    """Whether a value can be passed to the evaluator."""
+    try:
+        _encoded(value, scope, NotNative("a value that cannot be passed"))
+    except NotNative:
+        return False
+    return True
 
 
 def _encoded(value: Value, scope: Scope, problem: NotNative) -> Scalar:
     """A sequence as an array of kinds and texts."""
     try:
-        cannot_travel = items.Function | items.MapItem | items.ArrayItem | items.StreamDocument
+        cannot_travel = (items.Function, *items.COLLECTIONS, items.StreamDocument)
         if any(isinstance(leaf.item, cannot_travel) for leaf in leaves(value)):
             raise problem
-        return gather(value, lambda item: _pair(item, scope))
+        return gather(value, lambda item: as_pair(item, scope))
     except NotNative:
         raise problem from None
-
-
-def _pair(item: items.Item, scope: Scope) -> Scalar:
-    match item:
-        case items.Dynamic(scalar=scalar):
-            return scalar
-        case items.Atomic(type=type_):
-            return _struct(type_, to_string(item))
-        case items.Element(is_document=True):
-            raise NotNative("a document that was constructed")
-        case items.StreamElement() if _is_seen_otherwise(item, scope):
-            raise NotNative("fillers with different namespaces inside of others")
-        case items.StreamElement() | items.Inner() | items.Element():
-            return _struct("element", serialised(item, scope))
-        case items.AttributeItem():
-            return _struct("attribute", serialised(item, scope))
-        case items.TextItem():
-            return _struct("text", serialised(item, scope))
-        case items.Markup(kind=kind):
-            return _struct(kind, serialised(item, scope))
-    raise AssertionError(item)
-
-
-def _is_seen_otherwise(node: items.StreamElement, scope: Scope) -> bool:
-    """Whether fillers inside would inherit namespaces from their ancestors once parsed."""
-    stream = scope.compilation.catalog.streams[node.stream]
-    return stream.declared is None and has_holes(node, scope)
-
-
-def _struct(kind: str, text: Scalar) -> Scalar:
-    return call("evaluator_item", Constant(kind), text)

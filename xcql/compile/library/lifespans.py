@@ -6,15 +6,30 @@ Tests: tests/compile/test_leaf_lifespans.py
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from xcql.algebra.operators import Order, Plan, Unit
-from xcql.algebra.scalars import NULL, Call, Constant, Nested, Scalar, call
+from xcql.algebra.scalars import (
+    NULL,
+    TRUE,
+    Call,
+    Constant,
+    Nested,
+    Scalar,
+    call,
+    case,
+    disjunction,
+    field,
+)
 from xcql.compile.library import access
+from xcql.compile.library.any_axes import general_axis
 from xcql.compile.library.atomization import single
 from xcql.compile.library.stream_children import child_elements
 from xcql.compile.result import NotNative
 from xcql.compile.terms.items import (
+    AnyNode,
     AttributeItem,
+    Dynamic,
     Element,
     Inner,
     Item,
@@ -25,7 +40,9 @@ from xcql.compile.terms.items import (
 )
 from xcql.compile.terms.scope import Scope
 from xcql.compile.terms.values import Leaf, Value, leaves
+from xcql.shred.node_paths import KINDS
 from xcql.source import Span
+from xcql.syntax.path import Wildcard
 
 # stands for `now` when computing the latest of several ends
 FOR_EVER = call("instant", Constant("9999-12-31T23:59:59.999999"))
@@ -46,33 +63,87 @@ def lifespan(item: Item, scope: Scope) -> access.Lifespan:
                 raise NotNative("the lifespan of elements with holes inside mixed content")
             access.check_lifespans(item.stream, scope)
             return access.ALWAYS
+        case AnyNode():
+            return _lifespan_of_any(item, scope)
         case AttributeItem(owner=owner, within=within) | TextItem(owner=owner, within=within):
             return _lifespan_of_leaves(owner or within, scope)
         case StreamDocument():
             return cover(child_elements(item, scope), scope)
+        case Dynamic(scalar=scalar, is_complete=is_complete):
+            begin, end = field(scalar, "vtFrom"), field(scalar, "vtTo")
+            if is_complete:
+                return begin, end
+            place = scope.compilation.module.body.span
+            limit = scope.compilation.limit(place, "the lifespan of a text or an attribute")
+            kinds = (_is_kind(scalar, kind) for kind in ("attribute", "text"))
+            return case((disjunction(*kinds), limit), otherwise=begin), end
         case Element(content=content):
             own = access.constructed_lifespan(item)
             if own is not None:
                 return own
             found = [leaf for value in content for leaf in leaves(value)]
-            return cover(
-                [
-                    leaf
-                    for leaf in found
-                    if isinstance(leaf.item, Element | StreamElement | StreamDocument | Inner)
-                ],
-                scope,
-            )
+            covered = (Element, StreamElement, StreamDocument, Inner, Dynamic)
+            return cover([leaf for leaf in found if isinstance(leaf.item, covered)], scope)
     return access.ALWAYS
 
 
+def _is_kind(pair: Scalar, kind: str) -> Scalar:
+    return call("startswith", field(pair, "kind"), Constant(kind))
+
+
+def _lifespan_of_any(node: AnyNode, scope: Scope) -> access.Lifespan:
+    """The lifespan of a node of any kind."""
+    access.check_lifespans(node.stream, scope)
+    if "element" not in node.kinds:
+        return _lifespan_of_leaves(node, scope)
+    if len(node.kinds) > 1:
+        elements = frozenset(path for path in node.paths if path.kind == "element")
+        one = _lifespan_of_any(replace(node, paths=elements), scope)
+        other = _lifespan_of_leaves(node, scope)
+        is_element = call("=", node.kind, Constant(KINDS["element"]))
+        begin, end = (case((is_element, a), otherwise=b) for a, b in zip(one, other, strict=True))
+        return begin, end
+    timed = access.timed_element(node.paths, node.start, node.filler, scope)
+    if timed == TRUE:
+        return access.own_lifespan(node.filler, scope)
+    inside = access.ALWAYS
+    graph = scope.compilation.graphs[node.stream]
+    # all others are deeper in their fillers, so that the descent ends
+    untimed = frozenset(
+        path for path in node.paths if not (path.is_top and graph.is_fragmented(path.table))
+    )
+    rest = replace(node, paths=untimed)
+    if access.has_holes(rest, scope):
+        if any(path.is_vague for path in untimed):
+            raise NotNative("the lifespan of elements with holes, at any depth")
+        span = scope.compilation.module.span
+        below = general_axis(Leaf(Unit(), rest), "child", Wildcard(span=span), scope, span)
+        inside = cover(below, scope)
+    if timed is None:
+        return inside
+    own = access.own_lifespan(node.filler, scope)
+    begin, end = (case((timed, a), otherwise=b) for a, b in zip(own, inside, strict=True))
+    return begin, end
+
+
 def _lifespan_of_leaves(
-    owner: StreamElement | StreamDocument | Element | Inner | None, scope: Scope
+    owner: StreamElement | StreamDocument | Element | Inner | AnyNode | None, scope: Scope
 ) -> access.Lifespan:
     """The lifespan of an element's attributes and text: that of the nearest one with its own."""
     match owner:
         case Element(ancestor_lifespan=inherited):
             return access.constructed_lifespan(owner) or inherited or access.ALWAYS
+        case AnyNode(filler=filler):
+            access.check_lifespans(owner.stream, scope)
+            graph = scope.compilation.graphs[owner.stream]
+            timed = [table for table in filler.table if graph.is_fragmented(table)]
+            if not timed:
+                return access.ALWAYS
+            begin, end = access.own_lifespan(filler, scope)
+            if len(timed) == len(filler.table):
+                return begin, end
+            is_timed_ = Call("one_of", (filler.column("tag"), *map(Constant, timed)))
+            return case((is_timed_, begin)), case((is_timed_, end))
         case Inner(owner=outer):
             if outer.is_copy:
                 raise NotNative("the lifespan of text or attributes in a copy of mixed content")
@@ -98,6 +169,11 @@ def cover(found: Sequence[Leaf], scope: Scope) -> access.Lifespan:
     for leaf, (begin, end) in zip(found, spans, strict=True):
         begin = access.START if begin == NULL else call("coalesce", begin, access.START)
         end = FOR_EVER if end == NULL else call("coalesce", end, FOR_EVER)
+        if isinstance(leaf.item, Dynamic):
+            # NULL if it is not an element: other nodes and values have no part in it
+            kinds = (_is_kind(leaf.item.scalar, kind) for kind in ("element", "document"))
+            is_element = disjunction(*kinds)
+            begin, end = case((is_element, begin)), case((is_element, end))
         if _is_one(leaf.plan):
             begins.append(begin)
             ends.append(end)

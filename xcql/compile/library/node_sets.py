@@ -5,6 +5,7 @@ from __future__ import annotations
 from xcql.algebra.operators import Plan, Select, columns
 from xcql.algebra.scalars import FALSE, TRUE, Nested, Scalar, call, disjunction, negation
 from xcql.compile.library.document_order import (
+    alike,
     in_document_order,
     is_sorted,
     key_of,
@@ -29,8 +30,9 @@ def node_set(op: str, left: Value, right: Value, scope: Scope, span: Span) -> Va
         return EMPTY
     left = left if is_sorted(left) else in_document_order(left, scope, span)
     parts = []
-    for leaf in leaves(left):
-        is_there = disjunction(*(_is_among(leaf, other, scope, span) for other in leaves(right)))
+    ones, others = _comparable(leaves(left), leaves(right), scope, span)
+    for leaf in ones:
+        is_there = disjunction(*(_is_among(leaf, other, scope, span) for other in others))
         condition = is_there if op == "intersect" else negation(is_there)
         if condition != FALSE:
             plan = leaf.plan if condition == TRUE else Select(leaf.plan, condition)
@@ -38,12 +40,21 @@ def node_set(op: str, left: Value, right: Value, scope: Scope, span: Span) -> Va
     return merged_in_document_order(parts, scope, span)
 
 
+def _comparable(
+    left: list[Leaf], right: list[Leaf], scope: Scope, span: Span
+) -> tuple[list[Leaf], list[Leaf]]:
+    """The nodes of two sets in forms that can be compared."""
+    both = alike([*left, *right], scope, span)
+    return both[: len(left)], both[len(left) :]
+
+
 def _union(left: Value, right: Value, scope: Scope, span: Span) -> Value:
     parts = [
         value if is_sorted(value) else in_document_order(value, scope, span)
         for value in (left, right)
     ]
-    origins = [origin(leaf.item) for value in parts for leaf in leaves(value)]
+    every = [leaf for value in parts for leaf in leaves(value)]
+    origins = [origin(leaf.item) for leaf in alike(every, scope, span)]
     if len(set(origins)) < len(origins):
         # some nodes may be in both operands
         return in_document_order(Concat(tuple(parts)), scope, span, orderly=True)

@@ -19,13 +19,20 @@ from xcql.compile.library.casts import NUMBERS, cast
 from xcql.compile.library.node_tests import attribute_name
 from xcql.compile.result import NotNative
 from xcql.compile.terms.items import (
+    COLLECTIONS,
+    AnyNode,
+    ArrayItem,
     Atomic,
     AttributeItem,
     Dynamic,
     Element,
+    EntryMap,
     Failure,
+    Function,
     Inner,
     Item,
+    ItemArray,
+    MapItem,
     Markup,
     StreamDocument,
     StreamElement,
@@ -98,6 +105,8 @@ def _matches(item: Item, test: SyntaxNode, scope: Scope, span: Span) -> bool:
 
     if isinstance(item, Dynamic):
         raise NotNative(item.reason, span)
+    if isinstance(item, AnyNode):
+        return _any_matches(item, test, scope, span)
     match test:
         case types.AnyItem():
             return True
@@ -135,11 +144,43 @@ def _matches(item: Item, test: SyntaxNode, scope: Scope, span: Span) -> bool:
             if not isinstance(item, AttributeItem):
                 return False
             return name is None or attribute_name(name, scope) == item.name
+        case types.MapTest(key=None, value=None):
+            return isinstance(item, MapItem | EntryMap)
+        case types.ArrayTest(member=None):
+            return isinstance(item, ArrayItem | ItemArray)
+        case types.FunctionTest(annotations=(), parameters=None):
+            return isinstance(item, (Function, *COLLECTIONS))
     if isinstance(
         item, Atomic | Element | StreamElement | Inner | AttributeItem | TextItem | Markup
     ):
         raise NotNative("such a type", span)
     raise NotNative("the type of an expression without a native form", span)
+
+
+def _any_matches(node: AnyNode, test: SyntaxNode, scope: Scope, span: Span) -> bool:
+    """Whether a node of any kind and name has a type; it must be so for all that it can be."""
+    fits: set[bool] = set()
+    graph = scope.compilation.graphs[node.stream]
+    for path in node.paths:
+        match test:
+            case types.AnyItem() | types.AnyKindTest():
+                fits.add(True)
+            case types.AtomicType() | types.DocumentTest():
+                fits.add(False)
+            case types.TextTest():
+                fits.add(path.kind == "text")
+            case types.ElementTest(type=None):
+                passes = scope.names.element_test(test)
+                assert passes is not None
+                fits.add(path.kind == "element" and passes(graph.tag(path.tag)))
+            case types.AttributeTest(name=name, type=None):
+                named = name is None or attribute_name(name, scope) == path.name
+                fits.add(path.kind == "attribute" and named)
+            case _:
+                raise NotNative("such a type", span)
+    if len(fits) > 1:
+        raise NotNative("a type that only some of these tags have", span)
+    return fits.pop()
 
 
 def type_name(name: Name, scope: Scope) -> str:

@@ -15,14 +15,17 @@ from xcql.algebra.scalars import (
     case,
     conjunction,
     disjunction,
+    field,
     negation,
 )
 from xcql.compile.library.access import element_text, has_holes, inner_xml
+from xcql.compile.library.any_xml import any_string, any_xml
 from xcql.compile.library.casts import STRINGS, to_string
 from xcql.compile.library.stream_xml import element_xml, stream_xml
 from xcql.compile.result import NotNative
 from xcql.compile.terms import items, values
 from xcql.compile.terms.scope import Scope
+from xcql.shred.node_paths import KINDS
 from xcql.xdm.serialize import escape_attribute, escape_text
 
 
@@ -45,9 +48,23 @@ def string_value(item: items.Item, scope: Scope) -> Scalar:
             return value
         case items.Inner():
             return call("string_of_xml", inner_xml(item, scope))
-        case items.Dynamic(reason=reason):
-            raise NotNative(reason)
+        case items.AnyNode():
+            return any_string(item, scope)
+        case items.Dynamic(scalar=scalar):
+            return _dynamic_string(field(scalar, "kind"), field(scalar, "value"), scope)
     raise NotNative("a function as text")
+
+
+def _dynamic_string(kind: Scalar, text: Scalar, scope: Scope) -> Scalar:
+    """The string value of an item whose kind is known only when the query runs."""
+    place = scope.compilation.module.body.span
+    within_tag = call("concat", Constant("<a>"), text, Constant("</a>"))
+    return case(
+        (call("startswith", kind, Constant("xs:")), text),
+        (call("=", kind, Constant("element")), call("string_of_xml", text)),
+        (call("=", kind, Constant("text")), call("string_of_xml", within_tag)),
+        otherwise=scope.compilation.limit(place, "the text of a rare kind of node"),
+    )
 
 
 def serialised(item: items.Item, scope: Scope) -> Scalar:
@@ -69,6 +86,8 @@ def serialised(item: items.Item, scope: Scope) -> Scalar:
             )
         case items.StreamElement() | items.StreamDocument() | items.Inner():
             return stream_xml(item, scope)
+        case items.AnyNode():
+            return any_xml(item, scope)
         case items.Element():
             return constructed_xml(item, scope)
         case items.Markup(text=text):
@@ -80,10 +99,12 @@ def serialised(item: items.Item, scope: Scope) -> Scalar:
     raise NotNative("a function as XML")
 
 
-def constructed_xml(element: items.Element, scope: Scope) -> Scalar:
+def constructed_xml(element: items.Element, scope: Scope, name: Scalar | None = None) -> Scalar:
+    """The text of a constructed element; `name` is its name if only the data tell it."""
     if element.is_document:
         return _flat_concat([content_xml(value, scope) for value in element.content])
-    start: list[Scalar] = [Constant(f"<{element.name}")]
+    name = name or Constant(element.name)
+    start: list[Scalar] = [_flat_concat([Constant("<"), name])]
     for attribute in element.attributes:
         text = call("escape_attribute", attribute.scalar)
         if isinstance(attribute.scalar, Constant):
@@ -95,7 +116,7 @@ def constructed_xml(element: items.Element, scope: Scope) -> Scalar:
     content = [content_xml(value, scope) for value in element.content]
     if not content:
         return _flat_concat([*start, Constant("/>")])
-    end = Constant(f"</{element.name}>")
+    end = _flat_concat([Constant("</"), name, Constant(">")])
     inside = _flat_concat(content)
     if is_never_blank(inside):
         return _flat_concat([*start, Constant(">"), *content, end])
@@ -163,7 +184,10 @@ def content_xml(value: values.Value, scope: Scope) -> Scalar:
         return call("escape_text", text)
     if any(atoms) or any(isinstance(leaf.item, items.Dynamic) for leaf in found):
         return _mixed_xml(value, scope)
-    if any(isinstance(leaf.item, items.AttributeItem) for leaf in found):
+    if any(
+        isinstance(leaf.item, items.AttributeItem) or items.is_attribute_of_any_name(leaf.item)
+        for leaf in found
+    ):
         raise NotNative("attributes among other content")
     return node_xml(value, scope)
 
@@ -207,20 +231,25 @@ def _mixed_xml(value: values.Value, scope: Scope) -> Scalar:
                 otherwise=Constant(""),
             )
         case values.Concat(values=several):
-            return _flat_concat(_apart_by_blanks(several, scope))
+            texts = _apart_by_blanks(several, scope)
+            if texts is not None:
+                return _flat_concat(texts)
         case values.Each(plan=plan, value=inner):
             if values.is_optional(plan):
                 condition, known = values.condition_of(plan)
                 text = values.replaced(content_xml(inner, scope), known)
                 return case((condition, text), otherwise=Constant(""))
-            if isinstance(inner, values.Single) and isinstance(inner.item, items.Dynamic):
-                pairs = values.gather(
-                    value,
-                    lambda item: _as_content(item.scalar, item.scalar, scope),  # type: ignore[attr-defined]
-                )
-                return call("dynamic_content", pairs)
-            raise NotNative("nodes and atomic values in one sequence")
-    raise NotNative("nodes and atomic values in one sequence")
+    return _as_pairs(value, scope)
+
+
+def _as_pairs(value: values.Value, scope: Scope) -> Scalar:
+    """The text of items whose kinds are known only at run time."""
+
+    def read(item: items.Item) -> Scalar:
+        pair = as_pair(item, scope)
+        return _as_content(pair, pair, scope)
+
+    return call("dynamic_content", values.gather(value, read))
 
 
 def _as_content(pair: Scalar, result: Scalar, scope: Scope) -> Scalar:
@@ -230,15 +259,18 @@ def _as_content(pair: Scalar, result: Scalar, scope: Scope) -> Scalar:
             if kind.startswith(("attribute", "namespace")):
                 raise NotNative("attributes or namespaces among other content")
             return result
-    kind_ = call("field", pair, Constant("kind"))
+    kind_ = field(pair, "kind")
     in_tag = [call("startswith", kind_, Constant(one)) for one in ("attribute", "namespace")]
     place = scope.compilation.module.body.span
     limit = scope.compilation.limit(place, "attributes or namespaces among other content")
     return case((disjunction(*in_tag), limit), otherwise=result)
 
 
-def _apart_by_blanks(several: Sequence[values.Value], scope: Scope) -> list[Scalar]:
-    """The texts of consecutive values, with a space where two atomic values meet."""
+def _apart_by_blanks(several: Sequence[values.Value], scope: Scope) -> list[Scalar] | None:
+    """The texts of consecutive values, with a space where two atomic values meet.
+
+    None if that is known only at run time.
+    """
     texts: list[Scalar] = []
     # whether the previous item is atomic
     after_atomic: Scalar = FALSE
@@ -254,8 +286,8 @@ def _apart_by_blanks(several: Sequence[values.Value], scope: Scope) -> list[Scal
             after_atomic = disjunction(after_atomic, here)
         elif kinds == {False}:
             after_atomic = conjunction(after_atomic, negation(here))
-        elif after_atomic != FALSE or value is not several[-1]:
-            raise NotNative("nodes and atomic values in one sequence")
+        else:
+            return None
         texts.append(content_xml(value, scope))
     return texts
 
@@ -263,6 +295,44 @@ def _apart_by_blanks(several: Sequence[values.Value], scope: Scope) -> list[Scal
 def _is_atomic(item: items.Item) -> bool | None:
     """Whether the item is atomic; None if that is known only at run time."""
     return None if isinstance(item, items.Dynamic) else isinstance(item, items.Atomic)
+
+
+def as_pair(item: items.Item, scope: Scope) -> Scalar:
+    """The item as the evaluator takes it: its kind and its text."""
+    match item:
+        case items.Dynamic(scalar=scalar):
+            return scalar
+        case items.Atomic(type=type_):
+            return _struct(type_, to_string(item))
+        case items.Element(is_document=True) | items.StreamDocument():
+            raise NotNative("a document among other items")
+        case items.StreamElement() if _is_seen_otherwise(item, scope):
+            raise NotNative("fillers with different namespaces inside of others")
+        case items.StreamElement() | items.Inner() | items.Element():
+            return _struct("element", serialised(item, scope))
+        case items.AttributeItem():
+            return _struct("attribute", serialised(item, scope))
+        case items.TextItem():
+            return _struct("text", serialised(item, scope))
+        case items.AnyNode(kinds=kinds):
+            branches = [
+                (call("=", item.kind, Constant(KINDS[one])), Constant(one)) for one in kinds
+            ]
+            kind_text = case(*branches) if len(kinds) > 1 else branches[0][1]
+            return call("evaluator_item", kind_text, serialised(item, scope))
+        case items.Markup(kind=kind):
+            return _struct(kind, serialised(item, scope))
+    raise NotNative("a function as a value")
+
+
+def _is_seen_otherwise(node: items.StreamElement, scope: Scope) -> bool:
+    """Whether fillers inside would inherit namespaces from their ancestors once parsed."""
+    stream = scope.compilation.catalog.streams[node.stream]
+    return stream.declared is None and has_holes(node, scope)
+
+
+def _struct(kind: str, text: Scalar) -> Scalar:
+    return call("evaluator_item", Constant(kind), text)
 
 
 def constructed_string(element: items.Element, scope: Scope) -> Scalar:

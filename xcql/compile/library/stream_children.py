@@ -115,7 +115,11 @@ def attributes(leaf: Leaf, test: SyntaxNode, scope: Scope, span: Span) -> list[L
         return attributes_inside(leaf, names, scope, span)
     assert isinstance(node, StreamElement)
     found = []
-    for name in attribute_names(node, scope):
+    known = attribute_names(node, scope)
+    if names is None and len([name for name in known if name not in ("vtFrom", "vtTo")]) > 1:
+        # columns do not say in which order an element has its attributes
+        raise NotNative("all attributes, in the order of the data", span)
+    for name in known:
         scalar = attribute_of(node, name, scope) if names is None or name in names else None
         if scalar is not None:
             plan = leaf.plan

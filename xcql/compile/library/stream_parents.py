@@ -5,20 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from xcql.algebra.operators import Plan, Rise, Select
-from xcql.algebra.scalars import Call, Column, Constant, Scalar, call
+from xcql.algebra.operators import Plan, Rise, Select, Unit
+from xcql.algebra.scalars import NULL, Call, Column, Constant, Nested, Scalar, call
 from xcql.analysis.types import DOCUMENT
 from xcql.compile.library.access import span_of
+from xcql.compile.library.any_axes import general_axis
 from xcql.compile.library.document_order import key_of
 from xcql.compile.library.inner import inline_below, inner_ancestors, parent_start
+from xcql.compile.library.node_lookup import paths_of
 from xcql.compile.library.stream_rows import filler, inline, new_row
 from xcql.compile.result import NotNative
-from xcql.compile.terms.items import Inner, StreamDocument, StreamElement
+from xcql.compile.terms.items import AnyNode, Inner, StreamDocument, StreamElement
 from xcql.compile.terms.scope import Scope
 from xcql.compile.terms.values import Leaf
 from xcql.model.tags import Tag
 from xcql.shred.shape import walk
 from xcql.source import Span
+from xcql.syntax.path import Wildcard
 
 
 def parents(leaf: Leaf, scope: Scope, span: Span) -> list[Leaf]:
@@ -75,7 +78,18 @@ def _rise(leaf: Leaf, node: StreamElement, scope: Scope, span: Span) -> list[Lea
     if node.window is not None:
         raise NotNative("upwards in a projection", span)
     if len(node.tags) != 1:
-        raise NotNative("upwards from several tags", span)
+        if paths_of(node.stream, scope) is not None:
+            raise NotNative("upwards from several tags", span)
+        return [
+            one
+            for tag in node.tags
+            for one in _rise(
+                Leaf(Select(leaf.plan, call("=", node.column("tag"), Constant(tag))), node),
+                replace(node, tags=(tag,)),
+                scope,
+                span,
+            )
+        ]
     stream = scope.compilation.catalog.streams[node.stream]
     if not stream.placed and graph.nest(graph.above(node.tags) & graph.fragmented):
         raise NotNative("nested fillers of unknown depth", span)
@@ -131,15 +145,32 @@ def with_parent_key(leaf: Leaf, scope: Scope, span: Span) -> tuple[Leaf, Scalar]
         # the byte offset of the parent in the filler
         place = call("+", span_of(node.owner, scope)[0], parent_start(node))
         return leaf, call("node_key", node.owner.column("key"), place)
+    if isinstance(node, AnyNode):
+        return leaf, _parent_of_any(node, scope, span)
     assert isinstance(node, StreamElement)
     if node.above is not None:
         return leaf, key_of(node.above, scope, span)
     if node.is_filler and _row_has_parent(node, scope):
-        return leaf, node.column("parent")
+        if len(node.tags) == 1:
+            return leaf, node.column("parent")
+        # one row may hold the parents of several tags
+        return leaf, call("struct", node.column("parent"), node.column("tag"))
     above = parents(leaf, scope, span)
     if len(above) != 1:
         raise NotNative("positions among the children of several kinds of nodes", span)
     return Leaf(above[0].plan, node), key_of(above[0].item, scope, span)
+
+
+def _parent_of_any(node: AnyNode, scope: Scope, span: Span) -> Scalar:
+    if not any(path.is_top for path in node.paths):
+        return call("node_key", node.filler.column("key"), node.parent)
+    # the root's parent, the document, is NULL
+    here, test = Leaf(Unit(), node), Wildcard(span=span)
+    found = [
+        Nested(one.plan, "first", key_of(one.item, scope, span))
+        for one in general_axis(here, "parent", test, scope, span)
+    ]
+    return Call("coalesce", (*found, NULL))
 
 
 def _row_has_parent(node: StreamElement, scope: Scope) -> bool:

@@ -2,25 +2,82 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from xcql.algebra.operators import Select, Unit, columns, graft
 from xcql.algebra.scalars import call
 from xcql.compile.library.access import end_key, node_key
+from xcql.compile.library.any_axes import general_axis
 from xcql.compile.library.document_order import key_of, root_of
 from xcql.compile.library.inner import of_tags
+from xcql.compile.library.node_lookup import has_general_form
 from xcql.compile.library.node_tests import is_any_node
 from xcql.compile.library.stream_children import attributes, children
 from xcql.compile.library.stream_descendants import descendants
 from xcql.compile.library.stream_parents import parents, up_to_owner
 from xcql.compile.result import NotNative
-from xcql.compile.terms.items import Inner, Item, StreamDocument, StreamElement
+from xcql.compile.terms.items import (
+    AnyNode,
+    Inner,
+    Item,
+    StreamDocument,
+    StreamElement,
+    TextItem,
+)
 from xcql.compile.terms.scope import Scope
 from xcql.compile.terms.values import Each, Leaf, Single, apart, leaves
 from xcql.source import Span
 from xcql.syntax.node import SyntaxNode
 
+# so many kinds of nodes are read from columns, each for itself
+MOST_KINDS = 4
+
 
 def stream_axis(leaf: Leaf, axis: str, test: SyntaxNode, scope: Scope, span: Span) -> list[Leaf]:
-    """The nodes on an axis from a node of a stream that pass a test."""
+    """The nodes on an axis from a node of a stream that pass a test.
+
+    They are read from the columns of their tags if these are known and few, else from the table of
+    nodes.
+    """
+    if isinstance(leaf.item, AnyNode):
+        return general_axis(leaf, axis, test, scope, span)
+    if not has_general_form(leaf.item, scope):
+        return _by_columns(leaf, axis, test, scope, span)
+    try:
+        found = _by_columns(leaf, axis, test, scope, span)
+    except NotNative:
+        return general_axis(leaf, axis, test, scope, span)
+    if _are_better_in_general(found, leaf.item.stream, scope):  # type: ignore[attr-defined]
+        with suppress(NotNative):
+            return general_axis(leaf, axis, test, scope, span)
+    return found
+
+
+def _are_better_in_general(found: list[Leaf], stream: str, scope: Scope) -> bool:
+    """Whether nodes are better read from the table of nodes: there are many kinds, or XML to parse.
+
+    If namespaces differ between fillers, elements of any name cannot be written as SQL.
+    """
+    known = scope.compilation.catalog.streams[stream]
+    if known.declared is None or any(slot.declares for slot in known.slots.values()):
+        return False
+    return len(found) > MOST_KINDS or any(_is_parsed(one.item) for one in found)
+
+
+def _is_parsed(item: Item) -> bool:
+    """Whether the XML of mixed content is parsed to find a node; texts on a path are a column."""
+    match item:
+        case Inner(inner_path=path):
+            return path is None or path.child_path is None
+        case TextItem(owner=Inner()):
+            return True
+        case TextItem(owner=StreamElement() as owner, place=place):
+            return place is not None and owner.shape.opaque
+    return False
+
+
+def _by_columns(leaf: Leaf, axis: str, test: SyntaxNode, scope: Scope, span: Span) -> list[Leaf]:
+    """The nodes on an axis, each kind from its own columns."""
     match axis:
         case "self":
             return _self(leaf, test, scope, span)
@@ -104,8 +161,6 @@ def _siblings(leaf: Leaf, axis: str, test: SyntaxNode, scope: Scope, span: Span)
     assert here is not None
     found: list[Leaf] = []
     for above in parents(leaf, scope, span):
-        if isinstance(above.item, StreamDocument):
-            continue
         for one in children(above, test, scope, span):
             key = node_key(one.item, scope)
             if key is None:

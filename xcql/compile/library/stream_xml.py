@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from xcql.algebra.operators import Unit
@@ -28,7 +29,7 @@ from xcql.compile.library.access import (
 from xcql.compile.library.stream_children import child_elements
 from xcql.compile.library.stream_rows import follow, holes_below
 from xcql.compile.result import NotNative
-from xcql.compile.terms.items import Inner, StreamDocument, StreamElement
+from xcql.compile.terms.items import AnyNode, Inner, StreamDocument, StreamElement
 from xcql.compile.terms.scope import Scope
 from xcql.compile.terms.values import Leaf
 from xcql.shred.namespaces import NO_DEFAULT
@@ -56,7 +57,7 @@ def element_xml(node: StreamElement, scope: Scope) -> Scalar:
     """The XML of an element; fillers in it may repeat their ancestors' declarations."""
     if is_written_whole(node, scope):
         return _start_completed(node, inner_xml(node, scope), scope)
-    return _with_holes_filled(node, scope)
+    return with_holes_filled(node, lambda text: _start_completed(node, text, scope), scope)
 
 
 def _start_completed(node: StreamElement, text: Scalar, scope: Scope) -> Scalar:
@@ -132,18 +133,32 @@ def _namespaces_inside(node: StreamElement | Inner, text: Scalar, scope: Scope) 
     return Call("namespaces_inside", (row.column("raw"), around, text, *starts))
 
 
-def _with_holes_filled(node: StreamElement, scope: Scope) -> Scalar:
+def declared_for_any(node: AnyNode, scope: Scope) -> str:
+    """The namespaces to declare at a node of any name, which are the same for all of a stream."""
+    stream = scope.compilation.catalog.streams[node.stream]
+    if stream.declared is None or any(slot.declares for slot in stream.slots.values()):
+        raise NotNative("namespaces that differ between nodes of any name")
+    is_nested = bool(scope.compilation.serialising)
+    return "" if is_nested else stream.declared.replace(NO_DEFAULT, "")
+
+
+def with_holes_filled(
+    node: StreamElement | AnyNode, completed_start: Callable[[Scalar], Scalar], scope: Scope
+) -> Scalar:
     """The text with the holes filled: pieces between holes and children, concatenated.
 
-    The children are collected by parent filler, wherever in it they are: so the texts can be built
-    once for all fillers, from the leaves up.
+    The first piece, with the start tag, is completed by a function. The children are collected by
+    parent filler, wherever in it they are: so the texts can be built once for all fillers, from the
+    leaves up.
     """
+    row = node.filler if isinstance(node, AnyNode) else node
+    is_top = isinstance(node, StreamElement) and node.is_filler
     start, length = span_of(node, scope)
-    pieces = call("pieces", node.column("raw"), node.column("holes"), start, length)
+    pieces = call("pieces", row.column("raw"), row.column("holes"), start, length)
     piece = Column(".piece")
     position, text = field(piece, "position"), field(piece, "text")
     first = call("=", position, Constant(-1))
-    completed = case((first, _start_completed(node, text, scope)), otherwise=text)
+    completed = case((first, completed_start(text)), otherwise=text)
     parts: list[Scalar] = [
         call(
             "transform",
@@ -152,15 +167,15 @@ def _with_holes_filled(node: StreamElement, scope: Scope) -> Scalar:
         )
     ]
     around = scope.compilation.serialising
-    around.append(node.table)
-    for leaf in _filler_children(node, scope):
+    around.append(row.table)
+    for leaf in _filler_children(row, node.tags, scope):
         child = leaf.item
         assert isinstance(child, StreamElement)
         own = _part(
             child.column("offset"), Constant(0), child.column("number"), stream_xml(child, scope)
         )
         children: Scalar = Nested(leaf.plan, "collect", own)
-        if not node.is_filler:
+        if not is_top:
             offset = field(Column(".child"), "position")
             inside = conjunction(
                 call(">=", offset, start), call("<", offset, call("+", start, length))
@@ -191,12 +206,12 @@ def _part(position: Scalar, part: Scalar, number: Scalar, text: Scalar) -> Scala
     )
 
 
-def _filler_children(node: StreamElement, scope: Scope) -> list[Leaf]:
-    """The fillers in the holes of an element, at any depth."""
-    graph = scope.compilation.graphs[node.stream]
+def _filler_children(row: StreamElement, tags: tuple[str, ...], scope: Scope) -> list[Leaf]:
+    """The fillers in the holes of an element with some tags, at any depth; `row` has its filler."""
+    graph = scope.compilation.graphs[row.stream]
     span = scope.compilation.module.span
-    holes = [id for id in holes_below(graph, node.tags) if not _is_deepest(node, id, scope)]
-    anywhere = Leaf(Unit(), replace(node, alone=True))
+    holes = [id for id in holes_below(graph, tags) if not _is_deepest(row, id, scope)]
+    anywhere = Leaf(Unit(), replace(row, alone=True))
     return follow(anywhere, tuple(sorted(holes)), scope, span, is_child=False)
 
 
@@ -208,6 +223,10 @@ def _is_deepest(node: StreamElement, id: str, scope: Scope) -> bool:
     stream = scope.compilation.catalog.streams[node.stream]
     if not stream.placed:
         raise NotNative("nested fillers of unknown depth")
+    around = scope.compilation.serialising
+    if len(around) > max(depth for several in stream.depths.values() for depth in several):
+        return True
     depths = stream.depths.get(id, ())
     levels = max(depths) - min(depths) + 1 if depths else 0
-    return sum(id in tags for tags in scope.compilation.serialising) >= levels
+    # a filler of several tags may be of another one
+    return sum(tags == (id,) for tags in around) >= levels

@@ -10,6 +10,7 @@ from xcql.analysis.names import FUNCTIONS, LOCAL, Namespaces
 from xcql.compile.library.atomization import one_atomic
 from xcql.compile.library.externals import external_call
 from xcql.compile.library.function_items import applied, bind_parameters
+from xcql.compile.library.result_types import called_functions
 from xcql.compile.library.sequence_types import XS, cast_value, converted
 from xcql.compile.result import NotNative
 from xcql.compile.terms.items import Function, StreamDocument
@@ -77,8 +78,7 @@ def inlined(own: FunctionDecl, expr: FunctionCall, scope: Scope) -> Value:
     compilation = scope.compilation
     if own.body is None:
         raise NotNative(f"the external function {expr.name}", expr.span)
-    key = (*scope.names.function_name(expr.name), len(expr.arguments))
-    if key in compilation.active:
+    if own in called_functions(own.body, scope):
         raise NotNative(f"the function {expr.name} calls itself", expr.span)
     arguments = [without_failures(value_of(one, scope), expr.span) for one in expr.arguments]
     inside = Scope(
@@ -88,11 +88,7 @@ def inlined(own: FunctionDecl, expr: FunctionCall, scope: Scope) -> Value:
         taken=scope.taken,
     )
     inside = bind_parameters(inside, own.parameters, arguments, scope, expr.span)
-    compilation.active.append(key)  # type: ignore[arg-type]
-    try:
-        value = value_of(own.body, inside)
-    finally:
-        compilation.active.pop()
+    value = value_of(own.body, inside)
     if own.result_type is not None:
         value = converted(value, own.result_type, scope, expr.span)
     return value

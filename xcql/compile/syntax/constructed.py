@@ -3,12 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
-from xcql.algebra.scalars import Constant, Scalar, call, case
+from xcql.algebra.scalars import Constant, Nested, Scalar, call, case, conjunction
 from xcql.compile.library.atomization import one_atomic
-from xcql.compile.library.serialisation import concatenated, joined_text
+from xcql.compile.library.lifespans import lifespan
+from xcql.compile.library.serialisation import (
+    concatenated,
+    constructed_xml,
+    content_xml,
+    joined_text,
+)
 from xcql.compile.result import NotNative
-from xcql.compile.terms.items import Atomic, AttributeItem, Element, TextItem
+from xcql.compile.terms.items import (
+    Atomic,
+    AttributeItem,
+    Dynamic,
+    Element,
+    TextItem,
+    is_attribute_of_any_name,
+    is_node,
+)
 from xcql.compile.terms.leaf_types import type_of_one
 from xcql.compile.terms.scope import CompileExpression, Scope, value_of
 from xcql.compile.terms.values import (
@@ -21,6 +36,7 @@ from xcql.compile.terms.values import (
     condition_of,
     exists,
     guarded,
+    is_optional,
     leaves,
     replaced,
 )
@@ -61,23 +77,42 @@ def _direct_attribute(expr: syntax.DirectAttribute, scope: Scope) -> AttributeIt
 
 
 def _computed_element(expr: syntax.ComputedElement, scope: Scope) -> Value:
-    name = _constant_name(expr.name, scope)
+    name = _name(expr.name, scope)
     content = value_of(expr.content, scope)
-    return Single(_element(name, [], [content], scope, expr.span))
+    if isinstance(name, str):
+        return Single(_element(name, [], [content], scope, expr.span))
+    # what it is called is seen only in its text
+    element = _element("", [], [content], scope, expr.span)
+    text = constructed_xml(element, scope, name)
+    pair = call("evaluator_item", Constant("element"), text, *lifespan(element, scope))
+    return Single(Dynamic(pair, "a name that is computed from data"))
 
 
 def _constant_name(name: Name | Expr, scope: Scope) -> str:
+    found = _name(name, scope)
+    if not isinstance(found, str):
+        raise NotNative("a name that is computed from data", name.span)
+    return found
+
+
+def _name(name: Name | Expr, scope: Scope) -> str | Scalar:
+    """The name if it is known, else the scalar for it."""
     if isinstance(name, Name):
         if name.prefix or name.uri or scope.names.element or name.local == "xmlns":
             raise NotNative("a name in a namespace", name.span)
         return name.local
     item = one_atomic(value_of(name, scope), scope, name.span)
-    if (
-        item is None
-        or not isinstance(item.scalar, Constant)
-        or item.type not in ("xs:string", "xs:untypedAtomic")
-    ):
+    if item is None or item.type not in ("xs:string", "xs:untypedAtomic"):
         raise NotNative("a name that is computed from data", name.span)
+    if not isinstance(item.scalar, Constant):
+        if scope.names.element:
+            raise NotNative("a name in a namespace", name.span)
+        # names with prefixes or unusual letters, and wrong ones, are for the evaluator
+        other = scope.compilation.limit(name.span, "a name that is not a simple one")
+        is_plain = conjunction(
+            call("is_plain_name", item.scalar), call("<>", item.scalar, Constant("xmlns"))
+        )
+        return case((is_plain, item.scalar), otherwise=other)
     text = str(item.scalar.value)
     if not text.isidentifier() or text == "xmlns":
         raise NotNative("such a name", name.span)
@@ -92,7 +127,12 @@ def _element(
     for value in content:
         value = _without_document(value, span)
         found = leaves(value)
+        if any(is_attribute_of_any_name(leaf.item) for leaf in found):
+            raise NotNative("attributes of any name", span)
         if not any(isinstance(leaf.item, AttributeItem) for leaf in found):
+            if not all(map(is_node, (leaf.item for leaf in found))):
+                # it must be possible to write it
+                content_xml(value, scope)
             kept.append(value)
             continue
         if any(isinstance(one, TextItem | Single) or one != EMPTY for one in kept):
@@ -112,12 +152,17 @@ def _element(
             for leaf in leaves(part):
                 attribute = leaf.item
                 assert isinstance(attribute, AttributeItem)
+                if not is_optional(leaf.plan):
+                    found_one = Nested(leaf.plan, "first", attribute.scalar)
+                    attributes.append(replace(attribute, scalar=found_one, owner=None))
+                    continue
                 condition, known = condition_of(leaf.plan)
                 scalar = replaced(attribute.scalar, known)
                 if condition != call("is_not_null", scalar):
                     scalar = case((condition, scalar))
                 attributes.append(AttributeItem(attribute.name, scalar, made_of=attribute.made_of))
-        kept += rest
+        # together: atomic values next to each other are separated by spaces
+        kept.append(concat(rest))
     names = [attribute.name for attribute in attributes]
     if len(set(names)) < len(names):
         raise NotNative("two attributes of one name", span)
@@ -128,7 +173,8 @@ def _element(
 
 def _computed_document(expr: syntax.ComputedDocument, scope: Scope) -> Value:
     content = value_of(expr.content, scope)
-    if any(isinstance(leaf.item, AttributeItem) for leaf in leaves(content)):
+    found = [leaf.item for leaf in leaves(content)]
+    if any(isinstance(one, AttributeItem) or is_attribute_of_any_name(one) for one in found):
         raise NotNative("attributes in a document", expr.span)
     return Single(Element("", (), (_without_document(content, expr.span),), is_document=True))
 

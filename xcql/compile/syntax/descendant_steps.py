@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from xcql.compile.syntax.predicates import is_never_positional
+from xcql.compile.library.positions import is_never_positional
 from xcql.syntax.literals import Sequence as SequenceExpr
 from xcql.syntax.node import Expr, node
 from xcql.syntax.operators import Binary

@@ -20,7 +20,7 @@ from xcql.algebra.scalars import (
     disjunction,
 )
 from xcql.compile.library.arithmetic import arithmetic
-from xcql.compile.library.atomization import one_atomic
+from xcql.compile.library.atomization import one_atomic, one_text
 from xcql.compile.library.casts import (
     NUMBERS,
     STRINGS,
@@ -30,14 +30,13 @@ from xcql.compile.library.casts import (
     common_number,
     is_writable,
     number,
-    text_or_empty,
 )
 from xcql.compile.library.comparisons import truth
 from xcql.compile.library.node_sets import node_set
+from xcql.compile.library.positions import asks_last, mentions_position
 from xcql.compile.library.sequence_types import cast_value, is_instance, type_name
-from xcql.compile.library.several_kinds import as_one_leaf
+from xcql.compile.library.several_kinds import as_one_kind
 from xcql.compile.result import NotNative
-from xcql.compile.syntax.predicates import asks_last, mentions_position
 from xcql.compile.terms.items import Atomic
 from xcql.compile.terms.scope import CompileExpression, Scope, value_of
 from xcql.compile.terms.values import (
@@ -54,7 +53,6 @@ from xcql.compile.terms.values import (
     each,
     exists,
     guarded,
-    leaves,
     nullable,
     without_failures,
 )
@@ -231,10 +229,7 @@ def _unary(expr: operators.Unary, scope: Scope) -> Value:
 
 
 def _concatenated(expr: operators.Binary, scope: Scope) -> Value:
-    texts: list[Scalar] = []
-    for part in (expr.left, expr.right):
-        item = one_atomic(value_of(part, scope), scope, part.span)
-        texts.append(Constant("") if item is None else text_or_empty(item))
+    texts = [one_text(value_of(part, scope), scope, part.span) for part in (expr.left, expr.right)]
     return Single(Atomic(Call("concat", tuple(texts)), "xs:string"))
 
 
@@ -265,10 +260,7 @@ def mapped_over(base: Value, body: SyntaxNode, scope: Scope) -> Value:
             return value_of(body, scope.focus(base, Constant(1), lambda: Constant(1)))  # type: ignore[arg-type]
         case Concat(values=several) | Merged(values=several) if not mentions_position(body):  # type: ignore[arg-type]
             return replace(base, values=tuple(mapped_over(one, body, scope) for one in several))
-    found = leaves(base)
-    if len(found) != 1:
-        found = [as_one_leaf(base, scope, body.span)]
-    plan, inner = found[0].plan, Single(found[0].item)
+    plan, inner = as_one_kind(base, scope, body.span)
     inside = scope.within(columns(plan))
     if not mentions_position(body):  # type: ignore[arg-type]
         return each(plan, value_of(body, inside.focus(inner)))  # type: ignore[arg-type]

@@ -34,6 +34,7 @@ from xcql.compile.terms.values import (
     row_of,
     without_failures,
 )
+from xcql.evaluate.collations import CODEPOINT_URI
 from xcql.syntax.control import Quantified
 from xcql.syntax.flwor import Clause, Count, Flwor, For, Let, OrderBy, Where
 
@@ -145,7 +146,7 @@ def _order_by(clause: OrderBy, stream: Tuples) -> list[Tuples]:
     plan = stream.plan
     scope = stream.scope
     for key in clause.keys:
-        if key.collation is not None:
+        if key.collation not in (None, CODEPOINT_URI):
             raise NotNative("a collation", key.span)
         item = one_atomic(value_of(key.key, scope), scope, key.key.span)
         greatest = (key.empty or scope.compilation.empty_order) == "greatest"

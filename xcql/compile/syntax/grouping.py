@@ -15,6 +15,7 @@ from xcql.compile.result import NotNative
 from xcql.compile.terms.items import Atomic, StreamElement
 from xcql.compile.terms.scope import CompileClause, Tuples, value_of
 from xcql.compile.terms.values import Each, Single, Value, each, guarded, rename
+from xcql.evaluate.collations import CODEPOINT_URI
 from xcql.syntax.flwor import GroupBy
 from xcql.syntax.literals import VariableRef
 
@@ -26,7 +27,7 @@ def grouped(clause: GroupBy, stream: Tuples) -> list[Tuples]:
     first: list[tuple[str, Scalar]] = []
     values: dict[str, Value] = {}
     for key in clause.keys:
-        if key.collation is not None:
+        if key.collation not in (None, CODEPOINT_URI):
             raise NotNative("a collation", key.span)
         source = key.source or VariableRef(key.variable, span=key.span)
         item = one_atomic(value_of(source, scope), scope, key.span)

@@ -1,4 +1,4 @@
-"""Maps and arrays whose keys are known: they are resolved when the query is compiled.
+"""Maps and arrays. Those whose keys are known are resolved when the query is compiled.
 
 `map { "EUR" : 1.1 }($t/currency)` becomes a choice among the values, by the key.
 """
@@ -6,12 +6,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 
-from xcql.compile.library.maps import entry_of, is_same_key, known_items, known_key
+from xcql.compile.library.maps import (
+    entry_of,
+    is_same_key,
+    known_items,
+    known_key,
+    members_of,
+    one_entry,
+)
 from xcql.compile.result import NotNative
-from xcql.compile.terms.items import ArrayItem, Atomic, Item, MapItem
+from xcql.compile.terms.items import ArrayItem, Atomic, Item, ItemArray, MapItem
+from xcql.compile.terms.mapping import mapped_within
 from xcql.compile.terms.scope import CompileExpression, Scope, value_of
-from xcql.compile.terms.values import Single, Value, concat
+from xcql.compile.terms.values import Single, Value
 from xcql.source import Span
 from xcql.syntax.construct import CurlyArray, MapConstructor, SquareArray
 from xcql.syntax.node import Expr
@@ -19,12 +28,18 @@ from xcql.syntax.path import AnyKey, Lookup, UnaryLookup
 
 
 def _map(expr: MapConstructor, scope: Scope) -> Value:
+    if len(expr.entries) == 1:
+        (entry,) = expr.entries
+        key, value = value_of(entry.key, scope), value_of(entry.value, scope)
+        return Single(one_entry(key, value, scope, entry.key.span))
     keys: list[Atomic] = []
     for entry in expr.entries:
-        key = known_key(value_of(entry.key, scope), scope, entry.key.span)
-        if any(is_same_key(key, other) for other in keys):
+        known = known_key(value_of(entry.key, scope), scope, entry.key.span)
+        if known is None:
+            raise NotNative("a key that is known only when the query runs", entry.key.span)
+        if any(is_same_key(known, other) for other in keys):
             raise NotNative("a duplicate key", entry.key.span)
-        keys.append(key)
+        keys.append(known)
     values = tuple(value_of(entry.value, scope) for entry in expr.entries)
     return Single(MapItem(tuple(keys), values))
 
@@ -34,8 +49,10 @@ def _array(expr: SquareArray, scope: Scope) -> Value:
 
 
 def _array_of_items(expr: CurlyArray, scope: Scope) -> Value:
-    items = known_items(value_of(expr.content, scope), expr.span)
-    return Single(ArrayItem(tuple(items)))
+    items = value_of(expr.content, scope)
+    with suppress(NotNative):
+        return Single(ArrayItem(tuple(known_items(items, expr.span))))
+    return Single(ItemArray(items))
 
 
 def _lookup(expr: Lookup, scope: Scope) -> Value:
@@ -49,24 +66,16 @@ def _unary_lookup(expr: UnaryLookup, scope: Scope) -> Value:
 
 
 def _looked_up(base: Value, key: Expr, scope: Scope, span: Span) -> Value:
-    found: list[Value] = []
-    for one in known_items(base, span):
-        assert isinstance(one, Single)
-        if isinstance(key, AnyKey):
-            found += _collection(one.item, span)[1]
-            continue
-        for wanted in known_items(value_of(key, scope), key.span):
-            found.append(entry_of(one.item, wanted, scope, span))
-    return concat(found)
+    if isinstance(key, AnyKey):
+        return mapped_within(base, scope, lambda item, inside: members_of(item, inside, span))
+    keys = value_of(key, scope)
 
+    def found(item: Item, inside: Scope) -> Value:
+        return mapped_within(
+            keys, inside, lambda wanted, within: entry_of(item, Single(wanted), within, key.span)
+        )
 
-def _collection(item: Item, span: Span) -> tuple[Item, tuple[Value, ...]]:
-    match item:
-        case MapItem(values=values):
-            return item, values
-        case ArrayItem(members=members):
-            return item, members
-    raise NotNative("a lookup in an unknown map or array", span)
+    return mapped_within(base, scope, found)
 
 
 EXPRESSIONS: Mapping[type, CompileExpression] = {

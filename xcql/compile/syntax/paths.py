@@ -14,6 +14,7 @@ from xcql.algebra.operators import Number, columns, identity
 from xcql.algebra.scalars import Column, Constant, Scalar
 from xcql.compile.library.axes import axis_from
 from xcql.compile.library.document_order import (
+    alike,
     in_document_order,
     is_sorted,
     merged_in_document_order,
@@ -21,10 +22,11 @@ from xcql.compile.library.document_order import (
     root_of,
 )
 from xcql.compile.library.inner import without_inner_path
+from xcql.compile.library.positions import is_never_positional, mentions_position
 from xcql.compile.library.stream_parents import with_parent_key
 from xcql.compile.result import NotNative
 from xcql.compile.syntax.descendant_steps import ChildrenBelow, joined_steps
-from xcql.compile.syntax.predicates import filtered, is_never_positional, mentions_position
+from xcql.compile.syntax.predicates import filtered
 from xcql.compile.terms import items
 from xcql.compile.terms.scope import CompileExpression, Scope, native, value_of
 from xcql.compile.terms.values import (
@@ -89,6 +91,7 @@ def after_step(base: Value, step: Expr, scope: Scope) -> Value:
             found += _children_below(leaf, step.step, scope)
         else:
             found += _step_from(leaf, step, scope)
+    found = alike(found, scope, step.span)
     origins = {origin(leaf.item) for leaf in found}
     twice = len(origins) < len(found)
     if twice or mixes:
@@ -109,7 +112,7 @@ def _may_mix(begin: abc.Sequence[Leaf], step: Expr, scope: Scope) -> bool:
 
 def _may_nest(item: items.Item, scope: Scope) -> bool:
     """Whether one of two such nodes can be inside the other."""
-    if not isinstance(item, items.StreamElement | items.Inner):
+    if not isinstance(item, items.StreamElement | items.Inner | items.AnyNode):
         return False
     if not scope.compilation.graphs[item.stream].nest(item.tags):
         return False
@@ -171,7 +174,13 @@ def _in_order(result: Value, step: Expr, scope: Scope, *, is_sorted: bool) -> Va
         documents = {leaf.item for leaf in found}
         if len(documents) == 1 and not at_most_one(result):
             return guarded(exists(result), Single(documents.pop()))
-    of_streams = (items.StreamElement, items.Inner, items.TextItem, items.AttributeItem)
+    of_streams = (
+        items.StreamElement,
+        items.Inner,
+        items.AnyNode,
+        items.TextItem,
+        items.AttributeItem,
+    )
     if any(isinstance(leaf.item, (*of_streams, items.Element)) for leaf in found):
         if all(isinstance(leaf.item, of_streams) for leaf in found):
             if is_sorted:
@@ -234,7 +243,7 @@ def _children_below(leaf: Leaf, step: AxisStep, scope: Scope) -> list[Leaf]:
     kept: list[Leaf] = []
     # children with one name and one parent are of one kind
     for here in found:
-        if not isinstance(here.item, items.StreamElement | items.Inner):
+        if not isinstance(here.item, items.StreamElement | items.Inner | items.AnyNode):
             raise NotNative("positions of such nodes", step.span)
         here, parent = with_parent_key(here, scope, step.span)
         several = [here]

@@ -11,9 +11,10 @@ from xcql.compile.library.atomization import atomized
 from xcql.compile.library.casts import NUMBERS
 from xcql.compile.library.comparisons import compared, only_one, truth
 from xcql.compile.library.document_order import is_sorted
+from xcql.compile.library.positions import asks_last, is_never_positional, mentions_position
 from xcql.compile.library.several_kinds import as_one_kind, in_one_plan
 from xcql.compile.result import NotNative
-from xcql.compile.terms.items import Atomic
+from xcql.compile.terms.items import Atomic, Dynamic
 from xcql.compile.terms.scope import CompileExpression, Scope, value_of
 from xcql.compile.terms.values import (
     EMPTY,
@@ -30,60 +31,10 @@ from xcql.compile.terms.values import (
     leaves,
     single_scalar,
 )
-from xcql.syntax.control import Quantified
 from xcql.syntax.functions import FunctionCall
-from xcql.syntax.literals import IntegerLiteral, StringLiteral
-from xcql.syntax.names import name_set
-from xcql.syntax.node import Expr, SyntaxNode, children, walk
-from xcql.syntax.operators import Binary, CastableAs, Comparison, InstanceOf
-from xcql.syntax.path import AxisStep, Filter, Path
-from xcql.syntax.temporal import AllenComparison
-
-_BOOLEAN_FUNCTIONS = name_set(
-    "not exists empty contains starts-with ends-with matches boolean true false some every"
-    " deep-equal lang has-children nilled"
-)
-
-
-def is_never_positional(predicate: Expr) -> bool:
-    """Whether the predicate is a condition for any data, and does not use the position."""
-    if mentions_position(predicate):
-        return False
-    match predicate:
-        case Comparison() | AxisStep() | Path() | Quantified() | AllenComparison():
-            if isinstance(predicate, Path):
-                return isinstance(predicate.steps[-1], AxisStep)
-            return True
-        case CastableAs() | InstanceOf():
-            return True
-        case Binary(op=op):
-            return op in ("and", "or")
-        case FunctionCall(name=name):
-            return name.prefix in (None, "fn") and name.local in _BOOLEAN_FUNCTIONS
-        case StringLiteral():
-            return True
-    return False
-
-
-def mentions_position(expr: Expr) -> bool:
-    """Whether `position()` or `last()` is called for the context of the expression itself."""
-    pending: list[object] = [expr]
-    while pending:
-        here = pending.pop()
-        match here:
-            case FunctionCall(name=name, arguments=()) if name.local in ("position", "last"):
-                return True
-            case AxisStep():
-                continue
-            case Filter(base=base):
-                pending.append(base)
-                continue
-            case Path(steps=steps):
-                pending.extend(steps[:1])
-                continue
-        if isinstance(here, SyntaxNode):
-            pending.extend(children(here))
-    return False
+from xcql.syntax.literals import IntegerLiteral
+from xcql.syntax.node import Expr
+from xcql.syntax.path import Filter
 
 
 def filtered(
@@ -166,16 +117,12 @@ def _element_at(plan: ops.Plan, predicate: Expr, partition: tuple[Scalar, ...]) 
     return ops.Select(ops.Project(found, plan.position, index), ops.present(Column(plan.item)))
 
 
-def asks_last(predicate: Expr) -> bool:
-    return any(
-        isinstance(node, FunctionCall) and node.name.local == "last" for node in walk(predicate)
-    )
-
-
 def _position_test(value: Value, position: Scalar, scope: Scope, predicate: Expr) -> Scalar | None:
     """The condition of a predicate that is a number; None if it is not one."""
     found = leaves(value)
     kinds = {leaf.item.type if isinstance(leaf.item, Atomic) else "node" for leaf in found}
+    if any(isinstance(leaf.item, Dynamic) for leaf in found):
+        raise NotNative("a predicate that may be a number", predicate.span)
     if not kinds & NUMBERS:
         return None
     if not kinds <= NUMBERS:

@@ -8,7 +8,7 @@ from xcql.algebra.operators import Unit, columns
 from xcql.compile.library.several_kinds import merged
 from xcql.compile.result import NotNative
 from xcql.compile.terms.scope import Scope, Tuples
-from xcql.syntax.flwor import Clause, Count, GroupBy
+from xcql.syntax.flwor import Clause, Count, GroupBy, OrderBy
 
 
 def tuples(clauses: Sequence[Clause], scope: Scope) -> list[Tuples]:
@@ -25,9 +25,18 @@ def tuples(clauses: Sequence[Clause], scope: Scope) -> list[Tuples]:
         for stream in streams:
             after += apply(clause, stream)
         streams = after
+        if len(streams) > 1 and isinstance(clause, OrderBy) and _is_turned(clause, scope):
+            # arrays of several kinds of items are sorted in one direction
+            streams = [merged_tuples(streams, shared)]
         if len(streams) > 64:
             raise NotNative("variables of too many kinds", clause.span)
     return streams
+
+
+def _is_turned(clause: OrderBy, scope: Scope) -> bool:
+    """Whether a key is sorted otherwise than from the least to the greatest."""
+    default = scope.compilation.empty_order
+    return any(key.descending or (key.empty or default) == "greatest" for key in clause.keys)
 
 
 def merged_tuples(streams: Sequence[Tuples], shared: frozenset[str]) -> Tuples:

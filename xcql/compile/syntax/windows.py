@@ -134,7 +134,13 @@ class _Items:
         for name, value in {**known, **variables}.items():
             scope = scope.bind(name, value)
         span = condition.condition.span
-        return plan, truth(value_of(condition.condition, scope), scope, span), variables
+        evaluations = scope.compilation.evaluations
+        before = len(evaluations)
+        holds = truth(value_of(condition.condition, scope), scope, span)
+        if len(evaluations) > before:
+            # the windows are computed in one row, and an evaluation needs rows of its own
+            raise NotNative(evaluations[-1].reason, span)
+        return plan, holds, variables
 
 
 def _windows(clause: Window, items: _Items) -> Scalar:

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Literal
 from xcql.algebra.operators import Plan, row_column
 from xcql.algebra.scalars import Scalar
 from xcql.algebra.scalars import field as struct_field
+from xcql.compile.node_paths import NodePath
+from xcql.shred.node_paths import NodeKind
 from xcql.shred.shape import Slot
 from xcql.syntax.functions import InlineFunction
 
@@ -52,13 +54,16 @@ class Shape:
         return next((child for child in self.children if tag in child.tags), None)
 
 
-def shape_of(slots: Mapping[str, Slot]) -> Shape | None:
-    """The shape of elements of several tags, by tag id; None if their layouts differ."""
+def shape_of(slots: Mapping[str, Slot], *, as_arrays: bool) -> Shape | None:
+    """The shape of elements of several tags, by tag id; None if their layouts differ.
+
+    With `as_arrays`, elements that repeat in one table are read as arrays from all.
+    """
     found = list(slots.values())
     first = found[0]
     if any(
-        (slot.column, slot.is_leaf, slot.opaque, slot.repeats)
-        != (first.column, first.is_leaf, first.opaque, first.repeats)
+        (slot.column, slot.is_leaf, slot.opaque) != (first.column, first.is_leaf, first.opaque)
+        or (slot.repeats != first.repeats and not as_arrays)
         for slot in found
     ):
         return None
@@ -73,7 +78,7 @@ def shape_of(slots: Mapping[str, Slot]) -> Shape | None:
     for slot in found:
         for child in slot.children:
             by_column.setdefault(child.column, {})[child.tag] = child
-    children = [shape_of(below) for below in by_column.values()]
+    children = [shape_of(below, as_arrays=as_arrays) for below in by_column.values()]
     if any(child is None for child in children):
         return None
     return Shape(
@@ -82,7 +87,7 @@ def shape_of(slots: Mapping[str, Slot]) -> Shape | None:
         first.column,
         first.is_leaf,
         first.opaque,
-        first.repeats,
+        any(slot.repeats for slot in found),
         any(slot.commented for slot in found),
         any(slot.strays for slot in found),
         attributes,
@@ -197,7 +202,7 @@ class AttributeItem(Item):
 
     name: str
     scalar: Scalar
-    owner: StreamElement | Element | Inner | None = None
+    owner: StreamElement | Element | Inner | AnyNode | None = None
     made_of: str = "xs:untypedAtomic"
     within: StreamElement | None = None
 
@@ -238,6 +243,44 @@ class Inner(Item):
     @property
     def text(self) -> Scalar:
         return struct_field(self.struct, "text")
+
+
+@dataclass(frozen=True, slots=True)
+class AnyNode(Item):
+    """A node of a stream, of any kind and name: a row of the table of nodes.
+
+    `filler` is the element of the filler that it is in, of which only the row is known. `paths` are
+    those that it can be on. `kind` is a number, see `node_paths.KINDS`; `value` is NULL for some
+    nodes on paths that are not valued.
+    """
+
+    filler: StreamElement
+    kind: Scalar
+    name: Scalar
+    path: Scalar
+    start: Scalar
+    length: Scalar
+    parent: Scalar
+    value: Scalar
+    paths: frozenset[NodePath]
+
+    @property
+    def stream(self) -> str:
+        return self.filler.stream
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        """The tags of the elements that it can be."""
+        return tuple(sorted({path.tag for path in self.paths if path.kind == "element"}))
+
+    @property
+    def kinds(self) -> frozenset[NodeKind]:
+        return frozenset(path.kind for path in self.paths)
+
+    @property
+    def above(self) -> None:
+        """Its parent has to be looked up."""
+        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,13 +327,15 @@ class Markup(Item):
 
 @dataclass(frozen=True, slots=True)
 class Dynamic(Item):
-    """An item that the evaluator returned: a struct of `kind` and serialised `value`.
+    """An item that the evaluator returned: `kind`, serialised `value`, `vtFrom` and `vtTo`.
 
-    `reason` says why the evaluator was needed.
+    `reason` says why the evaluator was needed. `is_complete` says that the lifespans of attributes
+    and texts are known, too: they depend on ancestors, which copies of nodes do not have.
     """
 
     scalar: Scalar
     reason: str
+    is_complete: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -323,8 +368,41 @@ class ArrayItem(Item):
     members: tuple[Value, ...]
 
 
-NODES = (StreamDocument, StreamElement, AttributeItem, TextItem, Inner, Element, Markup)
+@dataclass(frozen=True, slots=True)
+class KeyedValue(Item):
+    """A key and its value: an entry of an `EntryMap`."""
+
+    key: Atomic
+    value: Value
+
+
+@dataclass(frozen=True, slots=True)
+class EntryMap(Item):
+    """A map whose keys are known only when the query runs.
+
+    `keys` has a `KeyedValue` for each key, in order. `entries` has those with the values: the value
+    of a key is that of all its entries, in order. Often the two are the same.
+    """
+
+    keys: Value
+    entries: Value
+
+
+@dataclass(frozen=True, slots=True)
+class ItemArray(Item):
+    """An array of single items, whose number is known only when the query runs."""
+
+    items: Value
+
+
+COLLECTIONS = (MapItem, ArrayItem, EntryMap, ItemArray)
+NODES = (StreamDocument, StreamElement, AttributeItem, TextItem, Inner, AnyNode, Element, Markup)
 
 
 def is_node(item: Item) -> bool:
     return isinstance(item, NODES)
+
+
+def is_attribute_of_any_name(item: Item) -> bool:
+    """Whether an item may be an attribute whose name is known only when the query runs."""
+    return isinstance(item, AnyNode) and "attribute" in item.kinds

@@ -50,6 +50,8 @@ class Compilation:
     externals: Externals
     dialect: Dialect
     graphs: Mapping[str, TagGraph]
+    # whether fillers are found by their places in the view, and not only by the ids of holes
+    by_place: bool = True
     names: dict[str, int] = field(default_factory=dict)
     demands: dict[tuple[str, tuple[str, ...]], set[tuple[str, ...]]] = field(default_factory=dict)
     sites: list[Site] = field(default_factory=list)
@@ -57,6 +59,9 @@ class Compilation:
     functions: Mapping[tuple[str, str, int], FunctionDecl] = field(default_factory=dict)
     globals: dict[str, Value] = field(default_factory=dict)
     active: list[tuple[str, str, int]] = field(default_factory=list)
+    # whether a part of an expression is tried that is the evaluator's, and how many were
+    is_lifting: bool = False
+    trials: int = 0
     # the tags of the ancestors of the filler that is being serialised
     serialising: list[tuple[str, ...]] = field(default_factory=list)
 
@@ -110,8 +115,12 @@ class Compilation:
         return self.names["#"]
 
     def error(self, code: str, message: str, span: Span, value: Scalar | None = None) -> Scalar:
-        """A scalar that fails; `{}` in the message is replaced by the value."""
-        return self._failing(Site(code, message, span), value)
+        """A scalar that fails; `{}` in the message is replaced by the value.
+
+        The evaluator might never reach a part that is lifted out of its expression: if that fails,
+        the evaluator answers the whole query.
+        """
+        return self._failing(Site(code, message, span, is_limit=self.is_lifting), value)
 
     def limit(self, span: Span, message: str = BEYOND_SQL) -> Scalar:
         """A scalar for what SQL cannot represent; the evaluator answers the query then."""
@@ -127,7 +136,8 @@ class Compilation:
         """The shape of fillers with these tags; None if the layouts of their tables differ."""
         slots = self.catalog.streams[stream].slots
         found = {tag: slots[tag] for tag in tags if tag in slots}
-        return shape_of(found) if found else None
+        # tables that overlap others are found again in the table of nodes, which needs places
+        return shape_of(found, as_arrays=self.by_place) if found else None
 
     def demand(self, node: StreamElement, *path: str) -> None:
         """Record that a field of a node's struct is read."""

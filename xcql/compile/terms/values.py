@@ -286,7 +286,7 @@ def at_most_one(value: Value) -> bool:
         case Single():
             return True
         case Each(plan=plan, value=inner):
-            return is_optional(plan) and at_most_one(inner)
+            return is_single(plan) and at_most_one(inner)
         case Concat(values=several, exclusive=exclusive):
             return not several or (exclusive and all(map(at_most_one, several)))
     return False
@@ -300,6 +300,16 @@ def is_optional(plan: ops.Plan) -> bool:
         case ops.Select(input=below) | ops.Project(input=below) | ops.Order(input=below):
             return is_optional(below)
     return False
+
+
+def is_single(plan: ops.Plan) -> bool:
+    """Whether the plan has at most one tuple, which may have to be looked up."""
+    match plan:
+        case ops.Join(left=left, is_lookup=True):
+            return is_single(left)
+        case ops.Select(input=below) | ops.Project(input=below) | ops.Order(input=below):
+            return is_single(below)
+    return isinstance(plan, ops.Unit)
 
 
 def condition_of(plan: ops.Plan) -> tuple[Scalar, dict[str, Scalar]]:
@@ -328,6 +338,8 @@ def single_scalar(value: Value, read: Callable[[Item], Scalar]) -> Scalar:
     match value:
         case Single(item=item):
             return read(item)
+        case Each(plan=plan, value=inner) if not is_optional(plan):
+            return Nested(plan, "first", single_scalar(inner, read))
         case Each(plan=plan, value=inner):
             condition, known = condition_of(plan)
             found = replaced(single_scalar(inner, read), known)

@@ -28,6 +28,7 @@ forms.patterns(
     is_integer_text=rf"^{BLANKS}[+-]?[0-9]+{BLANKS}\z",
     is_decimal_text=rf"^{BLANKS}{_DIGITS}{BLANKS}\z",
     is_double_text=rf"^{BLANKS}({_DIGITS}([eE][+-]?[0-9]+)?|[+-]?INF|NaN){BLANKS}\z",
+    is_plain_name=r"^[A-Za-z_][A-Za-z0-9_.-]*\z",
     is_boolean_text=rf"^{BLANKS}(true|false|1|0){BLANKS}\z",
 )
 

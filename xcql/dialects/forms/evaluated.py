@@ -8,15 +8,17 @@ from xcql.dialects.forms.nodes import escape_text
 from xcql.dialects.forms.registry import Forms
 from xcql.dialects.slots import slot
 from xcql.dialects.templates import let, template
-from xcql.dialects.trees import Sql, call, dot, lambda_, struct, text_literal
+from xcql.dialects.trees import Sql, call, cast, dot, lambda_, struct, text_literal
 
 forms = Forms()
 
 
 @forms
-def evaluator_item(kind: Sql, text: Sql) -> Sql:
-    """An item as the evaluator's argument or result."""
-    return struct(kind=kind, value=text)
+def evaluator_item(kind: Sql, text: Sql, begin: Sql | None = None, end: Sql | None = None) -> Sql:
+    """An item as the evaluator's argument or result; results also have lifespans."""
+    ends = {"vtFrom": begin, "vtTo": end}
+    lifespan = {name: cast(one or exp.null(), "TIMESTAMP_NTZ") for name, one in ends.items()}
+    return struct(kind=kind, value=text, **lifespan)
 
 
 @forms
@@ -32,6 +34,22 @@ def dynamic_text(pair: Sql) -> Sql:
         pair=pair,
         escaped=escape_text(dot(pair.copy(), "value")),
     )
+
+
+@forms
+def dynamic_truth(pairs: Sql) -> Sql:
+    """The effective boolean value of items; NULL if they have none, or a rare type."""
+    body = template(
+        """CASE WHEN size(xs) = 0 THEN false
+          WHEN NOT startswith(f.kind, 'xs:') THEN true
+          WHEN size(xs) > 1 THEN CAST(NULL AS BOOLEAN)
+          WHEN f.kind = 'xs:boolean' THEN f.value = 'true'
+          WHEN f.kind IN ('xs:string', 'xs:untypedAtomic', 'xs:anyURI') THEN f.value <> ''
+          WHEN f.kind IN ('xs:integer', 'xs:decimal', 'xs:double', 'xs:float')
+            THEN NOT f.value IN ('0', '-0', 'NaN') END""",
+        f=template("get(xs, 0)"),
+    )
+    return let(pairs, "xs", body)
 
 
 @forms

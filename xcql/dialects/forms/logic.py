@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from functools import partial
 
+from sqlglot import exp
+
 from xcql.dialects import trees
 from xcql.dialects.forms.registry import Forms
 from xcql.dialects.templates import template
@@ -21,6 +23,11 @@ forms.update(
         "present": trees.is_not_null,
     }
 )
+
+
+@forms
+def one_of(value: Sql, *values: Sql) -> Sql:
+    return exp.Paren(this=exp.In(this=value, expressions=list(values)))
 
 
 @forms

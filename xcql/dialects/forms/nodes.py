@@ -19,6 +19,11 @@ forms.templates(
         # where the hole of a place begins in the filler that it is in
         "hole_offset key": """CAST(conv(hex(substring(key, length(key) - 3, 4)), 16, 10)
           AS INT)""",
+        # the fillers around one, from the outermost: their keys, and the offsets of the holes
+        "places_above key": """CASE WHEN length(key) > 4 THEN transform(
+          sequence(1, CAST((length(key) - 4) / 8 AS INT)), level -> named_struct(
+            'key', substring(key, 1, 8 * level - 4),
+            'offset', CAST(conv(hex(substring(key, 8 * level - 3, 4)), 16, 10) AS INT))) END""",
         # a number as four bytes, which compare as the numbers do
         "four_bytes value": "unhex(lpad(hex(value), 8, '0'))",
     }

@@ -159,6 +159,12 @@ def round_half_up(value: Sql) -> Sql:
 
 
 @forms
+def mathematics(name: Sql, *numbers: Sql) -> Sql:
+    """A function that is called as in XQuery; dialects have limits for what it returns."""
+    return call(name.this, *numbers)
+
+
+@forms
 def round_digits(value: Sql, digits: Sql) -> Sql:
     """Rounding to some digits after the point, by the exact value: 1.005 is a bit less than that.
 

@@ -1,0 +1,164 @@
+"""Texts as they are in the view: a hole without fillers does not divide the text around it.
+
+    <p>one <hole id="1"/> two <b/> three</p>    two texts if the hole is empty, else three
+
+Tests: tests/compile/library/test_any_axes.py
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from xcql.algebra.operators import (
+    ROW_COLUMNS,
+    Aggregate,
+    Extract,
+    Join,
+    Nest,
+    Order,
+    Plan,
+    Project,
+    SortKey,
+    Unit,
+    columns,
+    identity,
+    order,
+)
+from xcql.algebra.scalars import TRUE, Call, Column, Constant, Nested, Scalar, call
+from xcql.compile.library.access import node_key
+from xcql.compile.library.any_xml import any_string
+from xcql.compile.library.node_lookup import NodeLookup, NodePlace, Paths
+from xcql.compile.node_paths import NodePath
+from xcql.compile.terms.items import AnyNode
+from xcql.compile.terms.values import Leaf
+from xcql.shred.node_paths import read_path
+
+
+def with_runs(
+    table: NodeLookup, base: Plan, find: Callable[[Paths], Leaf], wanted: Paths, below: Paths
+) -> list[Leaf]:
+    """The nodes on some paths, as they are found for the tuples of a plan.
+
+    Texts before and after a hole are one node if the hole is empty. `below` has all paths
+    beside the wanted ones.
+    """
+    with_holes = {_element_of(path) for path in below if path.kind == "hole"}
+    broken = frozenset(
+        path
+        for path in wanted
+        if path.kind == "text" and any(_may_be_same(_element_of(path), one) for one in with_holes)
+    )
+    # vague paths may be those of several tables
+    texts = {path.text for path in broken}
+    broken = frozenset(path for path in wanted if path.text in texts)
+    found = [find(wanted - broken)] if wanted - broken else []
+    if broken:
+        found.append(_runs(table, base, find(broken), below))
+    return found
+
+
+def _runs(table: NodeLookup, base: Plan, texts: Leaf, below: Paths) -> Leaf:
+    """Texts as they are in the view: those with only empty holes between them are one.
+
+    They have the same number of other nodes before them.
+    """
+    text = texts.item
+    assert isinstance(text, AnyNode)
+    compilation = table.scope.compilation
+    place = NodePlace(Unit(), text.filler, None, text.paths)
+
+    def before(paths: Paths) -> Leaf:
+        return table.inside(
+            place,
+            paths,
+            lambda node: ((text.parent, node.parent),),
+            lambda node: call("<", node.start, text.start),
+        )
+
+    parents = {_element_of(path) for path in text.paths}
+    beside = frozenset(
+        path
+        for path in below
+        if path.kind not in ("attribute", "text")
+        and not path.is_top
+        and any(_may_be_same(_parent_of(path), one) for one in parents)
+    )
+    holes = frozenset(path for path in beside if path.kind == "hole")
+    counts: list[Scalar] = []
+    if beside - holes:
+        counts.append(Nested(before(beside - holes).plan, "count", TRUE))
+    graph = compilation.graphs[table.stream]
+    tags = graph.fragmented_children(*{path.tag for path in text.paths})
+    tops = frozenset(path for path in table.paths.all if path.is_top and path.table in tags)
+    if tops:
+        filled = in_holes(table, before(holes), tops)
+        counts.append(Nested(filled.plan, "count", TRUE))
+    run = compilation.fresh("run")
+    number = Call("+", tuple(counts)) if len(counts) > 1 else (*counts, Constant(0))[0]
+    value = compilation.fresh("text")
+    end = compilation.fresh("end")
+    plan: Plan = Project(texts.plan, run, number)
+    plan = Project(plan, value, any_string(text, table.scope))
+    plan = Project(plan, end, call("+", text.start, text.length))
+    prefix = compilation.fresh("node")
+    row = compilation.fresh("filler")
+    same: list[tuple[str, Scalar]] = [(name, Column(name)) for name in sorted(columns(base))]
+    same += [(f"{row}.{name}", text.filler.column(name)) for name in ROW_COLUMNS]
+    same += [(f"{prefix}.{name}", getattr(text, name)) for name in ("kind", "name", "path")]
+    apart = [*identity(base), text.filler.column("key"), text.parent, Column(run)]
+    keys = [(f"{prefix}.key{index}", one) for index, one in enumerate(apart)]
+    first, last = Aggregate("min", text.start), Aggregate("max", Column(end))
+    nest = Nest(
+        plan,
+        tuple(keys),
+        (
+            *((name, Aggregate("any", one)) for name, one in same),
+            (f"{prefix}.parent", Aggregate("any", text.parent)),
+            (f"{prefix}.start", first),
+            (f"{prefix}.end", last),
+            (f"{prefix}.value", Aggregate("join", Column(value))),
+        ),
+    )
+    made = {
+        name: Column(f"{prefix}.{name}")
+        for name in ("kind", "name", "path", "parent", "start", "value")
+    }
+    length = call("-", Column(f"{prefix}.end"), Column(f"{prefix}.start"))
+    valued = frozenset(replace(path, is_valued=True) for path in text.paths)
+    node = AnyNode(table.filler(row, text.filler.table), **made, length=length, paths=valued)
+    key = node_key(node, table.scope)
+    assert key is not None
+    return Leaf(Order(nest, (*order(base), SortKey(key, "key"))), node)
+
+
+def in_holes(table: NodeLookup, hole: Leaf, tops: Paths) -> Leaf:
+    """The fillers in some holes."""
+    node = hole.item
+    assert isinstance(node, AnyNode)
+    filler = table.fillers({path.table for path in tops})
+    rows = Extract(table.stream, filler.table, filler.row, span=table.span)
+    keys = (
+        (node.filler.column("key"), filler.column("parent")),
+        (node.start, filler.column("offset")),
+    )
+    plan = Join(hole.plan, rows, keys, TRUE, span=table.span)
+    return table.inside(NodePlace(plan, filler, None, tops), tops)
+
+
+def _element_of(path: NodePath) -> tuple[str, str, str]:
+    """The table, the tag, and the path of the parent of texts or holes; no path if it is vague."""
+    return path.table, path.tag, "" if path.is_vague else path.above
+
+
+def _parent_of(path: NodePath) -> tuple[str, str, str]:
+    """The same for the parent of any node; no tag if it is the parent of an element."""
+    if path.kind != "element":
+        return _element_of(path)
+    above = "" if path.is_vague else path.above
+    return path.table, read_path(above)[1] if above else "", above
+
+
+def _may_be_same(one: tuple[str, str, str], other: tuple[str, str, str]) -> bool:
+    same_tag = one[1] == other[1] or not (one[1] and other[1])
+    return one[0] == other[0] and same_tag and (one[2] == other[2] or not (one[2] and other[2]))
