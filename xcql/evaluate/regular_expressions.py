@@ -64,7 +64,7 @@ class Regex:
     @property
     def may_be_endless(self) -> bool:
         """Whether there is a text for which a search raises XCQL0008."""
-        if self.growth.log2(_ANY_LENGTH) <= _BEARABLE:
+        if self.is_literal or self.growth.log2(_ANY_LENGTH) <= _BEARABLE:
             return False
         part = self.part
         is_always_linear = part.linear is not None and not (
@@ -82,7 +82,7 @@ class Regex:
         express the pattern and the bound is far too large, the error is XCQL0008.
         """
         effort = self.growth.log2(len(text))
-        if effort <= _QUICK:
+        if effort <= _QUICK or self.is_literal:
             return self.pattern.finditer(text)
         linear = self._linear(text, wanted)
         if linear is not None:
