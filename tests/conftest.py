@@ -53,11 +53,18 @@ def spark() -> Iterator[SparkSession]:
         "spark.sql.codegen.wholeStage": "false",
         "spark.sql.codegen.factoryMode": "NO_CODEGEN",
         "spark.sql.adaptive.enabled": "false",
+        # plans of random queries are long
+        "spark.driver.memory": "3g",
     }
-    os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1")
+    # without the second compiler, Java reserves too little for the code of so many queries, and
+    # when that is full, it compiles nothing any more
+    os.environ.setdefault(
+        "SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m"
+    )
     match os.environ.get("XCQL_TEST_SPARK"):
         case "connect":
-            del settings["spark.default.parallelism"]  # not a session setting
+            for one in ("spark.default.parallelism", "spark.driver.memory"):
+                del settings[one]  # not a session setting
             builder = SparkSession.builder.remote("local[2]")
             session = builder.config(map=settings).getOrCreate()
         case "local-cluster":

@@ -17,6 +17,7 @@ import threading
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from importlib import import_module
+from typing import NoReturn
 
 from xcql.cli.report import (
     add_report_arguments,
@@ -32,6 +33,7 @@ EXIT_OK = 0
 EXIT_QUERY_ERROR = 1
 EXIT_USAGE = 2
 EXIT_BUG = 70
+EXIT_INTERRUPTED = 130
 
 # the code for errors in the command line itself
 USAGE = "XCQL0100"
@@ -71,6 +73,23 @@ examples:
 """
 
 
+def process() -> NoReturn:
+    """Run `xcqlc` as a process of its own."""
+    try:
+        code = main()
+    except SystemExit as end:
+        code = end.code if isinstance(end.code, int) else EXIT_USAGE
+    others = [one for one in threading.enumerate() if one is not threading.main_thread()]
+    # Python does not tidy up properly while a thread runs: libraries complain on stderr, and after
+    # an interrupt, a thread that does not stop would be waited for
+    if others and (code == EXIT_INTERRUPTED or all(one.daemon for one in others)):
+        atexit._run_exitfuncs()
+        with suppress(OSError, ValueError):
+            sys.stdout.flush()
+        os._exit(code)
+    sys.exit(code)
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run `xcqlc` with the given arguments (default: the process's) and return its exit code."""
     _write_utf_8()
@@ -100,7 +119,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         report_diagnostic(out_of_memory().diagnostic, arguments)
         return EXIT_QUERY_ERROR
     except KeyboardInterrupt:
-        return _end_at_once(130)
+        return EXIT_INTERRUPTED
     except Exception as bug:
         report_bug(bug, arguments.verbose)
         return EXIT_BUG
@@ -119,14 +138,6 @@ def _leave(number: int, _: object) -> None:
     for other in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(other, signal.SIG_IGN)
     sys.exit(128 + number)
-
-
-def _end_at_once(code: int) -> int:
-    """End the process with its temporary files removed, even if a thread does not stop."""
-    if threading.active_count() == 1:
-        return code
-    atexit._run_exitfuncs()
-    os._exit(code)
 
 
 def _forget_output() -> None:
@@ -167,4 +178,4 @@ def command_line(wanted: Iterable[str] = VERBS) -> argparse.ArgumentParser:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    process()

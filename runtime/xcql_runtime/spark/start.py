@@ -163,6 +163,8 @@ def _new_session(cores: int | None, settings: Mapping[str, str], verbose: bool) 
             "spark.sql.adaptive.advisoryPartitionSizeInBytes": "8m",
             # Spark describes every plan that it runs, for a web UI that is disabled here
             "spark.sql.ui.explainMode": "simple",
+            # and keeps the descriptions of a thousand plans, which may be megabytes each
+            "spark.sql.ui.retainedExecutions": "10",
             "spark.driver.host": "localhost",
             "spark.driver.bindAddress": "127.0.0.1",
             "spark.driver.memory": memory(),

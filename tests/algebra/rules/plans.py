@@ -57,6 +57,8 @@ BIDS = Unnest(Unit(), field(Column("a.element"), "bid"), "b", "b_at")
 DEAR = Select(BIDS, call(">", field(Column("b"), "price"), Constant(3)))
 SECOND = Select(Number(BIDS, "n"), call("=", Column("n"), Constant(2)))
 WHO = field(Column("b"), "who")
+THOUSAND = Unnest(Unit(), call("range", Constant(1), Constant(1000)), "i", "i_at")
+MILLION = Unnest(THOUSAND, call("range", Constant(1), Constant(1000)), "j", "j_at")
 
 # `join_keys`
 CONDITIONS = conjunction(
@@ -156,6 +158,10 @@ CASES: dict[str, dict[str, Case]] = {
         "a value of each": Project(A, "x", Nested(DEAR, "collect", WHO)),
         "the second element": Project(A, "x", Nested(SECOND, "collect", WHO)),
         "a plan that reads a table stays": Project(A, "x", Nested(P, "count", TRUE)),
+        "a short range": Project(Unit(), "x", Nested(THOUSAND, "count", TRUE)),
+        "long ranges stay: not every array fits in memory": Project(
+            Unit(), "x", Nested(MILLION, "count", TRUE)
+        ),
     },
     "windowed_counts": {
         "what meets an interval of another tuple is counted": Project(

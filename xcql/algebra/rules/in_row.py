@@ -5,6 +5,8 @@ count(1 for {select $b.price > 3; unnest b: $a.bid})  =>  size(filter($a.bid, b 
 
 from __future__ import annotations
 
+from math import prod
+
 from xcql.algebra.operators import (
     Number,
     Order,
@@ -41,6 +43,9 @@ from xcql.algebra.scalars import (
 )
 from xcql.algebra.substitution import substituted
 
+# longer arrays may not fit in memory, and no engine can be interrupted in the middle of one
+MOST_IN_ROW = 10_000
+
 
 def in_row(plan: Plan) -> Plan:
     """The plan with every nested plan replaced that reads only its own tuple."""
@@ -57,7 +62,7 @@ def in_row_scalar(scalar: Scalar) -> Scalar:
 
 def _reduced(nested: Nested) -> Scalar | None:
     plan, value = nested.plan, nested.value
-    if not _is_in_row(plan) or not _is_plain(value):
+    if not _is_in_row(plan) or not _is_plain(value) or _least_size(plan) > MOST_IN_ROW:
         return None
     match nested.reduction:
         case "exists":
@@ -90,6 +95,16 @@ def _is_in_row(plan: Plan) -> bool:
         case Unnest(array=scalar, outer=False) | Select(condition=scalar) | Project(scalar=scalar):
             return _is_plain(scalar) and _is_in_row(plan.input)
     return False
+
+
+def _least_size(plan: Plan) -> int:
+    """How many tuples a plan has before conditions, as far as its ranges tell."""
+    own = 1
+    match plan:
+        case Unnest(array=Call("range", (Constant(first), Constant(last)))):
+            if isinstance(first, int) and isinstance(last, int):
+                own = max(0, last - first + 1)
+    return own * prod(map(_least_size, inputs(plan)))
 
 
 def _is_plain(scalar: Scalar) -> bool:
