@@ -16,7 +16,7 @@ from tests.translate import saxon
 from xcql.check import check
 from xcql.compile import Externals, compile_query
 
-WORLDS = range(100, 140) if FULL else (102, 103)
+WORLDS = range(100, 140) if FULL else (102, 107)
 QUERIES = 12 if FULL else 4
 TAGS = """<structure><tag type="snapshot" id="1" name="r"><tag type="temporal" id="2" name="i">
   <tag type="snapshot" id="3" name="t"><tag type="snapshot" id="4" name="b"/></tag>

@@ -125,6 +125,8 @@ class Follow(Plan):
     """For each tuple, the fillers of some tags in the holes of the filler `parent`.
 
     `within` is a range of the parent's bytes, start and length; the holes must be inside it.
+    `parents_nest` if one parent can be inside another: the order of the fillers in the view is then
+    not the order of their parents.
     """
 
     input: Plan
@@ -133,6 +135,7 @@ class Follow(Plan):
     tags: tuple[str, ...]
     row: str
     within: tuple[Scalar, Scalar] | None = None
+    parents_nest: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -492,10 +495,12 @@ def order(plan: Plan) -> tuple[SortKey, ...]:
             return (SortKey(plan.column("start"), "number"),)
         case Extract(row=row, input=below):
             return (*order(below), _key_of(row))
-        case Follow(input=below, row=row, parent=parent):
+        case Follow(input=below, row=row, parent=parent, parents_nest=parents_nest):
             before = order(below)
-            # a filler's key starts with the key of its parent filler
-            if before and before[-1] == _key_of(parent):
+            # a filler's key starts with the key of its parent filler; what is sorted explicitly is
+            # merged with others, which may be inside the parent
+            is_implied = not parents_nest and _is_in_natural_order(below)
+            if is_implied and before and before[-1] == _key_of(parent):
                 before = before[:-1]
             return (*before, _key_of(row))
         case Rise(input=below):
@@ -513,6 +518,15 @@ def order(plan: Plan) -> tuple[SortKey, ...]:
         case Join(left=left) | Tally(left=left):
             return order(left)
     return order(plan.input)  # type: ignore[attr-defined]
+
+
+def _is_in_natural_order(plan: Plan) -> bool:
+    match plan:
+        case Extract() | Follow():
+            return True
+        case Select(input=below) | Project(input=below):
+            return _is_in_natural_order(below)
+    return False
 
 
 def identity(plan: Plan) -> tuple[Scalar, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Literal
 
 from xcql.algebra.operators import Merge, Plan, Project, Select, Unit, order
@@ -19,7 +20,7 @@ from xcql.compile.library.isolation import evaluated
 from xcql.compile.library.lifespans import lifespan
 from xcql.compile.library.sequence_types import converted
 from xcql.compile.library.serialisation import serialised
-from xcql.compile.result import Compiled, NotNative, table_uses
+from xcql.compile.result import ColumnsNeeded, Compiled, NotNative, table_uses
 from xcql.compile.strategy import chosen
 from xcql.compile.terms.items import Dynamic, StreamDocument, is_node
 from xcql.compile.terms.leaf_types import leaf_types
@@ -58,28 +59,45 @@ def compile_query(
 
     The text is right for every `now` at which the `settled` streams are (see `Catalog.settled`).
     """
+
+    def with_parts_evaluated(by_nodes: bool) -> Compiled:
+        new = partial(_new_compilation, query, catalog, strategy, externals, dialect, by_nodes)
+        try:
+            return _compiled(query, new(), strategy, settled, None)
+        except NotNative as problem:
+            # the evaluator can often answer it from parts that SQL computes
+            return _compiled(query, new(), strategy, settled, problem)
+
     try:
-        return _compiled(query, catalog, strategy, externals, settled, dialect, None)
-    except NotNative as problem:
-        # the evaluator can often answer it from parts that SQL computes
-        return _compiled(query, catalog, strategy, externals, settled, dialect, problem)
+        return with_parts_evaluated(by_nodes=strategy != "qac")
+    except ColumnsNeeded:
+        return with_parts_evaluated(by_nodes=False)
 
 
-def _compiled(
+def _new_compilation(
     query: Checked,
     catalog: Catalog,
     strategy: Native,
     externals: Externals,
-    settled: frozenset[str],
     dialect: Dialect,
+    by_nodes: bool,
+) -> Compilation:
+    graphs = {name: stream.graph for name, stream in catalog.streams.items()}
+    by_place = strategy != "qac"
+    return Compilation(
+        LANGUAGE, query.module, catalog, externals, dialect, graphs, by_place, by_nodes
+    )
+
+
+def _compiled(
+    query: Checked,
+    compilation: Compilation,
+    strategy: Native,
+    settled: frozenset[str],
     problem: NotNative | None,
 ) -> Compiled:
     """The query as SQL text; if there is a problem, the evaluator computes the answer in it."""
-    module = query.module
-    graphs = {name: stream.graph for name, stream in catalog.streams.items()}
-    compilation = Compilation(
-        LANGUAGE, module, catalog, externals, dialect, graphs, by_place=strategy != "qac"
-    )
+    module, catalog = query.module, compilation.catalog
     scope = _prolog(query, compilation)
     if problem is None:
         value = value_of(module.body, scope)
@@ -91,9 +109,9 @@ def _compiled(
     steps = _steps(answer, picked, settled, compilation)
     answer = replace(answer, plan=steps[-1][1])
     target = Target(
-        dialect,
+        compilation.dialect,
         picked,
-        graphs,
+        compilation.graphs,
         compilation.demands,
         stabilities={name: catalog.streams[name].stabilities for name in settled},
         sizes={name: stream.sizes for name, stream in catalog.streams.items()},

@@ -30,12 +30,18 @@ def table_query(store: PinnedStore, use: TableUse) -> str:
     stream = store.state.stream(use.stream)
     tables = {tsid: stream.tables.get(tsid) for tsid in use.tags}
     joint = node_schema(use.columns) if use.nodes else _row_schema(tables.values(), use)
-    selects: list[exp.Select] = []
-    for tsid, table in tables.items():
-        for schema, paths in _by_schema(store.folder, files_in_use(table, use), joint):
-            selects.append(_select(schema, joint, paths, tsid if ("tag",) in use.columns else None))
+    found = [
+        (schema, paths, tsid)
+        for tsid, table in tables.items()
+        for schema, paths in _by_schema(store.folder, files_in_use(table, use), joint)
+    ]
+    has_tag = ("tag",) in use.columns
+    target = _unchanged_where_alike([schema for schema, _, _ in found], joint)
+    selects = [
+        _select(schema, target, paths, tsid if has_tag else None) for schema, paths, tsid in found
+    ]
     if not selects:
-        selects.append(_nothing(joint, ("tag",) in use.columns))
+        selects.append(_nothing(joint, has_tag))
     union: Sql = selects[0]
     for one in selects[1:]:
         union = exp.Union(this=union, expression=one, distinct=False)
@@ -69,6 +75,37 @@ def _by_schema(
             found.append(same)
         same[1].append(str(path))
     return found
+
+
+def _unchanged_where_alike(files: Sequence[pa.Schema], joint: pa.Schema) -> pa.Schema:
+    """The joint columns, with the type in the files if that is the same in all and has enough.
+
+    DuckDB reads single fields of a column as it is, and skips parts of files by their statistics,
+    but not if the column is converted. Arrays are converted: their fields are unnested in order.
+    """
+    fields = []
+    for field in joint:
+        types = {file.field(field.name).type for file in files if field.name in file.names}
+        if len(types) == 1 and all(field.name in file.names for file in files):
+            (own,) = types
+            if not pa.types.is_list(own) and _has_all(own, field.type):
+                field = field.with_type(own)
+        fields.append(field)
+    return pa.schema(fields)
+
+
+def _has_all(own: pa.DataType, wanted: pa.DataType) -> bool:
+    """Whether a type has all the wanted fields, as arrays where arrays are wanted."""
+    if pa.types.is_list(own) or pa.types.is_list(wanted):
+        if not (pa.types.is_list(own) and pa.types.is_list(wanted)):
+            return False
+        return _has_all(own.value_type, wanted.value_type)
+    if pa.types.is_struct(own) and pa.types.is_struct(wanted):
+        return all(
+            own.get_field_index(one.name) >= 0 and _has_all(own.field(one.name).type, one.type)
+            for one in wanted
+        )
+    return True
 
 
 def leaf_columns(own: pa.Schema, wanted: pa.Schema) -> list[str]:

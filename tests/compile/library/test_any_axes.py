@@ -64,6 +64,10 @@ def random_paths(random: Random, stream: str, names: list[str]) -> Iterator[str]
                 f"for $x in {start}{first} return <x>{{ name($x), count($x/{one}) }}</x>",
                 f"for $x in {start}{first} return <x>{{ $x/{one}/string() }}</x>",
                 f"{start}{first}/{one}/name()",
+                f"{start}{first}/{one}?[now]/{other}",
+                f"count(({start}{first}/{one})#[1, 2]/{other})",
+                f"for $x in {start}{first}/{one} return <x>{{ vtFrom($x), vtTo($x) }}</x>",
+                f"let $x := <x>{{ {start}{first}/{one} }}</x> return string(vtTo($x))",
                 f"({start}{first}/{one} | {start}//{random.choice(names)})/name()",
                 f"{start}{first}/{one} except {start}//{random.choice(names)}/{other}",
                 f"for $x in {start}//{random.choice(names)} where $x/{one} is ({start}{first})[1]"

@@ -42,7 +42,11 @@ from xcql.syntax.types import CommentTest, ProcessingInstructionTest
 
 def general_axis(leaf: Leaf, axis: str, test: SyntaxNode, scope: Scope, span: Span) -> list[Leaf]:
     """The nodes on an axis that pass a test; the leaf's item has a general form."""
-    steps = _Steps(NodeLookup(leaf.item.stream, scope, span), test)  # type: ignore[attr-defined]
+    table = NodeLookup(leaf.item.stream, scope, span)  # type: ignore[attr-defined]
+    steps = _Steps(table, test)
+    if isinstance(leaf.item, Inner):
+        # this may replace the plan that has found it, and with it the columns of the item
+        leaf = table.as_any(leaf)
     match axis:
         case "self":
             return steps.itself(leaf)

@@ -19,6 +19,7 @@ from xcql.compile.terms.items import (
     StreamDocument,
     StreamElement,
     TextItem,
+    Tree,
 )
 from xcql.compile.terms.scope import Compilation, Scope
 from xcql.compile.terms.values import (
@@ -171,6 +172,14 @@ def _is_of_several_trees(item: Item) -> bool:
             | AttributeItem(owner=StreamElement() | Inner() as owner)
         ):
             return _is_of_several_trees(owner)
+    return False
+
+
+def is_own_tree(leaf: Leaf) -> bool:
+    """Whether each of the nodes is the root of a tree that a projection made."""
+    match leaf.item:
+        case StreamElement(tree=Tree(tops=True), is_top=is_top):
+            return is_top
     return False
 
 

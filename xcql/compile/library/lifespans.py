@@ -25,7 +25,7 @@ from xcql.compile.library import access
 from xcql.compile.library.any_axes import general_axis
 from xcql.compile.library.atomization import single
 from xcql.compile.library.stream_children import child_elements
-from xcql.compile.result import NotNative
+from xcql.compile.result import ColumnsNeeded, NotNative
 from xcql.compile.terms.items import (
     AnyNode,
     AttributeItem,
@@ -82,9 +82,17 @@ def lifespan(item: Item, scope: Scope) -> access.Lifespan:
             if own is not None:
                 return own
             found = [leaf for value in content for leaf in leaves(value)]
-            covered = (Element, StreamElement, StreamDocument, Inner, Dynamic)
-            return cover([leaf for leaf in found if isinstance(leaf.item, covered)], scope)
+            return cover([leaf for leaf in found if _is_covered(leaf.item)], scope)
     return access.ALWAYS
+
+
+def _is_covered(child: Item) -> bool:
+    """Whether a child counts for the lifespan of an element; texts and attributes do not."""
+    if isinstance(child, AnyNode):
+        if "element" in child.kinds and len(child.kinds) > 1:
+            raise ColumnsNeeded
+        return "element" in child.kinds
+    return isinstance(child, Element | StreamElement | StreamDocument | Inner | Dynamic)
 
 
 def _is_kind(pair: Scalar, kind: str) -> Scalar:

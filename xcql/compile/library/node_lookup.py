@@ -70,7 +70,7 @@ def paths_of(stream: str, scope: Scope) -> NodePaths | None:
     """The paths of a stream's nodes, if its table of nodes can be used."""
     compilation = scope.compilation
     known = compilation.catalog.streams[stream]
-    return known.paths if known.placed and compilation.by_place else None
+    return known.paths if known.placed and compilation.by_nodes else None
 
 
 def generalised(leaf: Leaf, stream: str, scope: Scope, span: Span) -> Leaf:

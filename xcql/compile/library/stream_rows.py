@@ -116,6 +116,7 @@ def follow(
     node = leaf.item
     assert isinstance(node, StreamElement)
     found: list[Leaf] = []
+    parents_nest = scope.compilation.graphs[node.stream].nest(node.table)
     for tags in tables(node.stream, ids, scope):
         shape = scope.compilation.shape(node.stream, tags)
         assert shape is not None
@@ -126,7 +127,7 @@ def follow(
             plan = _without_presence(plan, node)
         else:
             within = span_of(node, scope)
-        plan = Follow(plan, node.stream, node.row, tags, row, within, span=span)
+        plan = Follow(plan, node.stream, node.row, tags, row, within, parents_nest, span=span)
         found.append(filler(plan, node, row, tags, shape, scope, is_child))
     return found
 

@@ -16,7 +16,9 @@ from xcql.compile.library.axes import axis_from
 from xcql.compile.library.document_order import (
     alike,
     in_document_order,
+    is_own_tree,
     is_sorted,
+    may_nest,
     merged_in_document_order,
     origin,
     root_of,
@@ -80,6 +82,8 @@ def after_step(base: Value, step: Expr, scope: Scope) -> Value:
     if not isinstance(step, AxisStep | ChildrenBelow):
         return _mapped(base, step, scope)
     begin = leaves(base)
+    if any(map(is_own_tree, begin)) and not at_most_one(base) and may_nest(base, scope):
+        return _from_each_tree(base, step, scope)
     orderly = at_most_one(base) or is_sorted(base)
     mixes = not orderly or _may_mix(begin, step, scope)
     if mixes or len(begin) > 1:
@@ -101,6 +105,23 @@ def after_step(base: Value, step: Expr, scope: Scope) -> Value:
     return merged_in_document_order(parts, scope, step.span)
 
 
+def _from_each_tree(base: Value, step: AxisStep | ChildrenBelow, scope: Scope) -> Value:
+    """The nodes below projected nodes that contain each other in the stream.
+
+    A node of the stream is in several of the trees, so keys in the stream don't give the order. But
+    what is in one tree comes before what is in the next.
+    """
+    if isinstance(base, Merged):
+        parts = tuple(_from_each_tree(one, step, scope) for one in base.values)
+        return replace(base, values=parts)
+    several = leaves(base)
+    if len(several) > 1 or not isinstance(step, AxisStep) or step.axis not in _DOWNWARDS:
+        raise NotNative("steps from projected nodes that contain each other", step.span)
+    (leaf,) = several
+    inside = scope.within(columns(leaf.plan))
+    return each(leaf.plan, value_of(step, inside.focus(Single(leaf.item))))
+
+
 def _may_mix(begin: abc.Sequence[Leaf], step: Expr, scope: Scope) -> bool:
     """Whether a step may reach a node twice, or reach nodes in another order than it starts."""
     if len(begin) == 1 and is_optional(begin[0].plan):
@@ -120,6 +141,7 @@ def _may_nest(item: items.Item, scope: Scope) -> bool:
     return item.above is None or _may_nest(item.above, scope)
 
 
+_DOWNWARDS = ("self", "child", "attribute", "descendant", "descendant-or-self")
 _SIDEWAYS = (
     "parent",
     "ancestor",

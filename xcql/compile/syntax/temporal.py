@@ -21,8 +21,9 @@ from xcql.compile.library.casts import INTEGERS, NUMBERS, STRINGS, cast, on_time
 from xcql.compile.library.document_order import is_sorted
 from xcql.compile.library.lifespans import lifespan, lifespan_bound
 from xcql.compile.library.several_kinds import as_one_kind
-from xcql.compile.result import NotNative
+from xcql.compile.result import ColumnsNeeded, NotNative
 from xcql.compile.terms.items import (
+    AnyNode,
     Atomic,
     AttributeItem,
     Dynamic,
@@ -174,6 +175,8 @@ def _projected(
             begin, end = lifespan(item, scope)
             meets = call("overlaps", begin, end, window.begin, window.end)
             return guarded(meets, Single(_alone(item)))
+        case AnyNode():
+            raise ColumnsNeeded
         case Inner():
             raise NotNative("a projection of elements inside mixed content", span)
         case Dynamic() | Function():
@@ -231,6 +234,8 @@ def _version_projection(expr: temporal.VersionProjection, scope: Scope) -> Value
 
 def _version_of(item: Item, tree: Tree, scope: Scope, span: Span) -> Item:
     """An item of a version projection: its content is clipped to its own lifespan."""
+    if isinstance(item, AnyNode):
+        raise ColumnsNeeded
     if isinstance(item, Element | StreamDocument | Inner | Dynamic | Function):
         raise NotNative("versions of such items", span)
     if isinstance(item, AttributeItem | TextItem):
