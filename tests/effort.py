@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
+from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 FULL = bool(os.environ.get("XCQL_TEST_FULL"))
@@ -17,3 +20,14 @@ def examples(at_commit: int, full: int = 10_000) -> settings:
         print_blob=True,
         suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
     )
+
+
+def worlds(numbers: Iterable[int]) -> pytest.MarkDecorator:
+    """Runs a test with `open_session` and `number` on each world, and on Spark on one in four.
+
+    Plans are the same for both engines, and Spark needs long to plan random queries.
+    """
+    every = list(numbers)
+    cases: list[Any] = [("embedded", number) for number in every]
+    cases += [pytest.param("spark", number, marks=pytest.mark.slow) for number in every[::4]]
+    return pytest.mark.parametrize(("new_session", "number"), cases, indirect=["new_session"])

@@ -287,8 +287,9 @@ def test_a_prepare_that_is_ended(place: Place, number: signal.Signals) -> None:
         process.wait(300)
     if number == signal.SIGKILL:
         _wait_for(lambda: not list(cache.glob("xcql-*/xcql-*")))
+        # Spark's next start removes it
         _leaves_only_what_is_wanted(
-            place, Command(("run", "-e", "1", "--doc", DOCUMENT), ("cache",))
+            place, Command(("run", "-e", "1", "--doc", DOCUMENT, *_SPARK), ("cache",))
         )
     assert place.left() <= {"cache"}
     assert list(cache.iterdir()) == []

@@ -67,7 +67,6 @@ DOUBLES = 'xs:double("NaN"), xs:double("INF"), xs:double("-INF"), 0e0, -0e0, 1e0
         "exp($x), math:exp10($x), math:log($x), math:log10($x)",
         "sin($x), math:cos($x), math:tan($x), math:asin($x), math:acos($x), math:atan($x)",
         "pow($x, $y), math:atan2($x, $y)",
-        "exp(()), math:pow((), $x)",
     ],
 )
 def test_mathematics(session: xcql.Session, call: str) -> None:
@@ -76,6 +75,12 @@ def test_mathematics(session: xcql.Session, call: str) -> None:
     answer = session.query(expression)
     assert answer.to_xml() == reference(expression)
     assert ("evaluated" in answer.explain()) == (answer.engine == "spark")
+
+
+def test_mathematics_of_nothing(session: xcql.Session) -> None:
+    answer = session.query("for $x in (1, 2) return (math:exp(()), math:pow((), $x))")
+    assert answer.to_xml() == []
+    assert "evaluated" not in answer.explain()
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 import xcql
 from tests.compile.conftest import world_store
 from tests.conftest import OpenSession
-from tests.effort import FULL
+from tests.effort import FULL, worlds
 from tests.queries.random_queries import NOW, leaf_query, world
 from tests.translate import saxon
 from xcql.check import check
@@ -97,7 +97,7 @@ def test_as_standard_xquery(tmp_path: Path) -> None:
             saxon.agree(query, {"s": (file, TAGS)}, "2010-01-01T00:00:00", tmp_path)
 
 
-@pytest.mark.parametrize("number", WORLDS)
+@worlds(WORLDS)
 def test_random_questions(number: int, open_session: OpenSession, tmp_path: Path) -> None:
     there = world(number)
     session = open_session(world_store(tmp_path, there.fragments, there.tags))

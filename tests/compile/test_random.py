@@ -6,34 +6,31 @@ name a failure and reproduce it: `tests.queries.random_queries.case(world, query
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
-
-import pytest
 
 import xcql
 from tests.compile.conftest import world_store
 from tests.conftest import OpenSession
+from tests.effort import FULL, worlds
 from tests.queries.random_queries import Case, case
 from tests.translate import saxon
 from xcql.model.tags import parse_tags
 
-FULL = bool(os.environ.get("XCQL_TEST_FULL"))
 # at each commit, worlds with few tags: queries over many tags take long to plan
 WORLDS = range(64) if FULL else (12, 14, 19)
 QUERIES = 8
 
 
-@pytest.mark.parametrize("world", WORLDS)
-def test_same_answers(world: int, open_session: OpenSession, tmp_path: Path) -> None:
-    first = case(world, 0)
+@worlds(WORLDS)
+def test_same_answers(number: int, open_session: OpenSession, tmp_path: Path) -> None:
+    first = case(number, 0)
     session = open_session(world_store(tmp_path, first.world.fragments, first.world.tags))
-    for number in range(QUERIES):
-        query = case(world, number)
+    for index in range(QUERIES):
+        query = case(number, index)
         answer = xcql.evaluate(query.text, streams=query.streams(), now=query.now)
         expected = [item.xml for item in answer]
         for strategy in ("qac+", "qac", "caq"):
-            if strategy == "qac+" or FULL or number % 4 == 0 or (strategy, number) == ("caq", 1):
+            if strategy == "qac+" or FULL or index % 4 == 0 or (strategy, index) == ("caq", 1):
                 found = session.query(query.text, strategy=strategy, now=query.now)
                 items = found.to_xml() if strategy == "qac+" else found.first(1_000_000)
                 assert items == expected, _told(query, strategy)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -13,10 +12,10 @@ import pytest
 import xcql
 from tests.compile.conftest import world_store
 from tests.conftest import OpenSession
+from tests.effort import FULL, worlds
 from tests.queries import corpus
 from tests.queries.random_queries import case
 
-FULL = bool(os.environ.get("XCQL_TEST_FULL"))
 WORLDS = range(40) if FULL else (3, 12, 14)
 QUERIES = 40 if FULL else 12
 
@@ -76,7 +75,7 @@ def random_paths(random: Random, stream: str, names: list[str]) -> Iterator[str]
         )
 
 
-@pytest.mark.parametrize("number", WORLDS)
+@worlds(WORLDS)
 def test_random_paths(number: int, open_session: OpenSession, tmp_path: Path) -> None:
     world = case(number, 0).world
     session = open_session(world_store(tmp_path, world.fragments, world.tags))

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 import xcql
 from tests.compile.conftest import world_store
 from tests.conftest import OpenSession
-from tests.effort import FULL
+from tests.effort import FULL, worlds
 from tests.queries.random_queries import case
 
 NOW = "2010-01-01"
@@ -54,9 +52,9 @@ def test_recursive_tags(open_session: OpenSession, tmp_path: Path) -> None:
             assert found == [item.xml for item in answer], query
 
 
-@pytest.mark.parametrize("world", range(20) if FULL else (2, 13, 17))
-def test_several_tags(world: int, open_session: OpenSession, tmp_path: Path) -> None:
-    there = case(world, 0)
+@worlds(range(20) if FULL else (2, 13, 17))
+def test_several_tags(number: int, open_session: OpenSession, tmp_path: Path) -> None:
+    there = case(number, 0)
     session = open_session(world_store(tmp_path, there.world.fragments, there.world.tags))
     for query in SEVERAL_TAGS:
         answer = xcql.evaluate(query, streams=there.streams(), now=there.now)
