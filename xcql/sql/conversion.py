@@ -45,16 +45,31 @@ def as_type(value: Sql, own: pa.DataType | None, wanted: pa.DataType, depth: int
             call("slice", call("array", inner), number(1), number(0)),
             call("array", inner.copy()),
         )
-    fields = {
-        field.name: as_type(
-            dot(value.copy(), field.name),
-            own.field(field.name).type if own.get_field_index(field.name) >= 0 else None,
-            field.type,
-            depth,
-        )
-        for field in wanted
-    }
-    return case_(is_null(value), exp.Null(), struct(**fields))
+    return case_(is_null(value), exp.Null(), _with_fields(value, own, wanted, depth))
+
+
+def present_as_type(value: Sql, own: pa.DataType | None, wanted: pa.DataType) -> Sql:
+    """The same for a value that is never NULL.
+
+    DuckDB reads only the fields of a column that a query uses, but not through a test for NULL.
+    """
+    if own is None or own == wanted or not (pa.types.is_struct(own) and pa.types.is_struct(wanted)):
+        return as_type(value, own, wanted)
+    return _with_fields(value, own, wanted, 0)
+
+
+def _with_fields(value: Sql, own: pa.DataType, wanted: pa.DataType, depth: int) -> Sql:
+    return struct(
+        **{
+            field.name: as_type(
+                dot(value.copy(), field.name),
+                own.field(field.name).type if own.get_field_index(field.name) >= 0 else None,
+                field.type,
+                depth,
+            )
+            for field in wanted
+        }
+    )
 
 
 def null_of(type_: pa.DataType) -> Sql:

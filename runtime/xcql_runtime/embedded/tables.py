@@ -17,7 +17,7 @@ from xcql.dialects.duckdb import duckdb_text
 from xcql.dialects.trees import Sql, column, identifier, text_literal
 from xcql.shred.checksums import check_opening, check_pages
 from xcql.shred.nodes import node_schema
-from xcql.sql.conversion import as_type, null_of
+from xcql.sql.conversion import null_of, present_as_type
 from xcql.store.state import DataFile, Table
 from xcql_runtime.store_reader import PinnedStore, files_in_use
 
@@ -141,11 +141,9 @@ def _select(
     for field in joint:
         index = schema.get_field_index(field.name)
         own = schema.field(index).type if index >= 0 else None
-        columns.append(
-            exp.Alias(
-                this=as_type(column(field.name), own, field.type), alias=identifier(field.name)
-            )
-        )
+        # every row has an element; other columns are simple, or arrays
+        value = present_as_type(column(field.name), own, field.type)
+        columns.append(exp.Alias(this=value, alias=identifier(field.name)))
     if tag is not None:
         columns.append(exp.Alias(this=text_literal(tag), alias=identifier("tag")))
     files = exp.Array(expressions=[text_literal(_without_patterns(path)) for path in paths])
