@@ -78,20 +78,29 @@ def _by_schema(
 
 
 def _unchanged_where_alike(files: Sequence[pa.Schema], joint: pa.Schema) -> pa.Schema:
-    """The joint columns, with the type in the files if that is the same in all and has enough.
+    """The joint columns, with the types in the files where these are the same and have enough.
 
     DuckDB reads single fields of a column as it is, and skips parts of files by their statistics,
     but not if the column is converted. Arrays are converted: their fields are unnested in order.
     """
+    wanted = pa.struct([field for field in joint if not pa.types.is_list(field.type)])
+    target = _as_in_all([pa.struct(list(file)) for file in files], wanted)
+    return pa.schema([target.field(one.name) if one in wanted else one for one in joint])
+
+
+def _as_in_all(own: Sequence[pa.DataType], wanted: pa.DataType) -> pa.DataType:
+    """The type that all have if it has all the wanted fields; otherwise by field, or as wanted."""
+    if own and all(one == own[0] for one in own) and _has_all(own[0], wanted):
+        return own[0]
+    if not (pa.types.is_struct(wanted) and all(map(pa.types.is_struct, own))):
+        return wanted
     fields = []
-    for field in joint:
-        types = {file.field(field.name).type for file in files if field.name in file.names}
-        if len(types) == 1 and all(field.name in file.names for file in files):
-            (own,) = types
-            if not pa.types.is_list(own) and _has_all(own, field.type):
-                field = field.with_type(own)
+    for field in wanted:
+        if all(one.get_field_index(field.name) >= 0 for one in own):
+            inside = [one.field(field.name).type for one in own]
+            field = field.with_type(_as_in_all(inside, field.type))
         fields.append(field)
-    return pa.schema(fields)
+    return pa.struct(fields)
 
 
 def _has_all(own: pa.DataType, wanted: pa.DataType) -> bool:
