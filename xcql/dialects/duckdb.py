@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from types import MappingProxyType
-from typing import Any
+from typing import Any, ClassVar
 
 from sqlglot import exp
 from sqlglot.dialects.duckdb import DuckDB
@@ -359,13 +359,20 @@ def _writer() -> Any:
         exp.Lambda: function,
         exp.Literal: literal,
         exp.Placeholder: placeholder,
+        _Written: lambda self, node: node.this,
     }
     return type("Writer", (DuckDB.Generator,), {"TRANSFORMS": changed})
 
 
+class _Written(exp.Expression):
+    """A query whose text is known: a part that several queries have in common."""
+
+    arg_types: ClassVar[dict[str, bool]] = {"this": True}
+
+
 def _write(parts: Mapping[str, Sql], queries: Sequence[Query]) -> tuple[SqlText, ...]:
     bodies = [
-        exp.CTE(this=body, alias=exp.TableAlias(this=identifier(name)))
+        exp.CTE(this=_Written(this=duckdb_text(body)), alias=exp.TableAlias(this=identifier(name)))
         for name, body in parts.items()
     ]
     texts = []
