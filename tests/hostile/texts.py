@@ -21,6 +21,8 @@ TEXTS = (
     "${spark.app.name}",
     "$${env:XCQL_TEST_CANARY}}",
     "{x}",
+    "__SQLGLOT__LB__",
+    "two\n  lines",
     "{{x}}",
     "{0}",
     "{",

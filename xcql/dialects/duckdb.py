@@ -23,7 +23,7 @@ from xcql.dialects.duckdb_functions import FUNCTIONS, function_name
 from xcql.dialects.forms import FORMS
 from xcql.dialects.forms.groups import with_collected
 from xcql.dialects.forms.registry import Forms
-from xcql.dialects.slots import SqlText, slot
+from xcql.dialects.slots import LINE_BREAK, SqlText, slot
 from xcql.dialects.templates import let, template
 from xcql.dialects.trees import Sql, call, column, identifier, number, text_literal
 from xcql.evaluate.regular_expressions import compile_regex
@@ -219,6 +219,14 @@ _REWRITTEN: Mapping[str, Callable[..., Sql]] = MappingProxyType(
 
 def duckdb_text(tree: Sql) -> str:
     """The text of a tree, which is changed on the way."""
+    return str(_new_writer().generate(_in_duckdbs_words(tree), copy=False))
+
+
+def _new_writer() -> Any:
+    return _writer()(pretty=True, normalize_functions=False, dialect="duckdb")
+
+
+def _in_duckdbs_words(tree: Sql) -> Sql:
     root = exp.Paren(this=tree) if not isinstance(tree, exp.Query) else tree
     kinds = (
         exp.Anonymous,
@@ -233,8 +241,7 @@ def duckdb_text(tree: Sql) -> str:
         changed = _rewritten(node)
         if changed is not node:
             node.replace(changed)
-    writer = _writer()(pretty=True, normalize_functions=False, dialect="duckdb")
-    return str(writer.generate(root, copy=False))
+    return root
 
 
 def _rewritten(node: exp.Expr) -> exp.Expr:
@@ -327,6 +334,8 @@ def _unnested(lateral: exp.Lateral) -> exp.Join:
     if generator.name == "posexplode":
         first = call("generate_subscripts", array.copy(), number(1))
         columns = [exp.Sub(this=first, expression=number(1)), elements]
+    elif generator.name == "inline" and (fields := lateral.meta.get("fields")):
+        columns = [trees.dot(elements.copy(), field) for field in fields]
     elif generator.name == "inline":
         elements.append("expressions", exp.Kwarg(this=exp.var("max_depth"), expression=number(2)))
         columns = [elements]
@@ -361,20 +370,21 @@ def _writer() -> Any:
         exp.Placeholder: placeholder,
         _Written: lambda self, node: node.this,
     }
-    return type("Writer", (DuckDB.Generator,), {"TRANSFORMS": changed})
+    members = {"TRANSFORMS": changed, "SENTINEL_LINE_BREAK": LINE_BREAK}
+    return type("Writer", (DuckDB.Generator,), members)
 
 
 class _Written(exp.Expression):
-    """A query whose text is known: a part that several queries have in common."""
+    """A part that several queries have in common; it is written, up to its line breaks."""
 
     arg_types: ClassVar[dict[str, bool]] = {"this": True}
 
 
 def _write(parts: Mapping[str, Sql], queries: Sequence[Query]) -> tuple[SqlText, ...]:
-    bodies = [
-        exp.CTE(this=_Written(this=duckdb_text(body)), alias=exp.TableAlias(this=identifier(name)))
-        for name, body in parts.items()
-    ]
+    bodies = []
+    for name, body in parts.items():
+        written = _Written(this=_new_writer().sql(_in_duckdbs_words(body)))
+        bodies.append(exp.CTE(this=written, alias=exp.TableAlias(this=identifier(name))))
     texts = []
     for query in queries:
         if bodies:

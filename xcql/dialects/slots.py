@@ -14,6 +14,11 @@ def slot(name: str) -> str:
     return f"{_MARK}{name}{_MARK}"
 
 
+# stands for a line break in a literal while the text around it is indented; sqlglot's own choice
+# could be in the literal
+LINE_BREAK = slot("line break")
+
+
 @dataclass(frozen=True, slots=True)
 class SqlText:
     """SQL text and slots in turns: `pieces` begins and ends with text.

@@ -20,7 +20,7 @@ from sqlglot.dialects.spark import Spark
 from xcql.dialects import java_patterns
 from xcql.dialects.dialect import Dialect, Gather, Query
 from xcql.dialects.forms import FORMS
-from xcql.dialects.slots import SqlText, slot
+from xcql.dialects.slots import LINE_BREAK, SqlText, slot
 from xcql.dialects.templates import CAST_FUNCTIONS
 from xcql.dialects.trees import Sql, decimal_type, identifier
 
@@ -176,7 +176,8 @@ def _writer() -> Any:
         exp.Literal: literal,
         exp.Placeholder: placeholder,
     }
-    return type("Writer", (Spark.Generator,), {"TRANSFORMS": changed})
+    members = {"TRANSFORMS": changed, "SENTINEL_LINE_BREAK": LINE_BREAK}
+    return type("Writer", (Spark.Generator,), members)
 
 
 _SUFFIXES = {exp.DataType.Type.BIGINT: "L", exp.DataType.Type.DOUBLE: "D"}

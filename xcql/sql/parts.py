@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, count
 from typing import TypeVar
@@ -106,15 +106,25 @@ def window(function: Sql, partition: list[Sql], ordered: list[Sql]) -> Sql:
 
 
 def unnested(
-    function: str, array: Sql, view: str, columns: list[exp.Identifier], outer: bool = False
+    function: str,
+    array: Sql,
+    view: str,
+    columns: list[exp.Identifier],
+    outer: bool = False,
+    fields: Sequence[str] = (),
 ) -> exp.Lateral:
-    """A row for each element of an array: `explode`, `posexplode` or, for structs, `inline`."""
-    return exp.Lateral(
+    """A row for each element of an array: `explode`, `posexplode` or, for structs, `inline`.
+
+    The `fields` are those of the structs that become columns; without them, it is all of them.
+    """
+    lateral = exp.Lateral(
         this=call(function, array),
         view=True,
         outer=outer or None,
         alias=exp.TableAlias(this=variable_name(view), columns=columns),
     )
+    lateral.meta["fields"] = tuple(fields)
+    return lateral
 
 
 def one_row() -> Sql:

@@ -77,7 +77,9 @@ class Scans:
         if at_once:
             return relation
         columns = [identifier(f"place_{one}") for one in _PLACE]
-        relation.laterals.append(unnested("inline", column("places"), "place", columns))
+        relation.laterals.append(
+            unnested("inline", column("places"), "place", columns, fields=_PLACE)
+        )
         return relation
 
     def versions(self, plan: Versions, needed: frozenset[str]) -> Relation:

@@ -81,11 +81,11 @@ def _unchanged_where_alike(files: Sequence[pa.Schema], joint: pa.Schema) -> pa.S
     """The joint columns, with the types in the files where these are the same and have enough.
 
     DuckDB reads single fields of a column as it is, and skips parts of files by their statistics,
-    but not if the column is converted. Arrays are converted: their fields are unnested in order.
+    but not if the column is converted.
     """
-    wanted = pa.struct([field for field in joint if not pa.types.is_list(field.type)])
-    target = _as_in_all([pa.struct(list(file)) for file in files], wanted)
-    return pa.schema([target.field(one.name) if one in wanted else one for one in joint])
+    own = [pa.struct(list(file)) for file in files]
+    target = _as_in_all(own, pa.struct(list(joint)))
+    return pa.schema([target.field(one.name) for one in joint])
 
 
 def _as_in_all(own: Sequence[pa.DataType], wanted: pa.DataType) -> pa.DataType:
