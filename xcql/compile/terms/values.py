@@ -452,6 +452,9 @@ def merged_order(
     for (index, way), scalars in zip(
         _ways(orders), zip(*aligned_keys(orders), strict=True), strict=True
     ):
+        if all(one == NULL for one in scalars):
+            # it decides nothing, and Spark takes NULLs without a type for different
+            continue
         name = fresh("order")
         shared.append((name, scalars))
         keys = (one[index] for one in orders if index < len(one))
