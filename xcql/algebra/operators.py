@@ -521,6 +521,7 @@ def order(plan: Plan) -> tuple[SortKey, ...]:
 
 
 def _is_in_natural_order(plan: Plan) -> bool:
+    """Whether the tuples are in the order in which their fillers are in the view."""
     match plan:
         case Extract() | Follow():
             return True

@@ -219,14 +219,15 @@ _REWRITTEN: Mapping[str, Callable[..., Sql]] = MappingProxyType(
 
 def duckdb_text(tree: Sql) -> str:
     """The text of a tree, which is changed on the way."""
-    return str(_new_writer().generate(_in_duckdbs_words(tree), copy=False))
+    return str(_new_writer().generate(_all_rewritten(tree), copy=False))
 
 
 def _new_writer() -> Any:
     return _writer()(pretty=True, normalize_functions=False, dialect="duckdb")
 
 
-def _in_duckdbs_words(tree: Sql) -> Sql:
+def _all_rewritten(tree: Sql) -> Sql:
+    """The tree with what DuckDB says in another way rewritten, in place."""
     root = exp.Paren(this=tree) if not isinstance(tree, exp.Query) else tree
     kinds = (
         exp.Anonymous,
@@ -383,7 +384,7 @@ class _Written(exp.Expression):
 def _write(parts: Mapping[str, Sql], queries: Sequence[Query]) -> tuple[SqlText, ...]:
     bodies = []
     for name, body in parts.items():
-        written = _Written(this=_new_writer().sql(_in_duckdbs_words(body)))
+        written = _Written(this=_new_writer().sql(_all_rewritten(body)))
         bodies.append(exp.CTE(this=written, alias=exp.TableAlias(this=identifier(name))))
     texts = []
     for query in queries:

@@ -420,7 +420,7 @@ def _strict_error(rejected: Sequence[dict[str, Any]]) -> XcqlError:
             f"the first, at byte {first['offset']} of '{first['file']}': {first['reason']}",
             "in all: " + ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items())),
         ],
-        hints=["without --strict, they go into quarantine and the rest is ingested"],
+        hints=["xcqlc ingest without --strict quarantines them and ingests the rest"],
     )
 
 
