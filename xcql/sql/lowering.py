@@ -134,8 +134,11 @@ def _selected(relation: Relation, *chosen: tuple[str, str, str | None]) -> exp.S
 
 
 def _sorts_anywhere(key: SortKey) -> bool:
-    """Whether the receiver of the items can sort them by the key: ascending, NULL first."""
-    return key.kind != "other" and not key.descending and not key.empty_greatest
+    """Whether the receiver of the items can sort them by the key: ascending, NULL first.
+
+    Not every time of SQL is a time in Python.
+    """
+    return key.kind not in ("other", "time") and not key.descending and not key.empty_greatest
 
 
 def _is_constant(scalar: Scalar) -> bool:

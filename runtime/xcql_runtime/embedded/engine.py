@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from datetime import datetime
 from functools import cached_property
 from inspect import Parameter, Signature
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -27,9 +28,9 @@ from xcql.shred.assembly import Copy
 from xcql.store.places_at import places_at
 from xcql_runtime.embedded.connection import Limits, connect
 from xcql_runtime.embedded.failures import understood
-from xcql_runtime.embedded.running import batches
+from xcql_runtime.embedded.running import all_rows, batches
 from xcql_runtime.embedded.tables import table_query
-from xcql_runtime.engine import Question, items_in_order
+from xcql_runtime.engine import Question
 from xcql_runtime.evaluator.answering import ANSWER, Surroundings, answer, row_function
 from xcql_runtime.evaluator.rows_as_xml import rows_as_xml
 from xcql_runtime.records import records_of, write_records
@@ -78,10 +79,14 @@ class EmbeddedEngine:
     def items(self, question: Question) -> list[str]:
         compiled = question.compiled
         if compiled is None:
-            table = pa.Table.from_batches(self._evaluated(question), ANSWER)
-        else:
-            table = _table(self._run(question, compiled.items or compiled.sql))
-        return items_in_order(table)
+            evaluated = pa.Table.from_batches(self._evaluated(question), ANSWER)
+            found: list[str] = evaluated["item"].to_pylist()
+            return found
+        with self._ready(question, compiled.items or compiled.sql) as (sql, arguments, cancelled):
+            names, rows = all_rows(self._database, sql, arguments, cancelled)
+        item = names.index("item")
+        keys = [index for index, name in enumerate(names) if name.startswith("key_")]
+        return [row[item] for row in (in_order(rows, keys) if keys else rows)]
 
     def count(self, question: Question) -> int:
         if question.compiled is None:
@@ -120,6 +125,21 @@ class EmbeddedEngine:
         change: Callable[[Relation], Relation] = lambda all: all,
     ) -> Iterator[pa.RecordBatch]:
         """The rows of a text of the compiled query, after a change of the relation."""
+        with self._ready(question, text) as (sql, arguments, cancellation):
+            yield from batches(
+                self._database,
+                lambda cursor: change(cursor.sql(sql, params=arguments)),
+                cancellation,
+            )
+
+    @contextmanager
+    def _ready(
+        self, question: Question, text: SqlText
+    ) -> Iterator[tuple[str, dict[str, datetime] | None, Cancellation]]:
+        """The SQL of a text of the compiled query, its arguments, and what stops it.
+
+        DuckDB's errors in this block become errors of the query.
+        """
         compiled, around = question.compiled, question.around
         assert compiled is not None
         cancellation = Cancellation()
@@ -128,11 +148,7 @@ class EmbeddedEngine:
             understood(self.limits, question),
         ):
             sql, arguments = _filled(question.store, compiled, text, around.now, functions)
-            yield from batches(
-                self._database,
-                lambda cursor: change(cursor.sql(sql, params=arguments)),
-                cancellation,
-            )
+            yield sql, arguments, cancellation
 
     @contextmanager
     def _registered(
@@ -205,6 +221,17 @@ def _filled(
 
 def _table(batches: Iterator[pa.RecordBatch]) -> pa.Table:
     return pa.Table.from_batches(list(batches))
+
+
+def in_order(rows: list[tuple[Any, ...]], keys: Sequence[int]) -> list[tuple[Any, ...]]:
+    """The rows, sorted by the columns of their keys; NULLs come first.
+
+    >>> in_order([("b", 2), ("a", None), ("c", 1)], [1])
+    [('a', None), ('c', 1), ('b', 2)]
+    """
+    if any(row[key] is None for row in rows for key in keys):
+        return sorted(rows, key=lambda row: [(row[key] is not None, row[key]) for key in keys])
+    return sorted(rows, key=itemgetter(*keys))
 
 
 def _at_most(limit: int | None, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
