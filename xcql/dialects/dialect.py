@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 from sqlglot import exp
@@ -63,9 +65,27 @@ class Dialect:
                 return self.forms[name](*(self.sql(one, columns) for one in arguments))
         raise AssertionError(scalar)
 
+    def uses_of_operands(self, call: Call) -> tuple[int, ...]:
+        """How often each operand of a call is in its SQL."""
+        if any(isinstance(one, Lambda) for one in call.arguments):
+            return (1,) * len(call.arguments)
+        return _uses_in_form(self.forms[call.function], len(call.arguments))
+
     def limit(self, call: Call) -> str | None:
         """Why the engine cannot compute a call; None if it can."""
         if call.function not in self.forms:
             return f"{self.name} has no form of {call.function}"
         limit = self.limits.get(call.function)
         return None if limit is None else limit(*call.arguments)
+
+
+@lru_cache(maxsize=1024)
+def _uses_in_form(form: Form, count: int) -> tuple[int, ...]:
+    names = [f"operand.{index}" for index in range(count)]
+    try:
+        tree = form(*map(variable, names))
+    except (AssertionError, AttributeError, KeyError, TypeError, ValueError):
+        # some of its operands have to be constants
+        return (1,) * count
+    columns = Counter(one.name for one in tree.find_all(exp.Column))
+    return tuple(columns[variable(name).name] for name in names)

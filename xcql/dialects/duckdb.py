@@ -22,6 +22,7 @@ from xcql.dialects.dialect import Dialect, Query
 from xcql.dialects.duckdb_functions import FUNCTIONS, function_name
 from xcql.dialects.forms import FORMS
 from xcql.dialects.forms.groups import with_collected
+from xcql.dialects.forms.nodes import CONTROLS
 from xcql.dialects.forms.registry import Forms
 from xcql.dialects.slots import LINE_BREAK, SqlText, slot
 from xcql.dialects.templates import let, template
@@ -77,12 +78,12 @@ def _element(array: Sql, position: Sql) -> Sql:
 
 
 def _get(array: Sql, index: Sql) -> Sql:
-    """An element by its position from 0; DuckDB counts from the end below 0."""
-    if isinstance(index, exp.Literal):
-        return _element(array, number(int(index.this) + 1))
-    inside = exp.GTE(this=index, expression=number(0))
-    found = _element(array, exp.Add(this=index.copy(), expression=number(1)))
-    return exp.Case(ifs=[exp.If(this=inside, true=found)])
+    """An element by its position from 0; there is none at 0 in DuckDB, which counts from the end
+    below 0."""
+    if trees.is_integer(index):
+        return _element(array, number(max(trees.integer_value(index) + 1, 0)))
+    position = exp.Add(this=index, expression=number(1))
+    return _element(array, call("greatest", position, number(0)))
 
 
 def _slice(array: Sql, start: Sql, length: Sql) -> Sql:
@@ -587,6 +588,25 @@ def join_texts(texts: Sql, separator: Sql) -> Sql:
     if isinstance(separator, exp.Literal):
         return joined
     return trees.case_(trees.is_null(separator.copy()), None, joined)
+
+
+@forms
+def escape_text(value: Sql) -> Sql:
+    return _escaped("escape_text", rf"[&<>{CONTROLS}]", value)
+
+
+@forms
+def escape_attribute(value: Sql) -> Sql:
+    return _escaped("escape_attribute", rf'[&<>"{CONTROLS}\t\n]', value)
+
+
+def _escaped(name: str, signs: str, value: Sql) -> Sql:
+    """Few texts have characters to escape."""
+    return template(
+        f"CASE WHEN regexp_like(t, any_sign) THEN {function_name(name)}(t) ELSE t END",
+        t=value,
+        any_sign=text_literal(signs),
+    )
 
 
 @forms

@@ -34,7 +34,7 @@ from xcql.evaluate.prolog import CompiledQuery
 from xcql.evaluate.registry import NAMESPACES, lookup
 from xcql.evaluate.regular_expressions import compile_regex
 from xcql.model.time import parse_time
-from xcql.xdm import atomic
+from xcql.xdm import atomic, serialize
 from xcql.xdm.parse import parse_xml
 
 Body = TypeVar("Body", bound=Callable[..., Any])
@@ -132,6 +132,16 @@ def upper(text: str) -> str:
 @_computed("VARCHAR", returns="VARCHAR")
 def lower(text: str) -> str:
     return letter_case.lower(text)
+
+
+@_computed("VARCHAR", returns="VARCHAR")
+def escape_text(text: str) -> str:
+    return serialize.escape_text(text)
+
+
+@_computed("VARCHAR", returns="VARCHAR")
+def escape_attribute(text: str) -> str:
+    return serialize.escape_attribute(text)
 
 
 @_computed("VARCHAR", "VARCHAR", "VARCHAR", returns="VARCHAR")

@@ -27,6 +27,9 @@ BINARY = {**_COMPARISONS, **_ARITHMETIC}
 CHAINS = _CHAINS
 
 
+_INTEGERS = (exp.DataType.Type.INT, exp.DataType.Type.BIGINT)
+
+
 # names
 
 
@@ -113,6 +116,16 @@ def decimal_type(digits: str) -> exp.DataType:
     whole, _, fraction = digits.partition(".")
     precision = max(len(whole.lstrip("0")) + len(fraction), 1)
     return _type(f"DECIMAL({precision}, {len(fraction)})")
+
+
+def is_integer(tree: Sql) -> bool:
+    """Whether a tree is a constant integer."""
+    match tree:
+        case exp.Paren() | exp.Neg():
+            return is_integer(tree.this)
+        case exp.Cast():
+            return tree.to.this in _INTEGERS and is_integer(tree.this)
+    return isinstance(tree, exp.Literal) and not tree.is_string
 
 
 def integer_value(tree: Sql) -> int:

@@ -47,6 +47,7 @@ from xcql.dialects.trees import Sql, call, cast, identifier, number, variable, v
 from xcql.sql.parts import Parts, Relation, Tables, conjunction, one_row, unnested, window
 from xcql.sql.reductions import is_ordered, reduced
 from xcql.sql.scans import Scans
+from xcql.sql.sharing import shared
 from xcql.sql.target import Target
 
 
@@ -86,8 +87,9 @@ class Lowered:
 
 def lowered(answer: AnswerPlan, target: Target) -> Lowered:
     """An answer as SQL."""
-    lowering = _Lowering(answer.plan, target)
-    relation = lowering.whole(answer.plan, answer.columns)
+    plan, once = shared(answer.plan, target.dialect)
+    lowering = _Lowering(plan, once, target)
+    relation = lowering.whole(plan, answer.columns)
     item = (answer.item, "item", "STRING")
     times = [(answer.begin, "vtFrom", "TIMESTAMP_NTZ"), (answer.end, "vtTo", "TIMESTAMP_NTZ")]
     keys = [key for key in answer.order if not _is_constant(key.scalar)]
@@ -111,7 +113,8 @@ def lowered(answer: AnswerPlan, target: Target) -> Lowered:
 
 def lowered_rows(plan: Plan, names: Sequence[str], target: Target) -> tuple[SqlText, Tables]:
     """The SQL text of some columns of a plan's tuples, without order, and the tables it reads."""
-    lowering = _Lowering(plan, target)
+    plan, once = shared(plan, target.dialect)
+    lowering = _Lowering(plan, once, target)
     relation = lowering.whole(plan, frozenset(names))
     query = _selected(relation, *((name, name, None) for name in names))
     (text,) = target.dialect.write(lowering.parts.bodies, [Query(query)])
@@ -146,11 +149,12 @@ def _is_constant(scalar: Scalar) -> bool:
 
 
 class _Lowering:
-    def __init__(self, plan: Plan, target: Target) -> None:
+    def __init__(self, plan: Plan, once: frozenset[str], target: Target) -> None:
         self.dialect = target.dialect
         self.sql = target.dialect.sql
         self.parts = Parts(target.graphs)
         self.scans = Scans(self.parts, target)
+        self.once = once
         # the fields of collected structs that anything asks for
         self.fields = frozenset(
             str(one.arguments[1].value)  # type: ignore[attr-defined]
@@ -198,14 +202,16 @@ class _Lowering:
                     has_no_end = Call("is_null", (row_column(below.row, "vtTo"),)) in conditions
                     relation = self.scans.extract(below, wanted, has_no_end)
                 else:
-                    relation = self.open(below, wanted)
+                    relation = self.open(below, wanted, used(condition))
                 relation.where += [self.condition(one, relation.columns) for one in conditions]
                 return relation
             case Project(input=below, name=name, scalar=scalar):
                 if name not in needed:
                     return self.lower(below, needed)
-                relation = self.open(below, (needed - {name}) | used(scalar))
+                relation = self.open(below, (needed - {name}) | used(scalar), used(scalar))
                 relation.columns[name] = self.sql(scalar, relation.columns)
+                if name in self.once:
+                    relation.once.add(name)
                 if _is_heavy(scalar):
                     return self.parts.wrapped(relation, needed, relation.hint)
                 return relation
@@ -227,10 +233,13 @@ class _Lowering:
                 return self.merge(plan, needed)
         raise AssertionError(plan)
 
-    def open(self, plan: Plan, needed: frozenset[str]) -> Relation:
-        """The plan as a relation that more can be added to."""
+    def open(
+        self, plan: Plan, needed: frozenset[str], uses: frozenset[str] | None = None
+    ) -> Relation:
+        """The plan as a relation that more can be added to, which uses some of its columns."""
         relation = self.lower(plan, needed)
-        if relation.sealed or relation.group is not None:
+        is_named = not relation.once.isdisjoint(needed if uses is None else uses)
+        if relation.sealed or relation.group is not None or is_named:
             return self.parts.wrapped(relation, needed, relation.hint)
         return relation
 

@@ -45,6 +45,8 @@ class Relation:
     group: list[Sql] | None = None
     # columns are made of windows or groups, which nothing else in the same SELECT may look at
     sealed: bool = False
+    # columns that several values use: these values belong into a SELECT around this one
+    once: set[str] = field(default_factory=set)
     hint: str = "part"
 
     @property

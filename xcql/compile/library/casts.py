@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal
 
-from xcql.algebra.scalars import NULL, Call, Constant, Scalar, call, case, let
+from xcql.algebra.scalars import NULL, Call, Constant, Scalar, call, case, conjunction, let
 from xcql.compile.result import NotNative
 from xcql.compile.terms.items import Atomic
 from xcql.compile.terms.scope import Scope
@@ -191,9 +191,15 @@ def _parsed(item: Atomic, target: str, scope: Scope, span: Span) -> Atomic:
 
     def checked(text: Scalar) -> Scalar:
         bad = scope.compilation.error("FORG0001", f"'{{}}' is not a valid {target}", span, text)
-        return case(
-            (call(f"is_{name}_text", text), _read(text, target, scope, span)),
-            (call("is_not_null", text), bad),
+        is_text, is_any = call(f"is_{name}_text", text), call("is_not_null", text)
+        value = _read(text, target, scope, span)
+        if target != "xs:double":
+            return case((is_text, value), (is_any, bad))
+        # unlike the check, the value itself cannot fail, so that it can be computed once
+        return let(
+            case((is_text, value)),
+            "number",
+            lambda known: case((conjunction(call("is_null", known), is_any), bad), otherwise=known),
         )
 
     zone = call("zone_of", text) if target in INSTANTS else None

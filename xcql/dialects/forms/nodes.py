@@ -30,9 +30,9 @@ forms.templates(
 )
 
 
-_MARKUP = (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"))
+MARKUP = (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"))
 # what XML's serialisation writes as references everywhere, as a class of a regular expression
-_CONTROLS = r"\x00-\x08\x0b-\x1f\x7f-\x9f\u2028"
+CONTROLS = r"\x00-\x08\x0b-\x1f\x7f-\x9f\u2028"
 NAME_OF_TAG = r"^<[^\s/>]+"
 VALUE = r"""(?:"[^"]*"|'[^']*')"""
 _NAME_AND_ATTRIBUTES = rf"^<[^\s/>]+(?:\s+[^\s=/>]+\s*=\s*{VALUE})*"
@@ -72,17 +72,17 @@ def key_below(key: Sql, name: Sql) -> Sql:
 @forms
 def escape_text(value: Sql) -> Sql:
     """Text as written between tags; `xcql.xdm.serialize` says which characters are references."""
-    for sign, written in _MARKUP:
+    for sign, written in MARKUP:
         value = call("replace", value, text_literal(sign), text_literal(written))
-    return _with_references(value, _CONTROLS)
+    return _with_references(value, CONTROLS)
 
 
 @forms
 def escape_attribute(value: Sql) -> Sql:
     """Text as written between the double quotes of an attribute."""
-    for sign, written in (*_MARKUP, ('"', "&quot;")):
+    for sign, written in (*MARKUP, ('"', "&quot;")):
         value = call("replace", value, text_literal(sign), text_literal(written))
-    return _with_references(value, _CONTROLS + r"\t\n")
+    return _with_references(value, CONTROLS + r"\t\n")
 
 
 def _with_references(text: Sql, signs: str) -> Sql:

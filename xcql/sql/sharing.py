@@ -1,0 +1,348 @@
+"""Values that a plan uses more than once become columns, so that they are computed once.
+
+    select size($a.names) * 2 > 10 and size($a.names) * 2 < 20
+      extract a
+    =>
+    select $shared.1 > 10 and $shared.1 < 20
+      project shared.1 := size($a.names) * 2
+        extract a
+
+SQL has no names for values inside of expressions, and texts grow quickly where a value is used by
+its guard, its comparison and its result. A value that can fail stays where it is, because only some
+tuples may compute it; so does one that depends on the parameter of a function.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+
+from xcql.algebra.failures import Failures
+from xcql.algebra.operators import (
+    Join,
+    Merge,
+    Nest,
+    NodeScan,
+    Order,
+    Plan,
+    Project,
+    Select,
+    Tally,
+    Unit,
+    columns,
+    scalars,
+    used,
+    walk_plan,
+    with_inputs,
+    with_scalars,
+)
+from xcql.algebra.scalars import (
+    Call,
+    Column,
+    Constant,
+    Lambda,
+    Scalar,
+    conjunction,
+    conjuncts,
+    parts,
+    rebuilt,
+)
+from xcql.algebra.substitution import substituted
+from xcql.dialects.dialect import Dialect
+
+# what costs less than this is repeated instead
+_LEAST_COST = 2
+# most operations cost 2, but these cost nothing, and those 1
+_FREE = frozenset({"field", "and", "or", "not", "is_true", "is_null", "is_not_null", "present"})
+_CHEAP = frozenset({"=", "<>", "<", "<=", ">", ">=", "<=>", "case", "coalesce", "get", "first_of"})
+_CHEAP |= {"size", "or_empty", "to_string", "to_integer", "to_int"}
+# the elements of arrays are several: what a function computes for each of them is used often
+_IN_FUNCTION = 2
+
+
+def shared(plan: Plan, dialect: Dialect) -> tuple[Plan, frozenset[str]]:
+    """The plan with columns for the values that it, or its SQL, uses more than once.
+
+    Also, the columns that SQL should compute once instead of at each use.
+    """
+    sharing = _Sharing(plan, dialect)
+    plan = sharing.plan(plan)
+    return plan, frozenset(sharing.made) | _used_often(plan)
+
+
+def _used_often(plan: Plan) -> frozenset[str]:
+    """The columns of the compiler whose values are used more than once."""
+    failures, uses = Failures(plan), Counter[str]()
+    projects: list[Project] = []
+    for one in walk_plan(plan):
+        for scalar in scalars(one):
+            uses.update(_column_uses(scalar))
+        if isinstance(one, Project):
+            projects.append(one)
+    return frozenset(
+        one.name
+        for one in projects
+        if uses[one.name] > 1
+        and _cost(one.scalar) >= _LEAST_COST
+        and used(one.scalar)
+        and not failures.can_fail(one.scalar)
+    )
+
+
+def _column_uses(scalar: Scalar, is_often: bool = False) -> Iterator[str]:
+    if isinstance(scalar, Column):
+        yield from (scalar.name,) * (_IN_FUNCTION if is_often else 1)
+    for one in parts(scalar):
+        yield from _column_uses(one, is_often or isinstance(scalar, Lambda))
+
+
+def _cost(scalar: Scalar) -> int:
+    """How much it costs to compute a value."""
+    inside = sum(map(_cost, parts(scalar)))
+    if not isinstance(scalar, Call) or scalar.function in _FREE:
+        return inside
+    return inside + (1 if scalar.function in _CHEAP else 2)
+
+
+def _is_path(scalar: Scalar) -> bool:
+    """Whether a scalar is a field of a column, or a field of its fields."""
+    while isinstance(scalar, Call) and scalar.function == "field":
+        scalar = scalar.arguments[0]
+        if isinstance(scalar, Column):
+            return True
+    return False
+
+
+class _Sharing:
+    def __init__(self, plan: Plan, dialect: Dialect) -> None:
+        self._failures = Failures(plan)
+        self._dialect = dialect
+        self._scalars = _Scalars()
+        # equal values get equal names, so that equal plans stay equal
+        self._names: dict[int, str] = {}
+        self.made: set[str] = set()
+        self._done: dict[int, tuple[Plan, Plan]] = {}
+
+    def plan(self, plan: Plan) -> Plan:
+        known = self._done.get(id(plan))
+        if known is None:
+            known = self._done[id(plan)] = plan, self._shared(plan)
+        return known[1]
+
+    def _shared(self, plan: Plan) -> Plan:
+        match plan:
+            case Unit() | NodeScan():
+                return plan
+            case Merge(inputs=several, columns=made):
+                sides = [
+                    self._side(one, tuple(each[index] for _, each in made))
+                    for index, one in enumerate(several)
+                ]
+                values = zip(*(new for _, new in sides), strict=True)
+                own = tuple((name, each) for (name, _), each in zip(made, values, strict=True))
+                return replace(plan, inputs=tuple(one for one, _ in sides), columns=own)
+            case Join(keys=keys, condition=condition):
+                left, (condition, *mine) = self._side(
+                    plan.left, (condition, *(one for one, _ in keys))
+                )
+                right, (condition, *theirs) = self._side(
+                    plan.right, (condition, *(one for _, one in keys))
+                )
+                pairs = tuple(zip(mine, theirs, strict=True))
+                return replace(plan, left=left, right=right, keys=pairs, condition=condition)
+            case Tally(keys=keys, values=(first, second)):
+                left, (first, *mine) = self._side(plan.left, (first, *(one for one, _ in keys)))
+                right, (second, *theirs) = self._side(
+                    plan.right, (second, *(one for _, one in keys))
+                )
+                pairs = tuple(zip(mine, theirs, strict=True))
+                return replace(plan, left=left, right=right, keys=pairs, values=(first, second))
+            case Nest(input=below):
+                below, new = self._side(below, scalars(plan))
+                values_of_fields = iter(new)
+                plan = with_scalars(plan, lambda _: next(values_of_fields))
+                return with_inputs(plan, below)
+        return self._side(plan, ())[0]
+
+    def _side(self, plan: Plan, above: Sequence[Scalar]) -> tuple[Plan, tuple[Scalar, ...]]:
+        """A chain of operators, and scalars that are computed of its tuples."""
+        chain: list[Plan] = []
+        while not isinstance(plan, Join | Merge | Tally | Nest | Unit | NodeScan):
+            chain.append(plan)
+            plan = plan.input  # type: ignore[attr-defined]
+        plan = self.plan(plan)
+        values = _Values(self._failures, self._dialect, self._scalars, self._names)
+        for root in _all_scalars(chain, above):
+            values.count(root)
+        for one in reversed(chain):
+            plan = values.operator(one, plan)
+        new = tuple(values.inside(one, plan) for one in above)
+        plan = values.named(plan)
+        self.made |= values.made
+        return plan, new
+
+
+def _all_scalars(chain: Iterable[Plan], above: Iterable[Scalar]) -> Iterator[Scalar]:
+    for one in chain:
+        if not isinstance(one, Order):
+            yield from scalars(one)
+    yield from above
+
+
+class _Scalars:
+    """One object for all scalars that are written in the same way."""
+
+    def __init__(self) -> None:
+        self._known: dict[object, Scalar] = {}
+
+    def canonical(self, scalar: Scalar) -> Scalar:
+        new = rebuilt(scalar, self.canonical)
+        match new:
+            case Call(function=function, arguments=arguments):
+                key: object = (function, *map(id, arguments))
+            case Lambda(parameters=parameters, body=body):
+                key = (parameters, id(body))
+            case Constant(value=value):
+                # 0.0 and -0.0 are equal, and so are 1.0 and 1.00
+                key = (type(value), repr(value))
+            case _:
+                key = new
+        return self._known.setdefault(key, new)
+
+
+class _Values:
+    """The values in a chain of operators that are to become columns, and those that are."""
+
+    def __init__(
+        self,
+        failures: Failures,
+        dialect: Dialect,
+        scalars: _Scalars,
+        names: dict[int, str],
+    ) -> None:
+        self._failures = failures
+        self._dialect = dialect
+        self._scalars = scalars
+        self._names = names
+        self._uses: Counter[int] = Counter()
+        self._columns: dict[int, str] = {}
+        self.made: set[str] = set()
+        # operands that SQL needs more than once
+        self._repeated: set[int] = set()
+        self._paths: list[Scalar] = []
+        # columns to add below the next operator, by the number of columns they depend on in a row
+        self._pending: dict[str, tuple[int, Scalar]] = {}
+
+    def count(self, scalar: Scalar) -> None:
+        """Count the values in one of the scalars of the chain."""
+        self._count(self._canonical(scalar), 1)
+
+    def operator(self, plan: Plan, below: Plan) -> Plan:
+        """The operator over another input, with the columns that it is the first to use."""
+        if isinstance(plan, Order):
+            return with_inputs(plan, below)
+        if isinstance(plan, Select):
+            return self._selected(plan, below)
+        new = with_scalars(plan, lambda one: self.inside(one, below))
+        return with_inputs(new, self.named(below))
+
+    def _selected(self, plan: Select, below: Plan) -> Plan:
+        """The conditions that need no new columns come first, unless they can fail."""
+        first: list[Scalar] = []
+        then: list[Scalar] = []
+        for one in conjuncts(plan.condition):
+            new = self.inside(one, below)
+            is_first = not (used(new) & self._pending.keys() or self._failures.can_fail(one))
+            (first if is_first else then).append(new)
+        if not self._pending:
+            return replace(plan, input=below, condition=conjunction(*first, *then))
+        if first:
+            below = replace(plan, input=below, condition=conjunction(*first))
+        below = self.named(below)
+        return replace(plan, input=below, condition=conjunction(*then)) if then else below
+
+    def named(self, plan: Plan) -> Plan:
+        """The plan with the columns that are used from here on.
+
+        Fields become columns, too: otherwise whole elements would be handed on to use a few fields.
+        """
+        if self._pending:
+            known = columns(plan)
+            for path in self._paths:
+                if id(path) not in self._columns and used(path) <= known:
+                    self._add(path, path)
+        for name, (_, scalar) in sorted(self._pending.items(), key=lambda one: one[1][0]):
+            plan = Project(plan, name, scalar)
+        self._pending.clear()
+        return plan
+
+    def inside(self, scalar: Scalar, plan: Plan) -> Scalar:
+        """The scalar over the plan's tuples, with columns for the values in it."""
+        return self._rewritten(self._canonical(scalar), columns(plan))
+
+    def _rewritten(self, scalar: Scalar, known: frozenset[str]) -> Scalar:
+        if id(scalar) in self._columns:
+            return Column(self._columns[id(scalar)])
+        new = rebuilt(scalar, lambda one: self._rewritten(one, known))
+        if self._is_shared(scalar, new) and used(scalar) <= known:
+            column = self._add(scalar, new)
+            self.made.add(column.name)
+            return column
+        return new
+
+    def _add(self, scalar: Scalar, new: Scalar) -> Column:
+        """A new column for a scalar; `new` is the scalar with the columns that exist already."""
+        name = self._names.setdefault(id(scalar), f"shared.{len(self._names) + 1}")
+        self._columns[id(scalar)] = name
+        below = used(new) & self._pending.keys()
+        depth = max((self._pending[one][0] + 1 for one in below), default=0)
+        self._pending[name] = depth, new
+        return Column(name)
+
+    def _is_shared(self, scalar: Scalar, new: Scalar) -> bool:
+        if self._uses[id(scalar)] < 2 or not self._can_be_column(scalar):
+            return False
+        return _cost(new) >= (1 if id(scalar) in self._repeated else _LEAST_COST)
+
+    def _can_be_column(self, scalar: Scalar) -> bool:
+        if _cost(scalar) < (1 if id(scalar) in self._repeated else _LEAST_COST):
+            return False
+        needs = used(scalar)
+        is_local = any(map(_is_parameter, needs))
+        return bool(needs) and not is_local and not self._failures.can_fail(scalar)
+
+    def _count(self, scalar: Scalar, uses: int, is_in_path: bool = False) -> None:
+        """Count how often a value is used; what only a column uses is used once."""
+        before = self._uses[id(scalar)]
+        self._uses[id(scalar)] += uses
+        is_path = _is_path(scalar)
+        if is_path and not is_in_path and scalar not in self._paths:
+            self._paths.append(scalar)
+        if before and (before > 1 or self._can_be_column(scalar)):
+            return
+        if isinstance(scalar, Lambda):
+            self._count(scalar.body, _IN_FUNCTION)
+        elif isinstance(scalar, Call):
+            times = self._dialect.uses_of_operands(scalar)
+            for one, often in zip(scalar.arguments, times, strict=True):
+                if often > 1:
+                    self._repeated.add(id(one))
+                self._count(one, often, is_path)
+
+    def _canonical(self, scalar: Scalar) -> Scalar:
+        return self._scalars.canonical(self._without_names(scalar))
+
+    def _without_names(self, scalar: Scalar) -> Scalar:
+        """Values that have a name inside the scalar, back in their places: they get columns."""
+        scalar = rebuilt(scalar, self._without_names)
+        match scalar:
+            case Call(function="with_name", arguments=(value, Lambda((name,), body))):
+                if not self._failures.can_fail(value) and not any(map(_is_parameter, used(value))):
+                    return substituted(body, {name: value})
+        return scalar
+
+
+def _is_parameter(name: str) -> bool:
+    """Whether a column is the parameter of a function."""
+    return name.startswith(".")
