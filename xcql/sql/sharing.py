@@ -51,6 +51,8 @@ from xcql.algebra.scalars import (
 from xcql.algebra.substitution import substituted
 from xcql.dialects.dialect import Dialect
 
+# what ends a chain of operators that keep the columns of their input
+_ENDS = (Join, Merge, Tally, Nest, Unit, NodeScan)
 # what costs less than this is repeated instead
 _LEAST_COST = 2
 # most operations cost 2, but these cost nothing, and those 1
@@ -168,7 +170,7 @@ class _Sharing:
     def _side(self, plan: Plan, above: Sequence[Scalar]) -> tuple[Plan, tuple[Scalar, ...]]:
         """A chain of operators, and scalars that are computed of its tuples."""
         chain: list[Plan] = []
-        while not isinstance(plan, Join | Merge | Tally | Nest | Unit | NodeScan):
+        while not isinstance(plan, _ENDS):
             chain.append(plan)
             plan = plan.input  # type: ignore[attr-defined]
         plan = self.plan(plan)
@@ -178,9 +180,8 @@ class _Sharing:
         for one in reversed(chain):
             plan = values.operator(one, plan)
         new = tuple(values.inside(one, plan) for one in above)
-        plan = values.named(plan)
         self.made |= values.made
-        return plan, new
+        return values.without_unused(values.named(plan)), new
 
 
 def _all_scalars(chain: Iterable[Plan], above: Iterable[Scalar]) -> Iterator[Scalar]:
@@ -227,6 +228,8 @@ class _Values:
         self._names = names
         self._uses: Counter[int] = Counter()
         self._columns: dict[int, str] = {}
+        # columns of fields that nothing uses
+        self._unused: set[str] = set()
         self.made: set[str] = set()
         # operands that SQL needs more than once
         self._repeated: set[int] = set()
@@ -271,11 +274,19 @@ class _Values:
             known = columns(plan)
             for path in self._paths:
                 if id(path) not in self._columns and used(path) <= known:
-                    self._add(path, path)
+                    self._unused.add(self._add(path, path).name)
         for name, (_, scalar) in sorted(self._pending.items(), key=lambda one: one[1][0]):
             plan = Project(plan, name, scalar)
         self._pending.clear()
         return plan
+
+    def without_unused(self, plan: Plan) -> Plan:
+        """The chain of operators without the columns of fields that nothing uses."""
+        if not self._unused or isinstance(plan, _ENDS):
+            return plan
+        below = self.without_unused(plan.input)  # type: ignore[attr-defined]
+        is_unused = isinstance(plan, Project) and plan.name in self._unused
+        return below if is_unused else with_inputs(plan, below)
 
     def inside(self, scalar: Scalar, plan: Plan) -> Scalar:
         """The scalar over the plan's tuples, with columns for the values in it."""
@@ -283,7 +294,9 @@ class _Values:
 
     def _rewritten(self, scalar: Scalar, known: frozenset[str]) -> Scalar:
         if id(scalar) in self._columns:
-            return Column(self._columns[id(scalar)])
+            name = self._columns[id(scalar)]
+            self._unused.discard(name)
+            return Column(name)
         new = rebuilt(scalar, lambda one: self._rewritten(one, known))
         if self._is_shared(scalar, new) and used(scalar) <= known:
             column = self._add(scalar, new)
@@ -312,23 +325,25 @@ class _Values:
         is_local = any(map(_is_parameter, needs))
         return bool(needs) and not is_local and not self._failures.can_fail(scalar)
 
-    def _count(self, scalar: Scalar, uses: int, is_in_path: bool = False) -> None:
+    def _count(
+        self, scalar: Scalar, uses: int, is_in_function: bool = False, is_in_path: bool = False
+    ) -> None:
         """Count how often a value is used; what only a column uses is used once."""
         before = self._uses[id(scalar)]
-        self._uses[id(scalar)] += uses
+        self._uses[id(scalar)] += max(uses, _IN_FUNCTION) if is_in_function else uses
         is_path = _is_path(scalar)
         if is_path and not is_in_path and scalar not in self._paths:
             self._paths.append(scalar)
         if before and (before > 1 or self._can_be_column(scalar)):
             return
         if isinstance(scalar, Lambda):
-            self._count(scalar.body, _IN_FUNCTION)
+            self._count(scalar.body, 1, is_in_function=True)
         elif isinstance(scalar, Call):
             times = self._dialect.uses_of_operands(scalar)
             for one, often in zip(scalar.arguments, times, strict=True):
                 if often > 1:
                     self._repeated.add(id(one))
-                self._count(one, often, is_path)
+                self._count(one, often, is_in_function, is_path)
 
     def _canonical(self, scalar: Scalar) -> Scalar:
         return self._scalars.canonical(self._without_names(scalar))
