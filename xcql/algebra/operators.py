@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import wraps
 from typing import Literal
 
 from xcql.algebra.scalars import (
@@ -18,6 +17,7 @@ from xcql.algebra.scalars import (
     call,
     conjunction,
     rebuilt,
+    remembered,
     walk_scalar,
 )
 from xcql.source import Span
@@ -300,15 +300,13 @@ def inputs(plan: Plan) -> tuple[Plan, ...]:
 
 
 def with_inputs(plan: Plan, *new: Plan) -> Plan:
+    if all(one is old for one, old in zip(new, inputs(plan), strict=True)):
+        return plan
     match plan:
         case Merge():
             return replace(plan, inputs=new)
         case Join() | Tally():
             return replace(plan, left=new[0], right=new[1])
-        case Unit() | NodeScan():
-            return plan
-    if plan.input is new[0]:  # type: ignore[attr-defined]
-        return plan
     return replace(plan, input=new[0])  # type: ignore[call-arg]
 
 
@@ -344,7 +342,17 @@ def scalars(plan: Plan) -> tuple[Scalar, ...]:
 
 
 def with_scalars(plan: Plan, change: Callable[[Scalar], Scalar]) -> Plan:
-    """The operator with its own scalars changed."""
+    """The operator with its own scalars changed; the same one if none of them is."""
+    old = scalars(plan)
+    new = tuple(map(change, old))
+    if all(one is other for one, other in zip(new, old, strict=True)):
+        return plan
+    rest = iter(new)
+    return _with_scalars(plan, lambda _: next(rest))
+
+
+def _with_scalars(plan: Plan, change: Callable[[Scalar], Scalar]) -> Plan:
+    """Change the scalars in the order of `scalars`."""
     match plan:
         case Follow(within=(start, length)):
             return replace(plan, within=(change(start), change(length)))
@@ -417,31 +425,7 @@ def own_columns(plan: Plan) -> frozenset[str]:
     return frozenset()
 
 
-def _remembered(function: Callable[[Plan], frozenset[str]]) -> Callable[[Plan], frozenset[str]]:
-    """Cache the function per plan: rules query the same parts of a long chain again and again.
-
-    Plans are looked up by identity: comparing them would take as long as computing the result.
-    """
-    known: dict[int, tuple[Plan, frozenset[str]]] = {}
-
-    @wraps(function)
-    def remembered(plan: Plan) -> frozenset[str]:
-        found = known.get(id(plan))
-        if found is not None and found[0] is plan:
-            return found[1]
-        result = function(plan)
-        if len(known) >= _REMEMBERED:
-            known.clear()
-        known[id(plan)] = plan, result
-        return result
-
-    return remembered
-
-
-_REMEMBERED = 20_000
-
-
-@_remembered
+@remembered
 def columns(plan: Plan) -> frozenset[str]:
     """All columns of the plan's tuples, except those of the tuple that it is evaluated for."""
     match plan:
@@ -454,6 +438,7 @@ def columns(plan: Plan) -> frozenset[str]:
     return own_columns(plan).union(*(columns(one) for one in inputs(plan)))
 
 
+@remembered
 def used(scalar: Scalar) -> frozenset[str]:
     """The columns that a scalar uses, including those that nested plans use of outer tuples."""
     match scalar:
@@ -468,7 +453,7 @@ def used(scalar: Scalar) -> frozenset[str]:
     return frozenset()
 
 
-@_remembered
+@remembered
 def free(plan: Plan) -> frozenset[str]:
     """The columns that a plan uses of the tuple that it is evaluated for."""
     below = inputs(plan)

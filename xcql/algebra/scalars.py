@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import wraps
 from itertools import islice
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 if TYPE_CHECKING:
     from xcql.algebra.operators import Plan
 
 Comparison = Literal["<", "<=", ">", ">="]
+K = TypeVar("K")
+V = TypeVar("V")
+# scalars or plans whose properties are kept
+_REMEMBERED = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,13 +187,40 @@ def parts(scalar: Scalar) -> tuple[Scalar, ...]:
     return ()
 
 
+def remembered(function: Callable[[K], V]) -> Callable[[K], V]:
+    """Cache the function per scalar or plan: rules query the same parts again and again.
+
+    They are looked up by identity: comparing them would take as long as computing the result.
+    """
+    known: dict[int, tuple[K, V]] = {}
+
+    @wraps(function)
+    def found(key: K) -> V:
+        kept = known.get(id(key))
+        if kept is not None and kept[0] is key:
+            return kept[1]
+        result = function(key)
+        if len(known) >= _REMEMBERED:
+            known.clear()
+        known[id(key)] = key, result
+        return result
+
+    return found
+
+
+@remembered
+def has_nested(scalar: Scalar) -> bool:
+    """Whether there are nested plans in a scalar."""
+    return isinstance(scalar, Nested) or any(map(has_nested, parts(scalar)))
+
+
 def rebuilt(scalar: Scalar, change: Callable[[Scalar], Scalar]) -> Scalar:
     """The scalar with `change` applied to the scalars directly inside it."""
     match scalar:
         case Call(arguments=arguments):
             changed = tuple(change(one) for one in arguments)
             same = all(new is old for new, old in zip(changed, arguments, strict=True))
-            return scalar if same else replace(scalar, arguments=changed)
+            return scalar if same else Call(scalar.function, changed)
         case Lambda(body=body):
             new = change(body)
             return scalar if new is body else replace(scalar, body=new)

@@ -13,7 +13,13 @@ from sqlglot import exp
 from xcql.algebra.scalars import Argument, Call, Column, Constant, Lambda, Scalar
 from xcql.dialects.forms.registry import Form
 from xcql.dialects.slots import SqlText
-from xcql.dialects.trees import Sql, constant, variable, variable_name
+from xcql.dialects.trees import (
+    Sql,
+    constant,
+    copied,
+    variable,
+    variable_name,
+)
 
 # in how many tasks an answer is brought together before it is sorted
 Gather = Literal["one", "several"]
@@ -51,7 +57,7 @@ class Dialect:
         match scalar:
             case Column(name=name):
                 found = columns.get(name)
-                return found.copy() if found is not None else variable(name)
+                return copied(found) if found is not None else variable(name)
             case Constant(value=value):
                 return constant(value)
             case Argument(name=name):

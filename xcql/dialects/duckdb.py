@@ -26,7 +26,15 @@ from xcql.dialects.forms.nodes import CONTROLS
 from xcql.dialects.forms.registry import Forms
 from xcql.dialects.slots import LINE_BREAK, SqlText, slot
 from xcql.dialects.templates import let, template
-from xcql.dialects.trees import Sql, call, column, identifier, number, text_literal
+from xcql.dialects.trees import (
+    Sql,
+    call,
+    column,
+    copied,
+    identifier,
+    number,
+    text_literal,
+)
 from xcql.evaluate.regular_expressions import compile_regex
 
 forms = Forms()
@@ -62,7 +70,7 @@ def _from_one(function: Sql) -> Sql:
         position = function.expressions[1].name
         for use in list(function.this.find_all(exp.Column)):
             if use.name == position and not use.table:
-                use.replace(exp.Paren(this=exp.Sub(this=use.copy(), expression=number(1))))
+                use.replace(exp.Paren(this=exp.Sub(this=copied(use), expression=number(1))))
     return function
 
 
@@ -87,7 +95,7 @@ def _get(array: Sql, index: Sql) -> Sql:
 
 
 def _slice(array: Sql, start: Sql, length: Sql) -> Sql:
-    end = exp.Sub(this=exp.Add(this=start.copy(), expression=length), expression=number(1))
+    end = exp.Sub(this=exp.Add(this=copied(start), expression=length), expression=number(1))
     return call("list_slice", array, start, end)
 
 
@@ -95,7 +103,7 @@ def _bytes_between(value: Sql, start: Sql, length: Sql | None = None) -> Sql:
     """Part of some bytes: `substring` is for bytes, `substr` for text."""
     end = number(-1)
     if length is not None:
-        end = exp.Sub(this=exp.Add(this=start.copy(), expression=length), expression=number(1))
+        end = exp.Sub(this=exp.Add(this=copied(start), expression=length), expression=number(1))
     return call("array_slice", value, start, end)
 
 
@@ -157,7 +165,7 @@ def _exists(array: Sql, condition: Sql) -> Sql:
     return template(
         "CASE WHEN len(xs) = 0 THEN false ELSE list_bool_or(found) END",
         xs=array,
-        found=call("list_transform", array.copy(), condition),
+        found=call("list_transform", copied(array), condition),
     )
 
 
@@ -179,7 +187,7 @@ def _last_part(value: Sql, separator: Sql, count: Sql) -> Sql:
 
 def _distinct(array: Sql) -> Sql:
     """The elements in the order of their first occurrence."""
-    first = call("list_position", array.copy(), column("e"))
+    first = call("list_position", copied(array), column("e"))
     condition = exp.EQ(this=first, expression=column("i"))
     return call("list_filter", array, exp.Lambda(this=condition, expressions=[*_NAMES]))
 
@@ -281,7 +289,7 @@ def _guarded(conditions: list[Sql]) -> Sql:
     for one in reversed(failing):
         guarded = _if(one, guarded, exp.Boolean(this=False))
     if safe:
-        others = trees.both(*(one.copy() for one in safe))
+        others = trees.both(*(copied(one) for one in safe))
         guarded = _if(others, guarded, exp.Boolean(this=False))
     return trees.both(*safe, guarded)
 
@@ -334,10 +342,10 @@ def _unnested(lateral: exp.Lateral) -> exp.Join:
     (array,) = generator.expressions
     elements = call("unnest", array)
     if generator.name == "posexplode":
-        first = call("generate_subscripts", array.copy(), number(1))
+        first = call("generate_subscripts", copied(array), number(1))
         columns = [exp.Sub(this=first, expression=number(1)), elements]
     elif generator.name == "inline" and (fields := lateral.meta.get("fields")):
-        columns = [trees.dot(elements.copy(), field) for field in fields]
+        columns = [trees.dot(copied(elements), field) for field in fields]
     elif generator.name == "inline":
         elements.append("expressions", exp.Kwarg(this=exp.var("max_depth"), expression=number(2)))
         columns = [elements]
@@ -390,7 +398,7 @@ def _write(parts: Mapping[str, Sql], queries: Sequence[Query]) -> tuple[SqlText,
     texts = []
     for query in queries:
         if bodies:
-            query.select.set("with_", exp.With(expressions=[one.copy() for one in bodies]))
+            query.select.set("with_", exp.With(expressions=[copied(one) for one in bodies]))
         texts.append(SqlText.of(duckdb_text(query.select)))
     return tuple(texts)
 
@@ -410,7 +418,7 @@ def _computed_or(name: str, *arguments: Sql) -> Sql:
     result = template(
         "CASE WHEN r IS NULL AND known THEN otherwise ELSE r END", known=known, otherwise=otherwise
     )
-    return let(_computed(name, *(value.copy() for value in values)), "r", result)
+    return let(_computed(name, *(copied(value) for value in values)), "r", result)
 
 
 def _of_names(name: str, text: Sql, *names: Sql) -> Sql:
@@ -462,7 +470,7 @@ forms.templates(
 def zoned_time_text(value: Sql, zone: Sql) -> Sql:
     is_plain = isinstance(zone, exp.Literal) and zone.this in ("", "Z")
     local = value if is_plain else FORMS["in_zone"](value, zone)
-    return call("concat", forms["time_text"](local), zone.copy())
+    return call("concat", forms["time_text"](local), copied(zone))
 
 
 # structs whose fields decide one after the other; DuckDB sorts NULLs in structs last
@@ -472,7 +480,7 @@ def _comparable(name: str, *values: Sql) -> Sql:
     fields: dict[str, Sql] = {}
     for index, value in enumerate(values, 1):
         if not isinstance(value, exp.Literal):
-            fields[f"has_{name}{index}"] = trees.is_not_null(value.copy())
+            fields[f"has_{name}{index}"] = trees.is_not_null(copied(value))
         fields[f"{name}{index}"] = value
     return trees.struct(**fields)
 
@@ -492,7 +500,7 @@ def group_min(value: Sql) -> Sql:
     key = _sort_key(*values)
     return trees.struct(
         **{
-            name.this: call("arg_min_null", one.copy(), key.copy())
+            name.this: call("arg_min_null", copied(one), copied(key))
             for name, one in zip(names, values, strict=True)
         }
     )
@@ -500,7 +508,7 @@ def group_min(value: Sql) -> Sql:
 
 def _sort_key(*values: Sql) -> Sql:
     """Bytes that are ordered as the values are, one after the other."""
-    parts = (part for one in values for part in (one.copy(), text_literal("ASC NULLS FIRST")))
+    parts = (part for one in values for part in (copied(one), text_literal("ASC NULLS FIRST")))
     return call("create_sort_key", *parts)
 
 
@@ -509,8 +517,8 @@ def _first_extreme(name: str, value: Sql, *keys: Sql) -> Sql:
     if not keys:
         return call(name, value)
     first = exp.Filter(
-        this=call("arg_min", value.copy(), _sort_key(*keys)),
-        expression=exp.Where(this=exp.EQ(this=value.copy(), expression=number(0))),
+        this=call("arg_min", copied(value), _sort_key(*keys)),
+        expression=exp.Where(this=exp.EQ(this=copied(value), expression=number(0))),
     )
     return template("CASE WHEN x = 0 THEN first ELSE x END", x=call(name, value), first=first)
 
@@ -531,7 +539,7 @@ def is_dateTime_text(value: Sql) -> Sql:
 
 def _is_time_text(type_: str, value: Sql) -> Sql:
     """Years of four digits are tested by SQL, everything else by the evaluator's own function."""
-    other = _computed("is_other_time", value.copy(), text_literal(type_))
+    other = _computed("is_other_time", copied(value), text_literal(type_))
     return _if(FORMS[f"is_{type_}_text"](value), exp.Boolean(this=True), other)
 
 
@@ -545,7 +553,7 @@ def mathematics(name: Sql, x: Sql, y: Sql | None = None) -> Sql:
           ELSE coalesce(found, double('NaN')) END""",
         x=x,
         y=second,
-        found=_computed("mathematics", name, x.copy(), second.copy()),
+        found=_computed("mathematics", name, copied(x), copied(second)),
     )
 
 
@@ -561,7 +569,7 @@ def round_half_even(value: Sql, digits: Sql) -> Sql:
 
 def _unless_nan(name: str, value: Sql, digits: Sql) -> Sql:
     """NaN as the result of a function in Python would be NULL."""
-    rounded = _computed(name, value.copy(), digits)
+    rounded = _computed(name, copied(value), digits)
     return _if(call("isnan", value), trees.cast(text_literal("NaN"), "DOUBLE"), rounded)
 
 
@@ -575,7 +583,7 @@ def range_(first: Sql, last: Sql) -> Sql:
         f"""CASE WHEN b - a > {_LONGEST_RANGE} THEN beyond
           WHEN a <= b THEN sequence(a, CASE WHEN b - a <= {_LONGEST_RANGE} THEN b END)
           ELSE slice(sequence(1L, 1L), 1, 0) END""",
-        beyond=_computed("beyond_sql", last.copy()),
+        beyond=_computed("beyond_sql", copied(last)),
         a=first,
         b=last,
     )
@@ -587,7 +595,7 @@ def join_texts(texts: Sql, separator: Sql) -> Sql:
     joined = call("array_join", texts, separator)
     if isinstance(separator, exp.Literal):
         return joined
-    return trees.case_(trees.is_null(separator.copy()), None, joined)
+    return trees.case_(trees.is_null(copied(separator)), None, joined)
 
 
 @forms
@@ -638,7 +646,7 @@ def lifespan_bound(value: Sql, symbol: Sql) -> Sql:
 
 @forms
 def formatted_number(value: Sql, least: Sql, most: Sql, grouped: Sql, is_double: Sql) -> Sql:
-    text = FORMS["to_string"](value.copy())
+    text = FORMS["to_string"](copied(value))
     if is_double.this:
         text = _computed("double_text", value)
     written = _computed("formatted_number", text, least, most, grouped)

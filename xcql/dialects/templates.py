@@ -12,7 +12,7 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.dialects.spark import Spark
 
-from xcql.dialects.trees import cast
+from xcql.dialects.trees import cast, copied
 
 # types whose names are also functions that cast to them
 CAST_FUNCTIONS = {
@@ -62,14 +62,14 @@ def template(template: str, **parts: exp.Expression) -> exp.Expression:
             values[name] = exp.column(alias)
         else:
             values[name] = part if isinstance(part, _TIGHT) else exp.Paren(this=part)
-    result: exp.Expression = exp.Paren(this=filled(parsed_template.tree.copy(), values))
+    result: exp.Expression = exp.Paren(this=filled(parsed_template.tree, values))
     for alias, part in bound.items():
         result = _named(part, alias, result)
     return result
 
 
 def filled(tree: exp.Expression, values: Mapping[str, exp.Expression]) -> exp.Expression:
-    """The tree, which is changed, with values in place of names.
+    """A copy of the tree with values in place of names.
 
     A lambda of the tree whose parameter has the name of a column in a value gets another parameter:
     it must not capture that name.
@@ -77,19 +77,13 @@ def filled(tree: exp.Expression, values: Mapping[str, exp.Expression]) -> exp.Ex
     >>> template("transform(xs, e -> e + y)", y=exp.column("e")).sql("spark")
     '(TRANSFORM(xs, e2 -> e2 + e))'
     """
-    found = list(tree.find_all(exp.Lambda, exp.Column))
-    lambdas = [node for node in found if isinstance(node, exp.Lambda)]
-    if lambdas:
+    functions = list(tree.find_all(exp.Lambda))
+    if functions:
         taken = free_names(values.values())
-        if any(one.name.lower() in taken for function in lambdas for one in function.expressions):
+        if any(one.name.lower() in taken for function in functions for one in function.expressions):
+            tree = copied(tree)
             _rename_parameters(tree, taken)
-    for node in found:
-        if isinstance(node, exp.Column) and not node.table and node.name in values:
-            value = values[node.name].copy()
-            if node is tree:
-                return value
-            node.replace(value)
-    return tree
+    return copied(tree, values)
 
 
 def free_names(trees: Iterable[exp.Expression]) -> set[str]:
@@ -124,7 +118,7 @@ def _binder(use: exp.Expression) -> exp.Lambda | None:
 
 
 def let(value: exp.Expression, name: str, body: exp.Expression) -> exp.Expression:
-    """The body, which is changed, with a name for a value; it is computed once."""
+    """The body with a name for a value; it is computed once."""
     return filled(body, {name: value}) if _is_short(value) else _named(value, name, body)
 
 
@@ -184,7 +178,7 @@ def parsed(text: str) -> exp.Expression:
     assert isinstance(tree, exp.Expression)
     for name in list(tree.find_all(exp.Identifier)):
         if _is_parameter(name):
-            name.replace(exp.Column(this=name.copy()))
+            name.replace(exp.Column(this=copied(name)))
     for function in tree.find_all(exp.Anonymous):
         if function.name in _WITH_UNIT:
             unit = function.expressions[0]

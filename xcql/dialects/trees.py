@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from datetime import datetime
 from decimal import Decimal
 from functools import cache
-from typing import Any
+from types import MappingProxyType
+from typing import Any, TypeVar
 
 from sqlglot import exp
 
 Sql = exp.Expression
+T = TypeVar("T", bound=exp.Expression)
 
 _COMPARISONS = {
     "=": exp.EQ,
@@ -28,6 +31,33 @@ CHAINS = _CHAINS
 
 
 _INTEGERS = (exp.DataType.Type.INT, exp.DataType.Type.BIGINT)
+
+
+# copies
+
+
+def copied(tree: T, values: Mapping[str, Sql] = MappingProxyType({})) -> T:
+    """A copy of a tree, with copies of values in place of columns without a table.
+
+    This is much faster than sqlglot's own `copy`.
+    """
+    if values and isinstance(tree, exp.Column) and not tree.args.get("table"):
+        value = values.get(tree.name)
+        if value is not None:
+            return copied(value)  # type: ignore[return-value]
+    arguments: dict[str, Any] = {}
+    for name, argument in tree.args.items():
+        if isinstance(argument, exp.Expression):
+            argument = copied(argument, values)
+        elif isinstance(argument, list):
+            argument = [
+                copied(one, values) if isinstance(one, exp.Expression) else one for one in argument
+            ]
+        arguments[name] = argument
+    new = type(tree)(**arguments)
+    if tree._meta:
+        new._meta = dict(tree._meta)
+    return new
 
 
 # names
@@ -107,7 +137,7 @@ def _signed(is_negative: bool, value: Sql) -> Sql:
 
 
 def _decimal(digits: str) -> Sql:
-    return exp.Cast(this=text_literal(digits), to=decimal_type(digits).copy())
+    return exp.Cast(this=text_literal(digits), to=copied(decimal_type(digits)))
 
 
 @cache
@@ -152,7 +182,7 @@ def call(name: str, *arguments: Any) -> Sql:
 
 
 def cast(value: Sql, type_: str) -> Sql:
-    return exp.Cast(this=value, to=_type(type_).copy())
+    return exp.Cast(this=value, to=copied(_type(type_)))
 
 
 @cache

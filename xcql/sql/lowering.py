@@ -43,7 +43,16 @@ from xcql.algebra.scalars import TRUE, Call, Column, Constant, Scalar, conjuncts
 from xcql.dialects import trees
 from xcql.dialects.dialect import Gather, Query
 from xcql.dialects.slots import SqlText
-from xcql.dialects.trees import Sql, call, cast, identifier, number, variable, variable_name
+from xcql.dialects.trees import (
+    Sql,
+    call,
+    cast,
+    copied,
+    identifier,
+    number,
+    variable,
+    variable_name,
+)
 from xcql.sql.parts import Parts, Relation, Tables, conjunction, one_row, unnested, window
 from xcql.sql.reductions import is_ordered, reduced
 from xcql.sql.scans import Scans
@@ -129,10 +138,10 @@ def _selected(relation: Relation, *chosen: tuple[str, str, str | None]) -> exp.S
 
     return exp.Select(
         expressions=[
-            exp.Alias(this=typed(relation.columns[name].copy(), type_), alias=identifier(alias))
+            exp.Alias(this=typed(copied(relation.columns[name]), type_), alias=identifier(alias))
             for name, alias, type_ in chosen
         ],
-        from_=exp.From(this=relation.source.copy() if relation.source else None),
+        from_=exp.From(this=copied(relation.source) if relation.source else None),
     )
 
 
@@ -319,7 +328,7 @@ class _Lowering:
             )
         if plan.total is not None and plan.total in needed:
             relation.columns[plan.total] = window(
-                call("count", exp.Star()), [one.copy() for one in partition], []
+                call("count", exp.Star()), [copied(one) for one in partition], []
             )
         relation.sealed = True
         return relation
@@ -330,7 +339,7 @@ class _Lowering:
         partition = [self.sql(one, relation.columns) for one in (*plan.within, plan.key)]
         copy = ".copy"
         relation.columns[copy] = window(
-            call("row_number"), partition, [exp.Ordered(this=partition[-1].copy())]
+            call("row_number"), partition, [exp.Ordered(this=copied(partition[-1]))]
         )
         relation = self.parts.wrapped(relation, needed | looks | {copy}, relation.hint)
         relation.where.append(trees.binary("=", variable(copy), number(1)))
@@ -409,7 +418,7 @@ class _Lowering:
                 for name, one in zip([*keys, value], compared, strict=True)
             }
             if index == 1:
-                side.where += [trees.is_not_null(made[name].copy()) for name in (*keys, value)]
+                side.where += [trees.is_not_null(copied(made[name])) for name in (*keys, value)]
             side.columns = {**made, is_right: trees.constant(index == 1)}
             sides.append(
                 self.parts.wrapped(side, frozenset(side.columns), side.hint).query(
@@ -425,7 +434,7 @@ class _Lowering:
             exp.Ordered(this=variable(is_right), desc=plan.comparison.endswith("=")),
         ]
         counted = window(call("count_if", variable(is_right)), list(map(variable, keys)), ordered)
-        counted.set("spec", _SO_FAR.copy())
+        counted.set("spec", copied(_SO_FAR))
         relation = Relation(exp.Table(this=identifier(name)), hint=plan.name)
         relation.columns = {one: variable(one) for one in (*kept, is_right)}
         relation.columns[plan.name] = trees.case_(
@@ -463,7 +472,7 @@ class _Lowering:
             value = self.sql(scalar, relation.columns)
             group.append(value)
             if name in needed:
-                made[name] = value.copy()
+                made[name] = copied(value)
         for name, one in wanted:
             made[name] = reduced(one, relation.columns, sort, self.fields, self.dialect)
         relation.columns = made

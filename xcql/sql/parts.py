@@ -12,7 +12,15 @@ from sqlglot import exp
 
 from xcql.analysis.graph import TagGraph
 from xcql.dialects.slots import slot
-from xcql.dialects.trees import Sql, call, identifier, number, variable, variable_name
+from xcql.dialects.trees import (
+    Sql,
+    call,
+    copied,
+    identifier,
+    number,
+    variable,
+    variable_name,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +86,7 @@ class Relation:
 
 def _own(tree: S) -> S:
     """The tree, or a copy if it is part of another one: writing a tree changes it."""
-    return tree if tree.parent is None else tree.copy()
+    return tree if tree.parent is None else copied(tree)
 
 
 def _named(value: Sql, name: str) -> Sql:

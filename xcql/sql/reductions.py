@@ -7,7 +7,10 @@ from collections.abc import Collection, Mapping
 from xcql.algebra.operators import Aggregate
 from xcql.algebra.scalars import Call
 from xcql.dialects.dialect import Dialect
-from xcql.dialects.trees import Sql
+from xcql.dialects.trees import (
+    Sql,
+    copied,
+)
 
 # reductions that look at the order of the tuples in every dialect
 _ORDERED = frozenset({"collect", "join", "sum_doubles", "first"})
@@ -29,7 +32,7 @@ def reduced(
     value = one.value
     if isinstance(value, Call) and value.function == "members":
         value = _pruned(value, fields)
-    keys = [key.copy() for key in sort] if is_ordered(one.reduction, dialect) else []
+    keys = [copied(key) for key in sort] if is_ordered(one.reduction, dialect) else []
     return dialect.forms[f"group_{one.reduction}"](dialect.sql(value, known), *keys)
 
 

@@ -47,6 +47,7 @@ from xcql.algebra.scalars import (
     conjuncts,
     parts,
     rebuilt,
+    remembered,
 )
 from xcql.algebra.substitution import substituted
 from xcql.dialects.dialect import Dialect
@@ -99,6 +100,7 @@ def _column_uses(scalar: Scalar, is_often: bool = False) -> Iterator[str]:
         yield from _column_uses(one, is_often or isinstance(scalar, Lambda))
 
 
+@remembered
 def _cost(scalar: Scalar) -> int:
     """How much it costs to compute a value."""
     inside = sum(map(_cost, parts(scalar)))
@@ -319,7 +321,8 @@ class _Values:
         return _cost(new) >= (1 if id(scalar) in self._repeated else _LEAST_COST)
 
     def _can_be_column(self, scalar: Scalar) -> bool:
-        if _cost(scalar) < (1 if id(scalar) in self._repeated else _LEAST_COST):
+        least = 1 if id(scalar) in self._repeated else _LEAST_COST
+        if not isinstance(scalar, Call) or _cost(scalar) < least:
             return False
         needs = used(scalar)
         is_local = any(map(_is_parameter, needs))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from xcql.algebra.operators import Plan, inputs, with_inputs, with_scalars
-from xcql.algebra.scalars import Nested, Scalar, rebuilt
+from xcql.algebra.scalars import Nested, Scalar, has_nested, rebuilt
 
 
 def everywhere(plan: Plan, change: Callable[[Plan], Plan]) -> Plan:
@@ -16,6 +16,8 @@ def everywhere(plan: Plan, change: Callable[[Plan], Plan]) -> Plan:
 
 
 def _in_scalar(scalar: Scalar, change: Callable[[Plan], Plan]) -> Scalar:
+    if not has_nested(scalar):
+        return scalar
     scalar = rebuilt(scalar, lambda one: _in_scalar(one, change))
     if isinstance(scalar, Nested):
         return Nested(everywhere(scalar.plan, change), scalar.reduction, scalar.value)

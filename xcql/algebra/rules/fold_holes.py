@@ -13,7 +13,7 @@ from collections.abc import Mapping
 
 from xcql.algebra import operators as ops
 from xcql.algebra.rewriting.rule import Rule
-from xcql.algebra.scalars import Call, Nested, Scalar, call, conjuncts, rebuilt
+from xcql.algebra.scalars import Call, Nested, Scalar, call, conjuncts, has_nested, rebuilt
 from xcql.analysis.graph import TagGraph
 
 
@@ -48,7 +48,7 @@ def _in_scalar(scalar: Scalar, graphs: Mapping[str, TagGraph]) -> Scalar:
         value = _in_scalar(scalar.value, graphs)
         folded = _folded_below(scalar.plan, graphs, ops.used(value))
         return Nested(folded, scalar.reduction, value)
-    return rebuilt(scalar, lambda one: _in_scalar(one, graphs))
+    return rebuilt(scalar, lambda one: _in_scalar(one, graphs)) if has_nested(scalar) else scalar
 
 
 def _folded(follow: ops.Follow, graphs: Mapping[str, TagGraph], wanted: frozenset[str]) -> ops.Plan:

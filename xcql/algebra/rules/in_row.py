@@ -38,6 +38,7 @@ from xcql.algebra.scalars import (
     case,
     conjunction,
     field,
+    has_nested,
     rebuilt,
     walk_scalar,
 )
@@ -53,6 +54,8 @@ def in_row(plan: Plan) -> Plan:
 
 
 def in_row_scalar(scalar: Scalar) -> Scalar:
+    if not has_nested(scalar):
+        return scalar
     scalar = rebuilt(scalar, in_row_scalar)
     if isinstance(scalar, Nested):
         found = _reduced(scalar)

@@ -14,7 +14,7 @@ from functools import partial
 from xcql.algebra.operators import Plan, Select, columns, used, with_scalars
 from xcql.algebra.rewriting.everywhere import everywhere
 from xcql.algebra.rewriting.rule import Rule
-from xcql.algebra.scalars import TRUE, Call, Constant, Nested, Scalar, rebuilt
+from xcql.algebra.scalars import TRUE, Call, Constant, Nested, Scalar, has_nested, rebuilt
 
 
 def windowed_counts(plan: Plan) -> Plan:
@@ -23,6 +23,8 @@ def windowed_counts(plan: Plan) -> Plan:
 
 
 def _changed(scalar: Scalar) -> Scalar:
+    if not has_nested(scalar):
+        return scalar
     match rebuilt(scalar, _changed):
         case Nested(
             plan=plan,

@@ -8,7 +8,16 @@ from xcql.dialects.forms.nodes import escape_text
 from xcql.dialects.forms.registry import Forms
 from xcql.dialects.slots import slot
 from xcql.dialects.templates import let, template
-from xcql.dialects.trees import Sql, call, cast, dot, lambda_, struct, text_literal
+from xcql.dialects.trees import (
+    Sql,
+    call,
+    cast,
+    copied,
+    dot,
+    lambda_,
+    struct,
+    text_literal,
+)
 
 forms = Forms()
 
@@ -32,7 +41,7 @@ def dynamic_text(pair: Sql) -> Sql:
     return template(
         "CASE WHEN startswith(pair.kind, 'xs:') THEN escaped ELSE pair.value END",
         pair=pair,
-        escaped=escape_text(dot(pair.copy(), "value")),
+        escaped=escape_text(dot(copied(pair), "value")),
     )
 
 

@@ -6,7 +6,17 @@ from sqlglot import exp
 
 from xcql.dialects.forms.registry import Forms
 from xcql.dialects.templates import let, template
-from xcql.dialects.trees import Sql, binary, call, case_, cast, constant, number, text_literal
+from xcql.dialects.trees import (
+    Sql,
+    binary,
+    call,
+    case_,
+    cast,
+    constant,
+    copied,
+    number,
+    text_literal,
+)
 
 forms = Forms()
 
@@ -163,7 +173,7 @@ def with_namespaces(text: Sql, namespaces: Sql) -> Sql:
     return case_(
         binary("=", namespaces, text_literal("")),
         text,
-        call("concat", _name_of_tag(text.copy()), namespaces.copy(), _after_name(text.copy())),
+        call("concat", _name_of_tag(copied(text)), copied(namespaces), _after_name(copied(text))),
     )
 
 

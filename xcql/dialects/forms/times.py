@@ -15,6 +15,7 @@ from xcql.dialects.trees import (
     case_,
     cast,
     column,
+    copied,
     either,
     is_not_null,
     is_null,
@@ -65,7 +66,7 @@ def _added(unit: str, count: Sql, moment: Sql) -> Sql:
 def is_date_text(value: Sql) -> Sql:
     day = call("substr", trimmed(value), number(1), number(10))
     return both(
-        matches(value.copy(), _DATE_TEXT),
+        matches(copied(value), _DATE_TEXT),
         is_not_null(exp.TryCast(this=day, to=exp.DataType.build("DATE"), safe=True)),
     )
 
@@ -97,13 +98,13 @@ def _local_time(value: Sql) -> Sql:
 
 @forms
 def is_dateTime_text(value: Sql) -> Sql:
-    return both(matches(value, _TIME_TEXT), is_not_null(_local_time(value.copy())))
+    return both(matches(value, _TIME_TEXT), is_not_null(_local_time(copied(value))))
 
 
 @forms
 def parse_dateTime(value: Sql) -> Sql:
     """The instant in UTC."""
-    minutes = _zone_minutes(zone_of(value.copy()))
+    minutes = _zone_minutes(zone_of(copied(value)))
     return _added("MINUTE", exp.Neg(this=minutes), _local_time(value))
 
 
@@ -123,7 +124,7 @@ _CLOCK_TEXT = rf"^{BLANKS}[0-9]{{2}}:[0-9]{{2}}:[0-9]{{2}}(\.[0-9]+)?{_ZONE}{BLA
 
 @forms
 def is_time_text(value: Sql) -> Sql:
-    return both(matches(value, _CLOCK_TEXT), is_not_null(_local_time(_on_a_day(value.copy()))))
+    return both(matches(value, _CLOCK_TEXT), is_not_null(_local_time(_on_a_day(copied(value)))))
 
 
 def _on_a_day(value: Sql) -> Sql:
@@ -150,7 +151,7 @@ def zone_of_time(value: Sql) -> Sql:
 def zone_length(zone: Sql) -> Sql:
     """A zone as microseconds ahead of UTC; NULL if there is none."""
 
-    minutes = _zone_minutes(zone.copy())
+    minutes = _zone_minutes(copied(zone))
     return template("CASE WHEN z <> '' THEN m * 60000000L END", z=zone, m=minutes)
 
 
@@ -181,7 +182,7 @@ def zoned_time_text(value: Sql, zone: Sql) -> Sql:
     if isinstance(zone, exp.Literal) and zone.this in ("", "Z"):
         text = _without_plus(forms["time_text"](value))
         return text if not zone.this else call("concat", text, zone)
-    return call("concat", _without_plus(forms["time_text"](in_zone(value, zone))), zone.copy())
+    return call("concat", _without_plus(forms["time_text"](in_zone(value, zone))), copied(zone))
 
 
 def _without_plus(text: Sql) -> Sql:
@@ -224,11 +225,11 @@ def parse_validity(value: Sql, otherwise: Sql) -> Sql:
     )
     parsed = case_(is_dateTime_text(column("t")), parse_dateTime(column("t")), otherwise)
     return case_(
-        is_null(value.copy()),
+        is_null(copied(value)),
         exp.Null(),
-        binary("=", text.copy(), text_literal("now")),
+        binary("=", copied(text), text_literal("now")),
         exp.Placeholder(this="now"),
-        binary("=", text.copy(), text_literal("start")),
+        binary("=", copied(text), text_literal("start")),
         forms["before_time"](),
         let(whole, "t", parsed),
     )
@@ -236,7 +237,7 @@ def parse_validity(value: Sql, otherwise: Sql) -> Sql:
 
 @forms
 def lifespan_bound(value: Sql, symbol: Sql) -> Sql:
-    return case_(binary("=", value, symbol), exp.Null(), parse_validity(value.copy(), exp.Null()))
+    return case_(binary("=", value, symbol), exp.Null(), parse_validity(copied(value), exp.Null()))
 
 
 # buckets of time are so many powers of 16 seconds long; the largest holds all times
@@ -278,6 +279,6 @@ def overlaps(begin: Sql, end: Sql, first: Sql, last: Sql) -> Sql:
 
     The meaning is that of `overlap` in `xcql.history.predicates`.
     """
-    begins = either(is_null(begin), binary("<=", begin.copy(), last))
+    begins = either(is_null(begin), binary("<=", copied(begin), last))
     ends = binary(">=", call("coalesce", end, exp.Placeholder(this="now")), first)
     return both(begins, ends)
