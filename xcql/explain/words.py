@@ -29,7 +29,18 @@ from xcql.algebra.operators import (
     walk_plan,
 )
 from xcql.algebra.printing import scalar_text
-from xcql.algebra.scalars import TRUE, Argument, Call, Column, Constant, Nested, Scalar, walk_scalar
+from xcql.algebra.scalars import (
+    TRUE,
+    Argument,
+    Call,
+    Column,
+    Constant,
+    Lambda,
+    Nested,
+    Scalar,
+    walk_scalar,
+)
+from xcql.algebra.substitution import substituted
 from xcql.model.tags import TagStructure
 
 _LONGEST = 72
@@ -195,8 +206,11 @@ class Words:
                 return f"{below}/{name}"
             case Call(function=function, arguments=(only, *_)) if function in _SILENT:
                 return self._path(only)
-            case Call(function="case", arguments=(_, value, *_)):
-                return self._path(value)
+            case Call(function="case", arguments=(*branches, otherwise)):
+                values = (one for one in (*branches[1::2], otherwise) if not _is_failure(one))
+                return self._path(next(values, otherwise))
+            case Call(function="with_name", arguments=(value, Lambda((name,), body))):
+                return self._path(substituted(body, {name: value}))
             case Call(function=sign, arguments=(left, right)) if sign in (
                 "=",
                 "<",
@@ -229,6 +243,10 @@ class Words:
             case Constant(value=value):
                 return repr(value)
         return None
+
+
+def _is_failure(scalar: Scalar) -> bool:
+    return isinstance(scalar, Call) and scalar.function == "fail"
 
 
 def _is_check(condition: Scalar) -> bool:
