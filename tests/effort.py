@@ -22,12 +22,12 @@ def examples(at_commit: int, full: int = 10_000) -> settings:
     )
 
 
-def worlds(numbers: Iterable[int]) -> pytest.MarkDecorator:
-    """Runs a test with `open_session` and `number` on each world, and on Spark on one in four.
+def worlds(numbers: Iterable[int], on_spark: int = 4) -> pytest.MarkDecorator:
+    """Runs a test with `open_session` and `number` on each world; on Spark, on one in `on_spark`.
 
     Plans are the same for both engines, and Spark needs long to plan random queries.
     """
     every = list(numbers)
     cases: list[Any] = [("embedded", number) for number in every]
-    cases += [pytest.param("spark", number, marks=pytest.mark.slow) for number in every[::4]]
+    cases += [pytest.param("spark", number, marks=pytest.mark.slow) for number in every[::on_spark]]
     return pytest.mark.parametrize(("new_session", "number"), cases, indirect=["new_session"])

@@ -6,17 +6,14 @@ for several names, names with several prefixes, and the default namespace.
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from random import Random
-
-import pytest
 
 import xcql
 from tests.compile.conftest import world_store
 from tests.conftest import OpenSession
+from tests.effort import FULL, worlds
 
-FULL = bool(os.environ.get("XCQL_TEST_FULL"))
 NOW = "2003-06-01T00:00:00"
 TAGS = """<structure xmlns:p="urn:p"><tag type="snapshot" id="1" name="r">
   <tag type="temporal" id="2" name="p:t"><tag type="snapshot" id="3" name="x">
@@ -95,15 +92,15 @@ def _written(declared: Scope) -> str:
     return "".join(f" {f'xmlns:{prefix}'.rstrip(':')}='{uri}'" for prefix, uri in declared.items())
 
 
-@pytest.mark.parametrize("seed", range(40) if FULL else (0, 1))
-def test_same_bytes(seed: int, open_session: OpenSession, tmp_path: Path) -> None:
-    text = RandomStream(seed).text()
+@worlds(range(40) if FULL else (0, 1))
+def test_same_bytes(number: int, open_session: OpenSession, tmp_path: Path) -> None:
+    text = RandomStream(number).text()
     session = open_session(world_store(tmp_path, {"s": text}, {"s": TAGS}))
     for query in QUERIES:
         expected = xcql.evaluate(query, streams={"s": (text, TAGS)}, now=NOW)
         for strategy in ("auto", "qac", "caq") if FULL else ("auto",):
             found = session.query(query, strategy=strategy, now=NOW).to_xml()
-            assert found == [item.xml for item in expected], (seed, strategy, query, text)
+            assert found == [item.xml for item in expected], (number, strategy, query, text)
 
 
 MIXED_TAGS = """<stream:structure xmlns:f="urn:f"><tag type="snapshot" id="1" name="f:r">

@@ -21,19 +21,23 @@ WORLDS = range(64) if FULL else (12, 14, 19)
 QUERIES = 8
 
 
-@worlds(WORLDS)
+@worlds(WORLDS, on_spark=1)
 def test_same_answers(number: int, open_session: OpenSession, tmp_path: Path) -> None:
     first = case(number, 0)
     session = open_session(world_store(tmp_path, first.world.fragments, first.world.tags))
+    # Spark answers all queries, but not all of them by all strategies
+    is_thorough = FULL and (session.engine == "embedded" or number % 4 == 0)
     for index in range(QUERIES):
         query = case(number, index)
         answer = xcql.evaluate(query.text, streams=query.streams(), now=query.now)
         expected = [item.xml for item in answer]
         for strategy in ("qac+", "qac", "caq"):
-            if strategy == "qac+" or FULL or index % 4 == 0 or (strategy, index) == ("caq", 1):
+            if strategy == "qac+" or is_thorough or index % 4 == 0:
                 found = session.query(query.text, strategy=strategy, now=query.now)
                 items = found.to_xml() if strategy == "qac+" else found.first(1_000_000)
                 assert items == expected, _told(query, strategy)
+        if session.engine == "spark":
+            continue
         by_saxon = saxon.same_form(_by_saxon(query, tmp_path))
         assert by_saxon == saxon.same_form(expected), _told(query, "SaxonC")
 
