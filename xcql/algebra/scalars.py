@@ -145,6 +145,19 @@ def field(value: Scalar, name: str) -> Scalar:
     return call("field", value, Constant(name))
 
 
+def is_path(scalar: Scalar) -> bool:
+    """Whether a scalar is a field of a column, or a field of its fields.
+
+    >>> is_path(field(field(Column("a.element"), "name"), "_text")), is_path(Column("a.element"))
+    (True, False)
+    """
+    while isinstance(scalar, Call) and scalar.function == "field":
+        scalar = scalar.arguments[0]
+        if isinstance(scalar, Column):
+            return True
+    return False
+
+
 def case(*branches: tuple[Scalar, Scalar], otherwise: Scalar = NULL) -> Scalar:
     """The value of the first condition that holds."""
     kept: list[tuple[Scalar, Scalar]] = []

@@ -201,7 +201,7 @@ class Words:
                 return f"${name}"
             case Call(function="field", arguments=(base, Constant(value=str(name)))):
                 below = self._path(base)
-                if below is None or name == "_text":
+                if below is None or name in ("_text", "_start"):
                     return below
                 return f"{below}/{name}"
             case Call(function=function, arguments=(only, *_)) if function in _SILENT:

@@ -45,6 +45,7 @@ from xcql.algebra.scalars import (
     Scalar,
     conjunction,
     conjuncts,
+    is_path,
     parts,
     rebuilt,
     remembered,
@@ -107,15 +108,6 @@ def _cost(scalar: Scalar) -> int:
     if not isinstance(scalar, Call) or scalar.function in _FREE:
         return inside
     return inside + (1 if scalar.function in _CHEAP else 2)
-
-
-def _is_path(scalar: Scalar) -> bool:
-    """Whether a scalar is a field of a column, or a field of its fields."""
-    while isinstance(scalar, Call) and scalar.function == "field":
-        scalar = scalar.arguments[0]
-        if isinstance(scalar, Column):
-            return True
-    return False
 
 
 class _Sharing:
@@ -334,8 +326,8 @@ class _Values:
         """Count how often a value is used; what only a column uses is used once."""
         before = self._uses[id(scalar)]
         self._uses[id(scalar)] += max(uses, _IN_FUNCTION) if is_in_function else uses
-        is_path = _is_path(scalar)
-        if is_path and not is_in_path and scalar not in self._paths:
+        is_field = is_path(scalar)
+        if is_field and not is_in_path and scalar not in self._paths:
             self._paths.append(scalar)
         if before and (before > 1 or self._can_be_column(scalar)):
             return
@@ -346,7 +338,7 @@ class _Values:
             for one, often in zip(scalar.arguments, times, strict=True):
                 if often > 1:
                     self._repeated.add(id(one))
-                self._count(one, often, is_in_function, is_path)
+                self._count(one, often, is_in_function, is_field)
 
     def _canonical(self, scalar: Scalar) -> Scalar:
         return self._scalars.canonical(self._without_names(scalar))

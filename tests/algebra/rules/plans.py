@@ -20,6 +20,7 @@ from xcql.algebra.operators import (
     Select,
     Unit,
     Unnest,
+    present,
     row_column,
 )
 from xcql.algebra.rules.interval_joins import MANY
@@ -265,6 +266,9 @@ CASES: dict[str, dict[str, Case]] = {
         "a product is there if its factors are": Select(A, call("is_not_null", PRODUCT)),
         "what may be NULL by itself is tested": Select(
             A, call("is_not_null", call("nullif", Column("a.key"), Constant(1)))
+        ),
+        "an element is there if its start is": Select(
+            A, conjunction(present(field(Column("a.element"), "name")), present(Column("x")))
         ),
     },
     "sides_apart": {

@@ -4,6 +4,10 @@ select is_not_null(decimal_multiply(2, parse_decimal($a.text)))   =>   select is
 
 Otherwise the number would be computed twice: to test it for NULL, and for its value. The only
 difference: the error for a number with too many digits is raised when the number is needed.
+
+select present($a.element.name)   =>   select present($a.element.name._start)
+
+Each element has a start. To test an element as a whole, an engine would read all that is in it.
 """
 
 from __future__ import annotations
@@ -23,9 +27,13 @@ from xcql.algebra.scalars import (
     call,
     case,
     conjunction,
+    field,
+    is_path,
     rebuilt,
 )
 
+# a field that all elements have
+_START = "_start"
 # how many leading arguments decide: if one is NULL, so is the result; else it is a value or fails
 _DECIDING = {"decimal_multiply": 2, "parse_decimal": 1}
 
@@ -40,6 +48,8 @@ def _simpler(scalar: Scalar) -> Scalar:
         case Call(function="is_not_null", arguments=(Call(function=function) as value,)):
             if function in _DECIDING:
                 return _is_there(value)
+        case Call(function="present", arguments=(element,)) if is_path(element):
+            return call("present", field(element, _START))
     return rebuilt(scalar, _simpler)
 
 
@@ -61,4 +71,4 @@ def _is_there(value: Scalar) -> Scalar:
     return call("is_not_null", value)
 
 
-RULE = Rule(presence, "test the operand for NULL, not the number computed from it")
+RULE = Rule(presence, "test the operand for NULL, not what is computed from it or is in it")
