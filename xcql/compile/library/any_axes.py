@@ -43,7 +43,7 @@ from xcql.syntax.types import CommentTest, ProcessingInstructionTest
 def general_axis(leaf: Leaf, axis: str, test: SyntaxNode, scope: Scope, span: Span) -> list[Leaf]:
     """The nodes on an axis that pass a test; the leaf's item has a general form."""
     table = NodeLookup(leaf.item.stream, scope, span)  # type: ignore[attr-defined]
-    steps = _Steps(table, test)
+    steps = Steps(table, test)
     if isinstance(leaf.item, Inner):
         # this may replace the plan that has found it, and with it the columns of the item
         leaf = table.as_any(leaf)
@@ -72,7 +72,7 @@ def general_axis(leaf: Leaf, axis: str, test: SyntaxNode, scope: Scope, span: Sp
 
 
 @dataclass(frozen=True, slots=True)
-class _Steps:
+class Steps:
     """Steps that end with a test; without one, every node passes."""
 
     table: NodeLookup
@@ -141,14 +141,14 @@ class _Steps:
             below,
         )
         tags = {path.tag for path in place.paths if path.kind == "element"}
-        wanted = self._top_paths(graph.fragmented_children(*tags))
+        wanted = self.top_paths(graph.fragmented_children(*tags))
         holes = frozenset(path for path in below if path.kind == "hole")
         if wanted and holes:
             hole = self.table.inside(place, holes, lambda node: ((place.start, node.parent),))
             found.append(in_holes(self.table, hole, wanted))
         return self.one(leaf.plan, found)
 
-    def _top_paths(self, tags: Iterable[str]) -> Paths:
+    def top_paths(self, tags: Iterable[str]) -> Paths:
         """The paths of the own elements of fillers with some tags that pass the test."""
         known = set(tags)
         return self.passing(
@@ -429,7 +429,7 @@ class _Steps:
         sign = ">" if axis == "following-sibling" else "<"
         above = self.table.paths.parents(item.paths)
         tags = {path.tag for path in above}
-        if not any(path.is_top for path in item.paths) and not self._top_paths(
+        if not any(path.is_top for path in item.paths) and not self.top_paths(
             graph.fragmented_children(*tags)
         ):
             below = self.table.paths.children(above)

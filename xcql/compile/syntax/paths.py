@@ -28,6 +28,7 @@ from xcql.compile.library.positions import is_never_positional, mentions_positio
 from xcql.compile.library.stream_parents import with_parent_key
 from xcql.compile.result import NotNative
 from xcql.compile.syntax.descendant_steps import ChildrenBelow, joined_steps
+from xcql.compile.syntax.nearest_steps import nearest
 from xcql.compile.syntax.predicates import filtered
 from xcql.compile.terms import items
 from xcql.compile.terms.scope import CompileExpression, Scope, native, value_of
@@ -243,8 +244,12 @@ def _step_from(leaf: Leaf, step: AxisStep, scope: Scope) -> list[Leaf]:
     if not all(map(is_never_positional, step.predicates)):
         # positions are counted from each node, so the plan must have a tuple for it
         leaf = replace(leaf, item=without_inner_path(leaf.item))
-    found = axis_from(leaf, step.axis, step.test, scope, step.span)
-    for predicate in step.predicates:
+    near = nearest(leaf, step, scope)
+    found, predicates = near or (
+        axis_from(leaf, step.axis, step.test, scope, step.span),
+        step.predicates,
+    )
+    for predicate in predicates:
         found = filtered(
             found,
             predicate,
