@@ -265,8 +265,8 @@ class Nearest(Plan):
     Right tuples compare if the `keys` are equal and the first of `values` is less than the second,
     or whatever `comparison` says. They are counted from the value of the left tuple on; the one at
     `position` is its partner. No two right tuples with equal keys have the same value, and the
-    right plan does not depend on the left one. Left tuples without a partner are not kept. All
-    pairs are never built.
+    right plan does not depend on the left one. All pairs are never built. `left` keeps tuples
+    without a partner.
     """
 
     left: Plan
@@ -275,6 +275,7 @@ class Nearest(Plan):
     comparison: Comparison
     values: tuple[Scalar, Scalar]
     position: int = 1
+    kind: Literal["inner", "left"] = "inner"
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,7 +66,8 @@ def _operator(plan: ops.Plan) -> str:
             on = [f"{scalar_text(a)} = {scalar_text(b)}" for a, b in keys]
             on.append(f"{scalar_text(value)} {comparison} {scalar_text(other)}")
             which = "" if plan.position == 1 else f" {plan.position}"
-            return f"nearest{which} on {' and '.join(on)}"
+            kind = "" if plan.kind == "inner" else f"{plan.kind} "
+            return f"{kind}nearest{which} on {' and '.join(on)}"
         case ops.Nest(keys=keys, fields=fields):
             of = ", ".join(f"{name} := {scalar_text(scalar)}" for name, scalar in keys)
             made = ", ".join(

@@ -451,7 +451,12 @@ class _Lowering:
         left, right = sides
         signs = [*("=" for _ in plan.keys), plan.comparison]
         condition = [trees.binary(sign, a, b) for sign, a, b in zip(signs, *on, strict=True)]
-        join = exp.Join(this=right.source, method="ASOF", on=conjunction(condition))
+        join = exp.Join(
+            this=right.source,
+            method="ASOF",
+            side="LEFT" if plan.kind == "left" else None,
+            on=conjunction(condition),
+        )
         relation = Relation(left.source, [join], hint=f"{left.hint}_{right.hint}"[:40])
         relation.columns = {**left.columns, **right.columns}
         return self.parts.wrapped(relation, frozenset(relation.columns), relation.hint)

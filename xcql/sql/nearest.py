@@ -59,7 +59,7 @@ def by_numbers(plan: Nearest, joins_nearest: bool) -> Plan:
             position=1,
         )
     partner = call("-", Column(counted), Constant(plan.position - 1))
-    return Join(left, numbered, (*plan.keys, (partner, Column(number))), TRUE, is_lookup=True)
+    return Join(left, numbered, (*plan.keys, (partner, Column(number))), TRUE, plan.kind, is_lookup=True)
 
 
 def _free(name: str, taken: Collection[str]) -> str:

@@ -16,6 +16,7 @@ from dataclasses import replace
 
 from xcql.algebra import operators as ops
 from xcql.algebra.rewriting.correlation import split
+from xcql.algebra.rewriting.lookups import REDUCTIONS, looked_up, reduced
 from xcql.algebra.rewriting.rule import Rule
 from xcql.algebra.rewriting.semi_join import semi_join
 from xcql.algebra.rules.join_keys import join_keys
@@ -193,8 +194,34 @@ def _joined(
     known: dict[Nested, Scalar] = {}
     joined = base
     for plan, several in groups.items():
-        joined = _with_nest(joined, base, plan, several, known, fresh)
+        looked_up = _with_lookups(joined, plan, several, known, fresh)
+        joined = looked_up or _with_nest(joined, base, plan, several, known, fresh)
     return joined, known
+
+
+def _with_lookups(
+    joined: ops.Plan,
+    plan: ops.Plan,
+    several: list[Nested],
+    known: dict[Nested, Scalar],
+    fresh: Fresh,
+) -> ops.Plan | None:
+    """The tuples with what a nested plan looks up for them; None if it does more than that."""
+    if isinstance(joined, ops.Unit) or any(one.reduction not in REDUCTIONS for one in several):
+        return None
+    found = looked_up(joined, plan, lambda right: outer_join(join_keys(right), fresh), fresh)
+    if found is None:
+        return None
+    with_partners, conditions, columns = found
+    values = [reduced(one, conditions, columns) for one in several]
+    if any(value is None for value in values):
+        return None
+    inner = [one for value in values if value is not None for one in _nested(value)]
+    with_partners, more = _joined(with_partners, inner, fresh)
+    for one, value in zip(several, values, strict=True):
+        assert value is not None
+        known[one] = _with_columns(value, more)
+    return with_partners
 
 
 def _with_nest(

@@ -1,4 +1,4 @@
-"""Steps to nodes of any kind and name, by joins with the table of nodes.
+"""NodeSteps to nodes of any kind and name, by joins with the table of nodes.
 
 The other steps read columns by tag: fast, but each kind of node needs its own part of the plan.
 Here, kinds are values in columns. A node is known by its filler's row and its offset in it:
@@ -43,7 +43,7 @@ from xcql.syntax.types import CommentTest, ProcessingInstructionTest
 def general_axis(leaf: Leaf, axis: str, test: SyntaxNode, scope: Scope, span: Span) -> list[Leaf]:
     """The nodes on an axis that pass a test; the leaf's item has a general form."""
     table = NodeLookup(leaf.item.stream, scope, span)  # type: ignore[attr-defined]
-    steps = Steps(table, test)
+    steps = NodeSteps(table, test)
     if isinstance(leaf.item, Inner):
         # this may replace the plan that has found it, and with it the columns of the item
         leaf = table.as_any(leaf)
@@ -72,8 +72,8 @@ def general_axis(leaf: Leaf, axis: str, test: SyntaxNode, scope: Scope, span: Sp
 
 
 @dataclass(frozen=True, slots=True)
-class Steps:
-    """Steps that end with a test; without one, every node passes."""
+class NodeSteps:
+    """NodeSteps that end with a test; without one, every node passes."""
 
     table: NodeLookup
     test: SyntaxNode | None

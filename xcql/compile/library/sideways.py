@@ -14,7 +14,7 @@ from xcql.algebra.operators import Extract, Join, Plan, Project, Select, Unit, c
 from xcql.algebra.scalars import TRUE, Column, Comparison, Constant, Scalar, call, case
 from xcql.analysis.types import DOCUMENT
 from xcql.compile.library.access import end_key, node_key
-from xcql.compile.library.any_axes import Steps, general_axis
+from xcql.compile.library.any_axes import NodeSteps, general_axis
 from xcql.compile.library.document_order import root_of
 from xcql.compile.library.node_lookup import NodeLookup, NodePlace, has_general_form, united
 from xcql.compile.library.node_tests import is_any_node
@@ -171,7 +171,7 @@ def _siblings(leaf: Leaf, axis: str, test: SyntaxNode, scope: Scope, span: Span)
     root = graph.structure.root.id
     if "attribute" in item.kinds or any(one.is_top and one.table == root for one in item.paths):
         return None
-    steps = Steps(table, test)
+    steps = NodeSteps(table, test)
     above = table.paths.parents(item.paths)
     tops = {path.table for path in item.paths if path.is_top}
     above |= table.paths.parents(_holes(table, tops))

@@ -42,7 +42,7 @@ from xcql.compile.terms.values import (
     each,
     exists,
     guarded,
-    is_optional,
+    is_single,
     leaves,
 )
 from xcql.syntax.construct import ComputedElement, DirectElement
@@ -125,7 +125,7 @@ def _from_each_tree(base: Value, step: AxisStep | ChildrenBelow, scope: Scope) -
 
 def _may_mix(begin: abc.Sequence[Leaf], step: Expr, scope: Scope) -> bool:
     """Whether a step may reach a node twice, or reach nodes in another order than it starts."""
-    if len(begin) == 1 and is_optional(begin[0].plan):
+    if len(begin) == 1 and is_single(begin[0].plan):
         return False
     if isinstance(step, AxisStep) and step.axis in _SIDEWAYS:
         return True
