@@ -246,6 +246,7 @@ class NodeSteps:
             replace(place, plan=Unit()),
             those,
             lambda node: ((place.start, node.parent),),
+            is_lookup=True,
         )
         assert isinstance(found.item, AnyNode)
         value = Nested(found.plan, "first", found.item.value)
