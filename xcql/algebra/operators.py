@@ -389,9 +389,7 @@ def with_scalars(plan: Plan, change: Callable[[Scalar], Scalar]) -> Plan:
         case Join(keys=keys, condition=condition):
             new = tuple((change(a), change(b)) for a, b in keys)
             return replace(plan, keys=new, condition=change(condition))
-        case (
-            Tally(keys=keys, values=(value, other)) | Nearest(keys=keys, values=(value, other))
-        ):
+        case Tally(keys=keys, values=(value, other)) | Nearest(keys=keys, values=(value, other)):
             new = tuple((change(a), change(b)) for a, b in keys)
             return replace(plan, keys=new, values=(change(value), change(other)))
         case Nest(keys=keys, fields=fields):

@@ -129,8 +129,10 @@ class Words:
                 return f"count where {compared}, without building pairs"
             case Nearest(comparison=comparison, values=(value, other), position=position):
                 compared = f"{self.scalar(value)} {comparison} {self.scalar(other)}"
-                return f"the nearest one where {compared}" if position == 1 else (
-                    f"number {position} from where {compared}"
+                return (
+                    f"the nearest one where {compared}"
+                    if position == 1
+                    else (f"number {position} from where {compared}")
                 )
             case Nest(keys=keys, fields=fields):
                 made = ", ".join(dict.fromkeys(one.reduction for _, one in fields))

@@ -440,8 +440,7 @@ class _Lowering:
             names = [f"near.{place}" for place in range(len(compared))]
             side = self.open(below, own.union(*map(used, compared)))
             side.columns |= {
-                name: self.sql(one, side.columns)
-                for name, one in zip(names, compared, strict=True)
+                name: self.sql(one, side.columns) for name, one in zip(names, compared, strict=True)
             }
             side = self.parts.wrapped(side, own.union(names), side.hint)
             table = side.source.name  # type: ignore[union-attr]

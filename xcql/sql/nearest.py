@@ -1,4 +1,4 @@
-"""The nearest tuples of a plan by their numbers: for engines and positions without a join of their own.
+"""The nearest tuples of a plan, by their numbers: where no join of the engine finds them.
 
 nearest 2 on $a.key < $b.key        inner join on ($count - 1) = $number
   a                            =>     tally count of $a.key < $b.key
@@ -59,7 +59,9 @@ def by_numbers(plan: Nearest, joins_nearest: bool) -> Plan:
             position=1,
         )
     partner = call("-", Column(counted), Constant(plan.position - 1))
-    return Join(left, numbered, (*plan.keys, (partner, Column(number))), TRUE, plan.kind, is_lookup=True)
+    return Join(
+        left, numbered, (*plan.keys, (partner, Column(number))), TRUE, plan.kind, is_lookup=True
+    )
 
 
 def _free(name: str, taken: Collection[str]) -> str:

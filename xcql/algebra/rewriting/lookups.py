@@ -33,6 +33,8 @@ from xcql.algebra.operators import (
     with_scalars,
 )
 from xcql.algebra.scalars import (
+    FALSE,
+    NULL,
     TRUE,
     Call,
     Column,
@@ -59,7 +61,7 @@ def looked_up(
     if first_other is not None:
         before = [place for place in range(first_other) if _is_lookup(steps[place])]
         last = before[-1] if before else -1
-    if last < 0:
+    if last < 0 or any(isinstance(one, Select) and one.condition == FALSE for one in steps):
         return None
     # by its flag: the columns of a lookup that a later one does not imply
     flags: dict[str, frozenset[str]] = {}
@@ -200,8 +202,10 @@ def _may_fail(lookup: Join | Nearest) -> bool:
 def _reduced(nested: Nested, conditions: list[Scalar], value: Scalar) -> Scalar | None:
     """The value of a nested plan that has one tuple at most: if conditions hold, one after another.
 
-    None for reductions that nothing is gained for.
+    None for reductions that nothing is gained for, and for a value without a type.
     """
+    if _is_nothing(value):
+        return None
     match nested.reduction:
         case "first":
             return _guarded(conditions, value)
@@ -212,6 +216,15 @@ def _reduced(nested: Nested, conditions: list[Scalar], value: Scalar) -> Scalar 
         case "collect":
             return call("or_empty", _guarded(conditions, call("array", value)))
     return None
+
+
+def _is_nothing(value: Scalar) -> bool:
+    match value:
+        case Call(function="case", arguments=(*branches, otherwise)):
+            return all(map(_is_nothing, (*branches[1::2], otherwise)))
+        case Call(function="coalesce", arguments=arguments):
+            return all(map(_is_nothing, arguments))
+    return value == NULL
 
 
 def _guarded(conditions: list[Scalar], value: Scalar) -> Scalar:

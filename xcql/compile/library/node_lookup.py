@@ -316,9 +316,7 @@ class NodeLookup:
         return self.inside(place, paths, condition=is_inside, exact=exact)
 
 
-def united(
-    found: Sequence[Leaf], base: Plan, scope: Scope, kept_too: Collection[str] = ()
-) -> Leaf:
+def united(found: Sequence[Leaf], base: Plan, scope: Scope, kept_too: Collection[str] = ()) -> Leaf:
     """The nodes of several leaves as those of one; the columns of `base` and others are kept."""
     if len(found) == 1:
         return found[0]

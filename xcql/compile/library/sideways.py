@@ -1,4 +1,4 @@
-"""The nodes that lie beside others, as tuples of their own: none depends on the node it lies beside.
+"""The nodes that lie beside others, as tuples of their own, whatever node they lie beside.
 
 `$a/following::x[2]` is the second of all `x` from `$a` on, `$a/preceding-sibling::x[1]` the last
 one before `$a` of those with the same parent. So it is enough to bring all `x` in order once; pairs
@@ -7,16 +7,16 @@ are never built.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
-from xcql.algebra.operators import Extract, Join, Plan, Project, Select, Unit, columns
-from xcql.algebra.scalars import TRUE, Column, Comparison, Constant, Scalar, call, case
+from xcql.algebra.operators import Extract, Join, Nearest, Plan, Project, Select, Unit, columns
+from xcql.algebra.scalars import TRUE, Column, Comparison, Constant, Scalar, call, case, disjunction
 from xcql.analysis.types import DOCUMENT
-from xcql.compile.library.access import end_key, node_key
+from xcql.compile.library.access import end_key
 from xcql.compile.library.any_axes import NodeSteps, general_axis
-from xcql.compile.library.document_order import root_of
-from xcql.compile.library.node_lookup import NodeLookup, NodePlace, has_general_form, united
+from xcql.compile.library.document_order import key_of, root_of
+from xcql.compile.library.node_lookup import NodeLookup, NodePlace, Paths, has_general_form, united
 from xcql.compile.library.node_tests import is_any_node
 from xcql.compile.library.stream_parents import row_has_parent
 from xcql.compile.library.stream_rows import scanned, tables
@@ -40,7 +40,8 @@ _SIGNS: dict[str, Comparison] = {
 class Beside:
     """Nodes, and the nodes that may lie beside them: those of which the `keys` are equal.
 
-    One of them does if `here` compares with its `value`, which grows in document order.
+    One of them does if `here` compares with its `value`, which grows in document order; if they
+    are `nested` in each other, it only does so for those that none of the others is in.
     """
 
     plan: Plan
@@ -49,6 +50,7 @@ class Beside:
     here: Scalar
     value: Scalar
     comparison: Comparison
+    nested: bool = False
 
 
 def beside(leaf: Leaf, axis: str, test: SyntaxNode, scope: Scope, span: Span) -> Beside | None:
@@ -62,11 +64,21 @@ def beside(leaf: Leaf, axis: str, test: SyntaxNode, scope: Scope, span: Span) ->
             found = _beyond(leaf, leaf.item, axis, test, scope, span)
         else:
             found = _sibling_fillers(leaf, axis, test, scope, span)
-            if found is None and has_general_form(leaf.item, scope):
+            if found is None and _is_general(leaf, axis, test, scope, span):
                 found = _siblings(leaf, axis, test, scope, span)
     except NotNative:
         return None
     return found
+
+
+def _is_general(leaf: Leaf, axis: str, test: SyntaxNode, scope: Scope, span: Span) -> bool:
+    """Whether siblings are found in the table of nodes, not among those in the same row."""
+    if not has_general_form(leaf.item, scope):
+        return False
+    if isinstance(leaf.item, StreamElement) and leaf.item.is_filler:
+        return True
+    found = stream_axis(leaf, axis, test, scope, span)
+    return bool(found) and all(isinstance(one.item, AnyNode) for one in found)
 
 
 def _is_of_whole_stream(node: StreamElement | Inner | AnyNode) -> bool:
@@ -100,14 +112,23 @@ def _beyond(
     if not isinstance(other.item, StreamElement | Inner | AnyNode):
         return None
     if axis == "following":
-        here, value = end_key(node, scope), node_key(other.item, scope)
-    elif _may_nest(other.item, scope):
-        # their ends are in another order
-        return None
-    else:
-        here, value = node_key(node, scope), end_key(other.item, scope)
-    assert here is not None and value is not None
-    return Beside(leaf.plan, other, (), here, value, _SIGNS[axis])
+        here, value = end_key(node, scope), key_of(other.item, scope, span)
+        return Beside(leaf.plan, other, (), here, value, _SIGNS[axis])
+    here, value = key_of(node, scope, span), end_key(other.item, scope)
+    nested = _may_nest(other.item, scope)
+    return Beside(leaf.plan, other, (), here, value, _SIGNS[axis], nested)
+
+
+def innermost(nodes: Leaf, scope: Scope) -> Leaf:
+    """Those of some nodes of one stream that none of the others is in."""
+    own = Each(nodes.plan, Single(nodes.item))
+    (other,) = leaves(apart(own, columns(nodes.plan) | scope.taken))
+    assert isinstance(nodes.item, StreamElement | Inner | AnyNode)
+    here, there = key_of(nodes.item, scope, None), key_of(other.item, scope, None)
+    plan = Nearest(nodes.plan, other.plan, (), "<", (here, there), kind="left")
+    is_outside = call("<=", end_key(nodes.item, scope), there)
+    alone = disjunction(call("is_null", there), is_outside)
+    return Leaf(Select(plan, alone), nodes.item)
 
 
 def _may_nest(node: StreamElement | Inner | AnyNode, scope: Scope) -> bool:
@@ -185,20 +206,17 @@ def _siblings(leaf: Leaf, axis: str, test: SyntaxNode, scope: Scope, span: Span)
     if not wanted:
         return None
     key, start = scope.compilation.fresh("around"), scope.compilation.fresh("around_at")
-    every = [
-        table.everywhere(Unit(), paths) for paths in (inline, wanted - inline) if paths
-    ]
+    every = [table.everywhere(Unit(), paths) for paths in (inline, wanted - inline) if paths]
     others = _with_parents(table, every, Unit(), key, start)
     nodes = _with_parents(table, _tops_apart(node), leaf.plan, f"{key}.here", f"{start}.here")
     if not isinstance(others.item, AnyNode) or not isinstance(nodes.item, AnyNode):
         return None
-    here, value = node_key(nodes.item, scope), node_key(others.item, scope)
-    assert here is not None and value is not None
+    here, value = key_of(nodes.item, scope, span), key_of(others.item, scope, span)
     keys = ((Column(f"{key}.here"), Column(key)), (Column(f"{start}.here"), Column(start)))
     return Beside(nodes.plan, others, keys, here, value, _SIGNS[axis])
 
 
-def _holes(table: NodeLookup, tops: set[str]):  # type: ignore[no-untyped-def]
+def _holes(table: NodeLookup, tops: Collection[str]) -> Paths:
     """The paths of the holes that fillers of some tags may be in."""
     graph = table.scope.compilation.graphs[table.stream]
     above = {parent for tag in tops for parent in graph.filler_parents(tag)}

@@ -7,6 +7,8 @@ is found by bringing all nodes in order once. The others are never joined with i
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from itertools import takewhile
 from typing import Literal
 
 from xcql.algebra.operations import OPERATIONS
@@ -18,14 +20,15 @@ from xcql.algebra.operators import (
     Plan,
     Select,
     SortKey,
+    Unit,
     columns,
     free,
     scalars,
     walk_plan,
 )
-from xcql.algebra.scalars import Call, Column, Constant, Scalar, call, walk_scalar
+from xcql.algebra.scalars import Call, Column, Constant, Nested, call, walk_scalar
 from xcql.compile.library.positions import is_never_positional
-from xcql.compile.library.sideways import Beside, beside
+from xcql.compile.library.sideways import Beside, beside, innermost
 from xcql.compile.syntax.predicates import filtered
 from xcql.compile.terms.scope import Scope
 from xcql.compile.terms.values import Leaf
@@ -41,20 +44,19 @@ def nearest(leaf: Leaf, step: AxisStep, scope: Scope) -> tuple[list[Leaf], Seque
 
     None if it asks for none, or if the nodes have to be found in another way.
     """
-    for index, predicate in enumerate(step.predicates):
-        position = _position(predicate)
-        if position is not None:
-            break
-        if not is_never_positional(predicate):
-            return None
-    else:
+    before = list(takewhile(lambda one: _position(one) is None, step.predicates))
+    position = next((_position(one) for one in step.predicates[len(before) :]), None)
+    if position is None or not all(map(is_never_positional, before)):
         return None
     side = beside(leaf, step.axis, step.test, scope, step.span)
-    if side is None:
+    if side is None or (side.nested and position != 1):
         return None
-    others = _passing(side, step.predicates[:index], scope)
+    others = _passing(side, before, scope)
     if others is None:
         return None
+    if side.nested:
+        # the nearest node contains no other
+        others = innermost(others, scope.within(columns(side.plan)))
     if position == "last":
         plan = _with_last(side, others, step.axis, scope)
     else:
@@ -62,7 +64,7 @@ def nearest(leaf: Leaf, step: AxisStep, scope: Scope) -> tuple[list[Leaf], Seque
         plan = Nearest(
             side.plan, others.plan, side.keys, side.comparison, values, position, span=step.span
         )
-    return [Leaf(plan, others.item)], step.predicates[index + 1 :]
+    return [Leaf(plan, others.item)], step.predicates[len(before) + 1 :]
 
 
 def _position(predicate: Expr) -> int | Literal["last"] | None:
@@ -80,26 +82,33 @@ def _position(predicate: Expr) -> int | Literal["last"] | None:
 def _passing(side: Beside, predicates: Sequence[Expr], scope: Scope) -> Leaf | None:
     """The nodes beside that pass conditions; None if they depend on more than the node itself.
 
-    The conditions are evaluated for nodes that lie beside none, too, so they must not fail.
+    The conditions are evaluated for nodes that lie beside none, too; that those with nested plans
+    are is new, so they must not fail.
     """
     others = side.others
     inside = scope.within(columns(side.plan))
     for predicate in predicates:
         (others,) = filtered([others], predicate, inside)
-    if free(others.plan) or _failing(others.plan) - _failing(side.others.plan):
+    if free(others.plan) or _may_fail(others.plan, side.others.plan):
         return None
     return others
 
 
-def _failing(plan: Plan) -> set[Scalar]:
-    """What may fail in a plan."""
-    return {
-        part
-        for one in walk_plan(plan)
-        for scalar in scalars(one)
-        for part in walk_scalar(scalar)
-        if isinstance(part, Call) and OPERATIONS[part.function].can_fail
-    }
+def _may_fail(plan: Plan, base: Plan) -> bool:
+    """Whether one of the conditions on a plan has nested plans and may fail."""
+    while plan != base and isinstance(plan, Select):
+        parts = [
+            part
+            for one in walk_plan(replace(plan, input=Unit()))
+            for scalar in scalars(one)
+            for part in walk_scalar(scalar)
+        ]
+        if any(isinstance(one, Nested) for one in parts) and any(
+            isinstance(one, Call) and OPERATIONS[one.function].can_fail for one in parts
+        ):
+            return True
+        plan = plan.input
+    return plan != base
 
 
 def _with_last(side: Beside, others: Leaf, axis: str, scope: Scope) -> Plan:
