@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from xcql.algebra.scalars import Call, Constant, Scalar, call, case
 from xcql.compile.library.access import attribute_names, attribute_of, element_text, timed_element
+from xcql.compile.library.any_xml import any_string
 from xcql.compile.library.node_lookup import paths_of
 from xcql.compile.result import NotNative
 from xcql.compile.terms.items import AnyNode, AttributeItem, Item, StreamElement, TextItem
@@ -25,6 +26,10 @@ def equal_text(item: Item, scope: Scope, span: Span) -> Scalar:
             return _element(item, scope, span)
         case AnyNode() if _are_plain(item, scope):
             return Call("concat", (Constant("<"), item.name, Constant(">"), item.value))
+        case AnyNode() if item.kinds == {"attribute"}:
+            return Call("concat", (Constant("@"), item.name, Constant("="), item.value))
+        case AnyNode() if item.kinds == {"text"}:
+            return call("concat", Constant("="), any_string(item, scope))
         case AttributeItem(name=name, scalar=value):
             return call("concat", Constant(f"@{name}="), value)
         case TextItem(scalar=value):
