@@ -19,7 +19,15 @@ from dataclasses import dataclass, replace
 from xcql.algebra.operators import Extract, Join, Plan, Select, Unit, Unnest
 from xcql.algebra.scalars import TRUE, Column, Constant, Nested, Scalar, call, conjunction, field
 from xcql.compile.library.access import end_key, node_key, own_lifespan
-from xcql.compile.library.node_lookup import NodeLookup, NodePlace, Paths, has_texts, is_on, united
+from xcql.compile.library.node_lookup import (
+    NodeLookup,
+    NodePlace,
+    Paths,
+    has_general_form,
+    has_texts,
+    is_on,
+    united,
+)
 from xcql.compile.library.node_tests import attribute_test, is_any_node, is_text_test
 from xcql.compile.library.text_runs import in_holes, with_runs
 from xcql.compile.node_paths import NodePath
@@ -307,6 +315,9 @@ class NodeSteps:
     def parents(self, leaf: Leaf) -> list[Leaf]:
         if isinstance(leaf.item, StreamDocument):
             return []
+        if self._is_filler_below(leaf.item):
+            assert isinstance(leaf.item, StreamElement)
+            return self.one(leaf.plan, self._around(leaf.plan, leaf.item, leaf.item.tags))
         node = self.table.as_any(leaf)
         item = node.item
         assert isinstance(item, AnyNode)
@@ -324,14 +335,21 @@ class NodeSteps:
             )
         tops = [path for path in item.paths if path.is_top]
         if tops:
-            found += self._around(node, {path.table for path in tops})
+            plan = node.plan
+            if not _are_tops(item.paths):
+                plan = Select(plan, call("=", item.start, Constant(0)))
+            found += self._around(plan, item.filler, {path.table for path in tops})
             found += self._documents(node)
         return self.one(leaf.plan, found)
 
-    def _around(self, node: Leaf, tables: Iterable[str]) -> list[Leaf]:
-        """The parents of fillers' own elements: the elements around their holes."""
-        item = node.item
-        assert isinstance(item, AnyNode)
+    def _is_filler_below(self, item: Item) -> bool:
+        """Whether an item is the own element of a filler, but not of the root's."""
+        root = self.table.scope.compilation.graphs[self.table.stream].structure.root.id
+        is_own = isinstance(item, StreamElement) and item.is_filler and root not in item.tags
+        return is_own and has_general_form(item, self.table.scope)
+
+    def _around(self, plan: Plan, inner: StreamElement, tables: Iterable[str]) -> list[Leaf]:
+        """The parents of the own elements of fillers: the elements around their holes."""
         graph = self.table.scope.compilation.graphs[self.table.stream]
         found: list[Leaf] = []
         above = {parent for table in tables for parent in graph.filler_parents(table)}
@@ -342,25 +360,23 @@ class NodeSteps:
         if around:
             filler = self.table.fillers({path.table for path in holes})
             rows = Extract(self.table.stream, filler.table, filler.row, span=self.table.span)
-            is_top = call("=", item.start, Constant(0))
-            plan = Select(node.plan, is_top) if not _are_tops(item.paths) else node.plan
-            keys = ((item.filler.column("parent"), filler.column("key")),)
+            keys = ((inner.column("parent"), filler.column("key")),)
             plan = Join(plan, rows, keys, TRUE, is_lookup=True, span=self.table.span)
-            offset = item.filler.column("offset")
+            offset = inner.column("offset")
             hole = self.table.inside(
                 NodePlace(plan, filler, None, holes),
                 holes,
                 lambda one: ((offset, one.start),),
                 is_lookup=True,
             )
-            inner = hole.item
-            assert isinstance(inner, AnyNode)
+            there = hole.item
+            assert isinstance(there, AnyNode)
             place = NodePlace(hole.plan, filler, None, around)
             found.append(
                 self.table.inside(
                     place,
                     around,
-                    lambda one: ((inner.parent, one.start),),
+                    lambda one: ((there.parent, one.start),),
                     is_lookup=True,
                 )
             )
