@@ -74,6 +74,8 @@ def connect(limits: Limits) -> duckdb.DuckDBPyConnection:
             "python_enable_replacements": "false",
             "memory_limit": f"{limits.memory}B",
             "threads": str(limits.threads),
+            # where DuckDB takes many rows for few, it would join all pairs to find the nearest
+            "asof_loop_join_threshold": "0",
             "temp_directory": str(process_folder() / "duckdb"),
         },
     )

@@ -29,6 +29,7 @@ from xcql.compile.library.node_lookup import (
     united,
 )
 from xcql.compile.library.node_tests import attribute_test, is_any_node, is_text_test
+from xcql.compile.library.stream_rows import scanned, tables
 from xcql.compile.library.text_runs import in_holes, with_runs
 from xcql.compile.node_paths import NodePath
 from xcql.compile.result import NotNative
@@ -153,8 +154,26 @@ class NodeSteps:
         holes = frozenset(path for path in below if path.kind == "hole")
         if wanted and holes:
             hole = self.table.inside(place, holes, lambda node: ((place.start, node.parent),))
+            rows = None if found else self._rows_in_holes(hole, wanted)
+            if rows is not None:
+                return [rows]
             found.append(in_holes(self.table, hole, wanted))
         return self.one(leaf.plan, found)
+
+    def _rows_in_holes(self, hole: Leaf, tops: Paths) -> Leaf | None:
+        """The fillers in some holes with their columns; None if they are not of one kind."""
+        node = hole.item
+        assert isinstance(node, AnyNode)
+        ids = sorted({path.table for path in tops})
+        if tables(self.table.stream, ids, self.table.scope) != [tuple(ids)]:
+            return None
+        rows = scanned(node.filler, tuple(ids), self.table.scope, self.table.span)
+        assert isinstance(rows.item, StreamElement)
+        keys = (
+            (node.filler.column("key"), rows.item.column("parent")),
+            (node.start, rows.item.column("offset")),
+        )
+        return Leaf(Join(hole.plan, rows.plan, keys, TRUE, span=self.table.span), rows.item)
 
     def top_paths(self, tags: Iterable[str]) -> Paths:
         """The paths of the own elements of fillers with some tags that pass the test."""
