@@ -79,8 +79,8 @@ def connect(limits: Limits) -> duckdb.DuckDBPyConnection:
             "temp_directory": str(process_folder() / "duckdb"),
         },
     )
-    # files of a store never change
-    connection.execute("SET parquet_metadata_cache = true")
+    # files of a store never change; only a global setting holds for cursors
+    connection.execute("SET GLOBAL parquet_metadata_cache = true")
     for name, one in FUNCTIONS.items():
         connection.create_function(
             function_name(name),
