@@ -259,6 +259,26 @@ class Tally(Plan):
 
 
 @dataclass(frozen=True, slots=True)
+class Nearest(Plan):
+    """The left tuples, each with one of the right tuples that compare with it: the nearest.
+
+    Right tuples compare if the `keys` are equal and the first of `values` is less than the second,
+    or whatever `comparison` says. They are counted from the value of the left tuple on; the one at
+    `position` is its partner. No two right tuples with equal keys have the same value, and the
+    right plan does not depend on the left one. All pairs are never built. `left` keeps tuples
+    without a partner.
+    """
+
+    left: Plan
+    right: Plan
+    keys: tuple[tuple[Scalar, Scalar], ...]
+    comparison: Comparison
+    values: tuple[Scalar, Scalar]
+    position: int = 1
+    kind: Literal["inner", "left"] = "inner"
+
+
+@dataclass(frozen=True, slots=True)
 class Aggregate:
     """A reduction of a value over the tuples of a group."""
 
@@ -292,7 +312,11 @@ def inputs(plan: Plan) -> tuple[Plan, ...]:
     match plan:
         case Merge(inputs=several):
             return several
-        case Join(left=left, right=right) | Tally(left=left, right=right):
+        case (
+            Join(left=left, right=right)
+            | Tally(left=left, right=right)
+            | Nearest(left=left, right=right)
+        ):
             return (left, right)
         case Unit() | NodeScan():
             return ()
@@ -305,7 +329,7 @@ def with_inputs(plan: Plan, *new: Plan) -> Plan:
     match plan:
         case Merge():
             return replace(plan, inputs=new)
-        case Join() | Tally():
+        case Join() | Tally() | Nearest():
             return replace(plan, left=new[0], right=new[1])
     return replace(plan, input=new[0])  # type: ignore[call-arg]
 
@@ -331,7 +355,7 @@ def scalars(plan: Plan) -> tuple[Scalar, ...]:
             return (begin, end)
         case Join(keys=keys, condition=condition):
             return (*(one for pair in keys for one in pair), condition)
-        case Tally(keys=keys, values=values):
+        case Tally(keys=keys, values=values) | Nearest(keys=keys, values=values):
             return (*(one for pair in keys for one in pair), *values)
         case Nest(keys=keys, fields=fields):
             return (*(scalar for _, scalar in keys), *(one.value for _, one in fields))
@@ -373,7 +397,7 @@ def _with_scalars(plan: Plan, change: Callable[[Scalar], Scalar]) -> Plan:
         case Join(keys=keys, condition=condition):
             new = tuple((change(a), change(b)) for a, b in keys)
             return replace(plan, keys=new, condition=change(condition))
-        case Tally(keys=keys, values=(value, other)):
+        case Tally(keys=keys, values=(value, other)) | Nearest(keys=keys, values=(value, other)):
             new = tuple((change(a), change(b)) for a, b in keys)
             return replace(plan, keys=new, values=(change(value), change(other)))
         case Nest(keys=keys, fields=fields):
@@ -500,7 +524,7 @@ def order(plan: Plan) -> tuple[SortKey, ...]:
             return tuple(SortKey(Column(name), "other") for name, _ in keys)
         case Join(left=left, right=right, kind="inner"):
             return (*order(left), *order(right))
-        case Join(left=left) | Tally(left=left):
+        case Join(left=left) | Tally(left=left) | Nearest(left=left):
             return order(left)
     return order(plan.input)  # type: ignore[attr-defined]
 
@@ -543,7 +567,7 @@ def identity(plan: Plan) -> tuple[Scalar, ...]:
             return (*within, *(scalar for scalar in own if scalar not in within))
         case Join(left=left, right=right, kind="inner"):
             return (*identity(left), *identity(right))
-        case Join(left=left) | Tally(left=left):
+        case Join(left=left) | Tally(left=left) | Nearest(left=left):
             return identity(left)
     return identity(plan.input)  # type: ignore[attr-defined]
 
@@ -596,6 +620,8 @@ def graft(plan: Plan, base: Plan) -> Plan:
             equal = (call("=", a, b) for a, b in pairs)
             both = graft(right, graft(left, base))
             return Select(both, conjunction(*equal, condition))
+        case Nearest(left=left):
+            return replace(plan, left=graft(left, base))
     return replace(plan, input=graft(plan.input, base))  # type: ignore[attr-defined,call-arg]
 
 

@@ -62,6 +62,12 @@ def _operator(plan: ops.Plan) -> str:
             on = [f"{scalar_text(a)} = {scalar_text(b)}" for a, b in keys]
             on.append(f"{scalar_text(value)} {comparison} {scalar_text(other)}")
             return f"tally {name} of {' and '.join(on)}"
+        case ops.Nearest(keys=keys, comparison=comparison, values=(value, other)):
+            on = [f"{scalar_text(a)} = {scalar_text(b)}" for a, b in keys]
+            on.append(f"{scalar_text(value)} {comparison} {scalar_text(other)}")
+            which = "" if plan.position == 1 else f" {plan.position}"
+            kind = "" if plan.kind == "inner" else f"{plan.kind} "
+            return f"{kind}nearest{which} on {' and '.join(on)}"
         case ops.Nest(keys=keys, fields=fields):
             of = ", ".join(f"{name} := {scalar_text(scalar)}" for name, scalar in keys)
             made = ", ".join(

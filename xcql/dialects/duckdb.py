@@ -692,4 +692,5 @@ DUCKDB = Dialect(
     ),
     write=_write,
     ordered=frozenset({"min_doubles", "max_doubles"}),
+    joins_nearest=True,
 )

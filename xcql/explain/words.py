@@ -12,6 +12,7 @@ from xcql.algebra.operators import (
     Follow,
     Join,
     Merge,
+    Nearest,
     Nest,
     NodeScan,
     Number,
@@ -137,6 +138,13 @@ class Words:
             case Tally(comparison=comparison, values=(value, other)):
                 compared = f"{self.scalar(value)} {comparison} {self.scalar(other)}"
                 return f"count where {compared}, without building pairs"
+            case Nearest(comparison=comparison, values=(value, other), position=position):
+                compared = f"{self.scalar(value)} {comparison} {self.scalar(other)}"
+                return (
+                    f"the nearest one where {compared}"
+                    if position == 1
+                    else (f"number {position} from where {compared}")
+                )
             case Nest(keys=keys, fields=fields):
                 made = ", ".join(dict.fromkeys(one.reduction for _, one in fields))
                 group = " and ".join(self._group(scalar) for _, scalar in keys)

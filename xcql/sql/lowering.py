@@ -18,6 +18,7 @@ from xcql.algebra.operators import (
     Follow,
     Join,
     Merge,
+    Nearest,
     Nest,
     NodeScan,
     Number,
@@ -53,6 +54,7 @@ from xcql.dialects.trees import (
     variable,
     variable_name,
 )
+from xcql.sql.nearest import by_numbers
 from xcql.sql.parts import Parts, Relation, Tables, conjunction, one_row, unnested, window
 from xcql.sql.reductions import is_ordered, reduced
 from xcql.sql.scans import Scans
@@ -236,6 +238,8 @@ class _Lowering:
                 return self.spread(plan, needed)
             case Tally():
                 return self.tally(plan, needed)
+            case Nearest():
+                return self.nearest(plan, needed)
             case Nest():
                 return self.nest(plan, needed)
             case Merge():
@@ -444,6 +448,38 @@ class _Lowering:
         relation.where.append(exp.Not(this=variable(is_right)))
         del relation.columns[is_right]
         return relation
+
+    def nearest(self, plan: Nearest, needed: frozenset[str]) -> Relation:
+        """An ASOF join, or numbers: so many right tuples compare, and the last is the nearest."""
+        if plan.position != 1 or not self.dialect.joins_nearest:
+            return self.lower(by_numbers(plan, self.dialect.joins_nearest), needed)
+        sides: list[Relation] = []
+        on: list[list[Sql]] = []
+        for index, below in enumerate((plan.left, plan.right)):
+            compared = [*(pair[index] for pair in plan.keys), plan.values[index]]
+            own = needed & columns(below)
+            names = [f"near.{place}" for place in range(len(compared))]
+            side = self.open(below, own.union(*map(used, compared)))
+            side.columns |= {
+                name: self.sql(one, side.columns) for name, one in zip(names, compared, strict=True)
+            }
+            side = self.parts.wrapped(side, own.union(names), side.hint)
+            table = side.source.name  # type: ignore[union-attr]
+            on.append([variable(name, table) for name in names])
+            side.columns = {name: variable(name, table) for name in own}
+            sides.append(side)
+        left, right = sides
+        signs = [*("=" for _ in plan.keys), plan.comparison]
+        condition = [trees.binary(sign, a, b) for sign, a, b in zip(signs, *on, strict=True)]
+        join = exp.Join(
+            this=right.source,
+            method="ASOF",
+            side="LEFT" if plan.kind == "left" else None,
+            on=conjunction(condition),
+        )
+        relation = Relation(left.source, [join], hint=f"{left.hint}_{right.hint}"[:40])
+        relation.columns = {**left.columns, **right.columns}
+        return self.parts.wrapped(relation, frozenset(relation.columns), relation.hint)
 
     def nest(self, plan: Nest, needed: frozenset[str]) -> Relation:
         wanted = [(name, one) for name, one in plan.fields if name in needed]

@@ -22,6 +22,7 @@ from xcql.algebra.failures import Failures
 from xcql.algebra.operators import (
     Join,
     Merge,
+    Nearest,
     Nest,
     NodeScan,
     Order,
@@ -54,7 +55,7 @@ from xcql.algebra.substitution import substituted
 from xcql.dialects.dialect import Dialect
 
 # what ends a chain of operators that keep the columns of their input
-_ENDS = (Join, Merge, Tally, Nest, Unit, NodeScan)
+_ENDS = (Join, Merge, Nearest, Tally, Nest, Unit, NodeScan)
 # what costs less than this is repeated instead
 _LEAST_COST = 2
 # most operations cost 2, but these cost nothing, and those 1
@@ -147,7 +148,10 @@ class _Sharing:
                 )
                 pairs = tuple(zip(mine, theirs, strict=True))
                 return replace(plan, left=left, right=right, keys=pairs, condition=condition)
-            case Tally(keys=keys, values=(first, second)):
+            case (
+                Tally(keys=keys, values=(first, second))
+                | Nearest(keys=keys, values=(first, second))
+            ):
                 left, (first, *mine) = self._side(plan.left, (first, *(one for one, _ in keys)))
                 right, (second, *theirs) = self._side(
                     plan.right, (second, *(one for _, one in keys))

@@ -74,11 +74,13 @@ def connect(limits: Limits) -> duckdb.DuckDBPyConnection:
             "python_enable_replacements": "false",
             "memory_limit": f"{limits.memory}B",
             "threads": str(limits.threads),
+            # where DuckDB takes many rows for few, it would join all pairs to find the nearest
+            "asof_loop_join_threshold": "0",
             "temp_directory": str(process_folder() / "duckdb"),
         },
     )
-    # files of a store never change
-    connection.execute("SET parquet_metadata_cache = true")
+    # files of a store never change; only a global setting holds for cursors
+    connection.execute("SET GLOBAL parquet_metadata_cache = true")
     for name, one in FUNCTIONS.items():
         connection.create_function(
             function_name(name),

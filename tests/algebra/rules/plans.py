@@ -12,6 +12,7 @@ from xcql.algebra.operators import (
     Extract,
     Follow,
     Join,
+    Nearest,
     Nest,
     Number,
     Plan,
@@ -80,6 +81,16 @@ AMONG_BIDS = call(
 LINKED = Select(P, call("=", field(Column("p.element"), "to"), Column("a.filler")))
 LATER = Select(P, call(">", Column("p.vtFrom"), Column("a.vtFrom")))
 LINKED_COUNT = Nested(LINKED, "count", TRUE)
+
+OWNER = Join(Unit(), A, ((Column("p.parent"), Column("a.key")),), TRUE, is_lookup=True)
+OTHERS = Join(OWNER, Q, ((Column("a.key"), Column("q.parent")),), TRUE)
+AFTER = Nearest(
+    Unit(),
+    Q,
+    ((Column("p.parent"), Column("q.parent")),),
+    "<",
+    (Column("p.key"), Column("q.key")),
+)
 
 # `tallies`
 PARENTS = ((Column("a.filler"), Column("p.parent")),)
@@ -185,6 +196,19 @@ CASES: dict[str, dict[str, Case]] = {
         ),
         "existence is a semi-join": Select(A, Nested(LINKED, "exists", TRUE)),
         "its negation is an anti-join": Select(A, negation(Nested(LINKED, "exists", TRUE))),
+        "a lookup is a left join": Project(P, "owner", Nested(OWNER, "first", Column("a.filler"))),
+        "lookups are shared, and what follows them stays nested": Project(
+            P,
+            "n",
+            call(
+                "+",
+                Nested(Select(OWNER, call(">", LIMIT, Constant(9))), "count", TRUE),
+                Nested(OTHERS, "count", TRUE),
+            ),
+        ),
+        "the nearest one is a lookup": Project(
+            P, "after", Nested(AFTER, "first", Column("q.filler"))
+        ),
     },
     "valid_now": {
         "what is valid now has not ended": (

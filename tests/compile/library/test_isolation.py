@@ -69,13 +69,13 @@ LIFTED = [
        order by local:up(count($a/transaction)) descending
        return local:up(count($a/transaction)) + 1""",
     """for $a in stream("credit")//account, $b in stream("credit")//account
-       where $a << $b and deep-equal($a/customer, $b/customer) return $a/@id || $b/@id""",
+       where $a << $b and deep-equal($a, $b) return $a/@id || $b/@id""",
     # nodes of two variables, each sorted by itself
     """for-each-pair(stream("credit")//account, stream("credit")//transaction,
          function($a, $t) { $a/customer || $t/vendor })""",
     # a condition of a window
     """for tumbling window $w in stream("credit")//transaction
-         start $s when true() end $e next $n when not(deep-equal($e/vendor, $n/vendor))
+         start $s when true() end $e next $n when not(deep-equal($e, $n))
        return <w>{ for $t in $w return string($t/amount) }</w>""",
     # the truth of an evaluated item
     """for $a in stream("credit")//account where try { $a/customer } catch * { () }

@@ -47,7 +47,7 @@ def hole_joins(
                 if strategy == "qac":
                     source = reached(Extract(stream, tags, row))
                 keys = ((row_column(child, "parent"), row_column(row, "key")),)
-                return Join(one.input, source, keys, TRUE, span=one.span)
+                return Join(one.input, source, keys, TRUE, is_lookup=True, span=one.span)
             case Extract(input=below) if strategy == "qac":
                 return graft(reached(replace(one, input=Unit())), below)
         return one

@@ -11,11 +11,12 @@ results are grouped by the tuples' identity.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from xcql.algebra import operators as ops
 from xcql.algebra.rewriting.correlation import split
+from xcql.algebra.rewriting.lookups import looked_up
 from xcql.algebra.rewriting.rule import Rule
 from xcql.algebra.rewriting.semi_join import semi_join
 from xcql.algebra.rules.join_keys import join_keys
@@ -186,15 +187,34 @@ def _joined(
     base: ops.Plan, nested: list[Nested], fresh: Fresh
 ) -> tuple[ops.Plan, dict[Nested, Scalar]]:
     """The tuples with the results of the nested plans, and the columns that hold them."""
+    base, known = _with_lookups(base, nested, fresh)
     groups: dict[ops.Plan, list[Nested]] = {}
-    for one in nested:
+    for one in (inner for scalar in known.values() for inner in _nested(scalar)):
         if one not in groups.setdefault(one.plan, []):
             groups[one.plan].append(one)
-    known: dict[Nested, Scalar] = {}
+    results: dict[Nested, Scalar] = {}
     joined = base
     for plan, several in groups.items():
-        joined = _with_nest(joined, base, plan, several, known, fresh)
-    return joined, known
+        joined = _with_nest(joined, base, plan, several, results, fresh)
+    return joined, {one: _with_columns(scalar, results) for one, scalar in known.items()}
+
+
+def _with_lookups(
+    base: ops.Plan, nested: Sequence[Nested], fresh: Fresh
+) -> tuple[ops.Plan, dict[Nested, Scalar]]:
+    """The tuples with what nested plans look up for them, and what is left of these plans."""
+    known: dict[Nested, Scalar] = {}
+    for one in nested:
+        found = None
+        if one not in known and not isinstance(base, ops.Unit):
+            found = looked_up(base, one, lambda right: outer_join(join_keys(right), fresh), fresh)
+        if found is None:
+            known.setdefault(one, one)
+            continue
+        base, value = found
+        base, inner = _with_lookups(base, _nested(value), fresh)
+        known[one] = _with_columns(value, inner)
+    return base, known
 
 
 def _with_nest(

@@ -20,6 +20,7 @@ from xcql.algebra.scalars import FALSE, TRUE, Call, Column, Constant, Scalar, ca
 from xcql.compile.library.atomization import atomized, data, one_atomic
 from xcql.compile.library.casts import NUMBERS, STRINGS, as_string, cast
 from xcql.compile.library.comparisons import compared, truth
+from xcql.compile.library.equality import equal_text
 from xcql.compile.library.function_items import applied
 from xcql.compile.library.maps import known_items
 from xcql.compile.library.ordering import in_order_of_appearance, sortable
@@ -399,7 +400,7 @@ def _known_items(value: Value, site: CallSite) -> list[Value]:
 
 @native("deep-equal", 2)
 def _deep_equal(site: CallSite) -> Value:
-    """Compare sequences of atomic values of one kind, as arrays."""
+    """Compare sequences of atomic values of one kind, or of nodes, as arrays."""
     types = {
         leaf.item.type if isinstance(leaf.item, Atomic) else "node"
         for value in site.arguments
@@ -412,8 +413,18 @@ def _deep_equal(site: CallSite) -> Value:
         type_ = "xs:string"
     elif len(types) == 1 and types <= {"xs:integer", "xs:double", "xs:decimal", "xs:boolean"}:
         (type_,) = types
+    elif types == {"node"}:
+        return boolean(
+            call(
+                "=",
+                *(
+                    gather(value, lambda item: equal_text(item, site.scope, site.span))
+                    for value in site.arguments
+                ),
+            )
+        )
     else:
-        raise NotNative("equality of nodes, or of several types", site.span)
+        raise NotNative("equality of several types", site.span)
 
     def read(item: Item) -> Scalar:
         return cast(atomized(item, site.scope), type_, site.scope, site.span).scalar

@@ -1,4 +1,4 @@
-"""Steps to nodes of any kind and name, by joins with the table of nodes.
+"""NodeSteps to nodes of any kind and name, by joins with the table of nodes.
 
 The other steps read columns by tag: fast, but each kind of node needs its own part of the plan.
 Here, kinds are values in columns. A node is known by its filler's row and its offset in it:
@@ -19,8 +19,17 @@ from dataclasses import dataclass, replace
 from xcql.algebra.operators import Extract, Join, Plan, Select, Unit, Unnest
 from xcql.algebra.scalars import TRUE, Column, Constant, Nested, Scalar, call, conjunction, field
 from xcql.compile.library.access import end_key, node_key, own_lifespan
-from xcql.compile.library.node_lookup import NodeLookup, NodePlace, Paths, has_texts, is_on, united
+from xcql.compile.library.node_lookup import (
+    NodeLookup,
+    NodePlace,
+    Paths,
+    has_general_form,
+    has_texts,
+    is_on,
+    united,
+)
 from xcql.compile.library.node_tests import attribute_test, is_any_node, is_text_test
+from xcql.compile.library.stream_rows import scanned, tables
 from xcql.compile.library.text_runs import in_holes, with_runs
 from xcql.compile.node_paths import NodePath
 from xcql.compile.result import NotNative
@@ -43,7 +52,7 @@ from xcql.syntax.types import CommentTest, ProcessingInstructionTest
 def general_axis(leaf: Leaf, axis: str, test: SyntaxNode, scope: Scope, span: Span) -> list[Leaf]:
     """The nodes on an axis that pass a test; the leaf's item has a general form."""
     table = NodeLookup(leaf.item.stream, scope, span)  # type: ignore[attr-defined]
-    steps = _Steps(table, test)
+    steps = NodeSteps(table, test)
     if isinstance(leaf.item, Inner):
         # this may replace the plan that has found it, and with it the columns of the item
         leaf = table.as_any(leaf)
@@ -72,8 +81,8 @@ def general_axis(leaf: Leaf, axis: str, test: SyntaxNode, scope: Scope, span: Sp
 
 
 @dataclass(frozen=True, slots=True)
-class _Steps:
-    """Steps that end with a test; without one, every node passes."""
+class NodeSteps:
+    """NodeSteps that end with a test; without one, every node passes."""
 
     table: NodeLookup
     test: SyntaxNode | None
@@ -141,14 +150,32 @@ class _Steps:
             below,
         )
         tags = {path.tag for path in place.paths if path.kind == "element"}
-        wanted = self._top_paths(graph.fragmented_children(*tags))
+        wanted = self.top_paths(graph.fragmented_children(*tags))
         holes = frozenset(path for path in below if path.kind == "hole")
         if wanted and holes:
             hole = self.table.inside(place, holes, lambda node: ((place.start, node.parent),))
+            rows = None if found else self._rows_in_holes(hole, wanted)
+            if rows is not None:
+                return [rows]
             found.append(in_holes(self.table, hole, wanted))
         return self.one(leaf.plan, found)
 
-    def _top_paths(self, tags: Iterable[str]) -> Paths:
+    def _rows_in_holes(self, hole: Leaf, tops: Paths) -> Leaf | None:
+        """The fillers in some holes with their columns; None if they are not of one kind."""
+        node = hole.item
+        assert isinstance(node, AnyNode)
+        ids = sorted({path.table for path in tops})
+        if tables(self.table.stream, ids, self.table.scope) != [tuple(ids)]:
+            return None
+        rows = scanned(node.filler, tuple(ids), self.table.scope, self.table.span)
+        assert isinstance(rows.item, StreamElement)
+        keys = (
+            (node.filler.column("key"), rows.item.column("parent")),
+            (node.start, rows.item.column("offset")),
+        )
+        return Leaf(Join(hole.plan, rows.plan, keys, TRUE, span=self.table.span), rows.item)
+
+    def top_paths(self, tags: Iterable[str]) -> Paths:
         """The paths of the own elements of fillers with some tags that pass the test."""
         known = set(tags)
         return self.passing(
@@ -246,6 +273,7 @@ class _Steps:
             replace(place, plan=Unit()),
             those,
             lambda node: ((place.start, node.parent),),
+            is_lookup=True,
         )
         assert isinstance(found.item, AnyNode)
         value = Nested(found.plan, "first", found.item.value)
@@ -306,6 +334,9 @@ class _Steps:
     def parents(self, leaf: Leaf) -> list[Leaf]:
         if isinstance(leaf.item, StreamDocument):
             return []
+        if self._is_filler_below(leaf.item):
+            assert isinstance(leaf.item, StreamElement)
+            return self.one(leaf.plan, self._around(leaf.plan, leaf.item, leaf.item.tags))
         node = self.table.as_any(leaf)
         item = node.item
         assert isinstance(item, AnyNode)
@@ -323,14 +354,21 @@ class _Steps:
             )
         tops = [path for path in item.paths if path.is_top]
         if tops:
-            found += self._around(node, {path.table for path in tops})
+            plan = node.plan
+            if not _are_tops(item.paths):
+                plan = Select(plan, call("=", item.start, Constant(0)))
+            found += self._around(plan, item.filler, {path.table for path in tops})
             found += self._documents(node)
         return self.one(leaf.plan, found)
 
-    def _around(self, node: Leaf, tables: Iterable[str]) -> list[Leaf]:
-        """The parents of fillers' own elements: the elements around their holes."""
-        item = node.item
-        assert isinstance(item, AnyNode)
+    def _is_filler_below(self, item: Item) -> bool:
+        """Whether an item is the own element of a filler, but not of the root's."""
+        root = self.table.scope.compilation.graphs[self.table.stream].structure.root.id
+        is_own = isinstance(item, StreamElement) and item.is_filler and root not in item.tags
+        return is_own and has_general_form(item, self.table.scope)
+
+    def _around(self, plan: Plan, inner: StreamElement, tables: Iterable[str]) -> list[Leaf]:
+        """The parents of the own elements of fillers: the elements around their holes."""
         graph = self.table.scope.compilation.graphs[self.table.stream]
         found: list[Leaf] = []
         above = {parent for table in tables for parent in graph.filler_parents(table)}
@@ -341,25 +379,23 @@ class _Steps:
         if around:
             filler = self.table.fillers({path.table for path in holes})
             rows = Extract(self.table.stream, filler.table, filler.row, span=self.table.span)
-            is_top = call("=", item.start, Constant(0))
-            plan = Select(node.plan, is_top) if not _are_tops(item.paths) else node.plan
-            keys = ((item.filler.column("parent"), filler.column("key")),)
+            keys = ((inner.column("parent"), filler.column("key")),)
             plan = Join(plan, rows, keys, TRUE, is_lookup=True, span=self.table.span)
-            offset = item.filler.column("offset")
+            offset = inner.column("offset")
             hole = self.table.inside(
                 NodePlace(plan, filler, None, holes),
                 holes,
                 lambda one: ((offset, one.start),),
                 is_lookup=True,
             )
-            inner = hole.item
-            assert isinstance(inner, AnyNode)
+            there = hole.item
+            assert isinstance(there, AnyNode)
             place = NodePlace(hole.plan, filler, None, around)
             found.append(
                 self.table.inside(
                     place,
                     around,
-                    lambda one: ((inner.parent, one.start),),
+                    lambda one: ((there.parent, one.start),),
                     is_lookup=True,
                 )
             )
@@ -429,7 +465,7 @@ class _Steps:
         sign = ">" if axis == "following-sibling" else "<"
         above = self.table.paths.parents(item.paths)
         tags = {path.tag for path in above}
-        if not any(path.is_top for path in item.paths) and not self._top_paths(
+        if not any(path.is_top for path in item.paths) and not self.top_paths(
             graph.fragmented_children(*tags)
         ):
             below = self.table.paths.children(above)

@@ -8,7 +8,7 @@ Tests: tests/compile/library/test_any_axes.py
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from xcql.algebra.operators import (
@@ -316,15 +316,15 @@ class NodeLookup:
         return self.inside(place, paths, condition=is_inside, exact=exact)
 
 
-def united(found: Sequence[Leaf], base: Plan, scope: Scope) -> Leaf:
-    """The nodes of several leaves as those of one; the columns of `base` are kept."""
+def united(found: Sequence[Leaf], base: Plan, scope: Scope, kept_too: Collection[str] = ()) -> Leaf:
+    """The nodes of several leaves as those of one; the columns of `base` and others are kept."""
     if len(found) == 1:
         return found[0]
     nodes = [leaf.item for leaf in found]
     assert all(isinstance(one, AnyNode) for one in nodes)
     compilation = scope.compilation
     made: list[tuple[str, tuple[Scalar, ...]]] = [
-        (name, (Column(name),) * len(found)) for name in sorted(columns(base))
+        (name, (Column(name),) * len(found)) for name in sorted({*columns(base), *kept_too})
     ]
     row = compilation.fresh("filler")
     made += [

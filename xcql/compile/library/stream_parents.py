@@ -150,7 +150,7 @@ def with_parent_key(leaf: Leaf, scope: Scope, span: Span) -> tuple[Leaf, Scalar]
     assert isinstance(node, StreamElement)
     if node.above is not None:
         return leaf, key_of(node.above, scope, span)
-    if node.is_filler and _row_has_parent(node, scope):
+    if node.is_filler and row_has_parent(node, scope):
         if len(node.tags) == 1:
             return leaf, node.column("parent")
         # one row may hold the parents of several tags
@@ -173,7 +173,7 @@ def _parent_of_any(node: AnyNode, scope: Scope, span: Span) -> Scalar:
     return Call("coalesce", (*found, NULL))
 
 
-def _row_has_parent(node: StreamElement, scope: Scope) -> bool:
+def row_has_parent(node: StreamElement, scope: Scope) -> bool:
     """Whether the row with a filler's hole also determines the element with the hole."""
     graph = scope.compilation.graphs[node.stream]
     fillers = graph.fragmented | {graph.structure.root.id}

@@ -28,6 +28,7 @@ from xcql.compile.library.positions import is_never_positional, mentions_positio
 from xcql.compile.library.stream_parents import with_parent_key
 from xcql.compile.result import NotNative
 from xcql.compile.syntax.descendant_steps import ChildrenBelow, joined_steps
+from xcql.compile.syntax.nearest_steps import nearest
 from xcql.compile.syntax.predicates import filtered
 from xcql.compile.terms import items
 from xcql.compile.terms.scope import CompileExpression, Scope, native, value_of
@@ -41,7 +42,7 @@ from xcql.compile.terms.values import (
     each,
     exists,
     guarded,
-    is_optional,
+    is_single,
     leaves,
 )
 from xcql.syntax.construct import ComputedElement, DirectElement
@@ -124,7 +125,7 @@ def _from_each_tree(base: Value, step: AxisStep | ChildrenBelow, scope: Scope) -
 
 def _may_mix(begin: abc.Sequence[Leaf], step: Expr, scope: Scope) -> bool:
     """Whether a step may reach a node twice, or reach nodes in another order than it starts."""
-    if len(begin) == 1 and is_optional(begin[0].plan):
+    if len(begin) == 1 and is_single(begin[0].plan):
         return False
     if isinstance(step, AxisStep) and step.axis in _SIDEWAYS:
         return True
@@ -243,8 +244,12 @@ def _step_from(leaf: Leaf, step: AxisStep, scope: Scope) -> list[Leaf]:
     if not all(map(is_never_positional, step.predicates)):
         # positions are counted from each node, so the plan must have a tuple for it
         leaf = replace(leaf, item=without_inner_path(leaf.item))
-    found = axis_from(leaf, step.axis, step.test, scope, step.span)
-    for predicate in step.predicates:
+    near = nearest(leaf, step, scope)
+    found, predicates = near or (
+        axis_from(leaf, step.axis, step.test, scope, step.span),
+        step.predicates,
+    )
+    for predicate in predicates:
         found = filtered(
             found,
             predicate,

@@ -305,7 +305,7 @@ def is_optional(plan: ops.Plan) -> bool:
 def is_single(plan: ops.Plan) -> bool:
     """Whether the plan has at most one tuple, which may have to be looked up."""
     match plan:
-        case ops.Join(left=left, is_lookup=True):
+        case ops.Join(left=left, is_lookup=True) | ops.Nearest(left=left):
             return is_single(left)
         case ops.Select(input=below) | ops.Project(input=below) | ops.Order(input=below):
             return is_single(below)
