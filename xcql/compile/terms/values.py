@@ -33,7 +33,7 @@ from xcql.algebra.scalars import (
 )
 from xcql.algebra.substitution import substituted
 from xcql.compile.result import NotNative
-from xcql.compile.terms.items import Atomic, Failure, Item, ProjectionWindow
+from xcql.compile.terms.items import Atomic, Failure, Item, ProjectionWindow, Tree, Turns
 from xcql.source import Span
 
 
@@ -260,7 +260,16 @@ def _renamed(value: Any, names: dict[str, str]) -> Any:
         return ProjectionWindow(
             ops.renamed_scalar(value.begin, names), ops.renamed_scalar(value.end, names)
         )
-    if isinstance(value, tuple) and any(isinstance(one, Item | Value | Scalar) for one in value):
+    if isinstance(value, Tree):
+        loop, each_ = _renamed(value.loop, names), _renamed(value.each, names)
+        return replace(value, loop=loop, each=each_)
+    if isinstance(value, Turns):
+        return Turns(_renamed(value.identity, names), _renamed(value.order, names))
+    if isinstance(value, ops.SortKey):
+        return replace(value, scalar=ops.renamed_scalar(value.scalar, names))
+    if isinstance(value, tuple) and any(
+        isinstance(one, Item | Value | Scalar | ops.SortKey) for one in value
+    ):
         return tuple(_renamed(one, names) for one in value)
     return value
 
