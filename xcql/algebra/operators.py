@@ -454,6 +454,12 @@ def columns(plan: Plan) -> frozenset[str]:
     return own_columns(plan).union(*(columns(one) for one in inputs(plan)))
 
 
+@_remembered
+def columns_below(plan: Plan) -> frozenset[str]:
+    """All columns that the plan makes at any place, even if its tuples do not have them."""
+    return own_columns(plan).union(*(columns_below(one) for one in inputs(plan)))
+
+
 def used(scalar: Scalar) -> frozenset[str]:
     """The columns that a scalar uses, including those that nested plans use of outer tuples."""
     match scalar:

@@ -187,7 +187,8 @@ def apart(value: Value, taken: frozenset[str]) -> Value:
     """The value with its plans' columns renamed where they clash with `taken`."""
     made: set[str] = set()
     for plan in _plans(value):
-        made |= ops.columns(plan)
+        # those that are hidden, too: the plan may be evaluated for tuples that have them
+        made |= ops.columns_below(plan)
     clash = made & taken
     if not clash:
         return value
