@@ -60,6 +60,7 @@ def _shape(stream: Stream) -> StreamShape:
         {tsid: table.depths for tsid, table in tables.items()},
         {tsid: table.stability for tsid, table in tables.items()},
         stream.placed,
+        stream.placed_if_settled,
         has_lifespans_inside(stream.tags, slots),
         declared_everywhere(graph, slots),
         _paths(stream),

@@ -463,6 +463,12 @@ def columns(plan: Plan) -> frozenset[str]:
 
 
 @remembered
+def columns_below(plan: Plan) -> frozenset[str]:
+    """All columns that the plan makes at any place, even if its tuples do not have them."""
+    return own_columns(plan).union(*(columns_below(one) for one in inputs(plan)))
+
+
+@remembered
 def used(scalar: Scalar) -> frozenset[str]:
     """The columns that a scalar uses, including those that nested plans use of outer tuples."""
     match scalar:
@@ -497,25 +503,34 @@ def free(plan: Plan) -> frozenset[str]:
 
 def order(plan: Plan) -> tuple[SortKey, ...]:
     """What the tuples are ordered by; if the plan does not sort, it also identifies them."""
+    return _order(plan, implied=False)
+
+
+def order_with_parents(plan: Plan) -> tuple[SortKey, ...]:
+    """The same order, with the keys of parents that the keys of their children imply."""
+    return _order(plan, implied=True)
+
+
+def _order(plan: Plan, *, implied: bool) -> tuple[SortKey, ...]:
     match plan:
         case Unit():
             return ()
         case NodeScan():
             return (SortKey(plan.column("start"), "number"),)
         case Extract(row=row, input=below):
-            return (*order(below), _key_of(row))
+            return (*_order(below, implied=implied), _key_of(row))
         case Follow(input=below, row=row, parent=parent, parents_nest=parents_nest):
-            before = order(below)
+            before = _order(below, implied=implied)
             # a filler's key starts with the key of its parent filler; what is sorted explicitly is
             # merged with others, which may be inside the parent
             is_implied = not parents_nest and _is_in_natural_order(below)
-            if is_implied and before and before[-1] == _key_of(parent):
+            if is_implied and not implied and before and before[-1] == _key_of(parent):
                 before = before[:-1]
             return (*before, _key_of(row))
         case Rise(input=below):
-            return order(below)
+            return _order(below, implied=implied)
         case Unnest(input=below, position=position):
-            return (*order(below), SortKey(Column(position), "number"))
+            return (*_order(below, implied=implied), SortKey(Column(position), "number"))
         case Order(by=by) | Merge(by=by):
             return by
         case Distinct(key=key, kind=kind, within=within):
@@ -523,10 +538,10 @@ def order(plan: Plan) -> tuple[SortKey, ...]:
         case Nest(keys=keys):
             return tuple(SortKey(Column(name), "other") for name, _ in keys)
         case Join(left=left, right=right, kind="inner"):
-            return (*order(left), *order(right))
+            return (*_order(left, implied=implied), *_order(right, implied=implied))
         case Join(left=left) | Tally(left=left) | Nearest(left=left):
-            return order(left)
-    return order(plan.input)  # type: ignore[attr-defined]
+            return _order(left, implied=implied)
+    return _order(plan.input, implied=implied)  # type: ignore[attr-defined]
 
 
 def _is_in_natural_order(plan: Plan) -> bool:
@@ -599,7 +614,15 @@ def graft(plan: Plan, base: Plan) -> Plan:
                 plan, input=graft(plan.input, base), partition=(*identity(base), *partition)
             )
         case Distinct(within=within):
-            return replace(plan, input=graft(plan.input, base), within=(*identity(base), *within))
+            before = order(base)
+            grafted = replace(
+                plan, input=graft(plan.input, base), within=(*identity(base), *within)
+            )
+            if before == tuple(
+                SortKey(one, key.kind) for one, key in zip(identity(base), before, strict=False)
+            ):
+                return grafted
+            return Order(grafted, (*before, *order(plan)))
         case Order(by=by):
             return replace(plan, input=graft(plan.input, base), by=(*order(base), *by))
         case Nest(keys=keys, fields=fields):

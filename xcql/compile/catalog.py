@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from xcql.analysis.graph import TagGraph
@@ -21,7 +21,8 @@ class StreamShape:
     The mappings are by tsid; a tag without fillers is in none of them. `slots` are the shapes of
     the elements, `rows` the numbers of rows, `sizes` the bytes in files, `depths` the numbers of
     ancestor fillers that a tag's fillers have, `stabilities` how their rows relate to `now`.
-    `placed` is false if rows have no places, so that fillers can only be reached by hole ids.
+    `placed` is false if rows have no places, so that fillers can only be reached by hole ids;
+    `placed_if_settled` says that they have those that count after the last change.
     `has_lifespans_inside` says that elements other than the fillers' own came with lifespans.
     `declared` are the namespaces in scope at all fillers and holes, as text, or None if they
     differ. `graph` is the graph of the tags, built once for all queries. `paths` are those of the
@@ -37,6 +38,7 @@ class StreamShape:
     depths: Mapping[str, tuple[int, ...]]
     stabilities: Mapping[str, Stability]
     placed: bool = True
+    placed_if_settled: bool = False
     has_lifespans_inside: bool = False
     declared: str | None = None
     paths: NodePaths | None = None
@@ -79,6 +81,16 @@ class Catalog:
             for name, stream in self.streams.items()
             if joint(stream.stabilities.values()).settled < microseconds(now)
         )
+
+    def at(self, now: datetime) -> Catalog:
+        """What the compiler needs to know at a `now`: which places are known depends on it."""
+        settled = self.settled(now)
+        placed = {
+            name: replace(stream, placed=True)
+            for name, stream in self.streams.items()
+            if stream.placed_if_settled and name in settled
+        }
+        return Catalog({**self.streams, **placed}) if placed else self
 
 
 @dataclass(frozen=True, slots=True)

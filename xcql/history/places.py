@@ -88,12 +88,14 @@ class Places:
 class Placement:
     """All places, and the cyclic holes as (filler, filler of the hole).
 
-    `complete` is false if the view has more places than can be stored; then there are none.
+    `complete` is false if the view has more places than can be stored. Then there are only those
+    that count after the last change, if these can be stored (`is_lasting`), or else none.
     """
 
     places: Places
     cycles: frozenset[tuple[int, int]]
     complete: bool = True
+    is_lasting: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,12 +154,12 @@ def place(
         for found in _steps(levels[-1], versions, holes, len(ids), cycles):
             below = _joined(found if below is None else _both(below, found))
             if len(below) > _BLOCK + 2 * limit:
-                return Placement(_no_places(), frozenset(cycles), complete=False)
+                return Placement(no_places(), frozenset(cycles), complete=False)
         if below is None:
             break
         copies += int(version_counts[below.fillers].sum())
         if copies > limit:
-            return Placement(_no_places(), frozenset(cycles), complete=False)
+            return Placement(no_places(), frozenset(cycles), complete=False)
         levels.append(below)
     return Placement(_places(levels), frozenset(cycles))
 
@@ -266,7 +268,7 @@ def _both(one: _Ways, other: _Ways) -> _Ways:
 
 def _places(levels: list[_Ways]) -> Places:
     if not levels:
-        return _no_places()
+        return no_places()
     columns = [
         np.concatenate([getattr(ways, name) for ways in levels])
         for name in ("fillers", "vt_from", "vt_to", "since", "until")
@@ -295,7 +297,8 @@ def _keys(steps: NDArray[np.uint64]) -> pa.BinaryArray:
     )
 
 
-def _no_places() -> Places:
+def no_places() -> Places:
+    """The places of a view without fillers."""
     none = np.empty(0, np.int64)
     return Places(none, pa.array([], pa.binary()), none, none, none, none, none)
 

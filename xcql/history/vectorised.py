@@ -10,7 +10,7 @@ and all of them are computed at once; `bitemporal` computes the rows of every ot
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
@@ -61,9 +61,26 @@ def derive(structure: TagStructure, arrivals: Arrivals, body_of: Callable[[int],
     placement = place(
         structure, arrivals.ids, found.filler_tags, all_versions, arrivals.holes, limit
     )
+    if not placement.complete:
+        # a root that is sent again and again, with holes at other offsets, multiplies the places
+        last = place(
+            structure,
+            arrivals.ids,
+            found.filler_tags,
+            _lasting(all_versions),
+            arrivals.holes,
+            limit,
+        )
+        placement = replace(placement, places=last.places, is_lasting=last.complete)
     repetitions = np.zeros(len(arrivals), np.bool_)
     repetitions[found.repetitions] = True
     return Derived(all_versions, placement, found.clashes, repetitions)
+
+
+def _lasting(versions: VersionColumns) -> VersionColumns:
+    """The versions that count after the last change."""
+    kept = versions.until == FOREVER
+    return VersionColumns(*(getattr(versions, one.name)[kept] for one in fields(versions)))
 
 
 def _versions(structure: TagStructure, arrivals: Arrivals, found: _Found) -> VersionColumns:

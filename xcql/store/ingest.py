@@ -189,6 +189,7 @@ class _Change:
     accepted: dict[str, int]
     repetitions: int
     placed: bool
+    placed_if_settled: bool
 
 
 def _written(
@@ -202,6 +203,7 @@ def _written(
         removes=stream.removes + write_small(job, stream, "removes", change.removes),
         quarantine=stream.quarantine + write_small(job, stream, "quarantine", quarantine),
         placed=change.placed,
+        placed_if_settled=change.placed_if_settled,
     )
 
 
@@ -214,7 +216,7 @@ def _change(
     rows = stream_rows(stream.tags, parts, all_removes)
     arrivals = rows.arrivals
     derived = derive_rows(rows)
-    placed = derived.placement.complete
+    placed, if_settled = derived.placement.complete, derived.placement.is_lasting
     is_new = arrivals.seqs >= batch.first_seq
     is_clash = np.zeros(len(arrivals), np.bool_)
     is_clash[list(derived.clashes)] = True
@@ -227,10 +229,11 @@ def _change(
         plan_tables(job, stream, rows, derived, batch.shapes, dropped),
         taken(batch.removes, np.flatnonzero(~clashing_removes)),
         [*rejected, *batch.rejected, *clashes, *cycles],
-        [*batch.warnings, *([] if placed else [_too_many_places(stream)])],
+        [*batch.warnings, *([] if placed or if_settled else [_too_many_places(stream)])],
         dict(sorted(accepted.items())),
         int(is_fresh_repetition.sum()),
         placed,
+        if_settled,
     )
 
 

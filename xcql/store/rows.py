@@ -7,7 +7,7 @@ that now end, places that were added or removed), and rewrites only the files wi
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 
 from xcql.arrays import Flags, Ints, borders_of, column_of, numbers_of, ranges, taken
 from xcql.history.arrivals import BEGINNING, FOREVER, Arrivals, gather, instant_column
-from xcql.history.places import Places
+from xcql.history.places import Places, no_places
 from xcql.history.vectorised import Derived, derive
 from xcql.model.tags import TagStructure
 from xcql.shred.checksums import check_opening, read_parquet
@@ -142,6 +142,15 @@ def _canonical_bodies(rows: StreamRows) -> Callable[[int], str]:
         return canonical(element)
 
     return body_of
+
+
+def derived_as_stored(rows: StreamRows, stream: Stream) -> Derived:
+    """The versions and places as the stream has them: some commits keep no places."""
+    derived = derive_rows(rows)
+    if derived.placement.is_lasting and not stream.placed_if_settled:
+        placement = replace(derived.placement, places=no_places(), is_lasting=False)
+        derived = replace(derived, placement=placement)
+    return derived
 
 
 class DerivedRows:

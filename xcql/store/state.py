@@ -75,7 +75,8 @@ class Stream:
     """One stream of a store.
 
     `placed` is false if the view has too many places to store them: then no row has places, and
-    fillers can be reached only by looking up hole ids.
+    fillers can be reached only by looking up hole ids. With `placed_if_settled`, rows have the
+    places that count after the last change.
     """
 
     name: str
@@ -86,6 +87,7 @@ class Stream:
     contents: frozenset[str] = frozenset()
     batches: int = 0
     placed: bool = True
+    placed_if_settled: bool = False
 
     @property
     def folder(self) -> str:
@@ -166,6 +168,7 @@ def _stream_to_json(stream: Stream) -> dict[str, Any]:
         "contents": sorted(stream.contents),
         "batches": stream.batches,
         "placed": stream.placed,
+        "placed_if_settled": stream.placed_if_settled,
     }
 
 
@@ -191,6 +194,8 @@ def _stream_from_json(data: dict[str, Any]) -> Stream:
         frozenset(data["contents"]),
         data["batches"],
         data["placed"],
+        # commits of earlier versions do not say
+        data.get("placed_if_settled", False),
     )
 
 

@@ -19,7 +19,7 @@ from xcql.store.commit import (
     writing,
 )
 from xcql.store.processes import Run, run_here
-from xcql.store.rows import all_rows, derive_rows, read_file
+from xcql.store.rows import all_rows, derived_as_stored, read_file
 from xcql.store.state import DataFile, StoreState, Stream, renumbered
 from xcql.store.write import Job, PlannedTables, plan_tables, working, write_small, write_tables
 
@@ -161,7 +161,9 @@ def _few_files(job: Job, stream: Stream) -> PlannedTables:
         if not _is_compact(table.files) or table.paths is None
     ]
     nothing = np.zeros(len(rows.arrivals), np.bool_)
-    return plan_tables(job, stream, rows, derive_rows(rows), {}, nothing, anew=scattered)
+    return plan_tables(
+        job, stream, rows, derived_as_stored(rows, stream), {}, nothing, anew=scattered
+    )
 
 
 def _joined(

@@ -23,7 +23,7 @@ from xcql.store.commit import (
     existing_state,
     read_commit,
 )
-from xcql.store.rows import DerivedRows, all_rows, derive_rows, read_file
+from xcql.store.rows import DerivedRows, all_rows, derived_as_stored, read_file
 from xcql.store.state import DataFile, Stream
 
 
@@ -89,7 +89,7 @@ def broken_derivation(store: Path, stream: Stream) -> list[str]:
         return unknown
     try:
         rows = all_rows(store, stream)
-        derived_rows = DerivedRows(rows, derive_rows(rows))
+        derived_rows = DerivedRows(rows, derived_as_stored(rows, stream))
         problems = [
             f"{part.source.rows}: its versions and places do not match the fragments"
             for number, part in enumerate(rows.parts)

@@ -71,7 +71,12 @@ class Request:
         externals = as_externals(around.values, self.frames, around.functions, around.context)
         try:
             compiled = compile_query(
-                self.query, self.store.catalog, self.strategy, externals, settled, engine.dialect
+                self.query,
+                self.store.catalog.at(around.now),
+                self.strategy,
+                externals,
+                settled,
+                engine.dialect,
             )
         except NotNative as problem:
             place = f" (line {problem.span.line})" if problem.span else ""

@@ -102,8 +102,10 @@ class EmbeddedEngine:
         self, store: PinnedStore, stream: str, now: datetime, at: datetime | None = None
     ) -> Iterator[Copy]:
         kept = store.state.stream(stream)
-        compiled = compile_copies(store.catalog, stream, now, at, DUCKDB)
-        places = None if kept.placed else places_at(store.folder, kept, now, at)
+        catalog = store.catalog.at(now)
+        compiled = compile_copies(catalog, stream, now, at, DUCKDB)
+        is_placed = catalog.streams[stream].placed
+        places = None if is_placed else places_at(store.folder, kept, now, at)
 
         def placed(cursor: duckdb.DuckDBPyConnection) -> Relation:
             versions = cursor.sql(sql, params=arguments)

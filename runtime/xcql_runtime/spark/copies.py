@@ -20,11 +20,11 @@ def copies_frame(
 
     The columns are those of `COPY`; the stream must have fillers.
     """
-    compiled = compile_copies(store.catalog, name, now, at)
+    catalog = store.catalog.at(now)
+    compiled = compile_copies(catalog, name, now, at)
     tables = {use.name: table_in_use(spark, store, use) for use in compiled.tables}
     frame = run_sql(spark, compiled.sql, tables, now)
-    stream = store.state.stream(name)
-    if not stream.placed:
-        places = places_at(store.folder, stream, now, at)
+    if not catalog.streams[name].placed:
+        places = places_at(store.folder, store.state.stream(name), now, at)
         frame = frame.join(spark.createDataFrame(places), list(VERSION))
     return frame.select(*COPY)

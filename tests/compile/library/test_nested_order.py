@@ -31,6 +31,15 @@ RECURSIVE = [
     'stream("t")//b?[now]/c/string()',
     'stream("t")//b?[now]//c/string()',
 ]
+CONDITIONS = [
+    'stream("t")[.//c]//c/string()',
+    'stream("t")//b/root(.)//c/string()',
+    'stream("t")?[2003-06-01]//c/ancestor::*/name()',
+    'stream("t")?[2003-06-01]//c/../@n/string()',
+    'stream("t")/r?[2003-06-01]//c/string()',
+    'for $y in 2002 to 2004 return stream("t")?[xs:date($y || "-06-01")]//c/string()',
+    'for $b in reverse(stream("t")//b) return $b//c/string()',
+]
 SEVERAL_TAGS = [
     'for $x in stream("t")//r | stream("t")//a return $x/*',
     'for $x in stream("t")//* return $x/*/name()',
@@ -60,4 +69,13 @@ def test_several_tags(number: int, open_session: OpenSession, tmp_path: Path) ->
         answer = xcql.evaluate(query, streams=there.streams(), now=there.now)
         for strategy in ("qac+", "qac"):
             found = session.query(query, strategy=strategy, now=there.now).to_xml()
+            assert found == [item.xml for item in answer], query
+
+
+def test_order_below_a_condition(open_session: OpenSession, tmp_path: Path) -> None:
+    session = open_session(world_store(tmp_path, {"t": FRAGMENTS}, {"t": TAGS}))
+    for query in CONDITIONS:
+        answer = xcql.evaluate(query, streams={"t": (FRAGMENTS, TAGS)}, now=NOW)
+        for strategy in ("qac+", "qac"):
+            found = session.query(query, strategy=strategy, now=NOW).to_xml()
             assert found == [item.xml for item in answer], query

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from xcql.algebra.operators import columns
 from xcql.algebra.scalars import Constant
 from xcql.analysis.names import FUNCTIONS
 from xcql.compile.functions.sequences import filtered
@@ -136,7 +135,7 @@ def _for_each_member(site: CallSite) -> Value:
         members = (applied(code, [one], site.scope, site.span) for one in found.members)
         return Single(ArrayItem(tuple(members)))
     plan, member = as_one_kind(found.items, site.scope, site.span)
-    result = applied(code, [member], site.scope.within(columns(plan)), site.span)
+    result = applied(code, [member], site.scope.within(plan), site.span)
     if not isinstance(result, Single):
         raise NotNative("an array of sequences", site.span)
     return Single(ItemArray(each(plan, result)))

@@ -13,7 +13,6 @@ from xcql.algebra.operators import (
     Project,
     Select,
     SortKey,
-    columns,
     order,
 )
 from xcql.algebra.scalars import FALSE, TRUE, Call, Column, Constant, Scalar, call, case, negation
@@ -27,7 +26,7 @@ from xcql.compile.library.ordering import in_order_of_appearance, sortable
 from xcql.compile.library.several_kinds import as_one_kind, as_one_leaf
 from xcql.compile.result import NotNative
 from xcql.compile.terms.items import Atomic, Item
-from xcql.compile.terms.mapping import mapped
+from xcql.compile.terms.mapping import mapped_within
 from xcql.compile.terms.native_functions import CallSite, NativeFunctions
 from xcql.compile.terms.values import (
     EMPTY,
@@ -269,7 +268,11 @@ def _index_of(site: CallSite) -> Value:
 def _for_each(site: CallSite) -> Value:
     sequence, code = site.arguments
     if len(leaves(sequence)) > 1 and not at_most_one(sequence):
-        return mapped(sequence, lambda item: applied(code, [Single(item)], site.scope, site.span))
+        return mapped_within(
+            sequence,
+            site.scope,
+            lambda item, inside: applied(code, [Single(item)], inside, site.span),
+        )
     return _mapped_leaf(sequence, code, site)
 
 
@@ -279,7 +282,7 @@ def _mapped_leaf(sequence: Value, code: Value, site: CallSite) -> Value:
     if isinstance(sequence, Single):
         return applied(code, [sequence], site.scope, site.span)
     (leaf,) = leaves(sequence)
-    inside = site.scope.within(columns(leaf.plan))
+    inside = site.scope.within(leaf.plan)
     return each(leaf.plan, applied(code, [Single(leaf.item)], inside, site.span))
 
 
@@ -294,7 +297,7 @@ def _filter(site: CallSite) -> Value:
 def filtered(sequence: Value, code: Value, site: CallSite) -> Value:
     """The items for which a function returns true; it has to return a boolean."""
     plan, item = as_one_kind(sequence, site.scope, site.span)
-    match applied(code, [item], site.scope.within(columns(plan)), site.span):
+    match applied(code, [item], site.scope.within(plan), site.span):
         case Single(item=Atomic(scalar=condition, type="xs:boolean")):
             return each(Select(plan, condition), item)
     raise NotNative("a filter by something that may not be a boolean", site.span)
@@ -308,7 +311,7 @@ def _sort(site: CallSite) -> Value:
     if sequence == EMPTY:
         return EMPTY
     plan, item = as_one_kind(sequence, site.scope, site.span)
-    inside = site.scope.within(columns(plan))
+    inside = site.scope.within(plan)
     key = item
     if len(site.arguments) == 3:
         key = applied(site.arguments[2], [key], inside, site.span)

@@ -167,7 +167,7 @@ class NodeSteps:
         ids = sorted({path.table for path in tops})
         if tables(self.table.stream, ids, self.table.scope) != [tuple(ids)]:
             return None
-        rows = scanned(node.filler, tuple(ids), self.table.scope, self.table.span)
+        rows = scanned(node.filler, tuple(ids), Unit(), self.table.scope, self.table.span)
         assert isinstance(rows.item, StreamElement)
         keys = (
             (node.filler.column("key"), rows.item.column("parent")),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from xcql.algebra.operators import Select, Unit, graft
+from xcql.algebra.operators import Select, SortKey, Unit, graft
 from xcql.algebra.scalars import Constant, Scalar, call
 from xcql.compile.library.access import constructed_lifespan
 from xcql.compile.library.node_tests import attribute_test, is_any_node, is_text_test
@@ -22,6 +22,9 @@ from xcql.compile.terms.items import (
     StreamDocument,
     StreamElement,
     TextItem,
+    Tree,
+    Turns,
+    turns_of,
 )
 from xcql.compile.terms.scope import Scope
 from xcql.compile.terms.values import Leaf, leaves
@@ -137,18 +140,24 @@ def _below(
         return found + _texts(leaf, element, axis, test, scope, span)
     inner_axis = "self" if axis == "child" else "descendant-or-self"
     inherited = constructed_lifespan(element) or element.ancestor_lifespan
-    for value in element.content:
+    around = element.tree or Tree(0, tops=False, each=None)
+    for index, value in enumerate(element.content):
         for one in leaves(value):
             item = one.item
+            # each node of the content is copied
+            part = Turns((Constant(index),), (SortKey(Constant(index), "number"),))
+            tree = around.below(part.then(turns_of(one.plan)))
             if isinstance(item, StreamDocument | AnyNode):
                 raise NotNative("a path into a copy of a stream", span)
             if isinstance(item, StreamElement):
-                item = replace(item, is_copy=True, above=None, ancestor_lifespan=inherited)
+                item = replace(
+                    item, is_copy=True, above=None, ancestor_lifespan=inherited, tree=tree
+                )
             if isinstance(item, Inner):
-                copied = replace(item.owner, is_copy=True, above=None)
+                copied = replace(item.owner, is_copy=True, above=None, tree=tree)
                 item = replace(item, owner=copied, above=None, inner_path=None)
             if isinstance(item, Element):
-                item = replace(item, ancestor_lifespan=inherited)
+                item = replace(item, ancestor_lifespan=inherited, tree=tree)
             if isinstance(item, Dynamic):
                 raise NotNative(item.reason, span)
             if isinstance(item, StreamElement | Inner | Element):

@@ -7,19 +7,22 @@ from dataclasses import replace
 from itertools import combinations
 
 from xcql.algebra import operators as ops
-from xcql.algebra.scalars import Column, Scalar
+from xcql.algebra.scalars import Column, Constant, Scalar
 from xcql.compile.library.access import node_key
 from xcql.compile.library.node_lookup import generalised, united
+from xcql.compile.library.trees import check_alike, moved, one_tree, part_of, tree_of, turns_in
 from xcql.compile.result import NotNative
 from xcql.compile.terms.items import (
     AnyNode,
     AttributeItem,
+    Element,
     Inner,
     Item,
     StreamDocument,
     StreamElement,
     TextItem,
     Tree,
+    Turns,
 )
 from xcql.compile.terms.scope import Compilation, Scope
 from xcql.compile.terms.values import (
@@ -68,6 +71,12 @@ def may_nest(value: Value, scope: Scope) -> bool:
 
 def key_of(item: Item, scope: Scope, span: Span | None) -> Scalar:
     """A key that identifies a node in its tree and orders it there."""
+    match item:
+        case Element(tree=Tree()):
+            return Constant(b"")
+        case AttributeItem(owner=Element(tree=Tree()) as owner, name=name):
+            names = [attribute.name for attribute in owner.attributes]
+            return Constant(f"{names.index(name):04}".encode())
     key = node_key(item, scope)
     if key is None:
         raise NotNative("the document order of these nodes is not known", span)
@@ -83,34 +92,55 @@ def merged_in_document_order(
         return kept[0] if kept else EMPTY
     found = [leaf for value in kept for leaf in leaves(value)]
     of_one_tree(found, span)
+    keys = [
+        _sort_keys(leaf, turns, scope, span)
+        for leaf, turns in zip(found, turns_in(found, scope, span), strict=True)
+    ]
+    check_alike(keys, span)
     ordered: list[Value] = []
-    for leaf in found:
-        plan = ops.Order(leaf.plan, (ops.SortKey(key_of(leaf.item, scope, span), "key"),))
-        ordered.append(each(plan, Single(leaf.item), is_path=True))
+    for leaf, by in zip(found, keys, strict=True):
+        ordered.append(each(ops.Order(leaf.plan, by), Single(leaf.item), is_path=True))
     return merged(ordered)
 
 
-def in_document_order(value: Value, scope: Scope, span: Span, orderly: bool = False) -> Value:
+def _sort_keys(
+    leaf: Leaf, turns: Turns, scope: Scope, span: Span | None
+) -> tuple[ops.SortKey, ...]:
+    return (*turns.order, ops.SortKey(key_of(leaf.item, scope, span), "key"))
+
+
+def in_document_order(value: Value, scope: Scope, span: Span) -> Value:
     """The nodes in document order, without duplicates.
 
-    Trees made by a projection are in the order of the projected nodes; `orderly` says that this is
-    also the order of the stream.
+    Nodes of different trees are in the order in which the trees were made.
     """
     if value == EMPTY or at_most_one(value):
         return value
-    found = alike(leaves(value), scope, span)
-    if not orderly and any(_is_of_several_trees(leaf.item) for leaf in found):
-        raise NotNative("the order of projected nodes", span)
+    found = alike(_leaves_of_parts(value), scope, span)
     of_one_tree(found, span)
     kinds: dict[object, list[Leaf]] = {}
     for leaf in found:
         kinds.setdefault(origin(leaf.item), []).append(leaf)
+    together = [one_kind(several, scope, span) for several in kinds.values()]
     ordered: list[Value] = []
-    for several in kinds.values():
-        leaf = one_kind(several, scope, span)
-        plan = ops.Distinct(leaf.plan, key_of(leaf.item, scope, span), "key")
+    orders: list[tuple[ops.SortKey, ...]] = []
+    for leaf, turns in zip(together, turns_in(together, scope, span), strict=True):
+        key = key_of(leaf.item, scope, span)
+        within = tuple(dict.fromkeys(one for one in turns.identity if ops.used(one)))
+        plan: ops.Plan = ops.Distinct(leaf.plan, key, "key", within)
+        orders.append(_sort_keys(leaf, turns, scope, span))
+        if turns.order:
+            plan = ops.Order(plan, orders[-1])
         ordered.append(each(plan, Single(leaf.item), is_path=True))
+    check_alike(orders, span)
     return merged(ordered)
+
+
+def _leaves_of_parts(value: Value) -> list[Leaf]:
+    """The leaves of a value, without an order among the parts that it is concatenated from."""
+    if isinstance(value, Concat):
+        return [leaf for part in value.values for leaf in _leaves_of_parts(part)]
+    return leaves(value)
 
 
 def alike(found: Sequence[Leaf], scope: Scope, span: Span | None) -> list[Leaf]:
@@ -149,7 +179,7 @@ def _overlap(one: StreamElement, other: StreamElement) -> bool:
     """Whether some, but not all, nodes of two kinds can be the same."""
     return (
         origin(one) != origin(other)
-        and (one.stream, one.tree, one.path) == (other.stream, other.tree, other.path)
+        and (one.stream, part_of(one), one.path) == (other.stream, part_of(other), other.path)
         and not set(one.table).isdisjoint(other.table)
         and not set(one.tags).isdisjoint(other.tags)
     )
@@ -161,41 +191,12 @@ def of_one_tree(found: Sequence[Leaf], span: Span | None) -> None:
         raise NotNative("nodes of several trees in document order", span)
 
 
-def _is_of_several_trees(item: Item) -> bool:
-    match item:
-        case StreamElement(tree=tree):
-            return tree is not None and tree.tops
-        case Inner(owner=owner) | AnyNode(filler=owner):
-            return _is_of_several_trees(owner)
-        case (
-            TextItem(owner=StreamElement() | Inner() as owner)
-            | AttributeItem(owner=StreamElement() | Inner() as owner)
-        ):
-            return _is_of_several_trees(owner)
-    return False
-
-
 def is_own_tree(leaf: Leaf) -> bool:
     """Whether each of the nodes is the root of a tree that a projection made."""
     match leaf.item:
         case StreamElement(tree=Tree(tops=True), is_top=is_top):
             return is_top
     return False
-
-
-def tree_of(item: Item) -> object:
-    """A value that nodes of the same tree share."""
-    match item:
-        case StreamElement(stream=stream, tree=tree) | StreamDocument(stream=stream, tree=tree):
-            return stream, tree
-        case (
-            Inner(owner=owner)
-            | AnyNode(filler=owner)
-            | TextItem(owner=StreamElement() | Inner() as owner)
-            | AttributeItem(owner=StreamElement() | Inner() | AnyNode() as owner)
-        ):
-            return tree_of(owner)
-    return None
 
 
 def root_of(item: Item, span: Span | None) -> StreamDocument | StreamElement:
@@ -221,10 +222,12 @@ def root_of(item: Item, span: Span | None) -> StreamDocument | StreamElement:
 def origin(item: Item) -> object:
     """A value that nodes share if they can be the same node."""
     match item:
-        case StreamElement(stream=stream, tree=tree, tags=tags, table=table, path=path):
-            return stream, tree, table, tags, path
-        case StreamDocument(stream=stream, tree=tree):
-            return stream, tree
+        case StreamElement(stream=stream, tags=tags, table=table, path=path):
+            return stream, part_of(item), table, tags, path
+        case StreamDocument(stream=stream):
+            return stream, part_of(item)
+        case Element(tree=Tree()):
+            return Element, part_of(item), item.name
         case Inner(owner=owner):
             # regardless of tags: two steps may lead to some of the same elements
             return Inner, origin(owner)
@@ -266,6 +269,8 @@ def one_kind(
     made: list[tuple[str, tuple[Scalar, ...]]] = [
         (name, (Column(name),) * len(found)) for name in sorted(kept)
     ]
+    tree, turns = one_tree(found, kept, scope.compilation.fresh)
+    made += turns
     node = _one_node(nodes, made, scope.compilation, span)
     match items[0]:
         case TextItem() | AttributeItem():
@@ -286,8 +291,15 @@ def one_kind(
     key = scope.compilation.fresh("order")
     made.append((key, tuple(key_of(one, scope, span) for one in items)))
     plans = tuple(leaf.plan for leaf in found)
-    by = (*ops.order(base), ops.SortKey(Column(key), "key"))
-    return Leaf(ops.Merge(plans, tuple(made), by, within=ops.identity(base)), item)
+    own = {name for name, _ in turns}
+    turn_keys = () if tree is None or tree.each is None else tree.loop.then(tree.each).order
+    by = (
+        *ops.order(base),
+        *(one for one in turn_keys if ops.used(one.scalar) & own),
+        ops.SortKey(Column(key), "key"),
+    )
+    plan = ops.Merge(plans, tuple(made), by, within=ops.identity(base))
+    return Leaf(plan, moved(item, tree))
 
 
 def _one_node(

@@ -26,7 +26,8 @@ def applied(function_: Value, arguments: Sequence[Value], scope: Scope, span: Sp
     code, written = function_.item.code, function_.item.scope
     if len(code.parameters) != len(arguments):
         raise NotNative("a call with another number of arguments", span)
-    inside = replace(written, taken=written.taken | scope.taken, context=None)
+    taken = written.taken | scope.taken
+    inside = replace(written, taken=taken, loops=scope.loops, context=None)
     inside = bind_parameters(inside, code.parameters, arguments, scope, span)
     active = scope.compilation.active
     key = "", f"#{id(code)}", len(arguments)

@@ -76,6 +76,7 @@ def lifted(
         Namespaces.of(compilation.module.declarations),
         compilation.globals,
         taken=scope.taken,
+        loops=scope.loops,
     )
     in_functions = replace(lifting, scope=inside)
     in_body = _Place(inside.names).refocused()

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from xcql.algebra.operators import Number, Project, Select, columns
+from xcql.algebra.operators import Number, Project, Select
 from xcql.algebra.scalars import FALSE, TRUE, Column, Constant, Scalar, call, case, conjunction
 from xcql.compile.library.atomization import one_atomic
 from xcql.compile.library.casts import NUMBERS, STRINGS
@@ -160,7 +160,7 @@ def selected(
         return EMPTY
     (leaf,) = leaves(apart(entries, scope.taken))
     assert isinstance(leaf.item, KeyedValue)
-    is_selected = condition(leaf.item, scope.within(columns(leaf.plan)))
+    is_selected = condition(leaf.item, scope.within(leaf.plan))
     if is_selected == FALSE:
         return EMPTY
     return each(Select(leaf.plan, is_selected), Single(leaf.item))

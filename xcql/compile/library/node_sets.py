@@ -3,7 +3,16 @@
 from __future__ import annotations
 
 from xcql.algebra.operators import Plan, Select, columns
-from xcql.algebra.scalars import FALSE, TRUE, Nested, Scalar, call, disjunction, negation
+from xcql.algebra.scalars import (
+    FALSE,
+    TRUE,
+    Nested,
+    Scalar,
+    call,
+    conjunction,
+    disjunction,
+    negation,
+)
 from xcql.compile.library.document_order import (
     alike,
     in_document_order,
@@ -12,6 +21,7 @@ from xcql.compile.library.document_order import (
     merged_in_document_order,
     origin,
 )
+from xcql.compile.library.trees import identity_of
 from xcql.compile.result import NotNative
 from xcql.compile.terms.items import is_node
 from xcql.compile.terms.scope import Scope
@@ -57,7 +67,7 @@ def _union(left: Value, right: Value, scope: Scope, span: Span) -> Value:
     origins = [origin(leaf.item) for leaf in alike(every, scope, span)]
     if len(set(origins)) < len(origins):
         # some nodes may be in both operands
-        return in_document_order(Concat(tuple(parts)), scope, span, orderly=True)
+        return in_document_order(Concat(tuple(parts)), scope, span)
     return merged_in_document_order(parts, scope, span)
 
 
@@ -68,5 +78,10 @@ def _is_among(leaf: Leaf, other: Leaf, scope: Scope, span: Span) -> Scalar:
     key = key_of(leaf.item, scope, span)
     value = apart(Each(other.plan, Single(other.item)), columns(leaf.plan) | scope.taken)
     (second,) = leaves(value)
-    plan: Plan = Select(second.plan, call("=", key_of(second.item, scope, span), key))
+    own, others = identity_of(leaf, scope, span), identity_of(second, scope, span)
+    if len(own) != len(others):
+        raise NotNative("a set of nodes of several trees", span)
+    same = [call("=", one, two) for one, two in zip(own, others, strict=True) if one != two]
+    same.append(call("=", key_of(second.item, scope, span), key))
+    plan: Plan = Select(second.plan, conjunction(*same))
     return Nested(plan, "exists", TRUE)

@@ -157,7 +157,7 @@ def _sibling_fillers(
     groups = tables(node.stream, sorted(wanted), scope)
     if len(groups) != 1:
         return None
-    other = scanned(node, groups[0], scope, span)
+    other = scanned(node, groups[0], Unit(), scope, span)
     assert isinstance(other.item, StreamElement)
     if not row_has_parent(other.item, scope):
         return None

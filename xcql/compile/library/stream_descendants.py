@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from xcql.algebra.operators import Extract
+from xcql.algebra.operators import Extract, Order, SortKey, order
 from xcql.analysis.types import DOCUMENT
-from xcql.compile.library.document_order import one_kind
+from xcql.compile.library.document_order import key_of, one_kind
 from xcql.compile.library.inner import elements_inside, inline_below
 from xcql.compile.library.node_tests import is_any_node, is_text_test
 from xcql.compile.library.stream_rows import (
@@ -45,7 +45,18 @@ def descendants(leaf: Leaf, test: SyntaxNode, scope: Scope, span: Span) -> list[
         if any((graph.below(id) | {id}) & wanted for id in holes):
             raise NotNative("a step through holes in mixed content", span)
         return elements_inside(leaf, wanted, False, test, scope, span)
-    return _Descent(wanted, test, scope, span).below(leaf, frozenset())
+    descent = _Descent(wanted, test, scope, span)
+    found = descent.below(leaf, frozenset())
+    if not descent.is_recursive:
+        return found
+    # what is below a node need not come before what follows the nodes inside it
+    return [
+        Leaf(
+            Order(one.plan, (*order(leaf.plan), SortKey(key_of(one.item, scope, span), "key"))),
+            one.item,
+        )
+        for one in found
+    ]
 
 
 class _Descent:
@@ -56,6 +67,7 @@ class _Descent:
         self.test = test
         self.scope = scope
         self.span = span
+        self.is_recursive = False
 
     def below(self, leaf: Leaf, passed: frozenset[str]) -> list[Leaf]:
         """The wanted elements below a node; nested fillers in `passed` are already found."""
@@ -84,6 +96,7 @@ class _Descent:
         recursive = tuple(one for one in ids if one in graph.below(one))
         plain = tuple(one for one in ids if one not in recursive)
         deep = _nested_fillers(leaf, node, recursive, self.scope, self.span) if recursive else []
+        self.is_recursive = self.is_recursive or bool(deep)
         passed = passed.union(*(one.item.tags for one in deep))  # type: ignore[attr-defined]
         for one in (*follow(leaf, plain, self.scope, self.span, is_child=False), *deep):
             tags = one.item.tags  # type: ignore[attr-defined]
@@ -128,12 +141,18 @@ def _nested_fillers(
     graph = scope.compilation.graphs[node.stream]
     if not stream.placed:
         raise NotNative("nested fillers of unknown depth", span)
-    whole = Extract(node.stream, node.table, node.row)
-    if leaf.plan == whole and node.window is None and graph.structure.root.id in node.tags:
+    whole = leaf.plan
+    if (
+        isinstance(whole, Extract)
+        and whole == Extract(node.stream, node.table, node.row, whole.input)
+        and graph.structure.root.id in node.tags
+        and (node.window is None or (scope.compilation.by_place and not node.is_top))
+    ):
         # all fillers of these tags
         several = sorted({one for id in ids for one in graph.below(id) | {id}} & graph.fragmented)
         recursive = [one for one in several if one in graph.below(one)]
-        return [scanned(node, tags, scope, span) for tags in tables(node.stream, recursive, scope)]
+        every = tables(node.stream, recursive, scope)
+        return [scanned(node, tags, whole.input, scope, span) for tags in every]
     depths = stream.depths
     tops = (depth for tag in node.table for depth in depths.get(tag, ()))
     top = min(tops, default=0)

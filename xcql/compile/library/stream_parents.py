@@ -75,7 +75,8 @@ def _tags_above(node: Inner, scope: Scope) -> list[str]:
 def _rise(leaf: Leaf, node: StreamElement, scope: Scope, span: Span) -> list[Leaf]:
     """The element that contains the hole of a filler."""
     graph = scope.compilation.graphs[node.stream]
-    if node.window is not None:
+    if node.window is not None and (node.tree is None or node.tree.tops):
+        # it is not known where the projected node is
         raise NotNative("upwards in a projection", span)
     if len(node.tags) != 1:
         if paths_of(node.stream, scope) is not None:
@@ -96,7 +97,7 @@ def _rise(leaf: Leaf, node: StreamElement, scope: Scope, span: Span) -> list[Lea
     found: list[Leaf] = []
     for parent in sorted(graph.parents(node.tags[0])):
         if parent == DOCUMENT:
-            found.append(Leaf(leaf.plan, StreamDocument(node.stream)))
+            found.append(Leaf(leaf.plan, StreamDocument(node.stream, node.window, node.tree)))
             continue
         path = [parent]
         while not graph.is_fragmented(path[0]) and path[0] != graph.structure.root.id:

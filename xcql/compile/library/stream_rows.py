@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from xcql.algebra.operators import Extract, Follow, Plan, Select, Unnest, present
-from xcql.algebra.scalars import Column, Scalar, field
+from xcql.algebra.operators import Extract, Follow, Plan, Select, Unnest, present, row_column
+from xcql.algebra.scalars import Column, Scalar, call, field
 from xcql.analysis.graph import TagGraph
 from xcql.compile.library.access import meets_window, span_of
 from xcql.compile.library.inner import inline_below
@@ -29,12 +29,19 @@ def root_filler(
     return [filler(plan, document, row, (id,), shape, scope)]
 
 
-def scanned(node: StreamElement, tags: tuple[str, ...], scope: Scope, span: Span) -> Leaf:
-    """All fillers with some tags, in the stream of a node."""
+def scanned(
+    node: StreamElement, tags: tuple[str, ...], base: Plan, scope: Scope, span: Span
+) -> Leaf:
+    """For each tuple, all fillers with some tags in the tree of a node."""
     shape = scope.compilation.shape(node.stream, tags)
     assert shape is not None
     row = new_row(node.stream, tags, shape, scope)
-    plan = Extract(node.stream, tags, row, span=span)
+    plan: Plan = Extract(node.stream, tags, row, base, span=span)
+    window = node.window
+    if window is not None:
+        # whether all fillers around it are valid
+        times = (row_column(row, "pathFrom"), row_column(row, "pathTo"))
+        plan = Select(plan, call("overlaps", *times, window.begin, window.end))
     return filler(plan, node, row, tags, shape, scope, is_child=False)
 
 

@@ -86,6 +86,7 @@ def inlined(own: FunctionDecl, expr: FunctionCall, scope: Scope) -> Value:
         Namespaces.of(compilation.module.declarations),
         compilation.globals,
         taken=scope.taken,
+        loops=scope.loops,
     )
     inside = bind_parameters(inside, own.parameters, arguments, scope, expr.span)
     value = value_of(own.body, inside)

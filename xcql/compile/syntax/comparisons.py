@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from xcql.algebra.scalars import FALSE, Scalar, call, case, conjunction
-from xcql.compile.library.access import node_key
 from xcql.compile.library.atomization import one_atomic, single
 from xcql.compile.library.casts import as_string
 from xcql.compile.library.comparisons import compared, general
-from xcql.compile.library.document_order import tree_of
+from xcql.compile.library.document_order import key_of
+from xcql.compile.library.trees import are_several, identities, places, tree_of, turns_in
 from xcql.compile.result import NotNative
 from xcql.compile.terms.items import Atomic, Item, is_node
 from xcql.compile.terms.scope import CompileExpression, Scope, value_of
-from xcql.compile.terms.values import EMPTY, Single, Value, leaves, nullable
+from xcql.compile.terms.values import EMPTY, Leaf, Single, Value, leaves, nullable
 from xcql.syntax.operators import Comparison
 
 _GENERAL = {"=": "=", "!=": "<>", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
@@ -38,19 +38,24 @@ def _comparison(expr: Comparison, scope: Scope) -> Value:
 
 
 def _nodes_compared(expr: Comparison, left: Value, right: Value, scope: Scope) -> Value:
-    def key(item: Item) -> Scalar:
-        found = node_key(item, scope) if is_node(item) else None
-        if found is None:
-            raise NotNative("the identity of these nodes is not known", expr.span)
-        return found
-
     if left == EMPTY or right == EMPTY:
         if not all(is_node(leaf.item) for one in (left, right) for leaf in leaves(one)):
             raise NotNative("a comparison of what are not nodes", expr.span)
         return EMPTY
     needed = f"one node at most for '{expr.op}'"
+    found = [leaves(value) for value in (left, right)]
+    if not all(is_node(leaf.item) for some in found for leaf in some):
+        raise NotNative("a comparison of what are not nodes", expr.span)
+    trees = [{tree_of(leaf.item) for leaf in some} for some in found]
+    is_one_tree = len(trees[0] | trees[1]) == 1
+    several = is_one_tree and _are_several([*found[0], *found[1]], expr, scope)
+
+    def key(item: Item) -> Scalar:
+        place = key_of(item, scope, expr.span)
+        apart = () if not several else identities(item) if expr.op == "is" else places(item)
+        return call("tuple", *apart, place) if apart else place
+
     keys = [single(value, key, scope, expr.span, needed) for value in (left, right)]
-    trees = [{tree_of(leaf.item) for leaf in leaves(value)} for value in (left, right)]
     sign = {"is": "=", "<<": "<", ">>": ">"}[expr.op]
     scalar: Scalar = call(sign, *keys)
     if len(trees[0] | trees[1]) > 1:
@@ -60,6 +65,18 @@ def _nodes_compared(expr: Comparison, left: Value, right: Value, scope: Scope) -
         both = conjunction(*(call("is_not_null", one) for one in keys))
         scalar = case((both, FALSE))
     return nullable(Atomic(scalar, "xs:boolean"), left, right)
+
+
+def _are_several(found: Sequence[Leaf], expr: Comparison, scope: Scope) -> bool:
+    """Whether nodes may be of several evaluations of what makes their tree."""
+    if not are_several(found, scope, expr.span):
+        return False
+    if expr.op != "is":
+        turns_in(found, scope, expr.span)
+    known = [identities(one.item) if expr.op == "is" else places(one.item) for one in found]
+    if None in known or len({len(one or ()) for one in known}) > 1:
+        raise NotNative("a comparison of nodes of several trees", expr.span)
+    return True
 
 
 EXPRESSIONS: Mapping[type, CompileExpression] = {Comparison: _comparison}

@@ -14,6 +14,7 @@ from xcql.compile.library.serialisation import (
     content_xml,
     joined_text,
 )
+from xcql.compile.library.trees import new_tree
 from xcql.compile.result import NotNative
 from xcql.compile.terms.items import (
     Atomic,
@@ -168,7 +169,7 @@ def _element(
         raise NotNative("two attributes of one name", span)
     if any(one.startswith("Q{") for one in names):
         raise NotNative("an attribute with a namespace", span)
-    return Element(name, tuple(attributes), tuple(kept))
+    return Element(name, tuple(attributes), tuple(kept), tree=new_tree(scope))
 
 
 def _computed_document(expr: syntax.ComputedDocument, scope: Scope) -> Value:
@@ -176,7 +177,8 @@ def _computed_document(expr: syntax.ComputedDocument, scope: Scope) -> Value:
     found = [leaf.item for leaf in leaves(content)]
     if any(isinstance(one, AttributeItem) or is_attribute_of_any_name(one) for one in found):
         raise NotNative("attributes in a document", expr.span)
-    return Single(Element("", (), (_without_document(content, expr.span),), is_document=True))
+    parts = (_without_document(content, expr.span),)
+    return Single(Element("", (), parts, is_document=True, tree=new_tree(scope)))
 
 
 def _without_document(value: Value, span: Span) -> Value:

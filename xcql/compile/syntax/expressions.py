@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from decimal import Decimal
 
-from xcql.algebra.operators import Number, Unit, Unnest, columns
+from xcql.algebra.operators import Number, Unit, Unnest
 from xcql.algebra.scalars import (
     FALSE,
     TRUE,
@@ -261,12 +261,12 @@ def mapped_over(base: Value, body: SyntaxNode, scope: Scope) -> Value:
         case Concat(values=several) | Merged(values=several) if not mentions_position(body):  # type: ignore[arg-type]
             return replace(base, values=tuple(mapped_over(one, body, scope) for one in several))
     plan, inner = as_one_kind(base, scope, body.span)
-    inside = scope.within(columns(plan))
+    inside = scope.within(plan)
     if not mentions_position(body):  # type: ignore[arg-type]
         return each(plan, value_of(body, inside.focus(inner)))  # type: ignore[arg-type]
     name, total = scope.compilation.fresh("position"), scope.compilation.fresh("total")
     numbered = Number(plan, name, (), False, total if asks_last(body) else None)  # type: ignore[arg-type]
-    inside = inside.within(columns(numbered))
+    inside = inside.within(numbered)
     focus = inside.focus(inner, Column(name), lambda: Column(total))
     return each(numbered, value_of(body, focus))  # type: ignore[arg-type]
 

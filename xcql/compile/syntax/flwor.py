@@ -104,7 +104,7 @@ def bind_each(
             scope = scope.bind(position, at)
             bound = (*bound, str(position))
         plan = ops.graft(plan, stream.plan)
-        after.append(Tuples(plan, scope.within(ops.columns(plan)).bind(name, value), bound))
+        after.append(Tuples(plan, scope.within(plan).bind(name, value), bound))
     return after
 
 
@@ -135,7 +135,7 @@ def _where(clause: Where, stream: Tuples) -> list[Tuples]:
 
 def _count(clause: Count, stream: Tuples) -> list[Tuples]:
     numbered = ops.Number(stream.plan, stream.scope.compilation.fresh(str(clause.variable)))
-    scope = stream.scope.within(ops.columns(numbered))
+    scope = stream.scope.within(numbered)
     value = Single(Atomic(Column(numbered.name), "xs:integer"))
     name = str(clause.variable)
     return [Tuples(numbered, scope.bind(name, value), bound_also(stream, name))]
@@ -159,7 +159,7 @@ def _order_by(clause: OrderBy, stream: Tuples) -> list[Tuples]:
         plan = ops.Project(plan, column, scalar)
         keys.append(ops.SortKey(Column(column), kind, key.descending, greatest))
     plan = ops.Order(plan, (*keys, *ops.order(stream.plan)))
-    return [Tuples(plan, scope.within(ops.columns(plan)), stream.bound)]
+    return [Tuples(plan, scope.within(plan), stream.bound)]
 
 
 def _quantified(expr: Quantified, scope: Scope) -> Value:

@@ -58,7 +58,7 @@ def grouped(clause: GroupBy, stream: Tuples) -> list[Tuples]:
     gathered = (members, Aggregate("collect", packed(made)))
     nest = Nest(stream.plan, tuple(keys), (gathered,), span=clause.span)
     plan = in_order_of_appearance(nest, first, compilation.fresh)
-    after = replace(stream.scope, taken=stream.scope.taken | columns(plan))
+    after = stream.scope.within(plan)
     for name in stream.bound:
         if name not in values:
             after = after.bind(name, members_of(held[name], members, made, stream))

@@ -21,7 +21,6 @@ from xcql.algebra.operators import (
     Select,
     SortKey,
     Unit,
-    columns,
     free,
     scalars,
     walk_plan,
@@ -56,7 +55,7 @@ def nearest(leaf: Leaf, step: AxisStep, scope: Scope) -> tuple[list[Leaf], Seque
         return None
     if side.nested:
         # the nearest node contains no other
-        others = innermost(others, scope.within(columns(side.plan)))
+        others = innermost(others, scope.within(side.plan))
     if position == "last":
         plan = _with_last(side, others, step.axis, scope)
     else:
@@ -86,7 +85,7 @@ def _passing(side: Beside, predicates: Sequence[Expr], scope: Scope) -> Leaf | N
     are is new, so they must not fail.
     """
     others = side.others
-    inside = scope.within(columns(side.plan))
+    inside = scope.within(side.plan)
     for predicate in predicates:
         (others,) = filtered([others], predicate, inside)
     if free(others.plan) or _may_fail(others.plan, side.others.plan):

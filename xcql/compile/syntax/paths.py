@@ -10,7 +10,7 @@ from collections import abc
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from xcql.algebra.operators import Number, columns, identity
+from xcql.algebra.operators import Number, identity
 from xcql.algebra.scalars import Column, Constant, Scalar
 from xcql.compile.library.axes import axis_from
 from xcql.compile.library.document_order import (
@@ -26,6 +26,7 @@ from xcql.compile.library.document_order import (
 from xcql.compile.library.inner import without_inner_path
 from xcql.compile.library.positions import is_never_positional, mentions_position
 from xcql.compile.library.stream_parents import with_parent_key
+from xcql.compile.library.trees import are_several
 from xcql.compile.result import NotNative
 from xcql.compile.syntax.descendant_steps import ChildrenBelow, joined_steps
 from xcql.compile.syntax.nearest_steps import nearest
@@ -83,7 +84,8 @@ def after_step(base: Value, step: Expr, scope: Scope) -> Value:
     if not isinstance(step, AxisStep | ChildrenBelow):
         return _mapped(base, step, scope)
     begin = leaves(base)
-    if any(map(is_own_tree, begin)) and not at_most_one(base) and may_nest(base, scope):
+    are_trees = any(map(is_own_tree, begin)) and is_sorted(base) and not at_most_one(base)
+    if are_trees and may_nest(base, scope):
         return _from_each_tree(base, step, scope)
     orderly = at_most_one(base) or is_sorted(base)
     mixes = not orderly or _may_mix(begin, step, scope)
@@ -101,7 +103,7 @@ def after_step(base: Value, step: Expr, scope: Scope) -> Value:
     twice = len(origins) < len(found)
     if twice or mixes:
         value: Value = Concat(tuple(each(one.plan, Single(one.item)) for one in found))
-        return in_document_order(value, scope, step.span, orderly)
+        return in_document_order(value, scope, step.span)
     parts = [each(one.plan, Single(one.item), is_path=True) for one in found]
     return merged_in_document_order(parts, scope, step.span)
 
@@ -119,7 +121,7 @@ def _from_each_tree(base: Value, step: AxisStep | ChildrenBelow, scope: Scope) -
     if len(several) > 1 or not isinstance(step, AxisStep) or step.axis not in _DOWNWARDS:
         raise NotNative("steps from projected nodes that contain each other", step.span)
     (leaf,) = several
-    inside = scope.within(columns(leaf.plan))
+    inside = scope.within(leaf.plan)
     return each(leaf.plan, value_of(step, inside.focus(Single(leaf.item))))
 
 
@@ -173,10 +175,10 @@ def _mapped(base: Value, step: Expr, scope: Scope) -> Value:
             parts = tuple(each(one.plan, Single(one.item)) for one in kinds)
             return _mapped(Merged(parts), step, scope)
         plan, inner = kinds[0].plan, Single(kinds[0].item)
-        inside = scope.within(columns(plan))
+        inside = scope.within(plan)
         if mentions_position(step):
             numbered = Number(plan, scope.compilation.fresh("position"))
-            inside = inside.within(columns(numbered))
+            inside = inside.within(numbered)
             position = Column(numbered.name)
             value = value_of(step, inside.focus(inner, position, _no_last(step)))
             result = each(numbered, value)
@@ -194,9 +196,12 @@ def _in_order(result: Value, step: Expr, scope: Scope, *, is_sorted: bool) -> Va
     """The nodes that a step gives, in document order and without duplicates."""
     found = leaves(result)
     if found and all(isinstance(leaf.item, items.StreamDocument) for leaf in found):
+        if at_most_one(result):
+            return result
         documents = {leaf.item for leaf in found}
-        if len(documents) == 1 and not at_most_one(result):
-            return guarded(exists(result), Single(documents.pop()))
+        if len(documents) > 1 or are_several(found, scope, step.span):
+            return in_document_order(result, scope, step.span)
+        return guarded(exists(result), Single(documents.pop()))
     of_streams = (
         items.StreamElement,
         items.Inner,

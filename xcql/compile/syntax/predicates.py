@@ -82,14 +82,12 @@ def kept_tuples(
         numbered = ops.Number(plan, compilation.fresh("position"), partition, backwards)
         there = call("=", Column(numbered.name), Constant(predicate.value))
         return ops.Select(numbered, there)
-    inside = scope.within(ops.columns(plan))
+    inside = scope.within(plan)
     if mentions_position(predicate) or not is_never_positional(predicate):
         name, total = compilation.fresh("position"), compilation.fresh("total")
         asks_total = asks_last(predicate)
         numbered = ops.Number(plan, name, partition, backwards, total if asks_total else None)
-        focus = inside.within(ops.columns(numbered)).focus(
-            context, Column(name), lambda: Column(total)
-        )
+        focus = inside.within(numbered).focus(context, Column(name), lambda: Column(total))
         value = value_of(predicate, focus)
         position = _position_test(value, Column(name), focus, predicate)
         if position is not None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from xcql.algebra.operators import Number, Plan, Select, columns
+from xcql.algebra.operators import Number, Plan, Select, Unit
 from xcql.algebra.scalars import NULL, TRUE, Call, Column, Constant, Scalar, call, case, conjunction
 from xcql.compile.library.access import (
     START,
@@ -18,9 +18,10 @@ from xcql.compile.library.access import (
 )
 from xcql.compile.library.atomization import one_atomic
 from xcql.compile.library.casts import INTEGERS, NUMBERS, STRINGS, cast, on_time_line
-from xcql.compile.library.document_order import is_sorted
+from xcql.compile.library.document_order import is_sorted, may_nest
 from xcql.compile.library.lifespans import lifespan, lifespan_bound
 from xcql.compile.library.several_kinds import as_one_kind
+from xcql.compile.library.trees import apart_in, new_tree
 from xcql.compile.result import ColumnsNeeded, NotNative
 from xcql.compile.terms.items import (
     AnyNode,
@@ -39,7 +40,16 @@ from xcql.compile.terms.items import (
 )
 from xcql.compile.terms.mapping import mapped, mapped_items
 from xcql.compile.terms.scope import CompileExpression, Scope, value_of
-from xcql.compile.terms.values import EMPTY, Single, Value, each, guarded
+from xcql.compile.terms.values import (
+    EMPTY,
+    Single,
+    Value,
+    at_most_one,
+    each,
+    guarded,
+    leaves,
+    merged,
+)
 from xcql.diagnostics import XcqlError
 from xcql.history.predicates import ALLEN_CONDITIONS, ALLEN_INVERSES
 from xcql.model.time import parse_time
@@ -126,8 +136,12 @@ def _interval_projection(expr: temporal.IntervalProjection, scope: Scope) -> Val
 def projected(base: Value, begin: Scalar, end: Scalar, scope: Scope, span: Span) -> Value:
     """`base?[begin, end]`"""
     window = ProjectionWindow(begin, end)
-    number = scope.compilation.number()
-    result = mapped(base, lambda item: _projected(item, window, number, scope, span), is_path=True)
+    tree = new_tree(scope, tops=True)
+
+    def change(item: Item, own: Tree) -> Value:
+        return _projected(item, window, own, scope, span)
+
+    result = _in_trees(base, tree, change, scope)
     # this also requires that both are present
     ordered = (
         TRUE if begin == end and begin == scope.now else call("is_true", call("<=", begin, end))
@@ -138,14 +152,32 @@ def projected(base: Value, begin: Scalar, end: Scalar, scope: Scope, span: Span)
     return guarded(ordered, result)
 
 
-def _projected(
-    item: Item, window: ProjectionWindow, number: int, scope: Scope, span: Span
+def _in_trees(
+    base: Value, tree: Tree, change: Callable[[Item, Tree], Value], scope: Scope
 ) -> Value:
+    """The value with what is made from each item, in a tree of its own."""
+    if at_most_one(base):
+        return mapped(base, lambda item: change(item, tree), is_path=True)
+    if is_sorted(base):
+        nests = may_nest(base, scope)
+
+        def own(item: Item) -> Tree:
+            return apart_in(Unit(), item, tree, is_path=True, nests=nests, scope=scope)
+
+        return mapped(base, lambda item: change(item, own(item)), is_path=True)
+    parts = []
+    for leaf in leaves(base):
+        own_tree = apart_in(leaf.plan, leaf.item, tree, is_path=False, nests=False, scope=scope)
+        parts.append(each(leaf.plan, change(leaf.item, own_tree)))
+    return merged(parts)
+
+
+def _projected(item: Item, window: ProjectionWindow, tree: Tree, scope: Scope, span: Span) -> Value:
     match item:
         case StreamDocument(window=before):
             check_lifespans(item.stream, scope, span)
-            tree = Tree(number, tops=False)
-            return Single(replace(item, window=_both(before, window), tree=tree))
+            whole = replace(tree, tops=False)
+            return Single(replace(item, window=_both(before, window), tree=whole))
         case StreamElement():
             check_lifespans(item.stream, scope, span)
             new = replace(
@@ -154,7 +186,7 @@ def _projected(
                 above=None,
                 is_top=True,
                 lifespan=None,
-                tree=Tree(number, tops=True),
+                tree=tree,
             )
             if not is_fragmented(item, scope):
                 return Single(new)
@@ -167,10 +199,10 @@ def _projected(
             if any(one.name in ("vtFrom", "vtTo") for one in attributes):
                 raise NotNative("a projection of an element with a lifespan of its own", span)
             parts = tuple(
-                mapped(one, lambda inner: _projected(inner, window, number, scope, span))
+                mapped(one, lambda inner: _projected(inner, window, tree, scope, span))
                 for one in content
             )
-            return Single(replace(item, content=parts))
+            return Single(replace(item, content=parts, tree=tree))
         case AttributeItem() | TextItem():
             begin, end = lifespan(item, scope)
             meets = call("overlaps", begin, end, window.begin, window.end)
@@ -226,10 +258,15 @@ def _version_projection(expr: temporal.VersionProjection, scope: Scope) -> Value
             condition = call("=", Column(name), first)
         condition = call("is_true", condition)
     plan: Plan = Select(numbered, condition)
-    inside = scope.within(columns(plan))
-    tree = Tree(compilation.number(), tops=True)
-    chosen = mapped_items(value, lambda item: _version_of(item, tree, inside, expr.span))
-    return each(plan, chosen, is_path=is_sorted(base))
+    inside = scope.within(plan)
+    tree, is_path = new_tree(scope, tops=True), is_sorted(base)
+    nests = is_path and not at_most_one(base) and may_nest(base, scope)
+
+    def version(item: Item) -> Item:
+        own = apart_in(below, item, tree, is_path=is_path, nests=nests, scope=scope)
+        return _version_of(item, own, inside, expr.span)
+
+    return each(plan, mapped_items(value, version), is_path=is_path)
 
 
 def _version_of(item: Item, tree: Tree, scope: Scope, span: Span) -> Item:

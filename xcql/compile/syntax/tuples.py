@@ -44,7 +44,7 @@ def merged_tuples(streams: Sequence[Tuples], shared: frozenset[str]) -> Tuples:
     first = streams[0]
     held = [[one.scope.variables[name] for name in first.bound] for one in streams]
     plan, values = merged([one.plan for one in streams], held, shared, first.scope.compilation)
-    scope = first.scope.within(columns(plan))
+    scope = first.scope.within(plan)
     for name, value in zip(first.bound, values, strict=True):
         scope = scope.bind(name, value)
     return Tuples(plan, scope, first.bound)

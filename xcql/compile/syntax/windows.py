@@ -13,7 +13,7 @@ unpacked again, so conditions can be anything that compiles.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from xcql.algebra.operators import (
     Aggregate,
@@ -75,7 +75,7 @@ def windows(clause: Window, stream: Tuples) -> list[Tuples]:
             bound |= variables
     bound[str(clause.variable)] = each(one, rename(value, names))
     plan = graft(plan, stream.plan)
-    scope = stream.scope.within(columns(plan))
+    scope = stream.scope.within(plan)
     for name, what in bound.items():
         scope = scope.bind(name, what)
     return [Tuples(plan, scope, bound_also(stream, *bound))]
@@ -130,7 +130,8 @@ class _Items:
     ) -> tuple[Plan, Scalar, dict[str, Value]]:
         """Whether a condition holds at an item, given some variables."""
         plan, variables = self.bound(plan, condition, index)
-        scope = self.scope.within(columns(plan) | {self.members})
+        scope = self.scope.within(plan)
+        scope = replace(scope, taken=scope.taken | {self.members})
         for name, value in {**known, **variables}.items():
             scope = scope.bind(name, value)
         span = condition.condition.span

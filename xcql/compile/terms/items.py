@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
-from xcql.algebra.operators import Plan, row_column
-from xcql.algebra.scalars import Scalar
+from xcql.algebra.operators import Plan, SortKey, identity, order, row_column
+from xcql.algebra.scalars import Constant, Scalar
 from xcql.algebra.scalars import field as struct_field
 from xcql.compile.node_paths import NodePath
 from xcql.shred.node_paths import NodeKind
@@ -120,14 +120,51 @@ class ProjectionWindow:
 
 
 @dataclass(frozen=True, slots=True)
-class Tree:
-    """A tree that a projection made; without one, nodes are those of the stream itself.
+class Turns:
+    """The times that something is evaluated: once for each of some tuples, in their order.
 
-    With `tops`, each projected node is a separate tree, in the order of the projected nodes.
+    `identity` tells the times apart, and `order` sorts them.
+    """
+
+    identity: tuple[Scalar, ...] = ()
+    order: tuple[SortKey, ...] = ()
+
+    def then(self, inner: Turns) -> Turns:
+        return Turns((*self.identity, *inner.identity), (*self.order, *inner.order))
+
+
+ONCE = Turns()
+
+
+def turns_of(*plans: Plan) -> Turns:
+    """One time for each tuple of a plan, for each tuple of the plan before."""
+    turns = ONCE
+    for plan in plans:
+        keys = order(plan)
+        # which of several concatenated plans it is
+        which = (key.scalar for key in keys if isinstance(key.scalar, Constant))
+        turns = turns.then(Turns((*which, *identity(plan)), keys))
+    return turns
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """Trees that a projection or a constructor makes; without one, nodes are the stream's own.
+
+    Each evaluation makes new trees. `loop` are the evaluations, `each` the trees of one: a
+    projection makes a tree for each node, and a constructor copies each node of its content. It is
+    None if they cannot be told apart. With `tops`, projected elements are the roots of trees.
     """
 
     number: int
     tops: bool
+    loop: Turns = ONCE
+    each: Turns | None = ONCE
+
+    def below(self, inner: Turns | None) -> Tree:
+        """The trees of several nodes for each tree."""
+        each = None if self.each is None or inner is None else self.each.then(inner)
+        return replace(self, each=each)
 
 
 @dataclass(frozen=True, slots=True)
@@ -314,6 +351,7 @@ class Element(Item):
     is_document: bool = False
     # the lifespan of the nearest constructed ancestor that has its own
     ancestor_lifespan: tuple[Scalar, Scalar] | None = None
+    tree: Tree | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from xcql.algebra.operators import columns
 from xcql.compile.terms.items import Item
 from xcql.compile.terms.scope import Scope
 from xcql.compile.terms.values import Concat, Each, Merged, Single, Value, apart, each
@@ -47,7 +46,7 @@ def mapped_within(value: Value, scope: Scope, change: Callable[[Item, Scope], Va
         case Each():
             value = apart(value, scope.taken)
             assert isinstance(value, Each)
-            inside = scope.within(columns(value.plan))
+            inside = scope.within(value.plan)
             return each(value.plan, mapped_within(value.value, inside, change))
         case Concat(values=several) | Merged(values=several):
             parts = (mapped_within(one, scope, change) for one in several)

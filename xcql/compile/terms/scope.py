@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from xcql.algebra.operators import Plan
+from xcql.algebra.operators import Plan, columns, inputs
 from xcql.algebra.scalars import NOW, Call, Constant, Scalar
 from xcql.analysis.graph import TagGraph
 from xcql.analysis.names import Namespaces
@@ -150,9 +150,10 @@ class Compilation:
 class Scope:
     """The names in scope at one place of the query.
 
-    `taken` are the columns of the tuples for which expressions here are evaluated. `only_compared`
-    says that the value of a function called here is only compared with others: then it makes no
-    difference whether a number is an integer or a double.
+    `taken` are the columns of the tuples for which expressions here are evaluated, `loops` the
+    plans that make these tuples, each for the tuples of the one before. `only_compared` says that
+    the value of a function called here is only compared with others: then it makes no difference
+    whether a number is an integer or a double.
     """
 
     compilation: Compilation
@@ -162,15 +163,19 @@ class Scope:
     position: Scalar | None = None
     last: Callable[[], Scalar] | None = None
     taken: frozenset[str] = frozenset()
+    loops: tuple[Plan, ...] = ()
     now: Scalar = NOW
     only_compared: bool = False
 
     def bind(self, name: object, value: Value) -> Scope:
         return replace(self, variables={**self.variables, str(name): value})
 
-    def within(self, made: frozenset[str]) -> Scope:
-        """The scope for tuples that also have these columns."""
-        return replace(self, taken=self.taken | made)
+    def within(self, plan: Plan) -> Scope:
+        """The scope for the tuples of a plan, which may be made from those that are here."""
+        loops = self.loops
+        if loops and _is_made_from(plan, loops[-1]):
+            loops = loops[:-1]
+        return replace(self, taken=self.taken | columns(plan), loops=(*loops, plan))
 
     def focus(
         self, item: Value, position: Scalar | None = None, last: Callable[[], Scalar] | None = None
@@ -183,6 +188,19 @@ class Scope:
         except KeyError:
             raise NotNative(f"the variable ${name} is not known here", span) from None
         return apart(value, self.taken)
+
+
+def _is_made_from(plan: Plan, source: Plan) -> bool:
+    """Whether the tuples of a plan are made from those of another."""
+    pending, seen = [plan], set()
+    while pending:
+        here = pending.pop()
+        if here is source:
+            return True
+        if id(here) not in seen:
+            seen.add(id(here))
+            pending += inputs(here)
+    return False
 
 
 def native(expr: Expr, scope: Scope) -> Value:

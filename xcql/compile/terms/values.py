@@ -33,7 +33,7 @@ from xcql.algebra.scalars import (
 )
 from xcql.algebra.substitution import substituted
 from xcql.compile.result import NotNative
-from xcql.compile.terms.items import Atomic, Failure, Item, ProjectionWindow
+from xcql.compile.terms.items import Atomic, Failure, Item, ProjectionWindow, Tree, Turns
 from xcql.source import Span
 
 
@@ -187,7 +187,8 @@ def apart(value: Value, taken: frozenset[str]) -> Value:
     """The value with its plans' columns renamed where they clash with `taken`."""
     made: set[str] = set()
     for plan in _plans(value):
-        made |= ops.columns(plan)
+        # those that are hidden, too: the plan may be evaluated for tuples that have them
+        made |= ops.columns_below(plan)
     clash = made & taken
     if not clash:
         return value
@@ -260,7 +261,16 @@ def _renamed(value: Any, names: dict[str, str]) -> Any:
         return ProjectionWindow(
             ops.renamed_scalar(value.begin, names), ops.renamed_scalar(value.end, names)
         )
-    if isinstance(value, tuple) and any(isinstance(one, Item | Value | Scalar) for one in value):
+    if isinstance(value, Tree):
+        loop, each_ = _renamed(value.loop, names), _renamed(value.each, names)
+        return replace(value, loop=loop, each=each_)
+    if isinstance(value, Turns):
+        return Turns(_renamed(value.identity, names), _renamed(value.order, names))
+    if isinstance(value, ops.SortKey):
+        return replace(value, scalar=ops.renamed_scalar(value.scalar, names))
+    if isinstance(value, tuple) and any(
+        isinstance(one, Item | Value | Scalar | ops.SortKey) for one in value
+    ):
         return tuple(_renamed(one, names) for one in value)
     return value
 
