@@ -487,6 +487,28 @@ forms.templates(
 )
 
 
+# casts to four bytes are faster than writing and reading hexadecimal digits
+_TO_FOUR_BYTES = [exp.DataType.build(one, dialect="duckdb") for one in ("UINTEGER", "BIT", "BLOB")]
+
+
+@forms
+def four_bytes(value: Sql) -> Sql:
+    low: Sql = exp.Paren(this=exp.BitwiseAnd(this=value, expression=exp.Literal.number(2**32 - 1)))
+    for type_ in _TO_FOUR_BYTES:
+        low = exp.Cast(this=low, to=type_.copy())
+    return low
+
+
+@forms
+def node_key(key: Sql, offset: Sql) -> Sql:
+    return call("concat", key, four_bytes(offset))
+
+
+@forms
+def copy_key(key: Sql, *numbers: Sql) -> Sql:
+    return call("concat", key, *map(four_bytes, numbers))
+
+
 @forms
 def zoned_time_text(value: Sql, zone: Sql) -> Sql:
     is_plain = isinstance(zone, exp.Literal) and zone.this in ("", "Z")

@@ -301,6 +301,7 @@ class _Steps:
             Constant(0),
             text,
             paths,
+            place.seq,
         )
 
     def parents(self, leaf: Leaf) -> list[Leaf]:
@@ -354,7 +355,7 @@ class _Steps:
             )
             inner = hole.item
             assert isinstance(inner, AnyNode)
-            place = NodePlace(hole.plan, filler, None, around)
+            place = NodePlace(hole.plan, filler, None, around, inner.seq)
             found.append(
                 self.table.inside(
                     place,

@@ -66,7 +66,7 @@ def _runs(table: NodeLookup, base: Plan, texts: Leaf, below: Paths) -> Leaf:
     text = texts.item
     assert isinstance(text, AnyNode)
     compilation = table.scope.compilation
-    place = NodePlace(Unit(), text.filler, None, text.paths)
+    place = NodePlace(Unit(), text.filler, None, text.paths, text.seq)
 
     def before(paths: Paths) -> Leaf:
         return table.inside(
@@ -105,7 +105,7 @@ def _runs(table: NodeLookup, base: Plan, texts: Leaf, below: Paths) -> Leaf:
     row = compilation.fresh("filler")
     same: list[tuple[str, Scalar]] = [(name, Column(name)) for name in sorted(columns(base))]
     same += [(f"{row}.{name}", text.filler.column(name)) for name in ROW_COLUMNS]
-    same += [(f"{prefix}.{name}", getattr(text, name)) for name in ("kind", "name", "path")]
+    same += [(f"{prefix}.{name}", getattr(text, name)) for name in ("seq", "kind", "name", "path")]
     apart = [*identity(base), text.filler.column("key"), text.parent, Column(run)]
     keys = [(f"{prefix}.key{index}", one) for index, one in enumerate(apart)]
     first, last = Aggregate("min", text.start), Aggregate("max", Column(end))
@@ -122,7 +122,7 @@ def _runs(table: NodeLookup, base: Plan, texts: Leaf, below: Paths) -> Leaf:
     )
     made = {
         name: Column(f"{prefix}.{name}")
-        for name in ("kind", "name", "path", "parent", "start", "value")
+        for name in ("seq", "kind", "name", "path", "parent", "start", "value")
     }
     length = call("-", Column(f"{prefix}.end"), Column(f"{prefix}.start"))
     valued = frozenset(replace(path, is_valued=True) for path in text.paths)

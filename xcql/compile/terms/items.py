@@ -263,6 +263,7 @@ class AnyNode(Item):
     parent: Scalar
     value: Scalar
     paths: frozenset[NodePath]
+    seq: Scalar
 
     @property
     def stream(self) -> str:
