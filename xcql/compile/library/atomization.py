@@ -30,6 +30,8 @@ def atomized(item: Item, scope: Scope) -> Atomic:
             return Atomic(value, "xs:string")
         case AnyNode() if item.kinds & {"comment", "processing-instruction"}:
             raise NotNative("the values of comments or processing instructions")
+        case Dynamic(attribute=(_, value)):
+            return Atomic(value, "xs:untypedAtomic")
         case Dynamic(reason=reason):
             # its type is known only when the query runs
             raise NotNative(reason)
