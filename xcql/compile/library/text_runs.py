@@ -54,8 +54,24 @@ def with_runs(
     broken = frozenset(path for path in wanted if path.text in texts)
     found = [find(wanted - broken)] if wanted - broken else []
     if broken:
+        found = [_with_values(one, table) for one in found]
         found.append(_runs(table, base, find(broken), below))
     return found
+
+
+def _with_values(found: Leaf, table: NodeLookup) -> Leaf:
+    """Texts with all of their values: what is merged with them has no need for its bytes then."""
+    node = found.item
+    assert isinstance(node, AnyNode)
+    if node.kinds != {"text"}:
+        return found
+    value = table.scope.compilation.fresh("text")
+    plan = Project(found.plan, value, any_string(node, table.scope))
+    return Leaf(plan, replace(node, value=Column(value), paths=_valued(node.paths)))
+
+
+def _valued(paths: Paths) -> Paths:
+    return frozenset(replace(path, is_valued=True) for path in paths)
 
 
 def _runs(table: NodeLookup, base: Plan, texts: Leaf, below: Paths) -> Leaf:
@@ -75,7 +91,9 @@ def _runs(table: NodeLookup, base: Plan, texts: Leaf, below: Paths) -> Leaf:
         and any(_may_be_same(_parent_of(path), one) for one in parents)
     )
     holes = frozenset(path for path in beside if path.kind == "hole")
-    plan = texts.plan
+    # before anything is sorted, so that no bytes are
+    value = compilation.fresh("text")
+    plan: Plan = Project(texts.plan, value, any_string(text, table.scope))
     runs: list[Scalar] = []
 
     def count(others: Plan, keys: Sequence[tuple[Scalar, Scalar]], start: Scalar) -> None:
@@ -95,9 +113,7 @@ def _runs(table: NodeLookup, base: Plan, texts: Leaf, below: Paths) -> Leaf:
         filled, around, hole = _filled(table, holes, tops)
         same_parent = (text.filler.column("key"), around), (text.parent, hole.parent)
         count(filled, same_parent, hole.start)
-    value = compilation.fresh("text")
     end = compilation.fresh("end")
-    plan = Project(plan, value, any_string(text, table.scope))
     plan = Project(plan, end, call("+", text.start, text.length))
     prefix = compilation.fresh("node")
     row = compilation.fresh("filler")
@@ -123,8 +139,8 @@ def _runs(table: NodeLookup, base: Plan, texts: Leaf, below: Paths) -> Leaf:
         for name in ("seq", "kind", "name", "path", "parent", "start", "value")
     }
     length = call("-", Column(f"{prefix}.end"), Column(f"{prefix}.start"))
-    valued = frozenset(replace(path, is_valued=True) for path in text.paths)
-    node = AnyNode(table.filler(row, text.filler.table), **made, length=length, paths=valued)
+    filler = table.filler(row, text.filler.table)
+    node = AnyNode(filler, **made, length=length, paths=_valued(text.paths))
     key = node_key(node, table.scope)
     assert key is not None
     return Leaf(Order(nest, (*order(base), SortKey(key, "key"))), node)
