@@ -636,6 +636,8 @@ def graft(plan: Plan, base: Plan) -> Plan:
             return replace(
                 plan, input=graft(plan.input, base), keys=(*apart, *keys), fields=(*fields, *same)
             )
+        case Tally(left=left):
+            return replace(plan, left=graft(left, base))
         case Join(left=left, right=right, keys=pairs, condition=condition, kind=kind):
             if not free(right) & columns(base):
                 return replace(plan, left=graft(left, base))

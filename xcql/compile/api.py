@@ -7,6 +7,7 @@ from functools import partial
 from typing import Literal
 
 from xcql.algebra.operators import Merge, Plan, Project, Select, Unit, order
+from xcql.algebra.rewriting.order_keys import deciding
 from xcql.algebra.rewriting.rule import Facts
 from xcql.algebra.rules import rewritten
 from xcql.algebra.rules.outer_join import PlanTooLarge
@@ -219,7 +220,7 @@ def answer_of(value: Value, scope: Scope) -> AnswerPlan:
             nothing = Project(nothing, name, NULL)
         return AnswerPlan(nothing, item, begin, end, ())
     if len(plans) == 1:
-        return AnswerPlan(plans[0], item, begin, end, order(plans[0]))
+        return AnswerPlan(plans[0], item, begin, end, deciding(plans[0], order(plans[0]), ()))
     shared, by = merged_order([order(plan) for plan in plans], compilation.fresh)
     own = [(name, (Column(name),) * len(plans)) for name in (item, begin, end)]
     return AnswerPlan(Merge(tuple(plans), (*own, *shared), by), item, begin, end, by)

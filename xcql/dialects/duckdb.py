@@ -267,9 +267,7 @@ def _rewritten(node: exp.Expr) -> exp.Expr:
         case exp.HexString():
             return call("from_hex", text_literal(node.this))
         case exp.Select() if node.args.get("laterals"):
-            joins = [_unnested(one) for one in node.args["laterals"]]
-            node.set("joins", [*(node.args.get("joins") or ()), *joins])
-            node.set("laterals", None)
+            _unnest(node)
         case exp.Where():
             conditions = list(_conjuncts(node.this))
             is_of_rows = isinstance(node.parent, exp.Select) and node.parent.args.get("from_")
@@ -336,24 +334,56 @@ def _cast(node: exp.Cast) -> Sql:
     return node
 
 
-def _unnested(lateral: exp.Lateral) -> exp.Join:
-    """A row for each element of an array, beside the rows of what it is in."""
+def _unnest(select: exp.Select) -> None:
+    """Write the laterals of a SELECT as DuckDB has them.
+
+    An array that is unnested in a list of columns is only read. A lateral join is planned as a join
+    with the different arrays, which have to be hashed, wherever a condition looks at an element.
+    """
+    laterals: list[exp.Lateral] = select.args["laterals"]
+    select.set("laterals", None)
+    if select.args.get("joins") or any(map(_has_to_be_joined, laterals)):
+        joins = [_joined(one) for one in laterals]
+        select.set("joins", [*(select.args.get("joins") or ()), *joins])
+        return
+    source = select.args["from_"].this
+    for lateral in laterals:
+        alias = lateral.args["alias"]
+        made = [
+            exp.Alias(this=one, alias=name)
+            for one, name in zip(_elements(lateral), alias.columns, strict=True)
+        ]
+        query = exp.Select(expressions=[exp.Star(), *made], from_=exp.From(this=source))
+        source = exp.Subquery(this=query, alias=exp.TableAlias(this=alias.this))
+    select.set("from_", exp.From(this=source))
+
+
+def _has_to_be_joined(lateral: exp.Lateral) -> bool:
+    """Whether rows without elements are kept, or the number of columns is not known."""
+    generator = lateral.this
+    is_known = generator.name != "inline" or lateral.meta.get("fields")
+    return bool(lateral.args.get("outer")) or not is_known
+
+
+def _elements(lateral: exp.Lateral) -> list[Sql]:
+    """The columns with an array's elements."""
     generator = lateral.this
     (array,) = generator.expressions
     elements = call("unnest", array)
     if generator.name == "posexplode":
         first = call("generate_subscripts", copied(array), number(1))
-        columns = [exp.Sub(this=first, expression=number(1)), elements]
-    elif generator.name == "inline" and (fields := lateral.meta.get("fields")):
-        columns = [trees.dot(copied(elements), field) for field in fields]
-    elif generator.name == "inline":
+        return [exp.Sub(this=first, expression=number(1)), elements]
+    if generator.name == "inline" and (fields := lateral.meta.get("fields")):
+        return [trees.dot(copied(elements), field) for field in fields]
+    if generator.name == "inline":
         elements.append("expressions", exp.Kwarg(this=exp.var("max_depth"), expression=number(2)))
-        columns = [elements]
-    else:
-        columns = [elements]
-    source = exp.Lateral(
-        this=exp.Subquery(this=exp.Select(expressions=columns)), alias=lateral.args["alias"]
-    )
+    return [elements]
+
+
+def _joined(lateral: exp.Lateral) -> exp.Join:
+    """A row for each element of an array, beside the row of what it is in."""
+    query = exp.Select(expressions=_elements(lateral))
+    source = exp.Lateral(this=exp.Subquery(this=query), alias=lateral.args["alias"])
     if lateral.args.get("outer"):
         return exp.Join(this=source, side="LEFT", on=exp.Boolean(this=True))
     return exp.Join(this=source, kind="CROSS")
@@ -464,6 +494,28 @@ forms.templates(
         "zoned_date_text t zone": f"concat({_TIME}, zone)",
     }
 )
+
+
+# casts to four bytes are faster than writing and reading hexadecimal digits
+_TO_FOUR_BYTES = [exp.DataType.build(one, dialect="duckdb") for one in ("UINTEGER", "BIT", "BLOB")]
+
+
+@forms
+def four_bytes(value: Sql) -> Sql:
+    low: Sql = exp.Paren(this=exp.BitwiseAnd(this=value, expression=exp.Literal.number(2**32 - 1)))
+    for type_ in _TO_FOUR_BYTES:
+        low = exp.Cast(this=low, to=copied(type_))
+    return low
+
+
+@forms
+def node_key(key: Sql, offset: Sql) -> Sql:
+    return call("concat", key, four_bytes(offset))
+
+
+@forms
+def copy_key(key: Sql, *numbers: Sql) -> Sql:
+    return call("concat", key, *map(four_bytes, numbers))
 
 
 @forms

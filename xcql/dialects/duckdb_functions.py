@@ -441,8 +441,19 @@ def inner_texts(text: str) -> list[dict[str, Any]]:
 @_computed("VARCHAR", returns="VARCHAR")
 def string_of_xml(text: str) -> str:
     # without the tags, because prefixes may be declared outside
-    parts = (token for _, token in _tokens(text) if _is_text(token))
-    return _string(f"<x>{''.join(parts)}</x>")
+    written = "".join(token for _, token in _tokens(text) if _is_text(token))
+    if _ASKS_FOR_PARSER.search(written):
+        return _string(f"<x>{written}</x>")
+    if "&" in written:
+        for sign, reference in _REFERENCES:
+            written = written.replace(reference, sign)
+    return written
+
+
+# CDATA sections, line ends and other references than these
+_ASKS_FOR_PARSER = re.compile(r"[<\r]|&(?!(?:lt|gt|quot|amp);)")
+# the ampersand comes last, because it may be that of a text such as `&amp;lt;`
+_REFERENCES = (("<", "&lt;"), (">", "&gt;"), ('"', "&quot;"), ("&", "&amp;"))
 
 
 def _is_text(token: str) -> bool:

@@ -9,16 +9,20 @@ from typing import Any
 
 from xcql.algebra.operators import (
     Aggregate,
+    Distinct,
     Extract,
     Follow,
     Join,
+    Merge,
     Nearest,
     Nest,
     Number,
+    Order,
     Plan,
     Project,
     Rise,
     Select,
+    SortKey,
     Unit,
     Unnest,
     present,
@@ -91,6 +95,21 @@ AFTER = Nearest(
     "<",
     (Column("p.key"), Column("q.key")),
 )
+# `order_in_groups`
+BY_SUM = Nest(P, (("key", Column("p.parent")), ("sum", SUM)), (("at", Aggregate("min", SUM)),))
+OF_PARENT = (("parent", Column("key")),)
+IN_ORDER = Aggregate("collect", Column("sum"))
+
+# `copies_in_groups`
+ONCE = Distinct(Select(A, call(">", LIMIT, Constant(3))), Column("a.key"), "key")
+LEAST = Aggregate("min", LIMIT)
+
+# `members_as_tuples`
+PACKED = Call("members", (Constant("a.key"), Column("a.key"), Constant("limit"), LIMIT))
+GROUPS = Nest(A, (("owner", Column("a.parent")),), (("members", Aggregate("collect", PACKED)),))
+MEMBERS = Unnest(GROUPS, Column("members"), "member", "member_at")
+MEMBER_LIMIT = field(Column("member"), "limit")
+SIZE = call("size", call("or_empty", Column("members")))
 
 # `tallies`
 PARENTS = ((Column("a.filler"), Column("p.parent")),)
@@ -304,5 +323,65 @@ CASES: dict[str, dict[str, Case]] = {
     "evaluations_apart": {
         "each evaluation gets one column": Project(A, "n", call("+", EVALUATED, EVALUATED)),
         "one that is a column already stays": Project(A, "n", EVALUATED),
+    },
+    "order_in_groups": {
+        "what the group has in common, or follows from other keys, does not decide": Nest(
+            Order(
+                BY_SUM,
+                tuple(SortKey(Column(name), "other") for name in ("key", "sum", "at")),
+            ),
+            OF_PARENT,
+            (("all", IN_ORDER),),
+        ),
+        "what may differ does": Nest(
+            Order(BY_SUM, (SortKey(Column("at"), "number"), SortKey(Column("sum"), "other"))),
+            OF_PARENT,
+            (("all", IN_ORDER),),
+        ),
+        "the order in which groups collect is needed": Nest(
+            P, (("key", Column("p.parent")),), (("all", Aggregate("collect", SUM)),)
+        ),
+    },
+    "copies_in_groups": {
+        "copies do not change the least": Nest(ONCE, BY_ACCOUNT, (("least", LEAST),)),
+        "below a merge, too": Nest(
+            Merge((ONCE, A), (("x", (LIMIT, LIMIT)),), ()),
+            (("key", Column("x")),),
+            (("least", Aggregate("min", Column("x"))),),
+        ),
+        "they change the number": Nest(ONCE, BY_ACCOUNT, (("n", COUNT),)),
+    },
+    "members_as_tuples": {
+        "members with the key of their group": (
+            Project(MEMBERS, "n", call("+", MEMBER_LIMIT, Column("owner"))),
+            {"wanted": {"n"}},
+        ),
+        "members that are counted, too": (
+            Project(Project(MEMBERS, "n", MEMBER_LIMIT), "size", SIZE),
+            {"wanted": {"n", "size"}},
+        ),
+        "positions of members are needed": (MEMBERS, {"wanted": {"member_at"}}),
+        "a member is needed as a whole": (
+            Project(MEMBERS, "n", Column("member")),
+            {"wanted": {"n"}},
+        ),
+        "all members are needed": (
+            Project(MEMBERS, "n", call("first_of", Column("members"))),
+            {"wanted": {"n"}},
+        ),
+    },
+    "columns_in_use": {
+        "a column that nothing asks for": (
+            Project(Project(A, "n", LIMIT), "m", SUM),
+            {"wanted": {"n"}},
+        ),
+        "nothing asks for what an unused column is made of": (
+            Nest(
+                Project(Project(A, "n", LIMIT), "m", Column("n")),
+                BY_ACCOUNT,
+                (("count", COUNT), ("all", Aggregate("collect", Column("m")))),
+            ),
+            {"wanted": {"count"}},
+        ),
     },
 }

@@ -11,13 +11,17 @@ from __future__ import annotations
 from xcql.algebra.operators import Plan
 from xcql.algebra.rewriting.rule import Facts, Rule
 from xcql.algebra.rules import (
+    columns_in_use,
+    copies_in_groups,
     evaluations_apart,
     fold_holes,
     hole_joins,
     in_row,
     interval_joins,
     join_keys,
+    members_as_tuples,
     nests_together,
+    order_in_groups,
     outer_join,
     presence,
     sides_apart,
@@ -37,12 +41,16 @@ RULES: tuple[Rule, ...] = (
     # joins that replaced nested plans have conditions to push down, too
     join_keys.RULE,
     valid_now.RULE,
+    order_in_groups.RULE,
+    copies_in_groups.RULE,
     nests_together.RULE,
     tallies.RULE,
     interval_joins.RULE,
     presence.RULE,
     sides_apart.RULE,
     evaluations_apart.RULE,
+    members_as_tuples.RULE,
+    columns_in_use.RULE,
 )
 
 

@@ -16,6 +16,7 @@ from dataclasses import replace
 
 from xcql.algebra import operators as ops
 from xcql.algebra.rewriting.correlation import split
+from xcql.algebra.rewriting.liveness import is_ordered
 from xcql.algebra.rewriting.lookups import looked_up
 from xcql.algebra.rewriting.rule import Rule
 from xcql.algebra.rewriting.semi_join import semi_join
@@ -253,11 +254,25 @@ def _with_nest(
         raise PlanTooLarge
     apart = ops.identity(base)
     named = [(fresh("key"), one) for one in apart]
-    nest = ops.Nest(ops.graft(plan, base), tuple(named), fields)
+    grafted = ops.graft(plan, base)
+    if any(is_ordered(one) for _, one in fields):
+        grafted = _in_own_order(grafted, base)
+    nest = ops.Nest(grafted, tuple(named), fields)
     unsure = _unsure(base)
     pairs = tuple((one, Column(name)) for name, one in named if one not in unsure)
     same = (call("<=>", one, Column(name)) for name, one in named if one in unsure)
     return ops.Join(joined, outer_join(join_keys(nest), fresh), pairs, conjunction(*same), "left")
+
+
+def _in_own_order(grafted: ops.Plan, base: ops.Plan) -> ops.Plan:
+    """The tuples for each one of `base`: they are not ordered by what that one has."""
+    by = ops.order(grafted)
+    outer = ops.columns(base)
+    kept = tuple(key for key in by if not (looks := ops.used(key.scalar)) or not looks <= outer)
+    if len(kept) == len(by):
+        return grafted
+    below = grafted.input if isinstance(grafted, ops.Order) else grafted
+    return ops.Order(below, kept, span=grafted.span)
 
 
 def _unsure(plan: ops.Plan) -> set[Scalar]:

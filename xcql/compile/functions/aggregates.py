@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from decimal import Decimal
 from functools import partial
 
@@ -92,15 +93,18 @@ def values_of(site: CallSite, value: Value, type_: str, reduction: str) -> Scala
     def read(item: Item) -> Scalar:
         return cast(atomized(item, site.scope), type_, site.scope, site.span).scalar
 
+    if reduction == "sum":
+        return _reduced(value, read, _reduction(reduction, type_))
+    return _reduced(value, read, _reduction(reduction, type_), f"array_{reduction}")
+
+
+def _reduced(
+    value: Value, read: Callable[[Item], Scalar], reduction: str, of_array: str = ""
+) -> Scalar:
+    """A reduction of a scalar of the items; `of_array` is the one of arrays, if named otherwise."""
     if isinstance(value, Each) and isinstance(value.value, Single) and not is_optional(value.plan):
-        return Nested(value.plan, _reduction(reduction, type_), read(value.value.item))
-    array = gather(value, read)
-    match reduction:
-        case "sum":
-            return call(f"array_{_reduction(reduction, type_)}", array)
-        case "min" | "max":
-            return call(f"array_{reduction}", array)
-    raise AssertionError(reduction)
+        return Nested(value.plan, reduction, read(value.value.item))
+    return call(of_array or f"array_{reduction}", gather(value, read))
 
 
 def _reduction(reduction: str, type_: str) -> str:
@@ -191,15 +195,29 @@ def _extreme(site: CallSite, which: str) -> Value:
     type_ = common_type(site, value)
     if type_ not in NUMBERS | DURATIONS | {"xs:string", "xs:dateTime", "xs:date", "xs:boolean"}:
         raise NotNative(f"the {which} of {type_}", site.span)
-    zones = {atomized(leaf.item, site.scope).zone for leaf in leaves(value)}
-    if zones - {None, Constant(""), Constant("Z")} or len(zones) > 1:
-        raise NotNative(f"the {which} of times with zones", site.span)
+    zone = _common_zone(site, value)
     scalar = values_of(site, value, type_, which)
     if type_ == "xs:double" and which == "min":
         # NaN, if there is one: SQL treats it as the greatest number
         most = values_of(site, value, type_, "max")
         scalar = case((call("is_nan", most), most), otherwise=scalar)
-    return guarded(call("is_not_null", scalar), Single(Atomic(scalar, type_, next(iter(zones)))))
+    return guarded(call("is_not_null", scalar), Single(Atomic(scalar, type_, zone)))
+
+
+def _common_zone(site: CallSite, value: Value) -> Scalar | None:
+    """The zone of all items; the evaluator compares times that are written in several zones."""
+
+    def zone_of(item: Item) -> Scalar:
+        return atomized(item, site.scope).zone or Constant("")
+
+    zones = {atomized(leaf.item, site.scope).zone for leaf in leaves(value)}
+    if len(zones) == 1 and isinstance(zone := next(iter(zones)), Constant | None):
+        return zone
+    if all(isinstance(one, Constant | None) for one in zones):
+        raise NotNative("times with several zones", site.span)
+    least, most = (_reduced(value, zone_of, reduction) for reduction in ("min", "max"))
+    several = site.compilation.limit(site.span, "times with several zones")
+    return case((call("=", least, most), least), (call("is_not_null", least), several))
 
 
 native("min", 1, 2)(partial(_extreme, which="min"))

@@ -17,7 +17,15 @@ from xcql.algebra.operators import (
 )
 from xcql.algebra.scalars import FALSE, TRUE, Call, Column, Constant, Scalar, call, case, negation
 from xcql.compile.library.atomization import atomized, data, one_atomic
-from xcql.compile.library.casts import NUMBERS, STRINGS, as_string, cast
+from xcql.compile.library.casts import (
+    INSTANTS,
+    NUMBERS,
+    STRINGS,
+    as_string,
+    cast,
+    is_plain_zone,
+    on_time_line,
+)
 from xcql.compile.library.comparisons import compared, truth
 from xcql.compile.library.equality import equal_text
 from xcql.compile.library.function_items import applied
@@ -222,7 +230,8 @@ def _distinct_values(site: CallSite) -> Value:
     leaf = as_one_leaf(typed, site.scope, site.span)
     item = leaf.item
     assert isinstance(item, Atomic)
-    if item.zone not in (None, Constant(""), Constant("Z")):
+    has_zone = not is_plain_zone(item.zone)
+    if has_zone and item.type not in INSTANTS:
         raise NotNative("distinct times with zones", site.span)
     # each value is at the position of its first occurrence
     fresh = site.compilation.fresh
@@ -231,6 +240,13 @@ def _distinct_values(site: CallSite) -> Value:
     scalar = cast(item, type_, site.scope, site.span).scalar
     if not keys:
         return typed
+    if has_zone:
+        # the same instant may be written in several zones
+        assert item.zone is not None
+        first, zone = fresh("first_value"), fresh("zone")
+        nest = Nest(leaf.plan, ((name, on_time_line(item)),), ())
+        plan = in_order_of_appearance(nest, [(first, scalar), (zone, item.zone)], fresh)
+        return each(plan, Single(replace(item, scalar=Column(first), zone=Column(zone))))
     if type_ == "xs:double" or any(key.descending or key.empty_greatest for key in keys):
         first = fresh("first_value")
         nest = Nest(leaf.plan, ((name, scalar),), ())

@@ -329,6 +329,7 @@ class NodeSteps:
             Constant(0),
             text,
             paths,
+            place.seq,
         )
 
     def parents(self, leaf: Leaf) -> list[Leaf]:
@@ -390,7 +391,7 @@ class NodeSteps:
             )
             there = hole.item
             assert isinstance(there, AnyNode)
-            place = NodePlace(hole.plan, filler, None, around)
+            place = NodePlace(hole.plan, filler, None, around, there.seq)
             found.append(
                 self.table.inside(
                     place,

@@ -26,7 +26,10 @@ def any_string(node: AnyNode, scope: Scope) -> Scalar:
         written = call("text_of_span", node.filler.column("raw"), node.start, node.length)
         # a text, which has to be read again: nothing else is too long for the table
         content = call("concat", Constant("<t>"), written, Constant("</t>"))
-        branches.append((TRUE, call("string_of_xml", content)))
+        # in the normal form, a text without references is written as it reads
+        has_reference = call("contains", written, Constant("&"))
+        branches.append((has_reference, call("string_of_xml", content)))
+        branches.append((TRUE, written))
     return call("coalesce", node.value, case(*branches))
 
 

@@ -30,6 +30,8 @@ def atomized(item: Item, scope: Scope) -> Atomic:
             return Atomic(value, "xs:string")
         case AnyNode() if item.kinds & {"comment", "processing-instruction"}:
             raise NotNative("the values of comments or processing instructions")
+        case Dynamic(attribute=(_, value)):
+            return Atomic(value, "xs:untypedAtomic")
         case Dynamic(reason=reason):
             # its type is known only when the query runs
             raise NotNative(reason)
@@ -73,18 +75,14 @@ def one_atomic(
 
     zone: Scalar | None = None
     if type_ in INSTANTS | {"xs:time"} and zones != {None}:
-        if len(zones) == 1:
-            (zone,) = zones
-            if not isinstance(zone, Constant):
-                if not at_most_one(value):
-                    raise NotNative("times with zones from a sequence", span)
-                zone = single_scalar(
-                    data(value, scope),
-                    lambda item: item.zone or Constant(""),  # type: ignore[attr-defined]
-                )
-        else:
-            raise NotNative("times with several zones", span)
+        zone = next(iter(zones))
+        if len(zones) > 1 or not isinstance(zone, Constant):
+            zone = single(value, lambda item: _zone(item, scope), scope, span, what)
     return Atomic(single(value, read, scope, span, what), type_, zone)
+
+
+def _zone(item: Item, scope: Scope) -> Scalar:
+    return atomized(item, scope).zone or Constant("")
 
 
 def one_text(value: Value, scope: Scope, span: Span) -> Scalar:

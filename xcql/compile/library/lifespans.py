@@ -70,7 +70,7 @@ def lifespan(item: Item, scope: Scope) -> access.Lifespan:
         case StreamDocument():
             return cover(child_elements(item, scope), scope)
         case Dynamic(scalar=scalar, is_complete=is_complete):
-            begin, end = field(scalar, "vtFrom"), field(scalar, "vtTo")
+            begin, end = item.part("vtFrom"), item.part("vtTo")
             if is_complete:
                 return begin, end
             place = scope.compilation.module.body.span
@@ -92,7 +92,13 @@ def _is_covered(child: Item) -> bool:
         if "element" in child.kinds and len(child.kinds) > 1:
             raise ColumnsNeeded
         return "element" in child.kinds
+    if isinstance(child, Dynamic) and child.known_kind is not None:
+        return child.known_kind in _WITH_LIFESPANS
     return isinstance(child, Element | StreamElement | StreamDocument | Inner | Dynamic)
+
+
+# kinds of nodes that count for the lifespan of an element around them
+_WITH_LIFESPANS = ("element", "document")
 
 
 def _is_kind(pair: Scalar, kind: str) -> Scalar:
@@ -177,9 +183,9 @@ def cover(found: Sequence[Leaf], scope: Scope) -> access.Lifespan:
     for leaf, (begin, end) in zip(found, spans, strict=True):
         begin = access.START if begin == NULL else call("coalesce", begin, access.START)
         end = FOR_EVER if end == NULL else call("coalesce", end, FOR_EVER)
-        if isinstance(leaf.item, Dynamic):
+        if isinstance(leaf.item, Dynamic) and leaf.item.known_kind not in _WITH_LIFESPANS:
             # NULL if it is not an element: other nodes and values have no part in it
-            kinds = (_is_kind(leaf.item.scalar, kind) for kind in ("element", "document"))
+            kinds = (_is_kind(leaf.item.scalar, kind) for kind in _WITH_LIFESPANS)
             is_element = disjunction(*kinds)
             begin, end = case((is_element, begin)), case((is_element, end))
         if _is_one(leaf.plan):

@@ -82,13 +82,19 @@ def generalised(leaf: Leaf, stream: str, scope: Scope, span: Span) -> Leaf:
 class NodePlace:
     """Where a step starts: the row of a filler, and the range of bytes of an element in it.
 
-    Without a range, the element is the filler's own.
+    Without a range, the element is the filler's own. `node_seq` is the filler's version as the row
+    of a node has it, if that is where the step starts.
     """
 
     plan: Plan
     filler: StreamElement
     span: tuple[Scalar, Scalar] | None
     paths: Paths
+    node_seq: Scalar | None = None
+
+    @property
+    def seq(self) -> Scalar:
+        return self.filler.column("seq") if self.node_seq is None else self.node_seq
 
     @property
     def start(self) -> Scalar:
@@ -150,7 +156,7 @@ class NodeLookup:
         prefix = self.scope.compilation.fresh("node")
         nodes = NodeScan(self.stream, tags, tuple(f"{prefix}.{name}" for name in NODE_COLUMNS))
         plan = Select(nodes, self._on_paths(nodes, paths, exact))
-        made = {name: nodes.column(name) for name in NODE_COLUMNS if name != "seq"}
+        made = {name: nodes.column(name) for name in NODE_COLUMNS}
         return plan, AnyNode(filler, **made, paths=paths)
 
     def _on_paths(self, nodes: NodeScan, paths: Paths, exact: bool) -> Scalar:
@@ -182,8 +188,7 @@ class NodeLookup:
     ) -> Leaf:
         """The nodes on some paths in the filler of a place; with `is_lookup`, one at most."""
         scan, node = self.scan(place.filler, paths, exact)
-        seq = scan.input.column("seq")  # type: ignore[attr-defined]
-        pairs = ((place.filler.column("seq"), seq), *keys(node))
+        pairs = ((place.seq, node.seq), *keys(node))
         plan = Join(place.plan, scan, pairs, condition(node), is_lookup=is_lookup, span=self.span)
         return Leaf(plan, node)
 
@@ -209,7 +214,7 @@ class NodeLookup:
             case AnyNode() as node:
                 is_top = all(path.is_top for path in node.paths)
                 range_ = None if is_top else (node.start, node.length)
-                return NodePlace(leaf.plan, node.filler, range_, node.paths)
+                return NodePlace(leaf.plan, node.filler, range_, node.paths, node.seq)
             case StreamElement() as element:
                 filler = self.filler(element.row, element.table)
                 range_ = None if element.is_filler else span_of(element, self.scope)
@@ -334,9 +339,8 @@ def united(found: Sequence[Leaf], base: Plan, scope: Scope, kept_too: Collection
     prefix = compilation.fresh("node")
     kept: dict[str, Scalar] = {}
     for name in NODE_COLUMNS:
-        if name != "seq":
-            kept[name] = Column(f"{prefix}.{name}")
-            made.append((f"{prefix}.{name}", tuple(getattr(one, name) for one in nodes)))
+        kept[name] = Column(f"{prefix}.{name}")
+        made.append((f"{prefix}.{name}", tuple(getattr(one, name) for one in nodes)))
     stream = nodes[0].stream  # type: ignore[attr-defined]
     tags = tuple(sorted({tag for one in nodes for tag in one.filler.table}))  # type: ignore[attr-defined]
     filler = NodeLookup(stream, scope, compilation.module.span).filler(row, tags)

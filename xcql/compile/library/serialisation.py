@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from xcql.algebra.scalars import (
     FALSE,
@@ -50,8 +50,12 @@ def string_value(item: items.Item, scope: Scope) -> Scalar:
             return call("string_of_xml", inner_xml(item, scope))
         case items.AnyNode():
             return any_string(item, scope)
-        case items.Dynamic(scalar=scalar):
-            return _dynamic_string(field(scalar, "kind"), field(scalar, "value"), scope)
+        case items.Dynamic(attribute=(_, value)):
+            return value
+        case items.Dynamic(known_kind="element"):
+            return call("string_of_xml", item.part("value"))
+        case items.Dynamic():
+            return _dynamic_string(item.part("kind"), item.part("value"), scope)
     raise NotNative("a function as text")
 
 
@@ -92,6 +96,8 @@ def serialised(item: items.Item, scope: Scope) -> Scalar:
             return constructed_xml(item, scope)
         case items.Markup(text=text):
             return text
+        case items.Dynamic(known_kind="element" | "attribute"):
+            return item.part("value")
         case items.Dynamic(scalar=scalar):
             return call("dynamic_text", scalar)
         case items.Failure(scalar=scalar):
@@ -99,8 +105,16 @@ def serialised(item: items.Item, scope: Scope) -> Scalar:
     raise NotNative("a function as XML")
 
 
-def constructed_xml(element: items.Element, scope: Scope, name: Scalar | None = None) -> Scalar:
-    """The text of a constructed element; `name` is its name if only the data tell it."""
+def constructed_xml(
+    element: items.Element,
+    scope: Scope,
+    name: Scalar | None = None,
+    others: Sequence[Scalar] = (),
+) -> Scalar:
+    """The text of a constructed element.
+
+    `name` is its name if only the data tell it, and `others` are texts of more attributes.
+    """
     if element.is_document:
         return _flat_concat([content_xml(value, scope) for value in element.content])
     name = name or Constant(element.name)
@@ -113,6 +127,7 @@ def constructed_xml(element: items.Element, scope: Scope, name: Scalar | None = 
         start.append(
             call("coalesce", written, Constant("")) if may_be_null(attribute.scalar) else written
         )
+    start += others
     content = [content_xml(value, scope) for value in element.content]
     if not content:
         return _flat_concat([*start, Constant("/>")])
@@ -182,7 +197,7 @@ def content_xml(value: values.Value, scope: Scope) -> Scalar:
         if not any(leaf.item.type in STRINGS for leaf in found):  # type: ignore[attr-defined]
             return text
         return call("escape_text", text)
-    if any(atoms) or any(isinstance(leaf.item, items.Dynamic) for leaf in found):
+    if any(atoms) or any(_is_atomic(leaf.item) is None for leaf in found):
         return _mixed_xml(value, scope)
     if any(
         isinstance(leaf.item, items.AttributeItem) or items.is_attribute_of_any_name(leaf.item)
@@ -194,27 +209,29 @@ def content_xml(value: values.Value, scope: Scope) -> Scalar:
 
 def node_xml(value: values.Value, scope: Scope) -> Scalar:
     """The text of a sequence of nodes."""
+    return joined(value, lambda item: serialised(item, scope))
+
+
+def joined(value: values.Value, read: Callable[[items.Item], Scalar]) -> Scalar:
+    """The texts of the items, one after the other."""
     match value:
-        case values.Single(item=items.TextItem(scalar=Constant(value=text))):
-            return Constant(escape_text(str(text)))
         case values.Single(item=item):
-            return serialised(item, scope)
+            return read(item)
         case values.Concat(values=several, exclusive=False):
-            return _flat_concat([node_xml(one, scope) for one in several])
+            return _flat_concat([joined(one, read) for one in several])
         case values.Concat(values=several):
             return case(
-                *((values.exists(one), node_xml(one, scope)) for one in several),
+                *((values.exists(one), joined(one, read)) for one in several),
                 otherwise=Constant(""),
             )
         case values.Each(plan=plan, value=inner):
             if values.is_optional(plan):
                 condition, known = values.condition_of(plan)
-                text = values.replaced(node_xml(inner, scope), known)
+                text = values.replaced(joined(inner, read), known)
                 return case((condition, text), otherwise=Constant(""))
-            return Nested(plan, "join", node_xml(inner, scope))
+            return Nested(plan, "join", joined(inner, read))
         case values.Merged():
-            texts = values.gather(value, lambda item: serialised(item, scope))
-            return call("join_texts", texts, Constant(""))
+            return call("join_texts", values.gather(value, read), Constant(""))
     raise AssertionError(value)
 
 
@@ -255,7 +272,7 @@ def _as_pairs(value: values.Value, scope: Scope) -> Scalar:
 def _as_content(pair: Scalar, result: Scalar, scope: Scope) -> Scalar:
     """The result for an item of the evaluator that does not belong into the tag around it."""
     match pair:
-        case Call(function="evaluator_item", arguments=(Constant(value=str() as kind), _)):
+        case Call(function="evaluator_item", arguments=(Constant(value=str() as kind), *_)):
             if kind.startswith(("attribute", "namespace")):
                 raise NotNative("attributes or namespaces among other content")
             return result
@@ -294,7 +311,9 @@ def _apart_by_blanks(several: Sequence[values.Value], scope: Scope) -> list[Scal
 
 def _is_atomic(item: items.Item) -> bool | None:
     """Whether the item is atomic; None if that is known only at run time."""
-    return None if isinstance(item, items.Dynamic) else isinstance(item, items.Atomic)
+    if isinstance(item, items.Dynamic):
+        return False if item.known_kind == "element" else None
+    return isinstance(item, items.Atomic)
 
 
 def as_pair(item: items.Item, scope: Scope) -> Scalar:

@@ -7,7 +7,7 @@ Tests: tests/compile/library/test_any_axes.py
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from xcql.algebra.operators import (
@@ -20,12 +20,12 @@ from xcql.algebra.operators import (
     Plan,
     Project,
     SortKey,
-    Unit,
+    Tally,
     columns,
     identity,
     order,
 )
-from xcql.algebra.scalars import TRUE, Call, Column, Constant, Nested, Scalar, call
+from xcql.algebra.scalars import TRUE, Column, Scalar, call
 from xcql.compile.library.access import node_key
 from xcql.compile.library.any_xml import any_string
 from xcql.compile.library.node_lookup import NodeLookup, NodePlace, Paths
@@ -54,8 +54,24 @@ def with_runs(
     broken = frozenset(path for path in wanted if path.text in texts)
     found = [find(wanted - broken)] if wanted - broken else []
     if broken:
+        found = [_with_values(one, table) for one in found]
         found.append(_runs(table, base, find(broken), below))
     return found
+
+
+def _with_values(found: Leaf, table: NodeLookup) -> Leaf:
+    """Texts with all of their values: what is merged with them has no need for its bytes then."""
+    node = found.item
+    assert isinstance(node, AnyNode)
+    if node.kinds != {"text"}:
+        return found
+    value = table.scope.compilation.fresh("text")
+    plan = Project(found.plan, value, any_string(node, table.scope))
+    return Leaf(plan, replace(node, value=Column(value), paths=_valued(node.paths)))
+
+
+def _valued(paths: Paths) -> Paths:
+    return frozenset(replace(path, is_valued=True) for path in paths)
 
 
 def _runs(table: NodeLookup, base: Plan, texts: Leaf, below: Paths) -> Leaf:
@@ -66,16 +82,6 @@ def _runs(table: NodeLookup, base: Plan, texts: Leaf, below: Paths) -> Leaf:
     text = texts.item
     assert isinstance(text, AnyNode)
     compilation = table.scope.compilation
-    place = NodePlace(Unit(), text.filler, None, text.paths)
-
-    def before(paths: Paths) -> Leaf:
-        return table.inside(
-            place,
-            paths,
-            lambda node: ((text.parent, node.parent),),
-            lambda node: call("<", node.start, text.start),
-        )
-
     parents = {_element_of(path) for path in text.paths}
     beside = frozenset(
         path
@@ -85,28 +91,36 @@ def _runs(table: NodeLookup, base: Plan, texts: Leaf, below: Paths) -> Leaf:
         and any(_may_be_same(_parent_of(path), one) for one in parents)
     )
     holes = frozenset(path for path in beside if path.kind == "hole")
-    counts: list[Scalar] = []
+    # before anything is sorted, so that no bytes are
+    value = compilation.fresh("text")
+    plan: Plan = Project(texts.plan, value, any_string(text, table.scope))
+    runs: list[Scalar] = []
+
+    def count(others: Plan, keys: Sequence[tuple[Scalar, Scalar]], start: Scalar) -> None:
+        """Number the texts by the others before them."""
+        nonlocal plan
+        run = compilation.fresh("run")
+        plan = Tally(plan, others, tuple(keys), ">", (text.start, start), run, span=table.span)
+        runs.append(Column(run))
+
     if beside - holes:
-        counts.append(Nested(before(beside - holes).plan, "count", TRUE))
+        others, other = table.scan(text.filler, beside - holes, exact=False)
+        count(others, ((text.seq, other.seq), (text.parent, other.parent)), other.start)
     graph = compilation.graphs[table.stream]
     tags = graph.fragmented_children(*{path.tag for path in text.paths})
     tops = frozenset(path for path in table.paths.all if path.is_top and path.table in tags)
     if tops:
-        filled = in_holes(table, before(holes), tops)
-        counts.append(Nested(filled.plan, "count", TRUE))
-    run = compilation.fresh("run")
-    number = Call("+", tuple(counts)) if len(counts) > 1 else (*counts, Constant(0))[0]
-    value = compilation.fresh("text")
+        filled, around, hole = _filled(table, holes, tops)
+        same_parent = (text.filler.column("key"), around), (text.parent, hole.parent)
+        count(filled, same_parent, hole.start)
     end = compilation.fresh("end")
-    plan: Plan = Project(texts.plan, run, number)
-    plan = Project(plan, value, any_string(text, table.scope))
     plan = Project(plan, end, call("+", text.start, text.length))
     prefix = compilation.fresh("node")
     row = compilation.fresh("filler")
     same: list[tuple[str, Scalar]] = [(name, Column(name)) for name in sorted(columns(base))]
     same += [(f"{row}.{name}", text.filler.column(name)) for name in ROW_COLUMNS]
-    same += [(f"{prefix}.{name}", getattr(text, name)) for name in ("kind", "name", "path")]
-    apart = [*identity(base), text.filler.column("key"), text.parent, Column(run)]
+    same += [(f"{prefix}.{name}", getattr(text, name)) for name in ("seq", "kind", "name", "path")]
+    apart = [*identity(base), text.filler.column("key"), text.parent, *runs]
     keys = [(f"{prefix}.key{index}", one) for index, one in enumerate(apart)]
     first, last = Aggregate("min", text.start), Aggregate("max", Column(end))
     nest = Nest(
@@ -122,14 +136,34 @@ def _runs(table: NodeLookup, base: Plan, texts: Leaf, below: Paths) -> Leaf:
     )
     made = {
         name: Column(f"{prefix}.{name}")
-        for name in ("kind", "name", "path", "parent", "start", "value")
+        for name in ("seq", "kind", "name", "path", "parent", "start", "value")
     }
     length = call("-", Column(f"{prefix}.end"), Column(f"{prefix}.start"))
-    valued = frozenset(replace(path, is_valued=True) for path in text.paths)
-    node = AnyNode(table.filler(row, text.filler.table), **made, length=length, paths=valued)
+    filler = table.filler(row, text.filler.table)
+    node = AnyNode(filler, **made, length=length, paths=_valued(text.paths))
     key = node_key(node, table.scope)
     assert key is not None
     return Leaf(Order(nest, (*order(base), SortKey(key, "key"))), node)
+
+
+def _filled(table: NodeLookup, holes: Paths, tops: Paths) -> tuple[Plan, Scalar, AnyNode]:
+    """Fillers with the holes that they are in, and the keys of the fillers around these."""
+    inner = table.fillers({path.table for path in tops})
+    outer = table.fillers({path.table for path in holes})
+    inside, around = (
+        Extract(table.stream, one.table, one.row, span=table.span) for one in (inner, outer)
+    )
+    keys = ((inner.column("parent"), outer.column("key")),)
+    plan = Join(inside, around, keys, TRUE, is_lookup=True, span=table.span)
+    offset = inner.column("offset")
+    hole = table.inside(
+        NodePlace(plan, outer, None, holes),
+        holes,
+        lambda node: ((offset, node.start),),
+        is_lookup=True,
+    )
+    assert isinstance(hole.item, AnyNode)
+    return hole.plan, outer.column("key"), hole.item
 
 
 def in_holes(table: NodeLookup, hole: Leaf, tops: Paths) -> Leaf:

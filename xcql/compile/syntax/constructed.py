@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from xcql.algebra.scalars import Constant, Nested, Scalar, call, case, conjunction
+from xcql.algebra.scalars import Call, Constant, Nested, Scalar, call, case, conjunction
 from xcql.compile.library.atomization import one_atomic
 from xcql.compile.library.lifespans import lifespan
 from xcql.compile.library.serialisation import (
     concatenated,
     constructed_xml,
     content_xml,
+    joined,
     joined_text,
 )
 from xcql.compile.library.trees import new_tree
@@ -21,6 +22,7 @@ from xcql.compile.terms.items import (
     AttributeItem,
     Dynamic,
     Element,
+    Item,
     TextItem,
     is_attribute_of_any_name,
     is_node,
@@ -36,6 +38,7 @@ from xcql.compile.terms.values import (
     concat,
     condition_of,
     exists,
+    gather,
     guarded,
     is_optional,
     leaves,
@@ -59,7 +62,7 @@ def _direct_element(expr: syntax.DirectElement, scope: Scope) -> Value:
                 content.append(value_of(body, scope))
             case _:
                 content.append(value_of(part, scope))  # type: ignore[arg-type]
-    return Single(_element(expr.name.local, attributes, content, scope, expr.span))
+    return _constructed(expr.name.local, attributes, content, scope, expr.span)
 
 
 def _direct_attribute(expr: syntax.DirectAttribute, scope: Scope) -> AttributeItem:
@@ -80,20 +83,60 @@ def _direct_attribute(expr: syntax.DirectAttribute, scope: Scope) -> AttributeIt
 def _computed_element(expr: syntax.ComputedElement, scope: Scope) -> Value:
     name = _name(expr.name, scope)
     content = value_of(expr.content, scope)
-    if isinstance(name, str):
-        return Single(_element(name, [], [content], scope, expr.span))
-    # what it is called is seen only in its text
-    element = _element("", [], [content], scope, expr.span)
-    text = constructed_xml(element, scope, name)
+    return _constructed(name, [], [content], scope, expr.span)
+
+
+def _constructed(
+    name: str | Scalar,
+    attributes: list[AttributeItem],
+    content: list[Value],
+    scope: Scope,
+    span: Span,
+) -> Value:
+    """An element; what only the data tell about its tag is seen only in its text."""
+    others: list[Value] = []
+    known = name if isinstance(name, str) else ""
+    element = _element(known, attributes, content, others, scope, span)
+    if isinstance(name, str) and not others:
+        return Single(element)
+    texts = [joined(one, _attribute_text) for one in others]
+    computed = None if isinstance(name, str) else name
+    text = constructed_xml(element, scope, computed, texts)
+    if others:
+        text = case((_are_distinct(element, others), text), otherwise=_several(scope, span))
     pair = call("evaluator_item", Constant("element"), text, *lifespan(element, scope))
     return Single(Dynamic(pair, "a name that is computed from data"))
 
 
-def _constant_name(name: Name | Expr, scope: Scope) -> str:
-    found = _name(name, scope)
-    if not isinstance(found, str):
-        raise NotNative("a name that is computed from data", name.span)
-    return found
+def _attribute_text(item: Item) -> Scalar:
+    """An attribute as it is written into a tag."""
+    assert isinstance(item, Dynamic)
+    return call("concat", Constant(" "), item.part("value"))
+
+
+def _are_distinct(element: Element, others: list[Value]) -> Scalar:
+    """Whether the attributes of an element have different names."""
+    names: list[Scalar] = []
+    for attribute in element.attributes:
+        name = call("array", Constant(attribute.name))
+        is_there = call("is_not_null", attribute.scalar)
+        names.append(case((is_there, name), otherwise=call("array")))
+    names += [gather(one, lambda item: item.attribute[0]) for one in others]  # type: ignore[attr-defined]
+    every = names[0] if len(names) == 1 else Call("concat_arrays", tuple(names))
+    return call("=", call("size", call("array_distinct", every)), call("size", every))
+
+
+def _several(scope: Scope, span: Span) -> Scalar:
+    return scope.compilation.limit(span, "two attributes of one name")
+
+
+def _is_attribute(item: Item) -> bool:
+    """Whether an item is an attribute that the query constructs, or one with a known name."""
+    return isinstance(item, AttributeItem) or _is_named_by_data(item)
+
+
+def _is_named_by_data(item: Item) -> bool:
+    return isinstance(item, Dynamic) and item.attribute is not None
 
 
 def _name(name: Name | Expr, scope: Scope) -> str | Scalar:
@@ -121,16 +164,24 @@ def _name(name: Name | Expr, scope: Scope) -> str | Scalar:
 
 
 def _element(
-    name: str, attributes: list[AttributeItem], content: list[Value], scope: Scope, span: Span
+    name: str,
+    attributes: list[AttributeItem],
+    content: list[Value],
+    others: list[Value],
+    scope: Scope,
+    span: Span,
 ) -> Element:
-    """An element; attributes at the start of its content become its own."""
+    """An element; attributes at the start of its content become its own.
+
+    Those whose names only the data tell are added to `others`.
+    """
     kept: list[Value] = []
     for value in content:
         value = _without_document(value, span)
         found = leaves(value)
         if any(is_attribute_of_any_name(leaf.item) for leaf in found):
             raise NotNative("attributes of any name", span)
-        if not any(isinstance(leaf.item, AttributeItem) for leaf in found):
+        if not any(_is_attribute(leaf.item) for leaf in found):
             if not all(map(is_node, (leaf.item for leaf in found))):
                 # it must be possible to write it
                 content_xml(value, scope)
@@ -141,13 +192,18 @@ def _element(
         rest: list[Value] = []
         for part in value.values if isinstance(value, Concat) and not value.exclusive else (value,):
             items = [leaf.item for leaf in leaves(part)]
-            if not all(isinstance(item, AttributeItem) for item in items):
-                if any(isinstance(item, AttributeItem) for item in items):
+            if not items or not all(map(_is_attribute, items)):
+                if any(map(_is_attribute, items)):
                     raise NotNative("attributes among other content", span)
                 rest.append(part)
                 continue
             if rest:
                 raise NotNative("attributes after other content", span)
+            if all(map(_is_named_by_data, items)):
+                others.append(part)
+                continue
+            if others or any(map(_is_named_by_data, items)):
+                raise NotNative("attributes after those with computed names", span)
             if not at_most_one(part):
                 raise NotNative("attributes of several elements", span)
             for leaf in leaves(part):
@@ -175,7 +231,7 @@ def _element(
 def _computed_document(expr: syntax.ComputedDocument, scope: Scope) -> Value:
     content = value_of(expr.content, scope)
     found = [leaf.item for leaf in leaves(content)]
-    if any(isinstance(one, AttributeItem) or is_attribute_of_any_name(one) for one in found):
+    if any(_is_attribute(one) or is_attribute_of_any_name(one) for one in found):
         raise NotNative("attributes in a document", expr.span)
     parts = (_without_document(content, expr.span),)
     return Single(Element("", (), parts, is_document=True, tree=new_tree(scope)))
@@ -196,9 +252,19 @@ def _without_document(value: Value, span: Span) -> Value:
 
 
 def _computed_attribute(expr: syntax.ComputedAttribute, scope: Scope) -> Value:
-    name = _constant_name(expr.name, scope)
+    name = _name(expr.name, scope)
     value = value_of(expr.content, scope)
-    return Single(AttributeItem(name, joined_text(value, scope), made_of=type_of_one([value])))
+    text = joined_text(value, scope)
+    if isinstance(name, str):
+        return Single(AttributeItem(name, text, made_of=type_of_one([value])))
+    # a lifespan would be that of the element
+    other = scope.compilation.limit(expr.span, "a name of an attribute that is not a simple one")
+    is_lifespan = Call("one_of", (name, Constant("vtFrom"), Constant("vtTo")))
+    name = case((is_lifespan, other), otherwise=name)
+    written = Call("concat", (name, Constant('="'), call("escape_attribute", text), Constant('"')))
+    pair = call("evaluator_item", Constant("attribute"), written)
+    reason = "a name that is computed from data"
+    return Single(Dynamic(pair, reason, attribute=(name, text)))
 
 
 def _computed_text(expr: syntax.ComputedText, scope: Scope) -> Value:

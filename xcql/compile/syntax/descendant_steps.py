@@ -3,7 +3,8 @@
 a//b              a/descendant::b
 a//b[1]           the children of all nodes below a, numbered among their siblings
 a//(b | c)        a/(descendant::b | descendant::c)
-a//@b, a//text()  a/descendant-or-self::*/@b, a/descendant-or-self::*/text()
+a//@b             a/descendant-or-self::*/@b
+a//text()         a/descendant::text(), or a/descendant-or-self::*/text() if the texts are columns
 """
 
 from __future__ import annotations
@@ -23,6 +24,14 @@ from xcql.syntax.types import AnyKindTest, TextTest
 class ChildrenBelow(Expr):
     """`//x[1]`: a step to children, from the start node and all nodes below it."""
 
+    step: AxisStep
+
+
+@node
+class TextsBelow(Expr):
+    """`//text()`: a step to texts, from all elements below."""
+
+    elements: AxisStep
     step: AxisStep
 
 
@@ -58,9 +67,14 @@ def _from_all_below(all_below: Expr, step: Expr) -> list[Expr]:
     if not isinstance(step, AxisStep):
         pushed = _pushed(all_below, step)
         return [all_below, step] if pushed is None else [pushed]
-    if step.axis == "attribute" or (step.axis == "child" and isinstance(step.test, TextTest)):
-        # only elements have attributes and text
-        return [replace(all_below, test=Wildcard(span=all_below.span)), step]
+    # only elements have attributes and text
+    elements = replace(all_below, test=Wildcard(span=all_below.span))
+    if step.axis == "attribute":
+        return [elements, step]
+    if step.axis == "child" and isinstance(step.test, TextTest):
+        if all(map(is_never_positional, step.predicates)):
+            return [TextsBelow(elements, step, span=step.span)]
+        return [elements, step]
     if step.axis in _ONE_STEP and all(map(is_never_positional, step.predicates)):
         return [replace(step, axis=_ONE_STEP[step.axis])]
     if step.axis == "child":

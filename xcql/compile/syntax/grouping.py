@@ -8,7 +8,7 @@ from dataclasses import replace
 from xcql.algebra.operators import Aggregate, Nest, Unit, Unnest, columns, order
 from xcql.algebra.scalars import Column, Constant, Scalar, call
 from xcql.compile.library.atomization import one_atomic
-from xcql.compile.library.casts import as_string
+from xcql.compile.library.casts import INSTANTS, as_string, is_plain_zone, on_time_line
 from xcql.compile.library.ordering import in_order_of_appearance
 from xcql.compile.library.packing import above_cut, columns_in, packed, unpacked
 from xcql.compile.result import NotNative
@@ -38,16 +38,24 @@ def grouped(clause: GroupBy, stream: Tuples) -> list[Tuples]:
             values[str(key.variable)] = Each(Unit(), Single(Atomic(Constant(None), "xs:string")))
             continue
         item = as_string(item)
-        if item.zone not in (None, Constant(""), Constant("Z")):
+        has_zone = not is_plain_zone(item.zone)
+        if has_zone and item.type not in INSTANTS:
             raise NotNative("grouping by times with zones", key.span)
-        keys.append((name, item.scalar))
+        keys.append((name, on_time_line(item) if has_zone else item.scalar))
         column = Column(name)
-        if item.type == "xs:double":
+        group = item
+        if has_zone or item.type == "xs:double":
             # 0 and -0 are one group, whose key is the zero that came first
             column = Column(compilation.fresh(f"first_{key.variable}"))
             first.append((column.name, item.scalar))
+        if has_zone:
+            # the same instant may be written in several zones
+            assert item.zone is not None
+            zone = compilation.fresh(f"zone_{key.variable}")
+            first.append((zone, item.zone))
+            group = replace(item, zone=Column(zone))
         values[str(key.variable)] = guarded(
-            call("is_not_null", column), Single(replace(item, scalar=column))
+            call("is_not_null", column), Single(replace(group, scalar=column))
         )
         # a later key may use an earlier one
         scope = scope.bind(key.variable, Single(item))

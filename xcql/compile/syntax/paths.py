@@ -10,7 +10,7 @@ from collections import abc
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from xcql.algebra.operators import Number, identity
+from xcql.algebra.operators import Number, Order, SortKey, identity
 from xcql.algebra.scalars import Column, Constant, Scalar
 from xcql.compile.library.axes import axis_from
 from xcql.compile.library.document_order import (
@@ -18,6 +18,7 @@ from xcql.compile.library.document_order import (
     in_document_order,
     is_own_tree,
     is_sorted,
+    key_of,
     may_nest,
     merged_in_document_order,
     origin,
@@ -28,7 +29,7 @@ from xcql.compile.library.positions import is_never_positional, mentions_positio
 from xcql.compile.library.stream_parents import with_parent_key
 from xcql.compile.library.trees import are_several
 from xcql.compile.result import NotNative
-from xcql.compile.syntax.descendant_steps import ChildrenBelow, joined_steps
+from xcql.compile.syntax.descendant_steps import ChildrenBelow, TextsBelow, joined_steps
 from xcql.compile.syntax.nearest_steps import nearest
 from xcql.compile.syntax.predicates import filtered
 from xcql.compile.terms import items
@@ -81,6 +82,8 @@ def _lone_step(step: AxisStep, scope: Scope) -> Value:
 
 def after_step(base: Value, step: Expr, scope: Scope) -> Value:
     """The value of a path after one more step."""
+    if isinstance(step, TextsBelow):
+        return _texts_below(base, step, scope)
     if not isinstance(step, AxisStep | ChildrenBelow):
         return _mapped(base, step, scope)
     begin = leaves(base)
@@ -101,11 +104,29 @@ def after_step(base: Value, step: Expr, scope: Scope) -> Value:
     found = alike(found, scope, step.span)
     origins = {origin(leaf.item) for leaf in found}
     twice = len(origins) < len(found)
-    if twice or mixes:
+    is_simple = orderly and _are_apart(found, step) and not are_several(found, scope, step.span)
+    if mixes and not twice and is_simple:
+        by_key = [(leaf, SortKey(key_of(leaf.item, scope, step.span), "key")) for leaf in found]
+        found = [replace(leaf, plan=Order(leaf.plan, (key,))) for leaf, key in by_key]
+    elif twice or mixes:
         value: Value = Concat(tuple(each(one.plan, Single(one.item)) for one in found))
         return in_document_order(value, scope, step.span)
     parts = [each(one.plan, Single(one.item), is_path=True) for one in found]
     return merged_in_document_order(parts, scope, step.span)
+
+
+def _are_apart(found: abc.Sequence[Leaf], step: Expr) -> bool:
+    """Whether a step from different nodes leads to different nodes."""
+    is_below = isinstance(step, AxisStep) and step.axis in ("self", "child", "attribute")
+    return is_below and all(isinstance(leaf.item, items.AnyNode) for leaf in found)
+
+
+def _texts_below(base: Value, step: TextsBelow, scope: Scope) -> Value:
+    """The texts in all elements below, from the table of nodes if the elements are."""
+    elements = after_step(base, step.elements, scope)
+    if any(isinstance(leaf.item, items.AnyNode) for leaf in leaves(elements)):
+        return after_step(base, replace(step.step, axis="descendant"), scope)
+    return after_step(elements, step.step, scope)
 
 
 def _from_each_tree(base: Value, step: AxisStep | ChildrenBelow, scope: Scope) -> Value:

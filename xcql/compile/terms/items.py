@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
 from xcql.algebra.operators import Plan, SortKey, identity, order, row_column
-from xcql.algebra.scalars import Constant, Scalar
+from xcql.algebra.scalars import NULL, Call, Constant, Scalar
 from xcql.algebra.scalars import field as struct_field
 from xcql.compile.node_paths import NodePath
 from xcql.shred.node_paths import NodeKind
@@ -300,6 +300,7 @@ class AnyNode(Item):
     parent: Scalar
     value: Scalar
     paths: frozenset[NodePath]
+    seq: Scalar
 
     @property
     def stream(self) -> str:
@@ -369,11 +370,28 @@ class Dynamic(Item):
 
     `reason` says why the evaluator was needed. `is_complete` says that the lifespans of attributes
     and texts are known, too: they depend on ancestors, which copies of nodes do not have.
+    `attribute` are the name and the value of an attribute that the query constructs, if only the
+    data tell its name.
     """
 
     scalar: Scalar
     reason: str
     is_complete: bool = True
+    attribute: tuple[Scalar, Scalar] | None = None
+
+    @property
+    def known_kind(self) -> str | None:
+        """The kind of the item if it is the same for all tuples."""
+        kind = self.part("kind")
+        return str(kind.value) if isinstance(kind, Constant) else None
+
+    def part(self, name: str) -> Scalar:
+        """A field of the item."""
+        match self.scalar:
+            case Call(function="evaluator_item", arguments=arguments):
+                found = dict(zip(("kind", "value", "vtFrom", "vtTo"), arguments, strict=False))
+                return found.get(name, NULL)
+        return struct_field(self.scalar, name)
 
 
 @dataclass(frozen=True, slots=True)
