@@ -182,6 +182,9 @@ CASES: dict[str, dict[str, Case]] = {
         "other dependence is nested for all tuples at once": Project(
             A, "n", Nested(LATER, "count", TRUE)
         ),
+        "what a condition needed is not computed again": Project(
+            Select(A, call(">", LINKED_COUNT, Constant(1))), "n", LINKED_COUNT
+        ),
         "existence is a semi-join": Select(A, Nested(LINKED, "exists", TRUE)),
         "its negation is an anti-join": Select(A, negation(Nested(LINKED, "exists", TRUE))),
     },
