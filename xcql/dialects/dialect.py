@@ -36,6 +36,7 @@ class Dialect:
     `forms` gives the tree of each operation. `limits` says for some operations, given the arguments
     of a call, why the engine cannot compute it; None if it can. `write` gives the text of queries.
     `ordered` are reductions that look at the order of the tuples in this dialect only.
+    `frames_vary` says whether a window function may look at another number of rows for each row.
     """
 
     name: str
@@ -43,6 +44,7 @@ class Dialect:
     limits: Mapping[str, Callable[..., str | None]]
     write: Writer
     ordered: frozenset[str] = frozenset()
+    frames_vary: bool = False
 
     def sql(self, scalar: Scalar, columns: Mapping[str, Sql]) -> Sql:
         """The tree of a scalar; `columns` says what its columns are."""
