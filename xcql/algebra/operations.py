@@ -267,10 +267,8 @@ arrays
   array_sum_decimals(array) -> decimal | strict fails | fn:sum
   join_texts(array, text) -> text | strict | fn:string-join
   range(integer, integer) -> array | fails | to
-  windows_between_starts(array, integer) -> array | | window
-  windows_to_ends(array) -> array | strict | window
-  windows_apart(array) -> array | strict | window
-  windows_of_length(integer, integer) -> array | | window
+  window_starts(array) -> array | strict | window
+  zipped(array, array) -> array
 
 groups
   group_count(any) -> integer | | fn:count

@@ -286,6 +286,27 @@ class Aggregate:
     value: Scalar
 
 
+# the tuples that a value is computed from, relative to a tuple: the one before it, the one after
+# it, all up to it, it and those after it, or all of them
+Frame = Literal["previous", "next", "so far", "from here", "all"]
+
+
+@dataclass(frozen=True, slots=True)
+class Over(Plan):
+    """The tuples, each with a reduction of a value over tuples around it, in the plan's order.
+
+    Tuples of other partitions do not count. For one other tuple, the reduction is `any`, and NULL
+    if there is no such tuple. With `further`, the frame "from here" ends so many tuples later.
+    """
+
+    input: Plan
+    name: str
+    aggregate: Aggregate
+    frame: Frame
+    partition: tuple[Scalar, ...] = ()
+    further: Scalar | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class Nest(Plan):
     """One tuple per group: its keys, and the reductions of its tuples."""
@@ -347,6 +368,10 @@ def scalars(plan: Plan) -> tuple[Scalar, ...]:
             return (scalar,)
         case Number(partition=partition):
             return partition
+        case Over(aggregate=one, partition=partition, further=None):
+            return (one.value, *partition)
+        case Over(aggregate=one, partition=partition, further=Scalar() as further):
+            return (one.value, further, *partition)
         case Order(by=by):
             return tuple(key.scalar for key in by)
         case Distinct(key=key, within=within):
@@ -388,6 +413,13 @@ def _with_scalars(plan: Plan, change: Callable[[Scalar], Scalar]) -> Plan:
             return replace(plan, scalar=change(scalar))
         case Number(partition=partition):
             return replace(plan, partition=tuple(map(change, partition)))
+        case Over(aggregate=one, partition=partition, further=further):
+            return replace(
+                plan,
+                aggregate=replace(one, value=change(one.value)),
+                partition=tuple(map(change, partition)),
+                further=None if further is None else change(further),
+            )
         case Order(by=by):
             return replace(plan, by=tuple(replace(k, scalar=change(k.scalar)) for k in by))
         case Distinct(key=key, within=within):
@@ -436,7 +468,7 @@ def own_columns(plan: Plan) -> frozenset[str]:
             return frozenset(columns)
         case Unnest(item=item, position=position):
             return frozenset({item, position})
-        case Project(name=name) | Tally(name=name):
+        case Project(name=name) | Tally(name=name) | Over(name=name):
             return frozenset({name})
         case Spread(name=name):
             return frozenset({name, f"{name}.first"})
@@ -609,7 +641,7 @@ def graft(plan: Plan, base: Plan) -> Plan:
                 by=(*order(base), *by),
                 within=(*identity(base), *within),
             )
-        case Number(partition=partition):
+        case Number(partition=partition) | Over(partition=partition):
             return replace(
                 plan, input=graft(plan.input, base), partition=(*identity(base), *partition)
             )
@@ -677,7 +709,7 @@ def renamed_plan(plan: Plan, names: Mapping[str, str]) -> Plan:
             return replace(plan, row=new_row(row), child=new_row(child))
         case Unnest(item=item, position=position):
             return replace(plan, item=new(item), position=new(position))
-        case Project(name=name) | Tally(name=name):
+        case Project(name=name) | Tally(name=name) | Over(name=name):
             return replace(plan, name=new(name))
         case Number(name=name, total=total):
             return replace(plan, name=new(name), total=None if total is None else new(total))

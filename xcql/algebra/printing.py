@@ -47,6 +47,11 @@ def _operator(plan: ops.Plan) -> str:
             each = f" for each {', '.join(map(scalar_text, partition))}" if partition else ""
             of = f" of {total}" if total else ""
             return f"number {name}{of}{way}{each}"
+        case ops.Over(name=name, aggregate=one, frame=frame, partition=partition):
+            each = f" for each {', '.join(map(scalar_text, partition))}" if partition else ""
+            end = "" if plan.further is None else f" and {scalar_text(plan.further)} further"
+            made = f"{one.reduction}({scalar_text(one.value)})"
+            return f"over {name} := {made} {frame}{end}{each}"
         case ops.Order(by=by):
             return f"order by {', '.join(map(_key, by))}"
         case ops.Distinct(key=key):

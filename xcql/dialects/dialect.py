@@ -45,6 +45,7 @@ class Dialect:
     of a call, why the engine cannot compute it; None if it can. `write` gives the text of queries.
     `ordered` are reductions that look at the order of the tuples in this dialect only.
     `joins_nearest` says that the engine has ASOF joins.
+    `frames_vary` says whether a window function may look at another number of rows for each row.
     """
 
     name: str
@@ -53,6 +54,7 @@ class Dialect:
     write: Writer
     ordered: frozenset[str] = frozenset()
     joins_nearest: bool = False
+    frames_vary: bool = False
 
     def sql(self, scalar: Scalar, columns: Mapping[str, Sql]) -> Sql:
         """The tree of a scalar; `columns` says what its columns are."""

@@ -192,6 +192,17 @@ def _distinct(array: Sql) -> Sql:
     return call("list_filter", array, exp.Lambda(this=condition, expressions=[*_NAMES]))
 
 
+def _zipped(left: Sql, right: Sql, body: exp.Lambda) -> Sql:
+    """Pairs are tuples without names; the body uses each parameter once."""
+    pair = column("pair")
+    names = [one.name for one in body.expressions]
+    for use in list(body.this.find_all(exp.Column)):
+        if use.name in names and not use.table:
+            use.replace(_element(copied(pair), number(names.index(use.name) + 1)))
+    function = exp.Lambda(this=body.this, expressions=[identifier("pair")])
+    return call("list_transform", call("list_zip", left, right), function)
+
+
 _NAMES = (identifier("e"), identifier("i"))
 _REWRITTEN: Mapping[str, Callable[..., Sql]] = MappingProxyType(
     {
@@ -222,6 +233,7 @@ _REWRITTEN: Mapping[str, Callable[..., Sql]] = MappingProxyType(
         "timestampadd": _added,
         "timestampdiff": _between,
         "transform": partial(_transform, "list_transform"),
+        "zip_with": _zipped,
     }
 )
 
@@ -745,4 +757,5 @@ DUCKDB = Dialect(
     write=_write,
     ordered=frozenset({"min_doubles", "max_doubles"}),
     joins_nearest=True,
+    frames_vary=True,
 )

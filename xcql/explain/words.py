@@ -17,6 +17,7 @@ from xcql.algebra.operators import (
     NodeScan,
     Number,
     Order,
+    Over,
     Plan,
     Project,
     Rise,
@@ -127,6 +128,10 @@ class Words:
                 return f"{name} := {self._quoted(plan, scalar)}"
             case Number():
                 return "count positions"
+            case Over(frame="previous" | "next" as which):
+                return f"look at the {which} item"
+            case Over():
+                return "find where windows begin and end"
             case Order(by=by):
                 return f"order by {', '.join(self.scalar(key.scalar) for key in by)}"
             case Distinct(key=key):

@@ -23,6 +23,7 @@ from xcql.algebra.operators import (
     NodeScan,
     Number,
     Order,
+    Over,
     Plan,
     Project,
     Select,
@@ -38,7 +39,6 @@ from xcql.algebra.operators import (
     row_column,
     scalars,
     used,
-    walk_plan,
 )
 from xcql.algebra.scalars import TRUE, Call, Column, Constant, Scalar, conjuncts, walk_scalar
 from xcql.dialects import trees
@@ -56,6 +56,7 @@ from xcql.dialects.trees import (
 )
 from xcql.sql.nearest import by_numbers
 from xcql.sql.parts import Parts, Relation, Tables, conjunction, one_row, unnested, window
+from xcql.sql.reads import reads
 from xcql.sql.reductions import is_ordered, reduced
 from xcql.sql.scans import Scans
 from xcql.sql.sharing import shared
@@ -99,7 +100,7 @@ class Lowered:
 def lowered(answer: AnswerPlan, target: Target) -> Lowered:
     """An answer as SQL."""
     plan, once = shared(answer.plan, target.dialect)
-    lowering = _Lowering(plan, once, target)
+    lowering = _Lowering(plan, answer.columns, once, target)
     relation = lowering.whole(plan, answer.columns)
     item = (answer.item, "item", "STRING")
     times = [(answer.begin, "vtFrom", "TIMESTAMP_NTZ"), (answer.end, "vtTo", "TIMESTAMP_NTZ")]
@@ -125,7 +126,7 @@ def lowered(answer: AnswerPlan, target: Target) -> Lowered:
 def lowered_rows(plan: Plan, names: Sequence[str], target: Target) -> tuple[SqlText, Tables]:
     """The SQL text of some columns of a plan's tuples, without order, and the tables it reads."""
     plan, once = shared(plan, target.dialect)
-    lowering = _Lowering(plan, once, target)
+    lowering = _Lowering(plan, frozenset(names), once, target)
     relation = lowering.whole(plan, frozenset(names))
     query = _selected(relation, *((name, name, None) for name in names))
     (text,) = target.dialect.write(lowering.parts.bodies, [Query(query)])
@@ -160,20 +161,15 @@ def _is_constant(scalar: Scalar) -> bool:
 
 
 class _Lowering:
-    def __init__(self, plan: Plan, once: frozenset[str], target: Target) -> None:
+    def __init__(
+        self, plan: Plan, needed: frozenset[str], once: frozenset[str], target: Target
+    ) -> None:
         self.dialect = target.dialect
         self.sql = target.dialect.sql
         self.parts = Parts(target.graphs)
         self.scans = Scans(self.parts, target)
         self.once = once
-        # the fields of collected structs that anything asks for
-        self.fields = frozenset(
-            str(one.arguments[1].value)  # type: ignore[attr-defined]
-            for here in walk_plan(plan)
-            for scalar in scalars(here)
-            for one in walk_scalar(scalar)
-            if isinstance(one, Call) and one.function == "field"
-        )
+        self.reads = reads(plan, needed)
 
     def condition(self, scalar: Scalar, known: dict[str, Sql]) -> Sql:
         """A condition; one that only fails has to be declared as one."""
@@ -181,6 +177,13 @@ class _Lowering:
         if isinstance(scalar, Call) and scalar.function == "fail":
             return self.dialect.forms["is_true"](condition)
         return condition
+
+    def is_member(self, scalar: Scalar) -> bool:
+        """Whether it is one of the tuples that were collected: several columns are its fields."""
+        match scalar:
+            case Call(function="get", arguments=(Column(name=name), _)):
+                return name in self.reads.collected
+        return False
 
     def sorted(self, key: SortKey, known: dict[str, Sql]) -> Sql:
         """A key of ORDER BY; the empty sequence, NULL, is the least unless the query says not."""
@@ -223,13 +226,15 @@ class _Lowering:
                 relation.columns[name] = self.sql(scalar, relation.columns)
                 if name in self.once:
                     relation.once.add(name)
-                if _is_heavy(scalar):
+                if _is_heavy(scalar) or self.is_member(scalar):
                     return self.parts.wrapped(relation, needed, relation.hint)
                 return relation
             case Unnest():
                 return self.unnest(plan, needed)
             case Number():
                 return self.number(plan, needed)
+            case Over():
+                return self.over(plan, needed)
             case Distinct():
                 return self.distinct(plan, needed)
             case Join():
@@ -255,6 +260,19 @@ class _Lowering:
         if relation.sealed or relation.group is not None or is_named:
             return self.parts.wrapped(relation, needed, relation.hint)
         return relation
+
+    def narrowed(self, known: dict[str, Sql]) -> dict[str, Sql]:
+        """The columns without the fields of structs that nothing reads.
+
+        An engine reads single fields from a file, but not if the tuples are sorted before.
+        """
+        found = dict(known)
+        for name, value in known.items():
+            if isinstance(value, exp.Column) and value.this != variable_name(name):
+                pruned = self.reads.pruned(name, Column(name))
+                if pruned != Column(name):
+                    found[name] = self.sql(pruned, {name: value})
+        return found
 
     def unnest(self, plan: Unnest, needed: frozenset[str]) -> Relation:
         own = own_columns(plan)
@@ -318,6 +336,7 @@ class _Lowering:
         partition = [
             self.sql(one, relation.columns) for one in plan.partition if not _is_constant(one)
         ]
+        made: dict[str, Sql] = {}
         if plan.name in needed:
             ordered = [
                 self.sorted(
@@ -327,15 +346,75 @@ class _Lowering:
                 for key in keys
                 if not _is_constant(key.scalar)
             ]
-            relation.columns[plan.name] = cast(
+            made[plan.name] = cast(
                 window(call("row_number"), partition, ordered or [number(1)]), "BIGINT"
             )
         if plan.total is not None and plan.total in needed:
-            relation.columns[plan.total] = window(
+            made[plan.total] = window(
                 call("count", exp.Star()), [copied(one) for one in partition], []
             )
+        relation.columns = self.narrowed(relation.columns) | made
         relation.sealed = True
         return relation
+
+    def over(self, plan: Over, needed: frozenset[str]) -> Relation:
+        """Operators of this kind that do not look at each other are columns of one SELECT.
+
+        Wherever a plan occurs, its table has the same columns, so it is computed only once.
+        """
+        if plan.name in self.reads.repeated:
+            needed |= columns(plan) & self.reads.columns
+        together = [plan]
+        looks: frozenset[str] = frozenset().union(*map(used, scalars(plan)))
+        while isinstance(below := together[-1].input, Over) and below.name not in looks:
+            together.append(below)
+            looks = looks.union(*map(used, scalars(below)))
+        base = together[-1].input
+        wanted = [
+            replace(one, aggregate=self.reads.needed(one.name, one.aggregate))
+            for one in reversed(together)
+            if one.name in needed
+        ]
+        kept = needed - {one.name for one in together}
+        keys = order(base)
+        looks = frozenset().union(
+            *(used(scalar) for one in wanted for scalar in scalars(one)),
+            *(used(key.scalar) for key in keys),
+        )
+        relation = self.open(base, kept | looks)
+        made = {one.name: self.framed(one, keys, relation.columns) for one in wanted}
+        relation.columns = self.narrowed(relation.columns) | made
+        return self.parts.wrapped(relation, needed, relation.hint)
+
+    def framed(self, plan: Over, keys: Sequence[SortKey], known: dict[str, Sql]) -> Sql:
+        """The value of a reduction in its frame."""
+        partition = [self.sql(one, known) for one in plan.partition if not _is_constant(one)]
+        ordered = [
+            self.sorted(key, known)
+            for key in keys
+            if not _is_constant(key.scalar) and key.scalar not in plan.partition
+        ]
+        one = plan.aggregate
+        if plan.frame in ("previous", "next"):
+            assert one.reduction == "any"
+            shifted = "lag" if plan.frame == "previous" else "lead"
+            return window(call(shifted, self.sql(one.value, known)), partition, ordered)
+        reduced_to = reduced(one, known, [], self.dialect, is_framed=True)
+        if plan.frame == "all":
+            return window(reduced_to, partition, [])
+        framed = window(reduced_to, partition, ordered)
+        if plan.frame == "so far":
+            framed.set("spec", copied(_SO_FAR))
+            return framed
+        further = plan.further
+        if further is None or not (_is_constant(further) or self.dialect.frames_vary):
+            framed.set("spec", _from_here("UNBOUNDED"))
+            if further is None:
+                return framed
+            length = trees.plus(self.sql(further, known), number(1))
+            return self.dialect.forms["slice"](framed, number(1), length)
+        framed.set("spec", _from_here(self.dialect.sql(further, known)))
+        return framed
 
     def distinct(self, plan: Distinct, needed: frozenset[str]) -> Relation:
         looks = frozenset().union(*(used(one) for one in (plan.key, *plan.within)))
@@ -482,18 +561,25 @@ class _Lowering:
         return self.parts.wrapped(relation, frozenset(relation.columns), relation.hint)
 
     def nest(self, plan: Nest, needed: frozenset[str]) -> Relation:
-        wanted = [(name, one) for name, one in plan.fields if name in needed]
+        wanted = [
+            (name, self.reads.needed(name, one)) for name, one in plan.fields if name in needed
+        ]
         keys_of = order(plan.input)
         looks: frozenset[str] = frozenset().union(
             *(used(scalar) for _, scalar in plan.keys), *(used(one.value) for _, one in wanted)
         )
-        in_order = any(is_ordered(one.reduction, self.dialect) for _, one in wanted)
+        in_order = any(
+            is_ordered(one.reduction, self.dialect) and used(one.value) for _, one in wanted
+        )
         if in_order:
             looks = looks.union(*(used(key.scalar) for key in keys_of))
         relation = self.open(plan.input, looks)
         sort: list[Sql] = []
         if in_order:
-            kept = [key for key in keys_of if not _is_constant(key.scalar)]
+            groups = [scalar for _, scalar in plan.keys]
+            kept = [
+                key for key in keys_of if not _is_constant(key.scalar) and key.scalar not in groups
+            ]
             if any(key.descending or key.empty_greatest for key in kept):
                 ordered = [self.sorted(key, relation.columns) for key in kept]
                 partition = [self.sql(scalar, relation.columns) for _, scalar in plan.keys]
@@ -510,7 +596,7 @@ class _Lowering:
             if name in needed:
                 made[name] = copied(value)
         for name, one in wanted:
-            made[name] = reduced(one, relation.columns, sort, self.fields, self.dialect)
+            made[name] = reduced(one, relation.columns, sort, self.dialect)
         relation.columns = made
         relation.group = group
         if relation.source is None:
@@ -541,6 +627,11 @@ class _Lowering:
 
 # all rows up to the current one
 _SO_FAR = exp.WindowSpec(kind="ROWS", start="UNBOUNDED", start_side="PRECEDING", end="CURRENT ROW")
+
+
+def _from_here(end: str | Sql) -> exp.WindowSpec:
+    """The current row, and all up to a number of rows after it."""
+    return exp.WindowSpec(kind="ROWS", start="CURRENT ROW", end=end, end_side="FOLLOWING")
 
 
 def _is_heavy(scalar: Scalar) -> bool:

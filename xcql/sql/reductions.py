@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 
 from xcql.algebra.operators import Aggregate
-from xcql.algebra.scalars import Call
 from xcql.dialects.dialect import Dialect
-from xcql.dialects.trees import (
-    Sql,
-    copied,
-)
+from xcql.dialects.trees import Sql, call, copied
 
 # reductions that look at the order of the tuples in every dialect
 _ORDERED = frozenset({"collect", "join", "sum_doubles", "first"})
@@ -25,19 +21,13 @@ def reduced(
     one: Aggregate,
     known: Mapping[str, Sql],
     sort: list[Sql],
-    fields: Collection[str],
     dialect: Dialect,
+    *,
+    is_framed: bool = False,
 ) -> Sql:
-    """A reduction of tuples in an order; of structs, only `fields` are kept."""
+    """A reduction of tuples in an order; in the frame of a window they are in order already."""
     value = one.value
-    if isinstance(value, Call) and value.function == "members":
-        value = _pruned(value, fields)
+    if is_framed and one.reduction == "collect":
+        return call("collect_list", dialect.sql(value, known))
     keys = [copied(key) for key in sort] if is_ordered(one.reduction, dialect) else []
     return dialect.forms[f"group_{one.reduction}"](dialect.sql(value, known), *keys)
-
-
-def _pruned(struct: Call, fields: Collection[str]) -> Call:
-    """A struct without the fields that nothing asks for."""
-    pairs = [struct.arguments[index : index + 2] for index in range(0, len(struct.arguments), 2)]
-    kept = [pair for pair in pairs if pair[0].value in fields]  # type: ignore[attr-defined]
-    return Call("members", tuple(part for pair in kept or pairs[:1] for part in pair))

@@ -213,6 +213,9 @@ CASES: dict[str, dict[str, Case]] = {
         "other dependence is nested for all tuples at once": Project(
             A, "n", Nested(LATER, "count", TRUE)
         ),
+        "what a condition needed is not computed again": Project(
+            Select(A, call(">", LINKED_COUNT, Constant(1))), "n", LINKED_COUNT
+        ),
         "existence is a semi-join": Select(A, Nested(LINKED, "exists", TRUE)),
         "its negation is an anti-join": Select(A, negation(Nested(LINKED, "exists", TRUE))),
         "a lookup is a left join": Project(P, "owner", Nested(OWNER, "first", Column("a.filler"))),
@@ -358,7 +361,7 @@ CASES: dict[str, dict[str, Case]] = {
         ),
         "members that are counted, too": (
             Project(Project(MEMBERS, "n", MEMBER_LIMIT), "size", SIZE),
-            {"wanted": {"n", "size"}},
+            {"wanted": ["n", "size"]},
         ),
         "positions of members are needed": (MEMBERS, {"wanted": {"member_at"}}),
         "a member is needed as a whole": (

@@ -93,7 +93,12 @@ def split(plan: ops.Plan, outer: frozenset[str], mixed: bool) -> Split | None:
             case ops.Order(input=below):
                 new = without(below, top)
                 return None if new is None else ops.with_inputs(here, new)
-            case ops.Number(input=below, partition=partition):
+            case (
+                ops.Number(input=below, partition=partition)
+                | ops.Over(input=below, partition=partition)
+            ):
+                if any(ops.used(one) & (outer - ops.columns(below)) for one in ops.scalars(here)):
+                    return None
                 before = len(keys)
                 if outside or both:
                     return None

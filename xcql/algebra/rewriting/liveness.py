@@ -10,9 +10,11 @@ from xcql.algebra.operators import (
     Distinct,
     Join,
     Merge,
+    Nearest,
     Nest,
     Number,
     Order,
+    Over,
     Plan,
     Project,
     Tally,
@@ -55,9 +57,16 @@ def needed_below(plan: Plan, needed: frozenset[str]) -> tuple[frozenset[str], ..
             return tuple(_used(*(each[index] for each in kept)) for index in range(len(several)))
         case Number(input=below, partition=partition):
             return ((needed - own_columns(plan)) | _used(*partition) | _order_of(below),)
+        case Over(input=below):
+            looks = _used(*scalars(plan)) | _order_of(below)
+            return ((needed - own_columns(plan)) | looks,)
         case Distinct(key=key, within=within):
             return (needed | _used(key, *within),)
-        case Join(left=left, right=right) | Tally(left=left, right=right):
+        case (
+            Join(left=left, right=right)
+            | Tally(left=left, right=right)
+            | Nearest(left=left, right=right)
+        ):
             both = needed | _used(*scalars(plan))
             return both & columns(left), both & columns(right)
     looks = free(with_inputs(plan, *(Unit() for _ in inputs(plan))))

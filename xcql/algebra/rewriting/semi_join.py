@@ -9,7 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from xcql.algebra.operators import Distinct, Join, Merge, Nest, Number, Plan, Unit, columns, inputs
+from xcql.algebra.operators import (
+    Distinct,
+    Join,
+    Merge,
+    Nest,
+    Number,
+    Over,
+    Plan,
+    Unit,
+    columns,
+    inputs,
+)
 from xcql.algebra.rewriting.correlation import split
 from xcql.algebra.scalars import Call, Nested, Scalar, conjunction
 
@@ -40,6 +51,6 @@ def semi_join(base: Plan, part: Scalar, unnest: Callable[[Plan], Plan]) -> Plan 
 
 def _depends_on_set(plan: Plan) -> bool:
     match plan:
-        case Number() | Distinct() | Nest() | Merge():
+        case Number() | Over() | Distinct() | Nest() | Merge():
             return True
     return any(map(_depends_on_set, inputs(plan)))

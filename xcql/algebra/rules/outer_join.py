@@ -12,7 +12,7 @@ results are grouped by the tuples' identity.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 from xcql.algebra import operators as ops
 from xcql.algebra.rewriting.correlation import split
@@ -47,47 +47,59 @@ class PlanTooLarge(Exception):
     """Nested plans depend on each other so much that the plan without them would be too large."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """One application of the rule: the results of nested plans that have columns already."""
+
+    fresh: Fresh
+    known: dict[Nested, Scalar] = field(default_factory=dict)
+
+
 def outer_join(plan: ops.Plan, fresh: Fresh) -> ops.Plan:
     """The plan without nested plans."""
+    return _unnested(plan, _Run(fresh))
+
+
+def _unnested(plan: ops.Plan, run: _Run) -> ops.Plan:
     if isinstance(plan, ops.Project) and isinstance(plan.input, ops.Project):
-        return _projected_together(plan, fresh)
-    plan = ops.with_inputs(plan, *(outer_join(one, fresh) for one in ops.inputs(plan)))
+        return _projected_together(plan, run)
+    plan = ops.with_inputs(plan, *(_unnested(one, run) for one in ops.inputs(plan)))
     if not any(_nested(scalar) for scalar in ops.scalars(plan)):
         return plan
     match plan:
         case ops.Select():
-            return _selected(plan, fresh)
+            return _selected(plan, run)
         case ops.Merge():
-            return _merged(plan, fresh)
+            return _merged(plan, run)
         case ops.Nest() | ops.Join():
-            return _projected_first(plan, fresh)
+            return _projected_first(plan, run)
     (base,) = ops.inputs(plan)
     base, known = _joined(
-        base, [one for scalar in ops.scalars(plan) for one in _nested(scalar)], fresh
+        base, [one for scalar in ops.scalars(plan) for one in _nested(scalar)], run
     )
     return ops.with_scalars(ops.with_inputs(plan, base), lambda one: _with_columns(one, known))
 
 
-def _projected_together(plan: ops.Project, fresh: Fresh) -> ops.Plan:
+def _projected_together(plan: ops.Project, run: _Run) -> ops.Plan:
     """A chain of columns: what their nested plans have in common is joined once."""
     chain: list[ops.Project] = []
     base: ops.Plan = plan
     while isinstance(base, ops.Project):
         chain.append(base)
         base = base.input
-    base = outer_join(base, fresh)
+    base = _unnested(base, run)
     wanted = [
         one
         for project in reversed(chain)
         for one in _nested(project.scalar)
         if not ops.used(one) & {earlier.name for earlier in chain}
     ]
-    base, known = _joined(base, wanted, fresh)
+    base, known = _joined(base, wanted, run)
     for project in reversed(chain):
         scalar = _with_columns(project.scalar, known)
         base = ops.Project(base, project.name, scalar, span=project.span)
         if _nested(scalar):
-            below, more = _joined(base.input, _nested(scalar), fresh)
+            below, more = _joined(base.input, _nested(scalar), run)
             base = ops.Project(below, project.name, _with_columns(scalar, more), span=project.span)
     return base
 
@@ -113,7 +125,7 @@ def _with_columns(scalar: Scalar, known: dict[Nested, Scalar]) -> Scalar:
     return rebuilt(scalar, lambda one: _with_columns(one, known))
 
 
-def _merged(plan: ops.Merge, fresh: Fresh) -> ops.Plan:
+def _merged(plan: ops.Merge, run: _Run) -> ops.Plan:
     """Compute the columns that need nested plans in each input."""
     below = list(plan.inputs)
     shared: list[tuple[str, tuple[Scalar, ...]]] = []
@@ -121,32 +133,32 @@ def _merged(plan: ops.Merge, fresh: Fresh) -> ops.Plan:
         row: list[Scalar] = []
         for index, scalar in enumerate(each):
             if _nested(scalar):
-                column = fresh(name)
+                column = run.fresh(name)
                 below[index] = ops.Project(below[index], column, scalar)
                 scalar = Column(column)
             row.append(scalar)
         shared.append((name, tuple(row)))
     new = replace(plan, inputs=tuple(below), columns=tuple(shared))
-    return outer_join(new, fresh)
+    return _unnested(new, run)
 
 
-def _projected_first(plan: ops.Plan, fresh: Fresh) -> ops.Plan:
+def _projected_first(plan: ops.Plan, run: _Run) -> ops.Plan:
     """Compute the scalars with nested plans before the operator."""
     if isinstance(plan, ops.Join):
         if any(_nested(one) for one in conjuncts(plan.condition)) and plan.kind == "inner":
             condition = plan.condition
-            return outer_join(ops.Select(replace(plan, condition=TRUE), condition), fresh)
+            return _unnested(ops.Select(replace(plan, condition=TRUE), condition), run)
         left, right = plan.left, plan.right
         keys = []
         for a, b in plan.keys:
             if _nested(a):
-                name = fresh("key")
+                name = run.fresh("key")
                 left, a = ops.Project(left, name, a), Column(name)
             if _nested(b):
-                name = fresh("key")
+                name = run.fresh("key")
                 right, b = ops.Project(right, name, b), Column(name)
             keys.append((a, b))
-        return outer_join(replace(plan, left=left, right=right, keys=tuple(keys)), fresh)
+        return _unnested(replace(plan, left=left, right=right, keys=tuple(keys)), run)
     assert isinstance(plan, ops.Nest)
     below = plan.input
 
@@ -154,29 +166,29 @@ def _projected_first(plan: ops.Plan, fresh: Fresh) -> ops.Plan:
         nonlocal below
         if not _nested(scalar):
             return scalar
-        name = fresh("value")
+        name = run.fresh("value")
         below = ops.Project(below, name, scalar)
         return Column(name)
 
     new = ops.with_scalars(plan, before)
-    return outer_join(ops.with_inputs(new, below), fresh)
+    return _unnested(ops.with_inputs(new, below), run)
 
 
 # conditions
 
 
-def _selected(plan: ops.Select, fresh: Fresh) -> ops.Plan:
+def _selected(plan: ops.Select, run: _Run) -> ops.Plan:
     base = plan.input
     rest: list[Scalar] = []
     for part in conjuncts(plan.condition):
-        joined = semi_join(base, part, lambda inner: outer_join(join_keys(inner), fresh))
+        joined = semi_join(base, part, lambda inner: _unnested(join_keys(inner), run))
         if joined is not None:
             base = joined
         else:
             rest.append(part)
     if not rest:
         return base
-    base, known = _joined(base, [one for part in rest for one in _nested(part)], fresh)
+    base, known = _joined(base, [one for part in rest for one in _nested(part)], run)
     condition = conjunction(*(_with_columns(part, known) for part in rest))
     return ops.Select(base, condition, span=plan.span)
 
@@ -185,10 +197,17 @@ def _selected(plan: ops.Select, fresh: Fresh) -> ops.Plan:
 
 
 def _joined(
-    base: ops.Plan, nested: list[Nested], fresh: Fresh
+    base: ops.Plan, nested: list[Nested], run: _Run
 ) -> tuple[ops.Plan, dict[Nested, Scalar]]:
     """The tuples with the results of the nested plans, and the columns that hold them."""
-    base, known = _with_lookups(base, nested, fresh)
+    there = ops.columns(base)
+    # a condition below may have needed it: its column still has the value for this tuple
+    before = {
+        one: run.known[one]
+        for one in nested
+        if one in run.known and ops.used(run.known[one]) <= there
+    }
+    base, known = _with_lookups(base, [one for one in nested if one not in before], run)
     groups: dict[ops.Plan, list[Nested]] = {}
     for one in (inner for scalar in known.values() for inner in _nested(scalar)):
         if one not in groups.setdefault(one.plan, []):
@@ -196,24 +215,26 @@ def _joined(
     results: dict[Nested, Scalar] = {}
     joined = base
     for plan, several in groups.items():
-        joined = _with_nest(joined, base, plan, several, results, fresh)
-    return joined, {one: _with_columns(scalar, results) for one, scalar in known.items()}
+        joined = _with_nest(joined, base, plan, several, results, run)
+    found = {one: _with_columns(scalar, results) for one, scalar in known.items()}
+    run.known.update(found)
+    return joined, before | found
 
 
 def _with_lookups(
-    base: ops.Plan, nested: Sequence[Nested], fresh: Fresh
+    base: ops.Plan, nested: Sequence[Nested], run: _Run
 ) -> tuple[ops.Plan, dict[Nested, Scalar]]:
     """The tuples with what nested plans look up for them, and what is left of these plans."""
     known: dict[Nested, Scalar] = {}
     for one in nested:
         found = None
         if one not in known and not isinstance(base, ops.Unit):
-            found = looked_up(base, one, lambda right: outer_join(join_keys(right), fresh), fresh)
+            found = looked_up(base, one, lambda right: _unnested(join_keys(right), run), run.fresh)
         if found is None:
             known.setdefault(one, one)
             continue
         base, value = found
-        base, inner = _with_lookups(base, _nested(value), fresh)
+        base, inner = _with_lookups(base, _nested(value), run)
         known[one] = _with_columns(value, inner)
     return base, known
 
@@ -224,11 +245,11 @@ def _with_nest(
     plan: ops.Plan,
     several: list[Nested],
     known: dict[Nested, Scalar],
-    fresh: Fresh,
+    run: _Run,
 ) -> ops.Plan:
     """The tuples with the results of one nested plan; it uses only columns of `base`."""
     fields = tuple(
-        (fresh(one.reduction), ops.Aggregate(one.reduction, one.value)) for one in several
+        (run.fresh(one.reduction), ops.Aggregate(one.reduction, one.value)) for one in several
     )
     for (name, _), one in zip(fields, several, strict=True):
         known[one] = _or_nothing(Column(name), one)
@@ -236,7 +257,7 @@ def _with_nest(
     values_outer = any(ops.used(one.value) & (outer - ops.columns(plan)) for one in several)
     looks = ops.free(plan) & outer
     if not looks and not values_outer:
-        inner = outer_join(join_keys(ops.Nest(plan, (), fields)), fresh)
+        inner = _unnested(join_keys(ops.Nest(plan, (), fields)), run)
         if isinstance(joined, ops.Unit):
             return inner
         return ops.Join(joined, inner, (), TRUE, "left")
@@ -244,16 +265,16 @@ def _with_nest(
         found = split(plan, outer, mixed=False)
         if found is not None and found[1]:
             inner, keys, outside, _ = found
-            named = [(fresh("key"), b) for _, b in keys]
+            named = [(run.fresh("key"), b) for _, b in keys]
             nest = ops.Nest(inner, tuple(named), fields)
             pairs = tuple((a, Column(name)) for (a, _), (name, _) in zip(keys, named, strict=True))
-            right = outer_join(join_keys(nest), fresh)
+            right = _unnested(join_keys(nest), run)
             return ops.Join(joined, right, pairs, conjunction(*outside), "left")
     # for all tuples at once
     if sum(1 for _ in ops.walk_plan(base)) + sum(1 for _ in ops.walk_plan(plan)) > MOST:
         raise PlanTooLarge
     apart = ops.identity(base)
-    named = [(fresh("key"), one) for one in apart]
+    named = [(run.fresh("key"), one) for one in apart]
     grafted = ops.graft(plan, base)
     if any(is_ordered(one) for _, one in fields):
         grafted = _in_own_order(grafted, base)
@@ -261,7 +282,7 @@ def _with_nest(
     unsure = _unsure(base)
     pairs = tuple((one, Column(name)) for name, one in named if one not in unsure)
     same = (call("<=>", one, Column(name)) for name, one in named if one in unsure)
-    return ops.Join(joined, outer_join(join_keys(nest), fresh), pairs, conjunction(*same), "left")
+    return ops.Join(joined, _unnested(join_keys(nest), run), pairs, conjunction(*same), "left")
 
 
 def _in_own_order(grafted: ops.Plan, base: ops.Plan) -> ops.Plan:

@@ -14,8 +14,11 @@ from xcql.compile.terms.values import Value, row_names, row_of
 
 
 def packed(made: Sequence[str]) -> Scalar:
-    """A struct of columns; a placeholder if there are none."""
-    pairs = [part for name in made for part in (Constant(name), Column(name))]
+    """A struct of columns; a placeholder if there are none.
+
+    Its fields begin with a colon, as no name in the data does: what is read of them can be told.
+    """
+    pairs = [part for name in made for part in (Constant(f":{name}"), Column(name))]
     return Call("members", tuple(pairs or (Constant("nothing"), Constant(True))))
 
 
@@ -25,7 +28,7 @@ def unpacked(
     """The plan with the columns of a struct, and their new names."""
     names = new_names(made, compilation)
     for name in made:
-        plan = Project(plan, names[name], field(struct, name))
+        plan = Project(plan, names[name], field(struct, f":{name}"))
     return plan, names
 
 

@@ -1,35 +1,45 @@
-"""Window clauses: the items of the source are packed into an array; windows are slices of it.
+"""Window clauses: items are grouped by the position of the first item of their window.
 
     for tumbling window $w in E start $s when A end $e when B
                     =>
-    nest members := all items of E
-    project windows := (first, last, closed) for each start that no window before it covers
-    unnest windows; $w is a slice of members, and the other variables are elements of it
+    number the items of E
+    over previous and next: the columns of the items before and after each item
+    project whether a window may start here (A), and the first end from here on (B)
+    over: the position of the first item of the window around each item
+    nest by that position: the members of a window, which $w and the other variables are unpacked of
 
-To test whether a window starts or ends at an item, the columns of the item and its neighbours are
-unpacked again, so conditions can be anything that compiles.
+Conditions are computed for all items at once, as those of `where` are: the items are never compared
+with each other unless the end of a window depends on its start. Windows that slide are frames: the
+items from a start on.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 from xcql.algebra.operators import (
     Aggregate,
+    Frame,
     Nest,
+    Number,
+    Order,
+    Over,
     Plan,
     Project,
     Select,
+    SortKey,
     Unit,
     Unnest,
     columns,
     graft,
+    renamed_plan,
     used,
 )
-from xcql.algebra.scalars import TRUE, Call, Column, Constant, Nested, Scalar, call, field
+from xcql.algebra.scalars import TRUE, Call, Column, Constant, Nested, Scalar, call, case, field
 from xcql.compile.library.comparisons import truth
-from xcql.compile.library.packing import above_cut, columns_in, packed, unpacked
+from xcql.compile.library.document_order import is_sorted
+from xcql.compile.library.packing import above_cut, columns_in, new_names, packed, unpacked
 from xcql.compile.library.several_kinds import as_one_kind
 from xcql.compile.result import NotNative
 from xcql.compile.syntax.tuples import bound_also
@@ -38,7 +48,7 @@ from xcql.compile.terms.scope import CompileClause, Scope, Tuples, value_of
 from xcql.compile.terms.values import EMPTY, Single, Value, apart, each, guarded, rename
 from xcql.syntax.flwor import Window, WindowCondition
 
-ONE = Constant(1)
+ZERO, ONE = Constant(0), Constant(1)
 
 
 def windows(clause: Window, stream: Tuples) -> list[Tuples]:
@@ -49,31 +59,30 @@ def windows(clause: Window, stream: Tuples) -> list[Tuples]:
     if source == EMPTY:
         return []
     source = apart(source, columns(stream.plan) | stream.scope.taken)
-    plan, value = as_one_kind(source, stream.scope, clause.span)
-    value = above_cut(value)
+    in_order = is_sorted(source)
+    found = _windows(clause, *_items(clause, source, stream.scope), stream.scope)
+    plan = found.plan
     compilation = stream.scope.compilation
-    made = sorted(columns(plan) & columns_in(value))
-    members = compilation.fresh("members")
-    items = _Items(members, made, value, stream.scope)
-    plan = Nest(plan, (), ((members, Aggregate("collect", packed(made))),), span=clause.span)
-    found = compilation.fresh("windows")
-    plan = Project(plan, found, _windows(clause, items))
-    window, number = compilation.fresh("window"), compilation.fresh("window_at")
-    plan = Unnest(plan, Column(found), window, number, span=clause.span)
-    if clause.only_end:
-        plan = Select(plan, field(Column(window), "closed"))
-    first, last = (field(Column(window), part) for part in ("first", "last"))
-    inside = compilation.fresh(str(clause.variable))
-    length = call("+", call("-", last, first), ONE)
-    plan = Project(plan, inside, call("slice", Column(members), first, length))
-    item, at = compilation.fresh("member"), compilation.fresh("member_at")
-    one, names = unpacked(Unnest(Unit(), Column(inside), item, at), Column(item), made, compilation)
     bound: dict[str, Value] = {}
-    for condition, index in ((clause.start, first), (clause.end, last)):
+    size = call("size", Column(found.members))
+    for condition, at, index in (
+        (clause.start, found.first, ZERO),
+        (clause.end, found.last, call("-", size, ONE)),
+    ):
         if condition is not None:
-            plan, variables = items.bound(plan, condition, index)
-            bound |= variables
-    bound[str(clause.variable)] = each(one, rename(value, names))
+            struct = Column(compilation.fresh("member"))
+            plan = Project(plan, struct.name, call("get", Column(found.members), index))
+            plan, names = unpacked(plan, struct, found.packed, compilation)
+            there = found.item.renamed(names, position=at, total=found.total)
+            bound |= there.variables(condition)
+    inside, item = compilation.fresh("member"), compilation.fresh("member_at")
+    one, names = unpacked(
+        Unnest(Unit(), Column(found.members), inside, item),
+        Column(inside),
+        found.packed,
+        compilation,
+    )
+    bound[str(clause.variable)] = each(one, rename(found.item.value, names), in_order)
     plan = graft(plan, stream.plan)
     scope = stream.scope.within(plan)
     for name, what in bound.items():
@@ -82,117 +91,218 @@ def windows(clause: Window, stream: Tuples) -> list[Tuples]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Items:
-    """The packed items of a source; `value` is an item in terms of the packed columns."""
+class _Item:
+    """An item and its neighbours, in terms of columns; `total` is the number of items."""
 
-    members: str
-    made: list[str]
     value: Value
-    scope: Scope
+    previous: Value
+    next: Value
+    position: Scalar
+    total: Scalar
 
-    @property
-    def size(self) -> Scalar:
-        return call("size", Column(self.members))
+    def renamed(self, names: dict[str, str], position: Scalar, total: Scalar) -> _Item:
+        previous, value, after = (
+            rename(one, names) for one in (self.previous, self.value, self.next)
+        )
+        return _Item(value, previous, after, position, total)
 
-    def each_one(self) -> tuple[Plan, str]:
-        """One tuple per item, with its position, counted from 1."""
-        compilation = self.scope.compilation
-        item, at = compilation.fresh("item"), compilation.fresh("item_at")
-        position = compilation.fresh("position")
-        plan: Plan = Unnest(Unit(), Column(self.members), item, at)
-        number = call("+", call("to_integer", Column(at)), ONE)
-        return Project(plan, position, number), position
-
-    def bound(
-        self, plan: Plan, condition: WindowCondition, index: Scalar
-    ) -> tuple[Plan, dict[str, Value]]:
-        """A condition's variables at the item with an index, and the plan with their columns."""
-        found: dict[str, Value] = {}
-        for name, offset in ((condition.item, 0), (condition.previous, -1), (condition.next, 1)):
-            if name is None:
-                continue
-            # `get` counts from 0, and returns NULL beyond the ends
-            place = call("+", index, Constant(offset - 1))
-            struct = call("get", Column(self.members), place)
-            plan, names = unpacked(plan, struct, self.made, self.scope.compilation)
-            value = rename(self.value, names)
-            if offset == -1:
-                value = guarded(call(">", index, ONE), value)
-            elif offset == 1:
-                value = guarded(call("<", index, self.size), value)
-            found[str(name)] = value
-        if condition.position is not None:
-            found[str(condition.position)] = Single(Atomic(index, "xs:integer"))
-        return plan, found
-
-    def condition(
-        self, plan: Plan, condition: WindowCondition, index: Scalar, known: Mapping[str, Value]
-    ) -> tuple[Plan, Scalar, dict[str, Value]]:
-        """Whether a condition holds at an item, given some variables."""
-        plan, variables = self.bound(plan, condition, index)
-        scope = self.scope.within(plan)
-        scope = replace(scope, taken=scope.taken | {self.members})
-        for name, value in {**known, **variables}.items():
-            scope = scope.bind(name, value)
-        span = condition.condition.span
-        evaluations = scope.compilation.evaluations
-        before = len(evaluations)
-        holds = truth(value_of(condition.condition, scope), scope, span)
-        if len(evaluations) > before:
-            # the windows are computed in one row, and an evaluation needs rows of its own
-            raise NotNative(evaluations[-1].reason, span)
-        return plan, holds, variables
+    def variables(self, condition: WindowCondition) -> dict[str, Value]:
+        """The variables of a condition at this item."""
+        before = guarded(call(">", self.position, ONE), self.previous)
+        after = guarded(call("<", self.position, self.total), self.next)
+        values = (
+            (condition.item, self.value),
+            (condition.position, Single(Atomic(self.position, "xs:integer"))),
+            (condition.previous, before),
+            (condition.next, after),
+        )
+        return {str(name): value for name, value in values if name is not None}
 
 
-def _windows(clause: Window, items: _Items) -> Scalar:
-    """An array of windows: the positions of the first and last items, and whether it closed."""
-    starts, first = items.each_one()
-    starts, may_start, variables = items.condition(starts, clause.start, Column(first), {})
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """A tuple per window: where its first and its last item are, and its packed members.
+
+    The `item` is a member in terms of the packed columns.
+    """
+
+    plan: Plan
+    first: Scalar
+    last: Scalar
+    total: Scalar
+    members: str
+    packed: list[str]
+    item: _Item
+
+
+def _items(clause: Window, source: Value, scope: Scope) -> tuple[Plan, _Item]:
+    """One tuple per item, in order of their positions, with the columns of its neighbours."""
+    fresh = scope.compilation.fresh
+    plan, value = as_one_kind(source, scope, clause.span)
+    value = above_cut(value)
+    made = sorted(columns(plan) & columns_in(value))
+    position, total = fresh("item_at"), fresh("items")
+    plan = Number(plan, position, total=total, span=clause.span)
+    plan = Order(plan, (SortKey(Column(position), "number"),))
+    conditions = [one for one in (clause.start, clause.end) if one is not None]
+    neighbours: dict[Frame, Value] = {}
+    frames: tuple[tuple[Frame, bool], ...] = (
+        ("previous", any(one.previous is not None for one in conditions)),
+        ("next", any(one.next is not None for one in conditions)),
+    )
+    for frame, is_used in frames:
+        neighbours[frame] = EMPTY
+        if is_used:
+            names = new_names(made, scope.compilation)
+            for name in made:
+                plan = Over(plan, names[name], Aggregate("any", Column(name)), frame)
+            neighbours[frame] = rename(value, names)
+    item = _Item(value, neighbours["previous"], neighbours["next"], Column(position), Column(total))
+    return plan, item
+
+
+def _windows(clause: Window, plan: Plan, item: _Item, scope: Scope) -> _Found:
+    fresh = scope.compilation.fresh
+    at = item.position
+    starts, ends = fresh("starts"), fresh("ends")
+    variables = item.variables(clause.start)
+    may_start = _holds(clause.start, variables, scope.within(plan))
+    items = plan
+    if not isinstance(may_start, Constant):
+        plan = Project(plan, starts, may_start)
+        may_start = Column(starts)
+    length: int | None = None
+    is_own_end = False
+    end: Scalar = at
+    if clause.end is not None:
+        names = new_names(sorted(columns(items)), scope.compilation)
+        assert isinstance(at, Column)
+        later = Column(names[at.name])
+        total = renamed_column(item.total, names)
+        other = item.renamed(names, later, total)
+        both = scope.within(plan).within(renamed_plan(items, names))
+        holds = _holds(clause.end, {**variables, **other.variables(clause.end)}, both)
+        length = _fixed_length(holds, at.name, later.name)
+        if length is not None:
+            reach = call("+", at, Constant(length - 1))
+            plan = Project(plan, ends, case((call("<=", reach, item.total), reach)))
+        elif is_own_end := not used(holds) & columns(plan):
+            inside = scope.within(plan)
+            here = _holds(clause.end, {**variables, **item.variables(clause.end)}, inside)
+            plan = Over(plan, ends, Aggregate("min", case((here, at))), "from here")
+        else:
+            pairs = Select(renamed_plan(items, names), call(">=", later, at))
+            plan = Project(plan, ends, Nested(Select(pairs, holds), "min", later))
+        end = Column(ends)
+    if clause.kind == "sliding":
+        return _sliding(clause, plan, item, may_start, end, scope)
+    first = fresh("first")
     if clause.end is None:
-        found = Nested(Select(starts, may_start), "collect", Column(first))
-        return call("windows_between_starts", found, items.size)
-    ends, last = items.each_one()
-    ends, ends_here, _ = items.condition(ends, clause.end, Column(last), variables)
-    length = _fixed_length(ends_here, first, last)
-    if clause.kind == "tumbling":
-        if length is not None and may_start == TRUE:
-            return call("windows_of_length", items.size, Constant(length))
-        own = columns(starts)
-        if not used(ends_here) & own:
-            return call("windows_to_ends", _flags(clause, items))
-    end: Scalar
-    if length is not None:
-        reach = call("+", Column(first), Constant(length - 1))
-        end = Call("case", (call("<=", reach, items.size), reach, Constant(None)))
+        plan = Over(plan, first, Aggregate("max", case((may_start, at))), "so far")
+        plan = Select(plan, call("is_not_null", Column(first)))
+    elif length is not None and may_start == TRUE:
+        number = call("%", call("-", at, ONE), Constant(length))
+        plan = Project(plan, first, call("-", at, number))
+    elif is_own_end:
+        # of the starts before one end, only the first is not inside of a window
+        least = Aggregate("min", case((may_start, at)))
+        plan = Over(plan, first, least, "all", (end,))
+        plan = Select(plan, call("<=", Column(first), at))
     else:
-        later = call(">=", Column(last), Column(first))
-        end = Nested(Select(Select(ends, later), ends_here), "min", Column(last))
-    reached = items.scope.compilation.fresh("end")
-    starts = Project(Select(starts, may_start), reached, end)
-    parts = {
-        "first": Column(first),
-        "last": call("coalesce", Column(reached), items.size),
-        "closed": call("is_not_null", Column(reached)),
+        plan, first, item, end = _apart(plan, item, may_start, end, scope)
+    return _tumbling(clause, plan, first, item, end, scope)
+
+
+def _holds(condition: WindowCondition, variables: Mapping[str, Value], scope: Scope) -> Scalar:
+    """Whether a condition holds, given some variables.
+
+    The evaluator does not test all items: it answers the query if the test of one fails.
+    """
+    compilation = scope.compilation
+    for name, value in variables.items():
+        scope = scope.bind(name, value)
+    before = compilation.is_lifting
+    compilation.is_lifting = True
+    try:
+        return truth(value_of(condition.condition, scope), scope, condition.condition.span)
+    finally:
+        compilation.is_lifting = before
+
+
+def _sliding(
+    clause: Window, plan: Plan, item: _Item, starts: Scalar, end: Scalar, scope: Scope
+) -> _Found:
+    """The items from each start to its end."""
+    fresh = scope.compilation.fresh
+    made = _columns_of(plan, item)
+    members, last = fresh("members"), fresh("last")
+    plan = Project(plan, last, call("coalesce", end, item.total))
+    further = case((starts, call("-", Column(last), item.position)), otherwise=ZERO)
+    collected = Aggregate("collect", packed(made))
+    plan = Over(plan, members, collected, "from here", (), further, span=clause.span)
+    plan = Select(plan, starts)
+    if clause.only_end:
+        plan = Select(plan, call("is_not_null", end))
+    return _Found(plan, item.position, Column(last), item.total, members, made, item)
+
+
+def _tumbling(
+    clause: Window, plan: Plan, first: str, item: _Item, end: Scalar, scope: Scope
+) -> _Found:
+    """The items with the same first item."""
+    fresh = scope.compilation.fresh
+    made = _columns_of(plan, item)
+    start, last, total = fresh("start"), fresh("last"), fresh("items")
+    members, closed = fresh("members"), fresh("closed")
+    is_closed = call("is_not_null", end)
+    fields = {
+        members: Aggregate("collect", packed(made)),
+        total: Aggregate("max", item.total),
+        last: Aggregate("max", item.position),
+        closed: Aggregate("max", case((call("=", item.position, Column(first)), is_closed))),
     }
-    struct = Call("named_struct", tuple(_pairs(parts)))
-    candidates = Nested(starts, "collect", struct)
-    return candidates if clause.kind == "sliding" else call("windows_apart", candidates)
+    plan = Nest(plan, ((start, Column(first)),), tuple(fields.items()), span=clause.span)
+    plan = Order(plan, (SortKey(Column(start), "number"),))
+    if clause.only_end:
+        plan = Select(plan, Column(closed))
+    return _Found(plan, Column(start), Column(last), Column(total), members, made, item)
 
 
-def _flags(clause: Window, items: _Items) -> Scalar:
-    """For each item, whether a window may start there and whether one ends there."""
-    assert clause.end is not None
-    plan, position = items.each_one()
-    plan, may_start, variables = items.condition(plan, clause.start, Column(position), {})
-    plan, ends_here, _ = items.condition(plan, clause.end, Column(position), variables)
-    struct = Call("named_struct", tuple(_pairs({"starts": may_start, "ends": ends_here})))
-    return Nested(plan, "collect", struct)
+def _apart(
+    plan: Plan, item: _Item, starts: Scalar, end: Scalar, scope: Scope
+) -> tuple[Plan, str, _Item, Scalar]:
+    """Windows that end where their start says, without those that start inside of another one.
+
+    That is found in one row, with all items: a window is known only after those before it.
+    """
+    fresh = scope.compilation.fresh
+    own = {one.name for one in (item.position, item.total, end) if isinstance(one, Column)}
+    made = sorted(own.union(_columns_of(plan, item)))
+    reach = case((starts, call("coalesce", end, item.total)), otherwise=ZERO)
+    members, reaches = fresh("items"), fresh("reaches")
+    fields = {members: Aggregate("collect", packed(made)), reaches: Aggregate("collect", reach)}
+    plan = Nest(plan, (), tuple(fields.items()))
+    pairs, pair, pair_at = fresh("pairs"), fresh("pair"), fresh("pair_at")
+    firsts = call("window_starts", Column(reaches))
+    plan = Project(plan, pairs, call("zipped", Column(members), firsts))
+    plan = Unnest(plan, Column(pairs), pair, pair_at)
+    plan, names = unpacked(plan, field(Column(pair), "first"), made, scope.compilation)
+    first = fresh("first")
+    plan = Project(plan, first, field(Column(pair), "second"))
+    plan = Select(plan, call(">", Column(first), ZERO))
+    position, total, end = (renamed_column(one, names) for one in (item.position, item.total, end))
+    return plan, first, item.renamed(names, position, total), end
 
 
-def _pairs(parts: Mapping[str, Scalar]) -> Iterator[Scalar]:
-    for name, scalar in parts.items():
-        yield Constant(name)
-        yield scalar
+def _columns_of(plan: Plan, item: _Item) -> list[str]:
+    """The plan's columns that an item or a neighbour of it uses."""
+    values = (item.value, item.previous, item.next)
+    return sorted(columns(plan) & frozenset().union(*map(columns_in, values)))
+
+
+def renamed_column(scalar: Scalar, names: Mapping[str, str]) -> Scalar:
+    assert isinstance(scalar, Column)
+    return Column(names.get(scalar.name, scalar.name))
 
 
 def _fixed_length(condition: Scalar, first: str, last: str) -> int | None:
