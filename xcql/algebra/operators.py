@@ -417,8 +417,8 @@ def _with_scalars(plan: Plan, change: Callable[[Scalar], Scalar]) -> Plan:
             return replace(
                 plan,
                 aggregate=replace(one, value=change(one.value)),
-                partition=tuple(map(change, partition)),
                 further=None if further is None else change(further),
+                partition=tuple(map(change, partition)),
             )
         case Order(by=by):
             return replace(plan, by=tuple(replace(k, scalar=change(k.scalar)) for k in by))

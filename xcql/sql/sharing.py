@@ -95,6 +95,17 @@ def _used_often(plan: Plan) -> frozenset[str]:
     )
 
 
+def _certain(scalar: Scalar) -> Iterator[Scalar]:
+    """The values without which a scalar is never computed."""
+    yield scalar
+    match scalar:
+        case Call(function="case" | "coalesce" | "and" | "or", arguments=(first, *_)):
+            yield from _certain(first)
+        case Call(arguments=arguments):
+            for one in arguments:
+                yield from _certain(one)
+
+
 def _column_uses(scalar: Scalar, is_often: bool = False) -> Iterator[str]:
     if isinstance(scalar, Column):
         yield from (scalar.name,) * (_IN_FUNCTION if is_often else 1)
@@ -159,24 +170,29 @@ class _Sharing:
                 pairs = tuple(zip(mine, theirs, strict=True))
                 return replace(plan, left=left, right=right, keys=pairs, values=(first, second))
             case Nest(input=below):
-                below, new = self._side(below, scalars(plan))
+                below, new = self._side(below, scalars(plan), for_all=True)
                 values_of_fields = iter(new)
                 plan = with_scalars(plan, lambda _: next(values_of_fields))
                 return with_inputs(plan, below)
         return self._side(plan, ())[0]
 
-    def _side(self, plan: Plan, above: Sequence[Scalar]) -> tuple[Plan, tuple[Scalar, ...]]:
-        """A chain of operators, and scalars that are computed of its tuples."""
+    def _side(
+        self, plan: Plan, above: Sequence[Scalar], for_all: bool = False
+    ) -> tuple[Plan, tuple[Scalar, ...]]:
+        """A chain of operators, and scalars that are computed of its tuples: `for_all` of them?"""
         chain: list[Plan] = []
         while not isinstance(plan, _ENDS):
             chain.append(plan)
             plan = plan.input  # type: ignore[attr-defined]
         plan = self.plan(plan)
         values = _Values(self._failures, self._dialect, self._scalars, self._names)
+        if for_all:
+            values.compute_for_all(above)
         for root in _all_scalars(chain, above):
             values.count(root)
         for one in reversed(chain):
             plan = values.operator(one, plan)
+        values.is_above = True
         new = tuple(values.inside(one, plan) for one in above)
         self.made |= values.made
         return values.without_unused(values.named(plan)), new
@@ -229,11 +245,19 @@ class _Values:
         # columns of fields that nothing uses
         self._unused: set[str] = set()
         self.made: set[str] = set()
+        # what is computed for all tuples above the chain, even if it fails
+        self._certain: set[int] = set()
+        self.is_above = False
         # operands that SQL needs more than once
         self._repeated: set[int] = set()
         self._paths: list[Scalar] = []
         # columns to add below the next operator, by the number of columns they depend on in a row
         self._pending: dict[str, tuple[int, Scalar]] = {}
+
+    def compute_for_all(self, above: Iterable[Scalar]) -> None:
+        """All tuples of the chain come to these scalars, so that columns for them may fail."""
+        for one in above:
+            self._certain.update(map(id, _certain(self._canonical(one))))
 
     def count(self, scalar: Scalar) -> None:
         """Count the values in one of the scalars of the chain."""
@@ -314,6 +338,8 @@ class _Values:
     def _is_shared(self, scalar: Scalar, new: Scalar) -> bool:
         if self._uses[id(scalar)] < 2 or not self._can_be_column(scalar):
             return False
+        if not self.is_above and self._failures.can_fail(scalar):
+            return False
         return _cost(new) >= (1 if id(scalar) in self._repeated else _LEAST_COST)
 
     def _can_be_column(self, scalar: Scalar) -> bool:
@@ -322,7 +348,9 @@ class _Values:
             return False
         needs = used(scalar)
         is_local = any(map(_is_parameter, needs))
-        return bool(needs) and not is_local and not self._failures.can_fail(scalar)
+        if not needs or is_local:
+            return False
+        return id(scalar) in self._certain or not self._failures.can_fail(scalar)
 
     def _count(
         self, scalar: Scalar, uses: int, is_in_function: bool = False, is_in_path: bool = False

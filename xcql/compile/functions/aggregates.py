@@ -205,19 +205,11 @@ def _extreme(site: CallSite, which: str) -> Value:
 
 
 def _common_zone(site: CallSite, value: Value) -> Scalar | None:
-    """The zone of all items; the evaluator compares times that are written in several zones."""
-
-    def zone_of(item: Item) -> Scalar:
-        return atomized(item, site.scope).zone or Constant("")
-
+    """The zone of all items; the evaluator compares times whose zones only the data tell."""
     zones = {atomized(leaf.item, site.scope).zone for leaf in leaves(value)}
     if len(zones) == 1 and isinstance(zone := next(iter(zones)), Constant | None):
         return zone
-    if all(isinstance(one, Constant | None) for one in zones):
-        raise NotNative("times with several zones", site.span)
-    least, most = (_reduced(value, zone_of, reduction) for reduction in ("min", "max"))
-    several = site.compilation.limit(site.span, "times with several zones")
-    return case((call("=", least, most), least), (call("is_not_null", least), several))
+    raise NotNative("times whose zones only the data tell", site.span)
 
 
 native("min", 1, 2)(partial(_extreme, which="min"))
