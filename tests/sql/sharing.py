@@ -111,6 +111,18 @@ CASES: dict[str, Plan] = {
         (("key", UPPER),),
         (("texts", Aggregate("collect", call("trimmed", UPPER))),),
     ),
+    "groups need some values of all their tuples, even if these fail": Nest(
+        Select(ACCOUNTS, differs(NAME, "A")),
+        (("key", NAME),),
+        (
+            ("least", Aggregate("min", call("*", NUMBER, Constant(2)))),
+            ("most", Aggregate("max", call("*", NUMBER, Constant(2)))),
+            ("rest", Aggregate("collect", case((IS_NUMBER, NUMBER)))),
+        ),
+    ),
+    "a reduction that SQL computes of several copies of its value": Nest(
+        ACCOUNTS, (("key", NAME),), (("least", Aggregate("min_doubles", call("*", KNOWN, KNOWN))),)
+    ),
     "both sides of a join": Join(
         Select(ACCOUNTS, differs(UPPER, "A")),
         Extract("s", ("3",), "p"),

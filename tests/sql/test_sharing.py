@@ -9,7 +9,7 @@ import os
 from pathlib import Path
 
 from tests.sql.sharing import CASES
-from xcql.algebra.operators import Plan
+from xcql.algebra.operators import Plan, columns
 from xcql.algebra.printing import plan_text
 from xcql.dialects.duckdb import DUCKDB
 from xcql.sql.sharing import shared
@@ -18,7 +18,7 @@ SPEC = Path(__file__).parent / "sharing.spec"
 
 
 def _spec(title: str, plan: Plan) -> str:
-    after, _ = shared(plan, DUCKDB)
+    after, _ = shared(plan, columns(plan), DUCKDB)
     became = "(the same)" if after == plan else plan_text(after)
     return "\n".join([f"# {title}", plan_text(plan), "=>", became, ""])
 
@@ -33,11 +33,12 @@ def test_plans_before_and_after() -> None:
 def test_equal_plans_stay_equal() -> None:
     plan = CASES["a value that is used twice"]
     # the same values, found in another order
-    both = [shared(one, DUCKDB)[0] for one in (plan, plan)]
+    both = [shared(one, columns(one), DUCKDB)[0] for one in (plan, plan)]
     assert both[0] == both[1]
 
 
 def test_columns_that_are_computed_once() -> None:
-    _, once = shared(CASES["fields are columns, too, where elements would be handed on"], DUCKDB)
+    plan = CASES["fields are columns, too, where elements would be handed on"]
+    _, once = shared(plan, columns(plan), DUCKDB)
     # a field is as good as a column
     assert once == {"shared.1"}

@@ -584,7 +584,10 @@ def _first_extreme(name: str, value: Sql, *keys: Sql) -> Sql:
         this=call("arg_min", copied(value), _sort_key(*keys)),
         expression=exp.Where(this=exp.EQ(this=copied(value), expression=number(0))),
     )
-    return template("CASE WHEN x = 0 THEN first ELSE x END", x=call(name, value), first=first)
+    # twice the same: DuckDB computes it once, but cannot plan groups inside of functions
+    return template(
+        "CASE WHEN extreme = 0 THEN first ELSE extreme END", extreme=call(name, value), first=first
+    )
 
 
 forms["group_min_doubles"] = partial(_first_extreme, "min")

@@ -99,7 +99,7 @@ class Lowered:
 
 def lowered(answer: AnswerPlan, target: Target) -> Lowered:
     """An answer as SQL."""
-    plan, once = shared(answer.plan, target.dialect)
+    plan, once = shared(answer.plan, answer.columns, target.dialect)
     lowering = _Lowering(plan, answer.columns, once, target)
     relation = lowering.whole(plan, answer.columns)
     item = (answer.item, "item", "STRING")
@@ -125,7 +125,7 @@ def lowered(answer: AnswerPlan, target: Target) -> Lowered:
 
 def lowered_rows(plan: Plan, names: Sequence[str], target: Target) -> tuple[SqlText, Tables]:
     """The SQL text of some columns of a plan's tuples, without order, and the tables it reads."""
-    plan, once = shared(plan, target.dialect)
+    plan, once = shared(plan, frozenset(names), target.dialect)
     lowering = _Lowering(plan, frozenset(names), once, target)
     relation = lowering.whole(plan, frozenset(names))
     query = _selected(relation, *((name, name, None) for name in names))

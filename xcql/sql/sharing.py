@@ -20,6 +20,7 @@ from dataclasses import replace
 
 from xcql.algebra.failures import Failures
 from xcql.algebra.operators import (
+    Aggregate,
     Join,
     Merge,
     Nearest,
@@ -44,6 +45,7 @@ from xcql.algebra.scalars import (
     Constant,
     Lambda,
     Scalar,
+    call,
     conjunction,
     conjuncts,
     is_path,
@@ -53,6 +55,7 @@ from xcql.algebra.scalars import (
 )
 from xcql.algebra.substitution import substituted
 from xcql.dialects.dialect import Dialect
+from xcql.sql.reads import reads
 
 # what ends a chain of operators that keep the columns of their input
 _ENDS = (Join, Merge, Nearest, Tally, Nest, Unit, NodeScan)
@@ -66,12 +69,13 @@ _CHEAP |= {"size", "or_empty", "to_string", "to_integer", "to_int"}
 _IN_FUNCTION = 2
 
 
-def shared(plan: Plan, dialect: Dialect) -> tuple[Plan, frozenset[str]]:
+def shared(plan: Plan, needed: frozenset[str], dialect: Dialect) -> tuple[Plan, frozenset[str]]:
     """The plan with columns for the values that it, or its SQL, uses more than once.
 
-    Also, the columns that SQL should compute once instead of at each use.
+    Also, the columns that SQL should compute once instead of at each use. Only the needed columns
+    of the plan are ever read.
     """
-    sharing = _Sharing(plan, dialect)
+    sharing = _Sharing(plan, needed, dialect)
     plan = sharing.plan(plan)
     return plan, frozenset(sharing.made) | _used_often(plan)
 
@@ -123,8 +127,9 @@ def _cost(scalar: Scalar) -> int:
 
 
 class _Sharing:
-    def __init__(self, plan: Plan, dialect: Dialect) -> None:
+    def __init__(self, plan: Plan, needed: frozenset[str], dialect: Dialect) -> None:
         self._failures = Failures(plan)
+        self._read = reads(plan, needed).columns
         self._dialect = dialect
         self._scalars = _Scalars()
         # equal values get equal names, so that equal plans stay equal
@@ -169,26 +174,42 @@ class _Sharing:
                 )
                 pairs = tuple(zip(mine, theirs, strict=True))
                 return replace(plan, left=left, right=right, keys=pairs, values=(first, second))
-            case Nest(input=below):
-                below, new = self._side(below, scalars(plan), for_all=True)
+            case Nest(input=below, keys=keys, fields=fields):
+                read = [one for name, one in fields if name in self._read]
+                for_all = [*(scalar for _, scalar in keys), *(one.value for one in read)]
+                often = [one.value for one in read if self._is_repeated(one)]
+                below, new = self._side(below, scalars(plan), for_all, often)
                 values_of_fields = iter(new)
                 plan = with_scalars(plan, lambda _: next(values_of_fields))
                 return with_inputs(plan, below)
         return self._side(plan, ())[0]
 
+    def _is_repeated(self, one: Aggregate) -> bool:
+        """Whether SQL has the value of a reduction more than once."""
+        # a key of the order among the tuples
+        order = [one.value] if one.reduction in self._dialect.ordered else []
+        form = call(f"group_{one.reduction}", one.value, *order)
+        return self._dialect.uses_of_operands(form)[0] > 1
+
     def _side(
-        self, plan: Plan, above: Sequence[Scalar], for_all: bool = False
+        self,
+        plan: Plan,
+        above: Sequence[Scalar],
+        for_all: Sequence[Scalar] = (),
+        often: Sequence[Scalar] = (),
     ) -> tuple[Plan, tuple[Scalar, ...]]:
-        """A chain of operators, and scalars that are computed of its tuples: `for_all` of them?"""
+        """A chain of operators, and scalars that are computed above it.
+
+        Some are computed `for_all` of its tuples, and SQL has some of them more than once.
+        """
         chain: list[Plan] = []
         while not isinstance(plan, _ENDS):
             chain.append(plan)
             plan = plan.input  # type: ignore[attr-defined]
         plan = self.plan(plan)
         values = _Values(self._failures, self._dialect, self._scalars, self._names)
-        if for_all:
-            values.compute_for_all(above)
-        for root in _all_scalars(chain, above):
+        values.compute_for_all(for_all)
+        for root in (*_all_scalars(chain, above), *often):
             values.count(root)
         for one in reversed(chain):
             plan = values.operator(one, plan)

@@ -256,6 +256,14 @@ def places(item: Item) -> tuple[Scalar, ...] | None:
     return tuple(key.scalar for key in keys)
 
 
+def kinds_of_places(item: Item) -> tuple[object, ...]:
+    """The kinds of what orders the tree of a node: values of other kinds cannot be compared."""
+    tree = tree_with(item)
+    if tree is None or tree.each is None:
+        return ()
+    return tuple(key.kind for key in (*tree.loop.order, *tree.each.order))
+
+
 def _check(leaf: Leaf, tree: Tree, scope: Scope, span: Span | None) -> None:
     """Check that what identifies the tree is known here."""
     if tree.each is None:

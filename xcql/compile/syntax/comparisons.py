@@ -10,7 +10,14 @@ from xcql.compile.library.atomization import one_atomic, single
 from xcql.compile.library.casts import as_string
 from xcql.compile.library.comparisons import compared, general
 from xcql.compile.library.document_order import key_of
-from xcql.compile.library.trees import are_several, identities, places, tree_of, turns_in
+from xcql.compile.library.trees import (
+    are_several,
+    identities,
+    kinds_of_places,
+    places,
+    tree_of,
+    turns_in,
+)
 from xcql.compile.result import NotNative
 from xcql.compile.terms.items import Atomic, Item, is_node
 from xcql.compile.terms.scope import CompileExpression, Scope, value_of
@@ -74,7 +81,10 @@ def _are_several(found: Sequence[Leaf], expr: Comparison, scope: Scope) -> bool:
     if expr.op != "is":
         turns_in(found, scope, expr.span)
     known = [identities(one.item) if expr.op == "is" else places(one.item) for one in found]
-    if None in known or len({len(one or ()) for one in known}) > 1:
+    kinds = {
+        (len(one or ()), kinds_of_places(leaf.item)) for one, leaf in zip(known, found, strict=True)
+    }
+    if None in known or len(kinds) > 1:
         raise NotNative("a comparison of nodes of several trees", expr.span)
     return True
 
