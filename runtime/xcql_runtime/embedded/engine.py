@@ -113,7 +113,7 @@ class EmbeddedEngine:
                 versions = versions.join(cursor.from_arrow(places), ", ".join(VERSION))
             return versions.select(*COPY).sort("key")
 
-        with understood(self.limits):
+        with understood(self.limits, store, compiled.tables):
             sql, arguments = _filled(store, compiled, compiled.sql, now, {})
             for batch in batches(self._database, placed, Cancellation()):
                 columns = (column.to_pylist() for column in batch.columns)
@@ -147,7 +147,7 @@ class EmbeddedEngine:
         cancellation = Cancellation()
         with (
             self._registered(compiled.evaluations, around, cancellation) as functions,
-            understood(self.limits, question),
+            understood(self.limits, question.store, compiled.tables, question),
         ):
             sql, arguments = _filled(question.store, compiled, text, around.now, functions)
             yield sql, arguments, cancellation
