@@ -12,7 +12,7 @@ from tests.queries.random_windows import query
 from xcql.diagnostics import XcqlError
 
 NOW = "2010-01-01"
-QUERIES = 4_000 if FULL else 30
+QUERIES = 600 if FULL else 30
 TOGETHER = 10
 
 
