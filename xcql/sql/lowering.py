@@ -413,7 +413,11 @@ class _Lowering:
                 return framed
             length = trees.plus(self.sql(further, known), number(1))
             return self.dialect.forms["slice"](framed, number(1), length)
-        framed.set("spec", _from_here(self.dialect.sql(further, known)))
+        if isinstance(further, Constant) and isinstance(further.value, int):
+            # Spark wants 32 bits there
+            framed.set("spec", _from_here(number(further.value)))
+        else:
+            framed.set("spec", _from_here(self.dialect.sql(further, known)))
         return framed
 
     def distinct(self, plan: Distinct, needed: frozenset[str]) -> Relation:

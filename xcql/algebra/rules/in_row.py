@@ -214,7 +214,9 @@ def _for_each(plan: Plan, array: Scalar) -> Scalar:
     """One array per tuple of a plan, concatenated."""
     if isinstance(plan, Unit):
         return array
-    return call("flatten", _array(plan, TRUE, array))
+    arrays = _array(plan, TRUE, array)
+    # nothing in nothing: an engine may want to know of what
+    return arrays if arrays == call("array") else call("flatten", arrays)
 
 
 def _mapped(array: Scalar, item: str, position: str, condition: Scalar, value: Scalar) -> Scalar:
