@@ -30,6 +30,7 @@ from xcql.compile.terms.values import Single, Value, leaves, merged_order
 from xcql.dialects.dialect import Dialect
 from xcql.dialects.spark import SPARK
 from xcql.evaluate.collations import CODEPOINT_URI
+from xcql.garbage import uncollected
 from xcql.recursion import deep_recursion
 from xcql.sql.lowering import AnswerPlan, lowered
 from xcql.sql.target import Target
@@ -47,6 +48,7 @@ MOST_TEXT = 400_000
 _VARIABLES = ("variable", "default_variable", "item", "position", "previous", "next")
 
 
+@uncollected()
 @deep_recursion()
 def compile_query(
     query: Checked,
