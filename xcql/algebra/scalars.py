@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import wraps
 from itertools import islice
-from typing import TYPE_CHECKING, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 if TYPE_CHECKING:
     from xcql.algebra.operators import Plan
@@ -16,6 +17,8 @@ K = TypeVar("K")
 V = TypeVar("V")
 # scalars or plans whose properties are kept
 _REMEMBERED = 20_000
+# what each `remembered` function keeps
+_KEPT: list[dict[int, Any]] = []
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,6 +209,7 @@ def remembered(function: Callable[[K], V]) -> Callable[[K], V]:
     They are looked up by identity: comparing them would take as long as computing the result.
     """
     known: dict[int, tuple[K, V]] = {}
+    _KEPT.append(known)
 
     @wraps(function)
     def found(key: K) -> V:
@@ -219,6 +223,16 @@ def remembered(function: Callable[[K], V]) -> Callable[[K], V]:
         return result
 
     return found
+
+
+@contextmanager
+def forgetting() -> Iterator[None]:
+    """Clear the caches of `remembered` functions after the block; they keep its plans alive."""
+    try:
+        yield
+    finally:
+        for known in _KEPT:
+            known.clear()
 
 
 @remembered

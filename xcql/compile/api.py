@@ -11,7 +11,7 @@ from xcql.algebra.rewriting.order_keys import deciding
 from xcql.algebra.rewriting.rule import Facts
 from xcql.algebra.rules import rewritten
 from xcql.algebra.rules.outer_join import PlanTooLarge
-from xcql.algebra.scalars import FALSE, NULL, Column
+from xcql.algebra.scalars import FALSE, NULL, Column, forgetting
 from xcql.check import Checked
 from xcql.compile.catalog import Catalog, Externals
 from xcql.compile.language import LANGUAGE
@@ -49,6 +49,7 @@ _VARIABLES = ("variable", "default_variable", "item", "position", "previous", "n
 
 
 @uncollected()
+@forgetting()
 @deep_recursion()
 def compile_query(
     query: Checked,
