@@ -21,7 +21,7 @@ from typing import Any, TypeVar
 import elementpath.datatypes as ep
 
 from xcql.diagnostics import XcqlError
-from xcql.dialects.forms.inner import NAME, TOKEN
+from xcql.dialects.forms.inner import NAME, TAG, TOKEN
 from xcql.dialects.forms.nodes import EMPTY_PAIR, OLD_LIFESPAN
 from xcql.evaluate import letter_case
 from xcql.evaluate.api import evaluate, prepare
@@ -441,17 +441,21 @@ def inner_texts(text: str) -> list[dict[str, Any]]:
 @_computed("VARCHAR", returns="VARCHAR")
 def string_of_xml(text: str) -> str:
     # without the tags, because prefixes may be declared outside
-    written = "".join(token for _, token in _tokens(text) if _is_text(token))
-    if _ASKS_FOR_PARSER.search(written):
+    if "<!" in text or "<?" in text:
+        written = "".join(token for _, token in _tokens(text) if _is_text(token))
+    else:
+        written = TAG.sub("", text)
+    has_reference = "&" in written
+    # CDATA sections, line ends and references to other characters
+    if "<" in written or "\r" in written or (has_reference and _OTHER_REFERENCE.search(written)):
         return _string(f"<x>{written}</x>")
-    if "&" in written:
+    if has_reference:
         for sign, reference in _REFERENCES:
             written = written.replace(reference, sign)
     return written
 
 
-# CDATA sections, line ends and other references than these
-_ASKS_FOR_PARSER = re.compile(r"[<\r]|&(?!(?:lt|gt|quot|amp);)")
+_OTHER_REFERENCE = re.compile(r"&(?!(?:lt|gt|quot|amp);)")
 # the ampersand comes last, because it may be that of a text such as `&amp;lt;`
 _REFERENCES = (("<", "&lt;"), (">", "&gt;"), ('"', "&quot;"), ("&", "&amp;"))
 

@@ -14,6 +14,7 @@ from tests.compile.conftest import world_store
 from tests.conftest import OpenSession
 from tests.queries import corpus
 from xcql.algebra.scalars import Constant, call
+from xcql.dialects.duckdb_functions import FUNCTIONS
 from xcql.dialects.forms.inner import tags_in_order
 from xcql.dialects.spark import SPARK, spark_text
 from xcql.model.tags import parse_tags
@@ -149,20 +150,25 @@ def test_forms_on_spark(
     assert [tuple(one) for one in row.found] == expected
 
 
-@pytest.mark.parametrize(
-    ("xml", "expected"),
-    [
-        ("<a>one<b c='>' d=\"/>\"> two</b>\n<c/>three</a>", "one two\nthree"),
-        ("<a/>", ""),
-        ("<a>x &amp; y&#65;</a>", "x & yA"),
-        ("<a>x<![CDATA[<b>]]><!-- no --><?no no?></a>", "x<b>"),
-        ("<a>x\r\ny</a>", "x\ny"),
-    ],
-)
+STRING_VALUES = [
+    ("<a>one<b c='>' d=\"/>\"> two</b>\n<c/>three</a>", "one two\nthree"),
+    ("<a/>", ""),
+    ("<a>x &amp; y&#65;</a>", "x & yA"),
+    ("<a>x<![CDATA[<b>]]><!-- no --><?no no?></a>", "x<b>"),
+    ("<a>x\r\ny</a>", "x\ny"),
+]
+
+
+@pytest.mark.parametrize(("xml", "expected"), STRING_VALUES)
 def test_string_values_on_spark(xml: str, expected: str, spark: SparkSession) -> None:
     text = spark_text(SPARK.sql(call("string_of_xml", Constant(xml)), {}))
     (row,) = spark.sql(f"SELECT {text} AS found").collect()
     assert row.found == expected
+
+
+@pytest.mark.parametrize(("xml", "expected"), STRING_VALUES)
+def test_string_values_on_duckdb(xml: str, expected: str) -> None:
+    assert FUNCTIONS["string_of_xml"].body(xml) == expected
 
 
 @pytest.mark.parametrize(

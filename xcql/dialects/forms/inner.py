@@ -21,7 +21,7 @@ forms = Forms()
 _TAG = r"""<(?:[^>"']++|"[^"]*+"|'[^']*+')*+>"""
 _TOKEN = rf"(?s)<!--.*?-->|<!\[CDATA\[.*?\]\]>|<\?.*?\?>|{_TAG}|[^<]++"
 _NAME = r"^<([^\s/>]+)"
-TOKEN, NAME = re.compile(_TOKEN), re.compile(_NAME)
+TOKEN, TAG, NAME = re.compile(_TOKEN), re.compile(_TAG), re.compile(_NAME)
 _IS_START = "substr(inner_token, 1, 1) = '<' AND substr(inner_token, 2, 1) NOT IN ('/', '!', '?')"
 _IS_END = "startswith(inner_token, '</')"
 _CLOSES = "endswith(inner_token, '/>')"
