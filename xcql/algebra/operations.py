@@ -314,6 +314,7 @@ nodes
   inner_values(text, constant, constant*) -> array
   string_of_xml(text) -> text | strict | fn:string
   local_part(text) -> text | strict
+  name_of_tag(text) -> text | strict | fn:name
   xpath(text, constant) -> array
   xpath_boolean(text, constant) -> boolean
 

@@ -110,7 +110,7 @@ class SlotColumns:
     places: int = 0
 
     def attribute(self, raw_name: str) -> tuple[array[int], list[str]]:
-        """The numbers and values of an attribute: those it has under another prefix, or new ones."""
+        """The numbers and values of an attribute: those of another prefix, or new ones."""
         name = expanded_name(raw_name)
         for known, found in self.attributes.items():
             if expanded_name(known) == name:

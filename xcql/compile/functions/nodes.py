@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from xcql.algebra.scalars import Constant, Scalar, call, field
+from collections.abc import Callable
+
+from xcql.algebra.scalars import Constant, Scalar, call
 from xcql.compile.functions.sequences import argument_or_context
 from xcql.compile.library.atomization import single
+from xcql.compile.library.node_names import local_name, namespace_of, written_name
 from xcql.compile.library.serialisation import node_xml, serialised
 from xcql.compile.result import NotNative
 from xcql.compile.terms.items import (
@@ -12,60 +15,45 @@ from xcql.compile.terms.items import (
     Atomic,
     AttributeItem,
     Element,
-    Inner,
     Item,
-    StreamDocument,
     StreamElement,
     is_node,
 )
 from xcql.compile.terms.native_functions import CallSite, NativeFunctions
+from xcql.compile.terms.scope import Scope
 from xcql.compile.terms.values import EMPTY, Single, Value, at_most_one, leaves, single_scalar
+from xcql.source import Span
 
 native = NativeFunctions()
 
+Reader = Callable[[Item, Scope, Span], Scalar]
 
-def _name(site: CallSite, item: Item) -> Scalar:
-    match item:
-        case StreamElement():
-            graph = site.compilation.graphs[item.stream]
-            names = {graph.tag(tag).name for tag in item.tags}
-            if len(names) != 1:
-                raise NotNative("a name that depends on the data", site.span)
-            (name,) = names
-            if name.uri:
-                raise NotNative("a name in a namespace", site.span)
-            return Constant(name.local)
-        case Inner():
-            graph = site.compilation.graphs[item.stream]
-            if any(graph.tag(tag).name.uri for tag in item.tags):
-                raise NotNative("a name in a namespace", site.span)
-            return field(item.struct, "name")
-        case StreamDocument():
-            return Constant("")
-        case AnyNode():
-            if any(path.name.startswith("Q{") for path in item.paths):
-                raise NotNative("a name in a namespace", site.span)
-            if "processing-instruction" in item.kinds:
-                raise NotNative("the name of such an item", site.span)
-            return item.name
-        case Element(name=name) | AttributeItem(name=name):
-            if name.startswith("Q{"):
-                raise NotNative("a name in a namespace", site.span)
-            return Constant(name)
-    raise NotNative("the name of such an item", site.span)
+
+def _of_name(site: CallSite, read: Reader, type_: str) -> Value:
+    """A part of the name of the only node; the empty text if there is none."""
+    value = argument_or_context(site)
+    what = "one node at most"
+    scalar = single(
+        value, lambda item: read(item, site.scope, site.span), site.scope, site.span, what
+    )
+    if isinstance(value, Single) and isinstance(value.item, StreamElement | Element):
+        return Single(Atomic(scalar, type_))
+    return Single(Atomic(call("coalesce", scalar, Constant("")), type_))
 
 
 @native("name", 0, 1)
+def _name(site: CallSite) -> Value:
+    return _of_name(site, written_name, "xs:string")
+
+
 @native("local-name", 0, 1)
-def _names(site: CallSite) -> Value:
-    value = argument_or_context(site)
-    if value == EMPTY:
-        return Single(Atomic(Constant(""), "xs:string"))
-    what = "one node at most"
-    scalar = single(value, lambda item: _name(site, item), site.scope, site.span, what)
-    if not isinstance(value, Single):
-        scalar = call("coalesce", scalar, Constant(""))
-    return Single(Atomic(scalar, "xs:string"))
+def _local_name(site: CallSite) -> Value:
+    return _of_name(site, local_name, "xs:string")
+
+
+@native("namespace-uri", 0, 1)
+def _namespace_uri(site: CallSite) -> Value:
+    return _of_name(site, namespace_of, "xs:anyURI")
 
 
 @native("serialize", 1)

@@ -21,6 +21,7 @@ from xcql.algebra.scalars import (
 from xcql.compile.library.access import element_text, has_holes, inner_xml
 from xcql.compile.library.any_xml import any_string, any_xml
 from xcql.compile.library.casts import STRINGS, to_string
+from xcql.compile.library.node_names import written_attribute
 from xcql.compile.library.stream_xml import element_xml, stream_xml
 from xcql.compile.result import NotNative
 from xcql.compile.terms import items, values
@@ -84,7 +85,7 @@ def serialised(item: items.Item, scope: Scope) -> Scalar:
             return call("escape_text", text)
         case items.AttributeItem(name=name, scalar=scalar):
             if name.startswith("Q{"):
-                raise NotNative("an attribute in a namespace by itself")
+                return written_attribute(item, scope, scope.compilation.module.body.span)
             return call(
                 "concat", Constant(f'{name}="'), call("escape_attribute", scalar), Constant('"')
             )

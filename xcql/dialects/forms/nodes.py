@@ -111,6 +111,13 @@ def _name_of_tag(text: Sql) -> Sql:
     return call("regexp_extract", text, text_literal(NAME_OF_TAG), number(0))
 
 
+@forms
+def name_of_tag(text: Sql) -> Sql:
+    """The name at the start of an element or a processing instruction."""
+    name = text_literal(r"^<\??([^\s/>?]+)")
+    return call("regexp_extract", text, name, number(1))
+
+
 def _after_name(text: Sql) -> Sql:
     return call("regexp_replace", text, text_literal(NAME_OF_TAG), text_literal(""))
 
