@@ -31,6 +31,11 @@ QUERIES = (
     'stream("s")//Q{urn:p}e/(name(), string-length(string()))',
     'count(distinct-values(stream("s")//*/namespace-uri()))',
     'stream("s")//@Q{urn:q}k/string()',
+    'stream("s")//*/@Q{urn:q}k',
+    'stream("s")//*',
+    'stream("s")//(x | @*)',
+    'stream("s")//*/(name(), local-name(), namespace-uri())',
+    '<a>{ stream("s")//x/node() }</a>',
     'stream("s")//Q{urn:p}t[@Q{urn:q}k > 4 or @k > 4]/x',
 )
 URIS = ("urn:p", "urn:q", "urn:r")

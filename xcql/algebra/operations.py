@@ -306,6 +306,8 @@ nodes
   with_namespaces(text, text) -> text
   without_no_default(text) -> text | strict
   namespaces_inside(bytes, text, text, int*) -> text
+  namespaces_at(bytes, text, int) -> text | strict
+  declared_once(text) -> text | strict
   element_around(text, text, text) -> text
   empty_elements(text, constant) -> text | strict
   inner_children(text, constant*) -> array | strict | child::

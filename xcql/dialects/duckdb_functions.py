@@ -34,6 +34,7 @@ from xcql.evaluate.prolog import CompiledQuery
 from xcql.evaluate.registry import NAMESPACES, lookup
 from xcql.evaluate.regular_expressions import compile_regex
 from xcql.model.time import parse_time
+from xcql.shred import namespaces
 from xcql.xdm import atomic, serialize
 from xcql.xdm.parse import parse_xml
 
@@ -480,6 +481,10 @@ def xpath_boolean(text: str, path: str) -> bool:
 def _prepared(path: str) -> CompiledQuery:
     # paths of ours match elements by their local names
     return prepare(re.sub(r"(?<=/)([\w.-]+)(?=/|\[|$)", r"*[local-name() = '\1']", path))
+
+
+_computed("BLOB", "VARCHAR", "BIGINT", returns="VARCHAR")(namespaces.namespaces_at)
+_computed("VARCHAR", returns="VARCHAR")(namespaces.declared_once)
 
 
 _EMPTY_PAIR, _OLD_LIFESPAN = re.compile(EMPTY_PAIR), re.compile(OLD_LIFESPAN)

@@ -10,7 +10,12 @@ from dataclasses import replace
 from xcql.algebra.scalars import TRUE, Call, Constant, Scalar, call, case
 from xcql.compile.library.access import own_lifespan, timed_element
 from xcql.compile.library.node_names import instruction, is_kind
-from xcql.compile.library.stream_xml import declared_for_any, with_holes_filled
+from xcql.compile.library.stream_xml import (
+    are_declared_alike,
+    declared_for_any,
+    declared_once,
+    with_holes_filled,
+)
 from xcql.compile.terms.items import AnyNode
 from xcql.compile.terms.scope import Scope
 from xcql.shred.node_paths import KINDS, NodeKind
@@ -72,15 +77,16 @@ def _element_xml(node: AnyNode, scope: Scope) -> Scalar:
     declared = declared_for_any(node, scope)
     graph = scope.compilation.graphs[node.stream]
     if graph.fragmented_below(*node.tags) or node.filler.shape.strays:
-        return with_holes_filled(node, lambda text: _completed(node, text, declared, scope), scope)
-    written = call("text_of_span", node.filler.column("raw"), node.start, node.length)
-    return _completed(node, written, declared, scope)
+        whole = with_holes_filled(node, lambda text: _completed(node, text, declared, scope), scope)
+    else:
+        written = call("text_of_span", node.filler.column("raw"), node.start, node.length)
+        whole = _completed(node, written, declared, scope)
+    return whole if are_declared_alike(node.stream, scope) else declared_once(whole, scope)
 
 
-def _completed(node: AnyNode, text: Scalar, declared: str, scope: Scope) -> Scalar:
+def _completed(node: AnyNode, text: Scalar, around: Scalar, scope: Scope) -> Scalar:
     """The text with the start tag of an element: namespaces in scope, and the lifespan."""
-    around = Constant(declared)
-    plain = call("with_namespaces", text, around) if declared else text
+    plain = text if around == Constant("") else call("with_namespaces", text, around)
     timed = timed_element(node.paths, node.start, node.filler, scope)
     if timed is None:
         return plain
