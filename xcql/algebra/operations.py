@@ -294,6 +294,7 @@ nodes
   copy_key(bytes, int*) -> bytes | strict
   key_after(bytes) -> bytes | strict
   key_below(bytes, text) -> bytes | strict
+  key_text(bytes) -> text | strict | fn:generate-id
   parent_key(bytes) -> bytes | strict
   hole_offset(bytes) -> int | strict
   places_above(bytes) -> array | strict | ancestor::
@@ -308,6 +309,7 @@ nodes
   namespaces_inside(bytes, text, text, int*) -> text
   namespaces_at(bytes, text, int) -> text | strict
   declared_once(text) -> text | strict
+  deep_text(text) -> text | strict | fn:deep-equal
   element_around(text, text, text) -> text
   empty_elements(text, constant) -> text | strict
   inner_children(text, constant*) -> array | strict | child::

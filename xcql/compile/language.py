@@ -8,6 +8,7 @@ from typing import TypeVar
 from xcql.compile.functions import (
     aggregates,
     arrays,
+    defined,
     errors,
     formatting,
     mathematics,
@@ -57,7 +58,16 @@ LANGUAGE = Language(
     functions=_joined(
         *(
             one.native
-            for one in (aggregates, arrays, errors, formatting, map_functions, mathematics, nodes)
+            for one in (
+                aggregates,
+                arrays,
+                defined,
+                errors,
+                formatting,
+                map_functions,
+                mathematics,
+                nodes,
+            )
         ),
         *(one.native for one in (numbers, patterns, sequences, strings, times, trees)),
     ),

@@ -23,7 +23,7 @@ import elementpath.datatypes as ep
 from xcql.diagnostics import XcqlError
 from xcql.dialects.forms.inner import NAME, TOKEN
 from xcql.dialects.forms.nodes import EMPTY_PAIR, OLD_LIFESPAN
-from xcql.evaluate import letter_case
+from xcql.evaluate import deep_equal, letter_case
 from xcql.evaluate.api import evaluate, prepare
 from xcql.evaluate.arithmetic import decimal_divide, duration_microseconds, seconds_duration
 from xcql.evaluate.casting import from_text
@@ -485,6 +485,13 @@ def _prepared(path: str) -> CompiledQuery:
 
 _computed("BLOB", "VARCHAR", "BIGINT", returns="VARCHAR")(namespaces.namespaces_at)
 _computed("VARCHAR", returns="VARCHAR")(namespaces.declared_once)
+
+
+@_computed("VARCHAR", returns="VARCHAR")
+def deep_text(text: str) -> str:
+    element = parse_xml(text, "<text>").document_element
+    assert element is not None
+    return deep_equal.deep_text(element)
 
 
 _EMPTY_PAIR, _OLD_LIFESPAN = re.compile(EMPTY_PAIR), re.compile(OLD_LIFESPAN)

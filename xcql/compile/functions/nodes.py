@@ -7,15 +7,19 @@ from collections.abc import Callable
 from xcql.algebra.scalars import Constant, Scalar, call
 from xcql.compile.functions.sequences import argument_or_context
 from xcql.compile.library.atomization import single
+from xcql.compile.library.document_order import key_of
 from xcql.compile.library.node_names import local_name, namespace_of, written_name
 from xcql.compile.library.serialisation import node_xml, serialised
+from xcql.compile.library.trees import tree_with
 from xcql.compile.result import NotNative
 from xcql.compile.terms.items import (
     AnyNode,
     Atomic,
     AttributeItem,
     Element,
+    Inner,
     Item,
+    StreamDocument,
     StreamElement,
     is_node,
 )
@@ -54,6 +58,22 @@ def _local_name(site: CallSite) -> Value:
 @native("namespace-uri", 0, 1)
 def _namespace_uri(site: CallSite) -> Value:
     return _of_name(site, namespace_of, "xs:anyURI")
+
+
+@native("generate-id", 0, 1)
+def _generate_id(site: CallSite) -> Value:
+    """The key of a node: like the evaluator's numbers, it means nothing but the node's identity."""
+
+    def read(item: Item, scope: Scope, span: Span) -> Scalar:
+        is_alike = isinstance(item, StreamDocument | StreamElement | Inner) or (
+            isinstance(item, AnyNode) and item.kinds == {"element"}
+        )
+        if not is_alike or tree_with(item) is not None:
+            raise NotNative("the identity of such a node", span)
+        stream = f"n{item.stream.encode().hex()}"  # type: ignore[attr-defined]
+        return call("concat", Constant(stream), call("key_text", key_of(item, scope, span)))
+
+    return _of_name(site, read, "xs:string")
 
 
 @native("serialize", 1)

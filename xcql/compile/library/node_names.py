@@ -97,7 +97,13 @@ def namespace_of(item: Item, scope: Scope, span: Span) -> Scalar:
             uris = {graph.tag(tag).name.uri for tag in item.tags}
             if len(uris) == 1:
                 return Constant(uris.pop())
-            raise NotNative("a namespace that depends on the data", span)
+            names = {graph.tag(tag).name for tag in item.tags}
+            if len({name.local for name in names}) < len(names):
+                raise NotNative("a namespace that depends on the data", span)
+            local = local_name(item, scope, span)
+            return case(
+                *((call("=", local, Constant(one.local)), Constant(one.uri)) for one in names)
+            )
         case AnyNode():
             if not _has_namespaces(item):
                 return NOTHING
@@ -118,9 +124,7 @@ def written_attribute(attribute: AttributeItem, scope: Scope, span: Span) -> Sca
     place = table.place_of(Leaf(Unit(), owner))
     below = table.paths.children(place.paths)
     paths = frozenset(path for path in below if path.kind == "attribute" and path.name == name)
-    found = table.inside(
-        place, paths, lambda node: ((place.start, node.parent),), is_lookup=True
-    )
+    found = table.inside(place, paths, lambda node: ((place.start, node.parent),), is_lookup=True)
     assert isinstance(found.item, AnyNode)
     return Nested(found.plan, "first", _written(found.item))
 
@@ -191,4 +195,3 @@ def _by_tag(node: StreamElement, values: dict[str, str]) -> Scalar | None:
 
 def _local(name: str) -> str:
     return name.rpartition("}")[2]
-

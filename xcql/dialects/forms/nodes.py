@@ -24,6 +24,7 @@ forms.calls(bytes_length="octet_length")
 forms.templates(
     {
         "text_of_span raw start length": "CAST(substring(raw, start + 1, length) AS STRING)",
+        "key_text key": "hex(key)",
         # the key of the filler that a place is in: without the four bytes of the hole
         "parent_key key": "substring(key, 1, length(key) - 4)",
         # where the hole of a place begins in the filler that it is in
