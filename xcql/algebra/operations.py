@@ -185,6 +185,7 @@ texts
   octet_length(text) -> int | strict
   substring_of_text(text, integer, integer?) -> text | | fn:substring
   substring_by_doubles(text, double, double?) -> text | | fn:substring
+  without_blanks_before(text) -> text | strict
   text_before(text, text) -> text | strict | fn:substring-before
   text_after(text, text) -> text | strict | fn:substring-after
   text_order(text, text) -> integer | strict | fn:compare
@@ -309,6 +310,7 @@ nodes
   namespaces_inside(bytes, text, text, int*) -> text
   namespaces_at(bytes, text, int) -> text | strict
   declared_once(text) -> text | strict
+  out_of_default(text) -> text | strict
   deep_text(text) -> text | strict | fn:deep-equal
   element_around(text, text, text) -> text
   empty_elements(text, constant) -> text | strict

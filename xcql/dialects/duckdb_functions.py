@@ -485,6 +485,7 @@ def _prepared(path: str) -> CompiledQuery:
 
 _computed("BLOB", "VARCHAR", "BIGINT", returns="VARCHAR")(namespaces.namespaces_at)
 _computed("VARCHAR", returns="VARCHAR")(namespaces.declared_once)
+_computed("VARCHAR", returns="VARCHAR")(namespaces.out_of_default)
 
 
 @_computed("VARCHAR", returns="VARCHAR")

@@ -137,6 +137,31 @@ def declared_once(text: str) -> str:
     return _MARKUP.sub(in_scope, text)
 
 
+def out_of_default(text: str) -> str:
+    """Some elements as the content of an element with a default namespace, which they do not have.
+
+    >>> out_of_default('<a><b/></a><p:c><d/></p:c><e xmlns="urn:e"/>')
+    '<a xmlns=""><b/></a><p:c><d xmlns=""/></p:c><e xmlns="urn:e"/>'
+    """
+    # for each open element, whether it has a default namespace or none
+    decided = [False]
+
+    def undeclared(markup: re.Match[str]) -> str:
+        tag = markup[0]
+        if tag.startswith("</"):
+            decided.pop()
+        elif not tag.startswith(("<!", "<?")):
+            name, rest = _TAG_NAME.split(tag, maxsplit=1)[1:]
+            is_decided = decided[-1] or ' xmlns="' in rest
+            if not is_decided and ":" not in name:
+                is_decided, tag = True, f"{name}{NO_DEFAULT}{rest}"
+            if not tag.endswith("/>"):
+                decided.append(is_decided)
+        return tag
+
+    return _MARKUP.sub(undeclared, text)
+
+
 def namespaces_at(element: bytes, around: str, start: int) -> str:
     """The declarations in scope at an offset inside an element, except those made there.
 

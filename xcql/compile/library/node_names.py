@@ -54,14 +54,14 @@ def written_name(item: Item, scope: Scope, span: Span) -> Scalar:
             if kinds == {"element"}:
                 name = of_element
             return case((in_namespace, name), otherwise=plain)
+        case Element(name=name, prefix=prefix) | AttributeItem(name=name, prefix=prefix) if prefix:
+            return Constant(f"{prefix}:{_local(name)}")
         case AttributeItem(name=name) if name.startswith("Q{"):
             if name.startswith(f"Q{{{XML_NAMESPACE}}}"):
                 return Constant(f"xml:{_local(name)}")
             return call("text_before", written_attribute(item, scope, span), Constant("="))
-        case Element(name=name) if name.startswith("Q{"):
-            raise NotNative("a name in a namespace", span)
         case Element(name=name) | AttributeItem(name=name):
-            return Constant(name)
+            return Constant(_local(name))
         case Markup(kind="processing-instruction", text=text):
             return call("name_of_tag", text)
         case StreamDocument() | TextItem() | Markup():
