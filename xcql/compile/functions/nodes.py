@@ -25,7 +25,15 @@ from xcql.compile.terms.items import (
 )
 from xcql.compile.terms.native_functions import CallSite, NativeFunctions
 from xcql.compile.terms.scope import Scope
-from xcql.compile.terms.values import EMPTY, Single, Value, at_most_one, leaves, single_scalar
+from xcql.compile.terms.values import (
+    EMPTY,
+    Single,
+    Value,
+    at_most_one,
+    guarded,
+    leaves,
+    single_scalar,
+)
 from xcql.source import Span
 
 native = NativeFunctions()
@@ -58,6 +66,25 @@ def _local_name(site: CallSite) -> Value:
 @native("namespace-uri", 0, 1)
 def _namespace_uri(site: CallSite) -> Value:
     return _of_name(site, namespace_of, "xs:anyURI")
+
+
+@native("node-name", 0, 1)
+def _node_name(site: CallSite) -> Value:
+    """The name as a value, if it is in no namespace: else its prefix would be part of it."""
+
+    def read(item: Item) -> Scalar:
+        if namespace_of(item, site.scope, site.span) != Constant(""):
+            raise NotNative("a name in a namespace as a value", site.span)
+        local = local_name(item, site.scope, site.span)
+        return local if isinstance(local, Constant) else call("nullif", local, Constant(""))
+
+    value = argument_or_context(site)
+    scalar = single(value, read, site.scope, site.span, "one node at most")
+    if scalar == Constant(""):
+        return EMPTY
+    name = Single(Atomic(scalar, "xs:QName"))
+    certain = isinstance(value, Single) and isinstance(scalar, Constant)
+    return name if certain else guarded(call("is_not_null", scalar), name)
 
 
 @native("generate-id", 0, 1)

@@ -341,6 +341,8 @@ def as_pair(item: items.Item, scope: Scope) -> Scalar:
     match item:
         case items.Dynamic(scalar=scalar):
             return scalar
+        case items.Atomic(type="xs:QName"):
+            raise NotNative("a value of type xs:QName")
         case items.Atomic(type=type_):
             return _struct(type_, to_string(item))
         case items.Element(is_document=True) | items.StreamDocument():

@@ -80,7 +80,9 @@ def _direct_element(expr: syntax.DirectElement, scope: Scope) -> Value:
                 content.append(value_of(body, scope))
             case _:
                 content.append(value_of(part, scope))  # type: ignore[arg-type]
-    return _constructed(tag, attributes, content, scope, expr.span)
+    enclosed = [part.span for part in expr.content if isinstance(part, syntax.Enclosed)]
+    at = enclosed[0] if len(enclosed) == 1 else None
+    return _constructed(tag, attributes, content, scope, expr.span, at)
 
 
 def _direct_attribute(expr: syntax.DirectAttribute, scope: Scope) -> AttributeItem:
@@ -112,8 +114,12 @@ def _constructed(
     content: list[Value],
     scope: Scope,
     span: Span,
+    at: Span | None = None,
 ) -> Value:
-    """An element; what only the data tell about its tag is seen only in its text."""
+    """An element; what only the data tell about its tag is seen only in its text.
+
+    All attributes in its content are from the expression `at`, if that is given.
+    """
     others: list[Value] = []
     known = name if isinstance(name, _ElementName) else _ElementName("", "", ())
     element = _element(known, attributes, content, others, scope, span)
@@ -123,7 +129,7 @@ def _constructed(
     computed = None if isinstance(name, _ElementName) else name
     text = constructed_xml(element, scope, computed, texts)
     if others:
-        text = case((_are_distinct(element, others), text), otherwise=_several(scope, span))
+        text = case((_are_distinct(element, others), text), otherwise=_several(scope, span, at))
     ends = _lifespan_with(element, others, scope)
     pair = call("evaluator_item", Constant("element"), text, *ends)
     return Single(Dynamic(pair, "a name that is computed from data"))
@@ -182,7 +188,9 @@ def _are_distinct(element: Element, others: list[Value]) -> Scalar:
     return call("=", call("size", call("array_distinct", every)), call("size", every))
 
 
-def _several(scope: Scope, span: Span) -> Scalar:
+def _several(scope: Scope, span: Span, at: Span | None) -> Scalar:
+    if at is not None:
+        return scope.compilation.error("XQDY0025", "two attributes have the same name", at)
     return scope.compilation.limit(span, "two attributes of one name")
 
 
@@ -235,7 +243,7 @@ def _attribute_name(name: Name, scope: Scope) -> tuple[str, str]:
 def _computed_name(name: Expr, scope: Scope) -> str | Scalar:
     """The name if it is known, else the scalar for it."""
     item = one_atomic(value_of(name, scope), scope, name.span)
-    if item is None or item.type not in ("xs:string", "xs:untypedAtomic"):
+    if item is None or item.type not in ("xs:string", "xs:untypedAtomic", "xs:QName"):
         raise NotNative("a name that is computed from data", name.span)
     if not isinstance(item.scalar, Constant):
         if scope.names.element:
@@ -247,6 +255,8 @@ def _computed_name(name: Expr, scope: Scope) -> str | Scalar:
         )
         return case((is_plain, item.scalar), otherwise=other)
     text = str(item.scalar.value)
+    if scope.names.element:
+        raise NotNative("a name in a namespace", name.span)
     if not text.isidentifier() or text == "xmlns":
         raise NotNative("such a name", name.span)
     return text
@@ -290,11 +300,11 @@ def _element(
                 continue
             if rest:
                 raise NotNative("attributes after other content", span)
-            if others or any(map(_is_named_by_data, items)):
+            if others or any(map(_is_named_by_data, items)) or not at_most_one(part):
+                if any(isinstance(one, AttributeItem) and "Q{" in one.name for one in items):
+                    raise NotNative("attributes in namespaces among others", span)
                 others.append(part)
                 continue
-            if not at_most_one(part):
-                raise NotNative("attributes of several elements", span)
             for leaf in leaves(part):
                 attribute = leaf.item
                 assert isinstance(attribute, AttributeItem)
