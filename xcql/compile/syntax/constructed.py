@@ -420,7 +420,7 @@ def _instruction(
         return Single(Markup("processing-instruction", Constant(written), text))
     if not isinstance(expr.target, Name) or expr.target.local.lower() == "xml":
         raise NotNative("a computed name of a processing instruction", expr.span)
-    value = call("without_blanks_before", joined_text(value_of(expr.content, scope), scope))
+    value: Scalar = call("without_blanks_before", joined_text(value_of(expr.content, scope), scope))
     message = "a processing instruction cannot contain ?>"
     is_wrong = call("contains", value, Constant("?>"))
     value = _unless(is_wrong, "XQDY0026", message, value, scope, expr.span)
