@@ -34,12 +34,14 @@ from xcql.compile.terms.items import Atomic
 from xcql.compile.terms.native_functions import CallSite, NativeFunctions
 from xcql.compile.terms.scope import Compilation, Scope
 from xcql.compile.terms.values import (
+    EMPTY,
     Concat,
     Single,
     Value,
     apart,
     concat,
     each,
+    leaves,
 )
 
 native = NativeFunctions()
@@ -50,6 +52,8 @@ _LONGEST = 50
 @native("fold-left", 3)
 def _fold_left(site: CallSite) -> Value:
     sequence, result, code = site.arguments
+    if not leaves(sequence):
+        return result
     if not _is_listed(sequence):
         return _over_data(site)
     for item in _known_items(sequence, site):
@@ -68,6 +72,8 @@ def _fold_right(site: CallSite) -> Value:
 @native("for-each-pair", 3)
 def _for_each_pair(site: CallSite) -> Value:
     left, right, code = site.arguments
+    if not leaves(left) or not leaves(right):
+        return EMPTY
     if not (_is_listed(left) and _is_listed(right)):
         return _pairs_of_data(site)
     pairs = zip(_known_items(left, site), _known_items(right, site), strict=False)

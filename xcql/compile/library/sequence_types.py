@@ -137,8 +137,11 @@ def _always_matches(item: Item, test: SyntaxNode, scope: Scope, span: Span) -> b
             return isinstance(item, TextItem)
         case types.CommentTest():
             return isinstance(item, Markup) and item.kind == "comment"
-        case types.ProcessingInstructionTest(target=None):
-            return isinstance(item, Markup) and item.kind == "processing-instruction"
+        case types.ProcessingInstructionTest(target=target):
+            is_one = isinstance(item, Markup) and item.kind == "processing-instruction"
+            if is_one and target is not None:
+                raise NotNative("such a type", span)
+            return is_one
         case types.DocumentTest(content=None):
             return isinstance(item, StreamDocument) or (
                 isinstance(item, Element) and item.is_document

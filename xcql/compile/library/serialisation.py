@@ -347,7 +347,7 @@ def as_pair(item: items.Item, scope: Scope) -> Scalar:
             return _struct(type_, to_string(item))
         case items.Element(is_document=True) | items.StreamDocument():
             raise NotNative("a document among other items")
-        case items.StreamElement() if _is_seen_otherwise(item, scope):
+        case items.StreamElement() | items.AnyNode() if _is_seen_otherwise(item, scope):
             raise NotNative("fillers with different namespaces inside of others")
         case items.StreamElement() | items.Inner() | items.Element():
             return _struct("element", serialised(item, scope))
@@ -372,7 +372,7 @@ def as_pair(item: items.Item, scope: Scope) -> Scalar:
     raise NotNative("a function as a value")
 
 
-def _is_seen_otherwise(node: items.StreamElement, scope: Scope) -> bool:
+def _is_seen_otherwise(node: items.StreamElement | items.AnyNode, scope: Scope) -> bool:
     """Whether fillers inside would inherit namespaces from their ancestors once parsed."""
     stream = scope.compilation.catalog.streams[node.stream]
     return stream.declared is None and has_holes(node, scope)
