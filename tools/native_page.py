@@ -43,7 +43,8 @@ _OPERATIONS = """
 is NULL, others have a rule of their own. *Fails* marks operations that may raise an error. The
 last columns are the dialects: `name` means that the engine has it under the same name, `form`
 that it is written with other functions, `Python` that Python computes it in the process,
-`limits` that some arguments are left to the evaluator.
+`limits` that some arguments are left to the evaluator. An engine without a form leaves the
+expressions that need it to the evaluator.
 """
 
 

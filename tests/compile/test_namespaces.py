@@ -30,6 +30,13 @@ QUERIES = (
     'stream("s")//u/string()',
     'stream("s")//Q{urn:p}e/(name(), string-length(string()))',
     'count(distinct-values(stream("s")//*/namespace-uri()))',
+    'stream("s")//@Q{urn:q}k/string()',
+    'stream("s")//*/@Q{urn:q}k',
+    'stream("s")//*',
+    'stream("s")//(x | @*)',
+    'stream("s")//*/(name(), local-name(), namespace-uri())',
+    '<a>{ stream("s")//x/node() }</a>',
+    'stream("s")//Q{urn:p}t[@Q{urn:q}k > 4 or @k > 4]/x',
 )
 URIS = ("urn:p", "urn:q", "urn:r")
 Scope = dict[str, str]
@@ -81,7 +88,15 @@ class RandomStream:
         elif name == "r":
             content = content.replace("/>", ' xmlns=""/>')
         written = f"{prefix}:{local}".lstrip(":")
-        return f"<{written}{_written(own)}>{content}</{written}>"
+        start = f"{written}{_written(own)}{self._attributes(scope)}"
+        return f"<{start}>{content}</{written}>"
+
+    def _attributes(self, scope: Scope) -> str:
+        """Attributes of one name, in no namespace and in one with any of its prefixes."""
+        prefixes = [prefix for prefix, uri in scope.items() if prefix and uri == "urn:q"]
+        names = ["k", *(f"{prefix}:k" for prefix in prefixes[:1])]
+        kept = self._random.sample(names, self._random.randint(0, len(names)))
+        return "".join(f' {name}="{self._random.randint(1, 9)}"' for name in kept)
 
     def _declared(self) -> Scope:
         prefixes = self._random.sample(["p", "q", "z", ""], self._random.choice([0, 0, 1, 2]))

@@ -176,6 +176,13 @@ def test_names_that_sql_cannot_tell_apart_get_columns_of_their_own() -> None:
     assert rows.to_pylist()[1][columns["Q{urn:q}x"]] == "3"
 
 
+def test_an_attribute_has_one_column_whatever_its_prefix() -> None:
+    texts = [f"<r xmlns:{prefix}='urn:q' {prefix}:x='{prefix}'/>" for prefix in "pqp"]
+    shape, rows = shred(*texts)
+    assert [one.name for one in shape.attributes] == ["Q{urn:q}x"]
+    assert [row["@x"] for row in rows.to_pylist()] == ["p", "q", "p"]
+
+
 @pytest.mark.parametrize(
     "bad",
     [

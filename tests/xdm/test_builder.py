@@ -127,6 +127,16 @@ def test_copy_namespaces_modes() -> None:
     assert "n" not in copied.namespaces()
 
 
+def test_attributes_without_a_prefix_do_not_use_the_default_namespace() -> None:
+    builder = TreeBuilder()
+    builder.start_element(QName("urn:d", "new"))
+    copy_into(builder, element('<p:a xmlns:p="urn:p" b="1"/>'), inherit_namespaces=False)
+    builder.end()
+    (copied,) = builder.result().children
+    assert isinstance(copied, ElementNode)
+    assert set(copied.namespaces()) == {"p", "xml"}
+
+
 def test_a_copy_in_no_namespace_stays_in_none() -> None:
     assert inside(QName("urn:d", "new"), element("<a><b/></a>")) == (
         '<new xmlns="urn:d"><a xmlns=""><b/></a></new>'

@@ -185,6 +185,7 @@ texts
   octet_length(text) -> int | strict
   substring_of_text(text, integer, integer?) -> text | | fn:substring
   substring_by_doubles(text, double, double?) -> text | | fn:substring
+  without_blanks_before(text) -> text | strict
   text_before(text, text) -> text | strict | fn:substring-before
   text_after(text, text) -> text | strict | fn:substring-after
   text_order(text, text) -> integer | strict | fn:compare
@@ -294,6 +295,7 @@ nodes
   copy_key(bytes, int*) -> bytes | strict
   key_after(bytes) -> bytes | strict
   key_below(bytes, text) -> bytes | strict
+  key_text(bytes) -> text | strict | fn:generate-id
   parent_key(bytes) -> bytes | strict
   hole_offset(bytes) -> int | strict
   places_above(bytes) -> array | strict | ancestor::
@@ -306,6 +308,10 @@ nodes
   with_namespaces(text, text) -> text
   without_no_default(text) -> text | strict
   namespaces_inside(bytes, text, text, int*) -> text
+  namespaces_at(bytes, text, int) -> text | strict
+  declared_once(text) -> text | strict
+  out_of_default(text) -> text | strict
+  deep_text(text) -> text | strict | fn:deep-equal
   element_around(text, text, text) -> text
   empty_elements(text, constant) -> text | strict
   inner_children(text, constant*) -> array | strict | child::
@@ -314,6 +320,7 @@ nodes
   inner_values(text, constant, constant*) -> array
   string_of_xml(text) -> text | strict | fn:string
   local_part(text) -> text | strict
+  name_of_tag(text) -> text | strict | fn:name
   xpath(text, constant) -> array
   xpath_boolean(text, constant) -> boolean
 

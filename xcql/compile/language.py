@@ -8,7 +8,9 @@ from typing import TypeVar
 from xcql.compile.functions import (
     aggregates,
     arrays,
+    defined,
     errors,
+    folds,
     formatting,
     mathematics,
     nodes,
@@ -57,7 +59,17 @@ LANGUAGE = Language(
     functions=_joined(
         *(
             one.native
-            for one in (aggregates, arrays, errors, formatting, map_functions, mathematics, nodes)
+            for one in (
+                aggregates,
+                arrays,
+                defined,
+                errors,
+                folds,
+                formatting,
+                map_functions,
+                mathematics,
+                nodes,
+            )
         ),
         *(one.native for one in (numbers, patterns, sequences, strings, times, trees)),
     ),

@@ -41,6 +41,9 @@ class NodePath:
     @property
     def above(self) -> str:
         """The text of the parent's path, if the path is not vague."""
+        # the namespace of an attribute may have slashes
+        if self.kind == "attribute":
+            return self.text.partition("/@")[0]
         return self.text.rpartition("/")[0]
 
 

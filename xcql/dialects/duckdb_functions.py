@@ -23,7 +23,7 @@ import elementpath.datatypes as ep
 from xcql.diagnostics import XcqlError
 from xcql.dialects.forms.inner import NAME, TAG, TOKEN
 from xcql.dialects.forms.nodes import EMPTY_PAIR, OLD_LIFESPAN
-from xcql.evaluate import letter_case
+from xcql.evaluate import deep_equal, letter_case
 from xcql.evaluate.api import evaluate, prepare
 from xcql.evaluate.arithmetic import decimal_divide, duration_microseconds, seconds_duration
 from xcql.evaluate.casting import from_text
@@ -34,6 +34,7 @@ from xcql.evaluate.prolog import CompiledQuery
 from xcql.evaluate.registry import NAMESPACES, lookup
 from xcql.evaluate.regular_expressions import compile_regex
 from xcql.model.time import parse_time
+from xcql.shred import namespaces
 from xcql.xdm import atomic, serialize
 from xcql.xdm.parse import parse_xml
 
@@ -484,6 +485,18 @@ def xpath_boolean(text: str, path: str) -> bool:
 def _prepared(path: str) -> CompiledQuery:
     # paths of ours match elements by their local names
     return prepare(re.sub(r"(?<=/)([\w.-]+)(?=/|\[|$)", r"*[local-name() = '\1']", path))
+
+
+_computed("BLOB", "VARCHAR", "BIGINT", returns="VARCHAR")(namespaces.namespaces_at)
+_computed("VARCHAR", returns="VARCHAR")(namespaces.declared_once)
+_computed("VARCHAR", returns="VARCHAR")(namespaces.out_of_default)
+
+
+@_computed("VARCHAR", returns="VARCHAR")
+def deep_text(text: str) -> str:
+    element = parse_xml(text, "<text>").document_element
+    assert element is not None
+    return deep_equal.deep_text(element)
 
 
 _EMPTY_PAIR, _OLD_LIFESPAN = re.compile(EMPTY_PAIR), re.compile(OLD_LIFESPAN)

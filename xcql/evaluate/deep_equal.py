@@ -9,6 +9,7 @@ from xcql.diagnostics import error
 from xcql.evaluate.collations import CODEPOINT, Collation
 from xcql.evaluate.comparing import same_value
 from xcql.xdm.functions import Item, XdmArray, XdmFunction, XdmMap
+from xcql.xdm.names import QName
 from xcql.xdm.nodes import (
     AttributeNode,
     CommentNode,
@@ -17,7 +18,9 @@ from xcql.xdm.nodes import (
     NamespaceNode,
     Node,
     ProcessingInstructionNode,
+    TextNode,
 )
+from xcql.xdm.serialize import escape_attribute
 
 _END = object()
 
@@ -95,3 +98,41 @@ def _same_node(a: Node, b: Node, collation: Collation) -> bool:
 def _content(node: ElementNode | DocumentNode) -> list[Node]:
     ignored = (CommentNode, ProcessingInstructionNode)
     return [child for child in node.children if not isinstance(child, ignored)]
+
+
+def deep_text(top: ElementNode) -> str:
+    """A text that two elements have in common if and only if they are deep-equal.
+
+    That of an element with only text is its name, its attributes and the text. What is nested is
+    between characters that XML does not allow.
+
+    >>> from xcql.xdm.parse import parse_xml
+    >>> def text(xml):
+    ...     return deep_text(parse_xml(xml).document_element)
+    >>> text('<a c="1" b="2">x</a>')
+    '<a b="2" c="1">x'
+    >>> text("<a><b/>x<!-- --></a>") == text("<a><b></b>x</a>")
+    True
+    """
+    written: list[str] = []
+    pending: list[Node | str] = [top]
+    while pending:
+        here = pending.pop()
+        if isinstance(here, str):
+            written.append(here)
+        elif isinstance(here, ElementNode):
+            values = sorted((_name_text(at.name), at.value) for at in here.attributes)
+            attributes = (f' {name}="{escape_attribute(value)}"' for name, value in values)
+            written.append(f"<{_name_text(here.name)}{''.join(attributes)}>")
+            content = _content(here)
+            if len(content) == 1 and isinstance(content[0], TextNode):
+                written.append(content[0].value)
+                continue
+            for child in reversed(content):
+                is_element = isinstance(child, ElementNode)
+                pending += ["\2", child, "\1"] if is_element else [child.string_value(), "\3"]
+    return "".join(written)
+
+
+def _name_text(name: QName) -> str:
+    return name.clark if name.uri else name.local

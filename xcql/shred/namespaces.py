@@ -20,6 +20,9 @@ from xcql.xdm.serialize import escape_attribute
 # undeclares a default namespace
 NO_DEFAULT = ' xmlns=""'
 _REFERENCE = re.compile("&#x([0-9A-F]+);")
+# in the normal form, no `>` stands inside a tag
+_MARKUP = re.compile(r"(?s)<!--.*?-->|<\?.*?\?>|<[^>]*>")
+_TAG_NAME = re.compile(r"(<[^\s/>]+)")
 _DECLARATION = re.compile(r' xmlns(?::([^=]+))?="([^"]*)"')
 
 
@@ -104,6 +107,79 @@ def to_declare(text: str, scope: Mapping[str, str]) -> dict[str, str]:
     """
     needed = {"": "", **declared_in(text)}
     return {prefix: value for prefix, value in needed.items() if scope.get(prefix, "") != value}
+
+
+def declared_once(text: str) -> str:
+    """Some elements in the normal form, without the declarations that are in scope already.
+
+    >>> declared_once('<a xmlns="" xmlns:p="urn:p"><p:b xmlns:p="urn:p"/><c xmlns:p="urn:q"/></a>')
+    '<a xmlns:p="urn:p"><p:b/><c xmlns:p="urn:q"/></a>'
+    """
+    if " xmlns" not in text:
+        return text
+    scopes: list[Mapping[str, str]] = [{}]
+
+    def in_scope(markup: re.Match[str]) -> str:
+        tag = markup[0]
+        if tag.startswith("</"):
+            scopes.pop()
+        elif not tag.startswith(("<!", "<?")):
+            scope, declared = scopes[-1], declared_in(tag) if " xmlns" in tag else {}
+            if declared:
+                new = {one: value for one, value in declared.items() if scope.get(one, "") != value}
+                name, rest = _TAG_NAME.split(tag, maxsplit=1)[1:]
+                tag = name + declaring(new) + _DECLARATION.sub("", rest)
+                scope = {**scope, **new}
+            if not tag.endswith("/>"):
+                scopes.append(scope)
+        return tag
+
+    return _MARKUP.sub(in_scope, text)
+
+
+def out_of_default(text: str) -> str:
+    """Some elements as the content of an element with a default namespace, which they do not have.
+
+    >>> out_of_default('<a><b/></a><p:c><d/></p:c><e xmlns="urn:e"/>')
+    '<a xmlns=""><b/></a><p:c><d xmlns=""/></p:c><e xmlns="urn:e"/>'
+    """
+    # for each open element, whether it has a default namespace or none
+    decided = [False]
+
+    def undeclared(markup: re.Match[str]) -> str:
+        tag = markup[0]
+        if tag.startswith("</"):
+            decided.pop()
+        elif not tag.startswith(("<!", "<?")):
+            name, rest = _TAG_NAME.split(tag, maxsplit=1)[1:]
+            is_decided = decided[-1] or ' xmlns="' in rest
+            if not is_decided and ":" not in name:
+                is_decided, tag = True, f"{name}{NO_DEFAULT}{rest}"
+            if not tag.endswith("/>"):
+                decided.append(is_decided)
+        return tag
+
+    return _MARKUP.sub(undeclared, text)
+
+
+def namespaces_at(element: bytes, around: str, start: int) -> str:
+    """The declarations in scope at an offset inside an element, except those made there.
+
+    >>> namespaces_at(b'<a xmlns="urn:d"><b/><c xmlns:p="urn:q"/></a>', ' xmlns:p="urn:p"', 21)
+    ' xmlns="urn:d"'
+    """
+    if b" xmlns" not in element:
+        return around
+    scopes: list[dict[str, str]] = [declared_in(around)]
+    for markup in _MARKUP.finditer(element[:start].decode()):
+        tag = markup[0]
+        if tag.startswith("</"):
+            scopes.pop()
+        elif not tag.startswith(("<!", "<?")) and not tag.endswith("/>"):
+            scopes.append({**scopes[-1], **declared_in(tag)})
+    own = _MARKUP.match(element[start:].decode())
+    here = declared_in(own[0]) if own else {}
+    return declaring({one: value for one, value in scopes[-1].items() if one not in here})
 
 
 @lru_cache(maxsize=256)

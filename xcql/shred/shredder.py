@@ -94,7 +94,8 @@ class SlotColumns:
     starts: array[int] = field(default_factory=lambda: array("i"))
     lengths: array[int] = field(default_factory=lambda: array("i"))
     texts: list[str | None] = field(default_factory=list)
-    # name as reported by expat -> the numbers of the elements that have it, and its values
+    # name as reported by expat -> the numbers of the elements that have it, and its values; names
+    # that differ in their prefixes share them
     attributes: dict[str, tuple[array[int], list[str]]] = field(default_factory=dict)
     children: dict[str, SlotColumns] = field(default_factory=dict)
     # names as reported by expat -> slot, filled as names occur; None: a hole
@@ -107,6 +108,14 @@ class SlotColumns:
     # of an opaque slot: the paths inside, and their number
     inside: WayColumns = field(default_factory=WayColumns)
     places: int = 0
+
+    def attribute(self, raw_name: str) -> tuple[array[int], list[str]]:
+        """The numbers and values of an attribute: those of another prefix, or new ones."""
+        name = expanded_name(raw_name)
+        for known, found in self.attributes.items():
+            if expanded_name(known) == name:
+                return found
+        return array("i"), []
 
     def step(self, way: WayColumns, raw_name: str, most: int) -> WayColumns | None:
         """The way extended by a name; None if the name is in a namespace or there are too many."""
@@ -130,7 +139,7 @@ class SlotColumns:
 
     def shape(self) -> Slot:
         """The shape of the slot, as seen in these elements."""
-        names = [(name, expanded_name(name)) for name in self.attributes]
+        names = [expanded_name(name) for name, (numbers, _) in self.attributes.items() if numbers]
         below = [child for child in self.children.values() if len(child.starts)]
         children = tuple(child.shape() for child in below)
         return Slot(
@@ -147,9 +156,8 @@ class SlotColumns:
             strays=self.strays,
             timed=self.timed,
             attributes=tuple(
-                Attribute(expanded.clark if expanded.uri else expanded.local, f"@{expanded.local}")
-                for name, expanded in names
-                if self.attributes[name][0]
+                Attribute(name.clark if name.uri else name.local, f"@{name.local}")
+                for name in dict.fromkeys(names)
             ),
             children=children,
             ways=tuple(
@@ -290,7 +298,7 @@ class Shredder:
                     try:
                         numbers, column = columns[key]
                     except KeyError:
-                        numbers, column = columns[key] = (array("i"), [])
+                        numbers, column = columns[key] = slot.attribute(key)
                     numbers.append(len(starts))
                     column.append(next(values))
             slot.parents.append(len(above.starts) - 1)

@@ -283,7 +283,9 @@ def copied_declarations(
         # an element in no namespace must not get its new parent's default namespace
         declarations[""] = ""
     if not inherit:
-        used = {top.name.prefix, *(attribute.name.prefix for attribute in top.attributes)}
+        # attributes without a prefix are in no namespace, whatever the default one is
+        prefixes = (attribute.name.prefix for attribute in top.attributes)
+        used = {top.name.prefix, *filter(None, prefixes)}
         for prefix, uri in scope.items():
             if uri and prefix != "xml" and prefix not in kept and prefix not in used:
                 declarations[prefix] = ""

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from decimal import Decimal
 from functools import partial
 
-from xcql.algebra.scalars import NULL, Constant, Nested, Scalar, call, case
+from xcql.algebra.scalars import NULL, Constant, Nested, Scalar, call, case, disjunction
 from xcql.compile.library.arithmetic import arithmetic
 from xcql.compile.library.atomization import atomized, one_atomic
 from xcql.compile.library.casts import NUMBERS, cast, common_number, limited_months
 from xcql.compile.result import NotNative
 from xcql.compile.terms.items import Atomic, Item
-from xcql.compile.terms.native_functions import CallSite, NativeFunctions
+from xcql.compile.terms.mapping import mapped_items
+from xcql.compile.terms.native_functions import CallSite, NativeFunction, NativeFunctions
 from xcql.compile.terms.values import (
     EMPTY,
     Concat,
@@ -23,6 +25,7 @@ from xcql.compile.terms.values import (
     concat,
     conditional,
     count,
+    each,
     exists,
     gather,
     guarded,
@@ -49,13 +52,54 @@ def common_type(site: CallSite, value: Value) -> str:
     if types <= NUMBERS:
         type_ = common_number(list(types))
         if len(types) > 1 and type_ == "xs:double" and not _may_be_doubles(site, value):
-            raise NotNative("numbers that may or may not include a double", site.span)
+            raise MaybeDoubles("numbers that may or may not include a double", site.span)
         return type_
     if types == {"xs:string"}:
         return "xs:string"
     if len(types) == 1:
         return types.pop()
     raise NotNative("items of several types", site.span)
+
+
+def _by_data(compute: NativeFunction) -> NativeFunction:
+    """Compute with doubles if there are any, else without them: the result has another type."""
+
+    def chosen(site: CallSite) -> Value:
+        try:
+            return compute(site)
+        except MaybeDoubles:
+            value = concat(site.arguments)
+        others = _without_doubles(site, value)
+        doubles = [leaf for leaf in leaves(value) if _is_double(site, leaf.item)]
+        is_there = disjunction(*(exists(each(leaf.plan, Single(leaf.item))) for leaf in doubles))
+
+        def as_double(item: Item) -> Item:
+            return cast(atomized(item, site.scope), "xs:double", site.scope, site.span)
+
+        converted = mapped_items(value, as_double)
+        alternatives = (replace(site, arguments=(one,)) for one in (converted, others))
+        return conditional(is_there, *map(compute, alternatives))
+
+    return chosen
+
+
+def _is_double(site: CallSite, item: Item) -> bool:
+    return atomized(item, site.scope).type in ("xs:double", "xs:untypedAtomic")
+
+
+def _without_doubles(site: CallSite, value: Value) -> Value:
+    kinds = {_is_double(site, leaf.item) for leaf in leaves(value)}
+    if kinds == {True}:
+        return EMPTY
+    if kinds != {True, False}:
+        return value
+    if not isinstance(value, Concat) or value.exclusive:
+        raise NotNative("numbers that may or may not include a double", site.span)
+    return concat([_without_doubles(site, one) for one in value.values])
+
+
+class MaybeDoubles(NotNative):
+    """Only the data tell whether there is a double among some numbers."""
 
 
 def _may_be_doubles(site: CallSite, value: Value) -> bool:
@@ -119,6 +163,7 @@ def _reduction(reduction: str, type_: str) -> str:
 
 
 @native("sum", 1)
+@_by_data
 def _sum(site: CallSite) -> Value:
     (value,) = site.arguments
     if value == EMPTY:
@@ -165,6 +210,7 @@ def _sum_with_zero(site: CallSite) -> Value:
 
 
 @native("avg", 1)
+@_by_data
 def _avg(site: CallSite) -> Value:
     (value,) = site.arguments
     if value == EMPTY:
@@ -212,5 +258,5 @@ def _common_zone(site: CallSite, value: Value) -> Scalar | None:
     raise NotNative("times whose zones only the data tell", site.span)
 
 
-native("min", 1, 2)(partial(_extreme, which="min"))
-native("max", 1, 2)(partial(_extreme, which="max"))
+native("min", 1, 2)(_by_data(partial(_extreme, which="min")))
+native("max", 1, 2)(_by_data(partial(_extreme, which="max")))

@@ -29,7 +29,6 @@ from xcql.compile.library.casts import (
 from xcql.compile.library.comparisons import compared, truth
 from xcql.compile.library.equality import equal_text
 from xcql.compile.library.function_items import applied
-from xcql.compile.library.maps import known_items
 from xcql.compile.library.ordering import in_order_of_appearance, sortable
 from xcql.compile.library.several_kinds import as_one_kind, as_one_leaf
 from xcql.compile.result import NotNative
@@ -382,39 +381,6 @@ def _integer(site: CallSite, number: int) -> Scalar:
     if item.type != "xs:integer":
         raise NotNative("a position that is not an integer", site.span)
     return item.scalar
-
-
-@native("fold-left", 3)
-def _fold_left(site: CallSite) -> Value:
-    sequence, result, code = site.arguments
-    for item in _known_items(sequence, site):
-        result = applied(code, [result, item], site.scope, site.span)
-    return result
-
-
-@native("fold-right", 3)
-def _fold_right(site: CallSite) -> Value:
-    sequence, result, code = site.arguments
-    for item in reversed(_known_items(sequence, site)):
-        result = applied(code, [item, result], site.scope, site.span)
-    return result
-
-
-@native("for-each-pair", 3)
-def _for_each_pair(site: CallSite) -> Value:
-    left, right = (_known_items(one, site) for one in site.arguments[:2])
-    pairs = zip(left, right, strict=False)
-    return concat([applied(site.arguments[2], [a, b], site.scope, site.span) for a, b in pairs])
-
-
-_LONGEST_FOLD = 50
-
-
-def _known_items(value: Value, site: CallSite) -> list[Value]:
-    found = known_items(value, site.span)
-    if len(found) > _LONGEST_FOLD:
-        raise NotNative("a fold of so many items", site.span)
-    return found
 
 
 @native("deep-equal", 2)

@@ -13,7 +13,7 @@ Here, kinds are values in columns. A node is known by its filler's row and its o
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from xcql.algebra.operators import Extract, Join, Plan, Select, Unit, Unnest
@@ -28,6 +28,7 @@ from xcql.compile.library.node_lookup import (
     is_on,
     united,
 )
+from xcql.compile.library.node_names import instruction
 from xcql.compile.library.node_tests import attribute_test, is_any_node, is_text_test
 from xcql.compile.library.stream_rows import scanned, tables
 from xcql.compile.library.text_runs import in_holes, with_runs
@@ -51,6 +52,21 @@ from xcql.syntax.types import CommentTest, ProcessingInstructionTest
 
 def general_axis(leaf: Leaf, axis: str, test: SyntaxNode, scope: Scope, span: Span) -> list[Leaf]:
     """The nodes on an axis that pass a test; the leaf's item has a general form."""
+    found = _axis(leaf, axis, test, scope, span)
+    if isinstance(test, ProcessingInstructionTest) and test.target is not None:
+        return [_of_target(one, test.target) for one in found]
+    return found
+
+
+def _of_target(leaf: Leaf, target: str) -> Leaf:
+    """The processing instructions that have a target."""
+    assert isinstance(leaf.item, AnyNode)
+    return Leaf(
+        Select(leaf.plan, call("=", instruction(leaf.item)[0], Constant(target))), leaf.item
+    )
+
+
+def _axis(leaf: Leaf, axis: str, test: SyntaxNode, scope: Scope, span: Span) -> list[Leaf]:
     table = NodeLookup(leaf.item.stream, scope, span)  # type: ignore[attr-defined]
     steps = NodeSteps(table, test)
     if isinstance(leaf.item, Inner):
@@ -102,8 +118,6 @@ class NodeSteps:
         if isinstance(test, CommentTest):
             return path.kind == "comment"
         if isinstance(test, ProcessingInstructionTest):
-            if test.target is not None:
-                raise NotNative("processing instructions of one name", self.table.span)
             return path.kind == "processing-instruction"
         passes = self.table.scope.names.element_test(test)
         if passes is None or path.kind != "element":
@@ -257,7 +271,7 @@ class NodeSteps:
             and not (path.name in ("vtFrom", "vtTo") and timed is not None)
         )
         found: list[Leaf] = []
-        if names is None and paths:
+        if not isinstance(names, frozenset) and paths:
             one = self.table.inside(place, paths, lambda node: ((place.start, node.parent),))
             found.append(one)
         else:
@@ -283,7 +297,7 @@ class NodeSteps:
         return Leaf(plan, AttributeItem(name, value, owner))
 
     def _lifespan_attributes(
-        self, leaf: Leaf, place: NodePlace, names: frozenset[str] | None, timed: Scalar
+        self, leaf: Leaf, place: NodePlace, names: Container[str] | None, timed: Scalar
     ) -> list[Leaf]:
         wanted = [name for name in ("vtFrom", "vtTo") if names is None or name in names]
         if not wanted:
@@ -301,7 +315,7 @@ class NodeSteps:
             if name in wanted:
                 text = call("coalesce", call("time_text", end), Constant(open_))
                 item: Item = AttributeItem(name, text, owner)
-                if names is None:
+                if not isinstance(names, frozenset):
                     item = self._lifespan_attribute(name, text, place)
                 found.append(Leaf(plan, item))
         return found

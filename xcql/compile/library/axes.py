@@ -31,7 +31,7 @@ from xcql.compile.terms.values import Leaf, leaves
 from xcql.source import Span
 from xcql.syntax.node import Name, SyntaxNode
 from xcql.syntax.path import NameTest, Wildcard
-from xcql.syntax.types import ElementTest
+from xcql.syntax.types import AttributeTest, ElementTest
 
 
 def axis_from(leaf: Leaf, axis: str, test: SyntaxNode, scope: Scope, span: Span) -> list[Leaf]:
@@ -72,16 +72,19 @@ def _from_leaf_node(
         return []
     if axis in ("following-sibling", "preceding-sibling") and isinstance(leaf.item, AttributeItem):
         return []
-    if axis in ("self", "descendant-or-self"):
+    itself: list[Leaf] = []
+    if axis.endswith("self"):
         fits = is_any_node(test) or (is_text_test(test) and isinstance(leaf.item, TextItem))
-        if isinstance(leaf.item, AttributeItem) and not fits:
+        if isinstance(leaf.item, AttributeItem) and isinstance(test, AttributeTest):
             raise NotNative("a test of an attribute", span)
-        return [leaf] if fits else []
+        itself = [leaf] if fits else []
+    if axis in ("self", "descendant-or-self"):
+        return itself
     above = Leaf(leaf.plan, owner)
     if axis == "parent":
         return stream_axis(above, "self", test, scope, span)
     if axis in ("ancestor", "ancestor-or-self"):
-        return stream_axis(above, "ancestor-or-self", test, scope, span)
+        return itself + stream_axis(above, "ancestor-or-self", test, scope, span)
     raise NotNative(f"the axis {axis} from a text or attribute", span)
 
 
@@ -106,6 +109,9 @@ def constructed_axis(
                 if names is None or attribute.name in names
             ]
         case "child" | "descendant" | "descendant-or-self":
+            if element.namespaces:
+                # what is inside inherits them
+                raise NotNative("a path into an element with namespaces", span)
             return _below(leaf, element, axis, test, scope, span)
     raise NotNative(f"the axis {axis} from a constructed element", span)
 
@@ -126,7 +132,7 @@ def _passes(element: Element, test: SyntaxNode, scope: Scope) -> bool:
         case Wildcard(prefix=None, uri=None, local=None) | ElementTest(name=None):
             return True
         case Wildcard(local=str() as local):
-            return element.name == local
+            return element.name.rpartition("}")[2] == local
     return is_any_node(test)
 
 

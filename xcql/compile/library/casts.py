@@ -63,7 +63,7 @@ def to_string(item: Atomic) -> Scalar:
     """An atomic value as `xs:string` writes it."""
     value = item.scalar
     match item.type:
-        case type_ if type_ in STRINGS:
+        case type_ if type_ in STRINGS or type_ == "xs:QName":
             return value
         case "xs:double":
             return call("double_text", value)

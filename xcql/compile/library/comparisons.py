@@ -144,6 +144,8 @@ def compared(sign: str, a: Atomic, b: Atomic, scope: Scope, span: Span) -> Scala
             "XPTY0004", f"{a.type} cannot be compared with {b.type}", span
         )
         return case((conjunction(*found), wrong))
+    if a.type == b.type == "xs:QName" and sign in ("=", "<>"):
+        return call(sign, a.scalar, b.scalar)
     same = a.type == b.type or (a.type in casts.STRINGS and b.type in casts.STRINGS)
     if not same or a.type not in casts.STRINGS | casts.INSTANTS | {
         "xs:boolean",

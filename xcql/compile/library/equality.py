@@ -1,6 +1,5 @@
-"""Nodes as texts that are equal if and only if the nodes are deep-equal: those without elements.
-
-An element is its name, its attributes by name and its text; comments would have to be left out.
+"""Nodes as texts that are equal if and only if the nodes are deep-equal: an element without
+elements in it is its name, its attributes by name and its text; others are parsed.
 
 Tests: tests/compile/library/test_equality.py
 """
@@ -11,8 +10,19 @@ from xcql.algebra.scalars import Call, Constant, Scalar, call, case
 from xcql.compile.library.access import attribute_names, attribute_of, element_text, timed_element
 from xcql.compile.library.any_xml import any_string
 from xcql.compile.library.node_lookup import paths_of
+from xcql.compile.library.serialisation import serialised
+from xcql.compile.library.stream_xml import has_form
 from xcql.compile.result import NotNative
-from xcql.compile.terms.items import AnyNode, AttributeItem, Item, StreamElement, TextItem
+from xcql.compile.terms.items import (
+    AnyNode,
+    AttributeItem,
+    Element,
+    Inner,
+    Item,
+    StreamDocument,
+    StreamElement,
+    TextItem,
+)
 from xcql.compile.terms.scope import Scope
 from xcql.source import Span
 
@@ -34,7 +44,23 @@ def equal_text(item: Item, scope: Scope, span: Span) -> Scalar:
             return call("concat", Constant(f"@{name}="), value)
         case TextItem(scalar=value):
             return call("concat", Constant("="), value)
+        case StreamElement() | Inner() | AnyNode() | Element() if _may_be_parsed(item, scope):
+            return call("deep_text", serialised(item, scope))
+        case StreamDocument() if has_form("deep_text", scope):
+            return call("concat", Constant("\4"), call("deep_text", serialised(item, scope)))
     raise NotNative("equality of such nodes", span)
+
+
+def _may_be_parsed(item: Item, scope: Scope) -> bool:
+    """Whether an item is an element, whose XML can be parsed to compare it."""
+    if not has_form("deep_text", scope):
+        return False
+    match item:
+        case Element(is_document=is_document):
+            return not is_document
+        case AnyNode(kinds=kinds):
+            return kinds == {"element"}
+    return True
 
 
 def _element(element: StreamElement, scope: Scope, span: Span) -> Scalar:

@@ -11,7 +11,7 @@ As everywhere, the tag structure says to which tags a step can lead.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable
 from dataclasses import replace
 from functools import partial
 
@@ -133,12 +133,12 @@ def texts_inside(leaf: Leaf, scope: Scope, span: Span) -> list[Leaf]:
 
 
 def attributes_inside(
-    leaf: Leaf, names: frozenset[str] | None, scope: Scope, span: Span
+    leaf: Leaf, names: Container[str] | None, scope: Scope, span: Span
 ) -> list[Leaf]:
     """The attributes of elements inside mixed content."""
     node = leaf.item
     assert isinstance(node, Inner)
-    if names is None or not all(map(is_plain, names)):
+    if not isinstance(names, frozenset) or not all(map(is_plain, names)):
         raise NotNative("such attributes inside mixed content", span)
     found: list[Leaf] = []
     for name in sorted(names):

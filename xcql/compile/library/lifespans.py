@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from xcql.algebra.operators import Order, Plan, Unit
+from xcql.algebra.operators import Order, Plan, Select, Unit
 from xcql.algebra.scalars import (
     NULL,
     TRUE,
@@ -24,8 +24,9 @@ from xcql.algebra.scalars import (
 from xcql.compile.library import access
 from xcql.compile.library.any_axes import general_axis
 from xcql.compile.library.atomization import single
+from xcql.compile.library.node_lookup import is_on
 from xcql.compile.library.stream_children import child_elements
-from xcql.compile.result import ColumnsNeeded, NotNative
+from xcql.compile.result import NotNative
 from xcql.compile.terms.items import (
     AnyNode,
     AttributeItem,
@@ -82,19 +83,26 @@ def lifespan(item: Item, scope: Scope) -> access.Lifespan:
             if own is not None:
                 return own
             found = [leaf for value in content for leaf in leaves(value)]
-            return cover([leaf for leaf in found if _is_covered(leaf.item)], scope)
+            return cover([_elements(leaf) for leaf in found if _is_covered(leaf.item)], scope)
     return access.ALWAYS
 
 
 def _is_covered(child: Item) -> bool:
     """Whether a child counts for the lifespan of an element; texts and attributes do not."""
     if isinstance(child, AnyNode):
-        if "element" in child.kinds and len(child.kinds) > 1:
-            raise ColumnsNeeded
         return "element" in child.kinds
     if isinstance(child, Dynamic) and child.known_kind is not None:
         return child.known_kind in _WITH_LIFESPANS
     return isinstance(child, Element | StreamElement | StreamDocument | Inner | Dynamic)
+
+
+def _elements(leaf: Leaf) -> Leaf:
+    """The elements among nodes of any kind."""
+    node = leaf.item
+    if not isinstance(node, AnyNode) or len(node.kinds) == 1:
+        return leaf
+    elements = frozenset(path for path in node.paths if path.kind == "element")
+    return Leaf(Select(leaf.plan, is_on(node, elements)), replace(node, paths=elements))
 
 
 # kinds of nodes that count for the lifespan of an element around them

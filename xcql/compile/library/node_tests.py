@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
+from dataclasses import dataclass
+
 from xcql.compile.result import NotNative
 from xcql.compile.terms.scope import Scope
 from xcql.syntax.node import SyntaxNode
@@ -17,7 +20,21 @@ def is_text_test(test: SyntaxNode) -> bool:
     return isinstance(test, TextTest)
 
 
-def attribute_test(test: SyntaxNode, scope: Scope) -> frozenset[str] | None:
+@dataclass(frozen=True, slots=True)
+class AttributeNames:
+    """All expanded names in a namespace, or all with a local part; it contains them like a set."""
+
+    uri: str | None
+    local: str | None
+
+    def __contains__(self, name: object) -> bool:
+        uri, brace, local = str(name).removeprefix("Q{").rpartition("}")
+        if self.local is not None:
+            return local == self.local
+        return bool(brace) and uri == self.uri
+
+
+def attribute_test(test: SyntaxNode, scope: Scope) -> Container[str] | None:
     """The expanded names of the attributes that pass; None if all pass."""
     match test:
         case NameTest(name=name):
@@ -28,8 +45,8 @@ def attribute_test(test: SyntaxNode, scope: Scope) -> frozenset[str] | None:
             return frozenset({attribute_name(name, scope)})
         case AnyKindTest() | AttributeTest() | Wildcard(prefix=None, uri=None, local=None):
             return None
-        case Wildcard():
-            raise NotNative("attributes of a namespace, or of one local name", test.span)
+        case Wildcard(prefix=prefix, uri=uri, local=local):
+            return AttributeNames(scope.names.prefixes.get(prefix or "") or uri, local)
     return frozenset()
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from xcql.algebra.operators import Select
 from xcql.algebra.scalars import (
     FALSE,
+    TRUE,
     Constant,
     Scalar,
     call,
@@ -16,7 +18,10 @@ from xcql.algebra.scalars import (
 )
 from xcql.compile.library.atomization import atomized, one_atomic
 from xcql.compile.library.casts import NUMBERS, cast
+from xcql.compile.library.node_lookup import among, is_on
+from xcql.compile.library.node_names import instruction, local_name
 from xcql.compile.library.node_tests import attribute_name
+from xcql.compile.node_paths import NodePath
 from xcql.compile.result import NotNative
 from xcql.compile.terms.items import (
     COLLECTIONS,
@@ -75,13 +80,16 @@ def is_instance(value: Value, type_: types.SequenceType, scope: Scope, span: Spa
     without_failures(value, span)
     if type_.item is None:
         return negation(exists(value))
-    wrong = [leaf for leaf in leaves(value) if not _matches(leaf.item, type_.item, scope, span)]
-    right = len(wrong) < len(leaves(value))
+    found = [(leaf, _matches(leaf.item, type_.item, scope, span)) for leaf in leaves(value)]
     conditions: list[Scalar] = []
+    wrong = [
+        exists(each(Select(leaf.plan, negation(fits)) if fits != FALSE else leaf.plan, item))
+        for leaf, fits in found
+        if fits != TRUE and (item := Single(leaf.item))
+    ]
     if wrong:
-        conditions.append(
-            negation(disjunction(*(exists(each(leaf.plan, Single(leaf.item))) for leaf in wrong)))
-        )
+        conditions.append(negation(disjunction(*wrong)))
+    right = any(fits != FALSE for _, fits in found)
     if not right:
         # no item fits: only the empty sequence does
         if type_.occurrence in ("?", "*"):
@@ -101,17 +109,25 @@ def is_instance(value: Value, type_: types.SequenceType, scope: Scope, span: Spa
     return conjunction(*conditions)
 
 
-def _matches(item: Item, test: SyntaxNode, scope: Scope, span: Span) -> bool:
-
+def _matches(item: Item, test: SyntaxNode, scope: Scope, span: Span) -> Scalar:
+    """Whether an item has an item type, which may depend on the data."""
     if isinstance(item, Dynamic):
         raise NotNative(item.reason, span)
-    if isinstance(item, AnyNode):
-        return _any_matches(item, test, scope, span)
+    match item, test:
+        case _, types.AnyItem():
+            return TRUE
+        case _, types.AnyKindTest():
+            return Constant(is_node(item))
+        case AnyNode(), _:
+            return _any_matches(item, test, scope, span)
+        case StreamElement() | Inner(), types.ElementTest(type=None):
+            return _element_matches(item, test, scope, span)
+    return Constant(_always_matches(item, test, scope, span))
+
+
+def _always_matches(item: Item, test: SyntaxNode, scope: Scope, span: Span) -> bool:
+    """Whether an item has an item type, if the query alone tells."""
     match test:
-        case types.AnyItem():
-            return True
-        case types.AnyKindTest():
-            return is_node(item)
         case types.AtomicType(name=name):
             wanted = type_name(name, scope)
             if not isinstance(item, Atomic):
@@ -119,27 +135,24 @@ def _matches(item: Item, test: SyntaxNode, scope: Scope, span: Span) -> bool:
             return wanted in (item.type, "xs:anyAtomicType", *_DERIVED.get(item.type, ()))
         case types.TextTest():
             return isinstance(item, TextItem)
+        case types.CommentTest():
+            return isinstance(item, Markup) and item.kind == "comment"
+        case types.ProcessingInstructionTest(target=target):
+            is_one = isinstance(item, Markup) and item.kind == "processing-instruction"
+            if is_one and target is not None:
+                raise NotNative("such a type", span)
+            return is_one
         case types.DocumentTest(content=None):
             return isinstance(item, StreamDocument) or (
                 isinstance(item, Element) and item.is_document
             )
         case types.ElementTest(name=name, type=None):
-            if isinstance(item, StreamElement | Inner):
-                if name is None:
-                    return True
-                passes = scope.names.element_test(test)
-                assert passes is not None
-                graph = scope.compilation.graphs[item.stream]
-                fits = {passes(graph.tag(tag)) for tag in item.tags}
-                if len(fits) > 1:
-                    raise NotNative("a type that only some of these tags have", span)
-                return fits.pop()
-            if isinstance(item, Element) and not item.is_document:
-                if name is None:
-                    return True
-                uri, local = scope.names.element_name(name)
-                return item.name == (f"Q{{{uri}}}{local}" if uri else local)
-            return False
+            if not isinstance(item, Element) or item.is_document:
+                return False
+            if name is None:
+                return True
+            uri, local = scope.names.element_name(name)
+            return item.name == (f"Q{{{uri}}}{local}" if uri else local)
         case types.AttributeTest(name=name, type=None):
             if not isinstance(item, AttributeItem):
                 return False
@@ -157,30 +170,55 @@ def _matches(item: Item, test: SyntaxNode, scope: Scope, span: Span) -> bool:
     raise NotNative("the type of an expression without a native form", span)
 
 
-def _any_matches(node: AnyNode, test: SyntaxNode, scope: Scope, span: Span) -> bool:
-    """Whether a node of any kind and name has a type; it must be so for all that it can be."""
-    fits: set[bool] = set()
+def _element_matches(
+    element: StreamElement | Inner, test: types.ElementTest, scope: Scope, span: Span
+) -> Scalar:
+    """Whether an element of one of several tags has a type."""
+    passes = scope.names.element_test(test)
+    assert passes is not None
+    graph = scope.compilation.graphs[element.stream]
+    fitting = [tag for tag in element.tags if passes(graph.tag(tag))]
+    if len(fitting) in (0, len(element.tags)):
+        return Constant(bool(fitting))
+    if isinstance(element, StreamElement) and element.is_filler:
+        return among(element.column("tag"), fitting)
+    names = {(graph.tag(tag).name.local, tag in fitting) for tag in element.tags}
+    if len({local for local, _ in names}) < len(names):
+        raise NotNative("a type that only some of these tags have", span)
+    return among(local_name(element, scope, span), [local for local, fits in names if fits])
+
+
+def _any_matches(node: AnyNode, test: SyntaxNode, scope: Scope, span: Span) -> Scalar:
+    """Whether a node of any kind and name has a type."""
     graph = scope.compilation.graphs[node.stream]
+    fitting: set[NodePath] = set()
     for path in node.paths:
         match test:
-            case types.AnyItem() | types.AnyKindTest():
-                fits.add(True)
             case types.AtomicType() | types.DocumentTest():
-                fits.add(False)
+                fits = False
             case types.TextTest():
-                fits.add(path.kind == "text")
+                fits = path.kind == "text"
+            case types.CommentTest():
+                fits = path.kind == "comment"
+            case types.ProcessingInstructionTest():
+                fits = path.kind == "processing-instruction"
             case types.ElementTest(type=None):
                 passes = scope.names.element_test(test)
                 assert passes is not None
-                fits.add(path.kind == "element" and passes(graph.tag(path.tag)))
+                fits = path.kind == "element" and passes(graph.tag(path.tag))
             case types.AttributeTest(name=name, type=None):
                 named = name is None or attribute_name(name, scope) == path.name
-                fits.add(path.kind == "attribute" and named)
+                fits = path.kind == "attribute" and named
             case _:
                 raise NotNative("such a type", span)
-    if len(fits) > 1:
-        raise NotNative("a type that only some of these tags have", span)
-    return fits.pop()
+        if fits:
+            fitting.add(path)
+    if not fitting:
+        return FALSE
+    is_one = TRUE if fitting == node.paths else is_on(node, frozenset(fitting))
+    if isinstance(test, types.ProcessingInstructionTest) and test.target is not None:
+        return conjunction(is_one, call("=", instruction(node)[0], Constant(test.target)))
+    return is_one
 
 
 def type_name(name: Name, scope: Scope) -> str:

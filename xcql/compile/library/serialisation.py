@@ -21,10 +21,12 @@ from xcql.algebra.scalars import (
 from xcql.compile.library.access import element_text, has_holes, inner_xml
 from xcql.compile.library.any_xml import any_string, any_xml
 from xcql.compile.library.casts import STRINGS, to_string
+from xcql.compile.library.node_names import written_attribute
 from xcql.compile.library.stream_xml import element_xml, stream_xml
 from xcql.compile.result import NotNative
 from xcql.compile.terms import items, values
 from xcql.compile.terms.scope import Scope
+from xcql.shred.namespaces import declaring
 from xcql.shred.node_paths import KINDS
 from xcql.xdm.serialize import escape_attribute, escape_text
 
@@ -82,9 +84,11 @@ def serialised(item: items.Item, scope: Scope) -> Scalar:
             if isinstance(text, Constant) and isinstance(text.value, str):
                 return Constant(escape_text(text.value))
             return call("escape_text", text)
-        case items.AttributeItem(name=name, scalar=scalar):
-            if name.startswith("Q{"):
-                raise NotNative("an attribute in a namespace by itself")
+        case items.AttributeItem(name=name, scalar=scalar, prefix=prefix):
+            if prefix:
+                name = qualified(prefix, name)
+            elif name.startswith("Q{"):
+                return written_attribute(item, scope, scope.compilation.module.body.span)
             return call(
                 "concat", Constant(f'{name}="'), call("escape_attribute", scalar), Constant('"')
             )
@@ -117,18 +121,34 @@ def constructed_xml(
     """
     if element.is_document:
         return _flat_concat([content_xml(value, scope) for value in element.content])
-    name = name or Constant(element.name)
-    start: list[Scalar] = [_flat_concat([Constant("<"), name])]
+    name = name or Constant(qualified(element.prefix, element.name))
+    declared = declaring({one: escape_attribute(uri) for one, uri in element.namespaces})
+    start: list[Scalar] = [_flat_concat([Constant("<"), name, Constant(declared)])]
     for attribute in element.attributes:
         text = call("escape_attribute", attribute.scalar)
         if isinstance(attribute.scalar, Constant):
             text = Constant(escape_attribute(str(attribute.scalar.value)))  # type: ignore[assignment]
-        written = call("concat", Constant(f' {attribute.name}="'), text, Constant('"'))
+        own = qualified(attribute.prefix, attribute.name)
+        written = call("concat", Constant(f' {own}="'), text, Constant('"'))
         start.append(
             call("coalesce", written, Constant("")) if may_be_null(attribute.scalar) else written
         )
     start += others
     content = [content_xml(value, scope) for value in element.content]
+    if dict(element.namespaces).get("") and content:
+        content = [call("out_of_default", _flat_concat(content))]
+    whole = _around(start, content, name)
+    return call("declared_once", whole) if element.namespaces else whole
+
+
+def qualified(prefix: str, name: str) -> str:
+    """A name as it is written with a prefix."""
+    local = name.rpartition("}")[2]
+    return f"{prefix}:{local}" if prefix else local
+
+
+def _around(start: list[Scalar], content: list[Scalar], name: Scalar) -> Scalar:
+    """A start tag without its `>`, the content, and the end tag."""
     if not content:
         return _flat_concat([*start, Constant("/>")])
     end = _flat_concat([Constant("</"), name, Constant(">")])
@@ -321,16 +341,24 @@ def as_pair(item: items.Item, scope: Scope) -> Scalar:
     match item:
         case items.Dynamic(scalar=scalar):
             return scalar
+        case items.Atomic(type="xs:QName"):
+            raise NotNative("a value of type xs:QName")
         case items.Atomic(type=type_):
             return _struct(type_, to_string(item))
         case items.Element(is_document=True) | items.StreamDocument():
             raise NotNative("a document among other items")
-        case items.StreamElement() if _is_seen_otherwise(item, scope):
+        case items.StreamElement() | items.AnyNode() if _is_seen_otherwise(item, scope):
             raise NotNative("fillers with different namespaces inside of others")
         case items.StreamElement() | items.Inner() | items.Element():
             return _struct("element", serialised(item, scope))
-        case items.AttributeItem():
+        case items.AttributeItem(name=name) if not name.startswith("Q{"):
             return _struct("attribute", serialised(item, scope))
+        case items.AttributeItem():
+            raise NotNative("an attribute in a namespace by itself")
+        case items.AnyNode(paths=paths) if any(
+            path.kind == "attribute" and path.name.startswith("Q{") for path in paths
+        ):
+            raise NotNative("an attribute in a namespace by itself")
         case items.TextItem():
             return _struct("text", serialised(item, scope))
         case items.AnyNode(kinds=kinds):
@@ -344,7 +372,7 @@ def as_pair(item: items.Item, scope: Scope) -> Scalar:
     raise NotNative("a function as a value")
 
 
-def _is_seen_otherwise(node: items.StreamElement, scope: Scope) -> bool:
+def _is_seen_otherwise(node: items.StreamElement | items.AnyNode, scope: Scope) -> bool:
     """Whether fillers inside would inherit namespaces from their ancestors once parsed."""
     stream = scope.compilation.catalog.streams[node.stream]
     return stream.declared is None and has_holes(node, scope)

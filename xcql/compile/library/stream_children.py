@@ -116,11 +116,12 @@ def attributes(leaf: Leaf, test: SyntaxNode, scope: Scope, span: Span) -> list[L
     assert isinstance(node, StreamElement)
     found = []
     known = attribute_names(node, scope)
-    if names is None and len([name for name in known if name not in ("vtFrom", "vtTo")]) > 1:
+    wanted = [name for name in known if names is None or name in names]
+    if len([name for name in wanted if name not in ("vtFrom", "vtTo")]) > 1:
         # columns do not say in which order an element has its attributes
         raise NotNative("all attributes, in the order of the data", span)
-    for name in known:
-        scalar = attribute_of(node, name, scope) if names is None or name in names else None
+    for name in wanted:
+        scalar = attribute_of(node, name, scope)
         if scalar is not None:
             plan = leaf.plan
             if not (name in ("vtFrom", "vtTo") and is_fragmented(node, scope)):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 
 from xcql.algebra.operators import Plan, Rise, Select, Unit
@@ -12,7 +13,7 @@ from xcql.compile.library.access import span_of
 from xcql.compile.library.any_axes import general_axis
 from xcql.compile.library.document_order import key_of
 from xcql.compile.library.inner import inline_below, inner_ancestors, parent_start
-from xcql.compile.library.node_lookup import paths_of
+from xcql.compile.library.node_lookup import generalised, paths_of
 from xcql.compile.library.stream_rows import filler, inline, new_row
 from xcql.compile.result import NotNative
 from xcql.compile.terms.items import AnyNode, Inner, StreamDocument, StreamElement
@@ -156,10 +157,13 @@ def with_parent_key(leaf: Leaf, scope: Scope, span: Span) -> tuple[Leaf, Scalar]
             return leaf, node.column("parent")
         # one row may hold the parents of several tags
         return leaf, call("struct", node.column("parent"), node.column("tag"))
-    above = parents(leaf, scope, span)
-    if len(above) != 1:
-        raise NotNative("positions among the children of several kinds of nodes", span)
-    return Leaf(above[0].plan, node), key_of(above[0].item, scope, span)
+    with suppress(NotNative):
+        above = parents(leaf, scope, span)
+        if len(above) == 1:
+            return Leaf(above[0].plan, node), key_of(above[0].item, scope, span)
+    general = generalised(leaf, node.stream, scope, span)
+    assert isinstance(general.item, AnyNode)
+    return Leaf(general.plan, node), _parent_of_any(general.item, scope, span)
 
 
 def _parent_of_any(node: AnyNode, scope: Scope, span: Span) -> Scalar:

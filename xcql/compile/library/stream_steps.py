@@ -15,6 +15,7 @@ from xcql.compile.library.node_tests import is_any_node
 from xcql.compile.library.stream_children import attributes, children
 from xcql.compile.library.stream_descendants import descendants
 from xcql.compile.library.stream_parents import parents, up_to_owner
+from xcql.compile.library.stream_xml import are_declared_alike, has_form
 from xcql.compile.result import NotNative
 from xcql.compile.terms.items import (
     AnyNode,
@@ -56,10 +57,9 @@ def stream_axis(leaf: Leaf, axis: str, test: SyntaxNode, scope: Scope, span: Spa
 def _are_better_in_general(found: list[Leaf], stream: str, scope: Scope) -> bool:
     """Whether nodes are better read from the table of nodes: there are many kinds, or XML to parse.
 
-    If namespaces differ between fillers, elements of any name cannot be written as SQL.
+    If namespaces differ between fillers, not all engines can write elements of any name.
     """
-    known = scope.compilation.catalog.streams[stream]
-    if known.declared is None or any(slot.declares for slot in known.slots.values()):
+    if not are_declared_alike(stream, scope) and not has_form("namespaces_at", scope):
         return False
     return len(found) > MOST_KINDS or any(_is_parsed(one.item) for one in found)
 

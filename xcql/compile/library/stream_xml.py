@@ -102,11 +102,20 @@ def _declared_around(node: StreamElement | Inner, scope: Scope) -> str | None:
 def _declared_once(node: StreamElement | Inner, text: Scalar, scope: Scope) -> Scalar:
     """An answer without the declarations that fillers inside repeat, as the serialiser writes it.
 
-    If the namespaces of fillers differ, only a parser can tell which are repeated.
+    If the namespaces of fillers differ, the text has to be read to tell which are repeated.
     """
-    compilation = scope.compilation
-    if compilation.serialising or _declared_around(node, scope) is not None:
+    if _declared_around(node, scope) is not None:
         return text
+    return declared_once(text, scope)
+
+
+def declared_once(text: Scalar, scope: Scope) -> Scalar:
+    """The text of an answer without declarations that are in scope already."""
+    compilation = scope.compilation
+    if compilation.serialising:
+        return text
+    if has_form("declared_once", scope):
+        return call("declared_once", text)
     item = call("evaluator_item", Constant("element"), text)
     problem = NotNative("fillers with different namespaces")
     identity = "declare variable $node external; $node"
@@ -120,6 +129,9 @@ def _namespaces_inside(node: StreamElement | Inner, text: Scalar, scope: Scope) 
     around = row.column("namespaces")
     if not uses_namespaces(node, scope) or (node is row and row.is_filler):
         return around
+    if has_form("namespaces_at", scope):
+        start, _ = span_of(node, scope)
+        return call("namespaces_at", row.column("raw"), around, start)
     starts: list[Scalar] = []
     here: StreamElement | Inner = node
     while isinstance(here, Inner) or not here.is_filler:
@@ -133,13 +145,28 @@ def _namespaces_inside(node: StreamElement | Inner, text: Scalar, scope: Scope) 
     return Call("namespaces_inside", (row.column("raw"), around, text, *starts))
 
 
-def declared_for_any(node: AnyNode, scope: Scope) -> str:
-    """The namespaces to declare at a node of any name, which are the same for all of a stream."""
-    stream = scope.compilation.catalog.streams[node.stream]
-    if stream.declared is None or any(slot.declares for slot in stream.slots.values()):
-        raise NotNative("namespaces that differ between nodes of any name")
+def are_declared_alike(stream: str, scope: Scope) -> bool:
+    """Whether the same namespaces are in scope at all elements of a stream."""
+    known = scope.compilation.catalog.streams[stream]
+    return known.declared is not None and not any(slot.declares for slot in known.slots.values())
+
+
+def declared_for_any(node: AnyNode, scope: Scope) -> Scalar:
+    """The namespaces to declare at an element of any name."""
     is_nested = bool(scope.compilation.serialising)
-    return "" if is_nested else stream.declared.replace(NO_DEFAULT, "")
+    if are_declared_alike(node.stream, scope):
+        declared = scope.compilation.catalog.streams[node.stream].declared or ""
+        return Constant("" if is_nested else declared.replace(NO_DEFAULT, ""))
+    if not has_form("namespaces_at", scope):
+        raise NotNative("namespaces that differ between nodes of any name")
+    row = node.filler
+    around = call("namespaces_at", row.column("raw"), row.column("namespaces"), node.start)
+    return around if is_nested else call("without_no_default", around)
+
+
+def has_form(operation: str, scope: Scope) -> bool:
+    """Whether the engine can compute an operation."""
+    return operation in scope.compilation.dialect.forms
 
 
 def with_holes_filled(

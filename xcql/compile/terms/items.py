@@ -234,7 +234,8 @@ class AttributeItem(Item):
     """An attribute: its expanded name and its value (NULL if it is absent).
 
     `made_of` is the type of the only value that a constructed attribute was made from. `within` is
-    an ancestor element, at any distance, where the owner is not known.
+    an ancestor element, at any distance, where the owner is not known. `prefix` is that of a
+    constructed attribute.
     """
 
     name: str
@@ -242,6 +243,7 @@ class AttributeItem(Item):
     owner: StreamElement | Element | Inner | AnyNode | None = None
     made_of: str = "xs:untypedAtomic"
     within: StreamElement | None = None
+    prefix: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -348,7 +350,9 @@ class Element(Item):
     name: str
     attributes: tuple[AttributeItem, ...]
     content: tuple[Value, ...]
+    # what it declares: the prefixes and their namespaces
     namespaces: tuple[tuple[str, str], ...] = ()
+    prefix: str = ""
     is_document: bool = False
     # the lifespan of the nearest constructed ancestor that has its own
     ancestor_lifespan: tuple[Scalar, Scalar] | None = None

@@ -192,20 +192,28 @@ def apart(value: Value, taken: frozenset[str]) -> Value:
     clash = made & taken
     if not clash:
         return value
+    # a new name must not be one of a plan that is nested in a scalar, where the old one is used
+    nested = _nested_columns(value)
     names: dict[str, str] = {}
     for name in sorted(clash):
         number = 2
         row = row_of(name, made)
         if row is None:
-            while f"{name}.{number}" in taken | made | set(names.values()):
+            while f"{name}.{number}" in taken | made | nested | set(names.values()):
                 number += 1
             names[name] = f"{name}.{number}"
         elif f"{row}." not in names:
-            others = taken | made | {f"{new}.key" for new in names.values()}
+            others = taken | made | nested | {f"{new}.key" for new in names.values()}
             while f"{row}.{number}.key" in others:
                 number += 1
             names |= row_names(row, f"{row}.{number}")
     return rename(value, names)
+
+
+def _nested_columns(value: Value) -> frozenset[str]:
+    """The columns that plans make anywhere in a value, also those in scalars of the plans."""
+    every = (one for plan in _plans(value) for one in ops.walk_plan(plan))
+    return frozenset().union(*map(ops.own_columns, every))
 
 
 def row_of(name: str, made: Collection[str]) -> str | None:

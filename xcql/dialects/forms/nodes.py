@@ -24,6 +24,7 @@ forms.calls(bytes_length="octet_length")
 forms.templates(
     {
         "text_of_span raw start length": "CAST(substring(raw, start + 1, length) AS STRING)",
+        "key_text key": "hex(key)",
         # the key of the filler that a place is in: without the four bytes of the hole
         "parent_key key": "substring(key, 1, length(key) - 4)",
         # where the hole of a place begins in the filler that it is in
@@ -109,6 +110,13 @@ def _with_references(text: Sql, signs: str) -> Sql:
 
 def _name_of_tag(text: Sql) -> Sql:
     return call("regexp_extract", text, text_literal(NAME_OF_TAG), number(0))
+
+
+@forms
+def name_of_tag(text: Sql) -> Sql:
+    """The name at the start of an element or a processing instruction."""
+    name = text_literal(r"^<\??([^\s/>?]+)")
+    return call("regexp_extract", text, name, number(1))
 
 
 def _after_name(text: Sql) -> Sql:

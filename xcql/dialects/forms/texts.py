@@ -33,6 +33,11 @@ def collapsed(value: Sql) -> Sql:
 
 
 @forms
+def without_blanks_before(value: Sql) -> Sql:
+    return call("ltrim", text_literal(" \t\r\n"), value)
+
+
+@forms
 def substring_of_text(value: Sql, start: Sql, length: Sql | None = None) -> Sql:
     """From a position that may be before the text, so many characters."""
     first = "CAST(greatest(start, 1L) AS INT)"
