@@ -46,17 +46,14 @@ def descendants(leaf: Leaf, test: SyntaxNode, scope: Scope, span: Span) -> list[
             raise NotNative("a step through holes in mixed content", span)
         return elements_inside(leaf, wanted, False, test, scope, span)
     descent = _Descent(wanted, test, scope, span)
+    placed = scope.compilation.by_place and scope.compilation.catalog.streams[node.stream].placed
+    if isinstance(node, StreamDocument) and placed:
+        return descent.everywhere(leaf, node)
     found = descent.below(leaf, frozenset())
     if not descent.is_recursive:
         return found
     # what is below a node need not come before what follows the nodes inside it
-    return [
-        Leaf(
-            Order(one.plan, (*order(leaf.plan), SortKey(key_of(one.item, scope, span), "key"))),
-            one.item,
-        )
-        for one in found
-    ]
+    return descent.in_order(leaf, found)
 
 
 class _Descent:
@@ -68,6 +65,40 @@ class _Descent:
         self.scope = scope
         self.span = span
         self.is_recursive = False
+
+    def everywhere(self, leaf: Leaf, document: StreamDocument) -> list[Leaf]:
+        """The wanted elements of a document, whose fillers are found by their tags alone."""
+        graph = self.scope.compilation.graphs[document.stream]
+        root = graph.structure.root.id
+        holders = sorted(
+            tag
+            for tag in graph.fragmented_below(root)
+            if self.wanted & {tag, *inline_below(graph, (tag,))}
+        )
+        tops = root_filler(leaf, document, root, self.scope, self.span)
+        for tags in tables(document.stream, holders, self.scope):
+            tops.append(scanned(document, tags, leaf.plan, self.scope, self.span))
+        found: list[Leaf] = []
+        for one in tops:
+            tags = one.item.tags  # type: ignore[attr-defined]
+            if self.wanted & {*tags}:
+                found.append(one)
+            inside = self._inline(one)
+            # what is in a filler need not come before what is in the fillers inside it
+            found += self.in_order(leaf, inside) if graph.nest(tags) else inside
+        return found
+
+    def in_order(self, leaf: Leaf, found: list[Leaf]) -> list[Leaf]:
+        return [
+            Leaf(
+                Order(
+                    one.plan,
+                    (*order(leaf.plan), SortKey(key_of(one.item, self.scope, self.span), "key")),
+                ),
+                one.item,
+            )
+            for one in found
+        ]
 
     def below(self, leaf: Leaf, passed: frozenset[str]) -> list[Leaf]:
         """The wanted elements below a node; nested fillers in `passed` are already found."""

@@ -30,9 +30,13 @@ def root_filler(
 
 
 def scanned(
-    node: StreamElement, tags: tuple[str, ...], base: Plan, scope: Scope, span: Span
+    node: StreamElement | StreamDocument,
+    tags: tuple[str, ...],
+    base: Plan,
+    scope: Scope,
+    span: Span,
 ) -> Leaf:
-    """For each tuple, all fillers with some tags in the tree of a node."""
+    """For each tuple, all fillers with some tags in the document of a node."""
     shape = scope.compilation.shape(node.stream, tags)
     assert shape is not None
     row = new_row(node.stream, tags, shape, scope)
