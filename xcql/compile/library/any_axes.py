@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from xcql.algebra.operators import Extract, Join, Plan, Select, Unit, Unnest, row_column
+from xcql.algebra.operators import Extract, Join, Plan, Select, Unit, Unnest, free, row_column
 from xcql.algebra.scalars import TRUE, Column, Constant, Nested, Scalar, call, conjunction, field
 from xcql.compile.library.access import end_key, node_key, own_lifespan
 from xcql.compile.library.node_lookup import (
@@ -543,6 +543,8 @@ class NodeSteps:
         found: list[Leaf] = []
         for other in self._everywhere(Unit(), every):
             assert isinstance(other.item, AnyNode)
+            if free(other.plan):
+                raise NotNative(f"the axis {axis} in a projection in a loop", self.table.span)
             item = leaf.item
             assert isinstance(item, AnyNode | StreamElement | Inner)
             first, last = (other.item, item) if axis == "preceding" else (item, other.item)
