@@ -30,7 +30,7 @@ from xcql.compile.library.node_lookup import (
     united,
 )
 from xcql.compile.library.node_tests import attribute_test, is_any_node, is_text_test
-from xcql.compile.library.stream_rows import filler, new_row, tables
+from xcql.compile.library.stream_rows import filler, inside, new_row, tables
 from xcql.compile.library.text_runs import in_holes, with_runs
 from xcql.compile.node_paths import NodePath
 from xcql.compile.result import NotNative
@@ -233,15 +233,18 @@ class NodeSteps:
     def _in_fillers_below(self, place: NodePlace, leaf: Leaf, paths: Paths) -> Leaf:
         """The nodes on some paths in the fillers inside an element, at any depth."""
         filler = self.table.fillers({path.table for path in paths})
-        rows = Extract(self.table.stream, filler.table, filler.row, span=self.table.span)
-        item = leaf.item
-        assert isinstance(item, AnyNode | StreamElement | Inner)
-        key = filler.column("key")
-        first = node_key(item, self.table.scope)
-        assert first is not None
-        inside = conjunction(call(">", key, first), call("<", key, end_key(item, self.table.scope)))
-        plan: Plan = Join(place.plan, rows, (), inside, span=self.table.span)
-        visible = self.table.is_visible_below(filler, place, first)
+        plan = inside(
+            place.plan,
+            place.filler,
+            place.span,
+            filler.table,
+            filler.row,
+            self.table.scope,
+            self.table.span,
+        )
+        key = node_key(leaf.item, self.table.scope)
+        assert key is not None
+        visible = self.table.is_visible_below(filler, place, key)
         if visible != TRUE:
             plan = Select(plan, visible)
         found = self.table.inside(
@@ -450,19 +453,15 @@ class NodeSteps:
     def ancestors(self, leaf: Leaf) -> list[Leaf]:
         if _has_no_parent(leaf.item):
             return []
-        leaf = self._without_roots(leaf)
-        node = self.table.as_any(leaf)
-        item = node.item
-        assert isinstance(item, AnyNode)
-        place = self.table.place_of(node)
+        place = self.table.place_of(self._without_roots(leaf))
         found: list[Leaf] = []
-        inline = self.passing(self.table.paths.ancestors(item.paths))
+        inline = self.passing(self.table.paths.ancestors(place.paths))
         if inline:
             found.append(
-                self.table.inside(place, inline, condition=lambda one: _is_around(one, item.start))
+                self.table.inside(place, inline, condition=lambda one: _is_around(one, place.start))
             )
         graph = self.table.scope.compilation.graphs[self.table.stream]
-        tables = {path.table for path in item.paths}
+        tables = {path.table for path in place.paths}
         above = (graph.above(tables) & graph.fragmented) | {graph.structure.root.id}
         holes = frozenset(
             path for path in self.table.paths.all if path.kind == "hole" and path.table in above
@@ -471,8 +470,8 @@ class NodeSteps:
         if around and tables != {graph.structure.root.id}:
             compilation = self.table.scope.compilation
             name, position = compilation.fresh("place"), compilation.fresh("place_at")
-            places = call("places_above", item.filler.column("key"))
-            plan: Plan = Unnest(node.plan, places, name, position, span=self.table.span)
+            places = call("places_above", place.filler.column("key"))
+            plan: Plan = Unnest(place.plan, places, name, position, span=self.table.span)
             filler = self.table.fillers({path.table for path in around})
             rows = Extract(self.table.stream, filler.table, filler.row, span=self.table.span)
             keys = ((field(Column(name), "key"), filler.column("key")),)
@@ -487,7 +486,7 @@ class NodeSteps:
             )
         found = self._in_tree(found)
         if not self.table.has_root and (self.test is None or is_any_node(self.test)):
-            found.append(Leaf(node.plan, self._document))
+            found.append(Leaf(place.plan, self._document))
         return self.one(leaf.plan, found)
 
     def siblings(self, leaf: Leaf, axis: str) -> list[Leaf]:

@@ -79,7 +79,8 @@ def has_general_form(item: Item, scope: Scope) -> bool:
         case AnyNode():
             return True
         case StreamDocument() | StreamElement(is_copy=False):
-            return paths_of(item.stream, scope) is not None
+            is_copied = item.tree is not None and not (item.tree.tops or item.tree.is_document)
+            return not is_copied and paths_of(item.stream, scope) is not None
         case Inner(owner=owner):
             return has_general_form(owner, scope)
     return False

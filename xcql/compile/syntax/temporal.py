@@ -192,7 +192,7 @@ def _projected(item: Item, window: ProjectionWindow, tree: Tree, scope: Scope, s
     match item:
         case StreamDocument(window=before):
             check_lifespans(item.stream, scope, span)
-            whole = replace(tree, tops=False)
+            whole = replace(tree, tops=False, is_document=True)
             return Single(replace(item, window=_both(before, window), tree=whole))
         case StreamElement():
             check_lifespans(item.stream, scope, span)

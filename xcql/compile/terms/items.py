@@ -160,6 +160,8 @@ class Tree:
     tops: bool
     loop: Turns = ONCE
     each: Turns | None = ONCE
+    # whether it is a whole document, projected
+    is_document: bool = False
 
     def below(self, inner: Turns | None) -> Tree:
         """The trees of several nodes for each tree."""
