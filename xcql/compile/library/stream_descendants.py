@@ -57,7 +57,8 @@ def descendants(leaf: Leaf, test: SyntaxNode, scope: Scope, span: Span) -> list[
     placed = scope.compilation.by_place and scope.compilation.catalog.streams[node.stream].placed
     if isinstance(node, StreamDocument) and placed:
         return descent.everywhere(leaf, node)
-    if isinstance(node, StreamElement) and placed and graph.nest(graph.fragmented_below(*tops)):
+    on_the_way = (id for id in graph.fragmented_below(*tops) if (graph.below(id) | {id}) & wanted)
+    if isinstance(node, StreamElement) and placed and graph.nest(on_the_way):
         if node.tree is None or node.tree.is_document:
             return descent.inside(leaf, node)
         if has_general_form(node, scope):
@@ -92,18 +93,31 @@ class _Descent:
 
     def inside(self, leaf: Leaf, node: StreamElement) -> list[Leaf]:
         """The wanted elements below an element, whose fillers are found by their places."""
-        stream, graph = node.stream, self.scope.compilation.graphs[node.stream]
-        within = None if node.is_filler else span_of(node, self.scope)
-        tops: list[Leaf] = []
+        graph = self.scope.compilation.graphs[node.stream]
         holders = self._holders(graph.fragmented_below(*node.tags), graph)
-        for tags in tables(stream, holders, self.scope):
-            shape = self.scope.compilation.shape(stream, tags)
-            assert shape is not None
-            row = new_row(stream, tags, shape, self.scope)
-            plan = inside(leaf.plan, node, within, tags, row, self.scope, self.span)
-            tops.append(in_document(plan, node, row, shape, self.scope))
-        found = self._in_fillers(leaf, tops)
-        return self._inline(leaf) + self.in_order(leaf, found)
+        tops = [
+            self._scanned_inside(leaf, node, tags)
+            for tags in tables(node.stream, holders, self.scope)
+        ]
+        return self._inline(leaf) + self.in_order(leaf, self._in_fillers(leaf, tops))
+
+    def _scanned_inside(self, leaf: Leaf, node: StreamElement, tags: tuple[str, ...]) -> Leaf:
+        """The fillers with some tags inside an element."""
+        scope, span = self.scope, self.span
+        graph = scope.compilation.graphs[node.stream]
+        root = graph.structure.root.id
+        if node.is_filler and node.tags == (root,) and not graph.is_fragmented(root):
+            # there is one root, and all fillers are inside it
+            plan = leaf.plan
+            if isinstance(plan, Extract) and plan.row == node.row:
+                plan = plan.input
+            return scanned(node, tags, plan, scope, span)
+        shape = scope.compilation.shape(node.stream, tags)
+        assert shape is not None
+        row = new_row(node.stream, tags, shape, scope)
+        within = None if node.is_filler else span_of(node, scope)
+        plan = inside(leaf.plan, node, within, tags, row, scope, span)
+        return in_document(plan, node, row, shape, scope)
 
     def _in_fillers(self, leaf: Leaf, fillers: list[Leaf]) -> list[Leaf]:
         """The wanted elements in some fillers."""
