@@ -84,7 +84,8 @@ def inside(
     depths = _depths(row, scope)
     places = call("places_above", key)
     if len(depths) == 1:
-        above: Scalar = call("get", places, Constant(*depths))
+        (depth,) = depths
+        above: Scalar = call("get", places, Constant(depth))
     else:
         above = Column(scope.compilation.fresh("place"))
         position = scope.compilation.fresh("place_at")

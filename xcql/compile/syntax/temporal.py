@@ -236,29 +236,23 @@ def _any_projected(
     node: AnyNode, window: ProjectionWindow, tree: Tree, scope: Scope, span: Span
 ) -> Value:
     """A node of any kind and name, if it is valid in an interval."""
-    meets: Scalar = call("overlaps", *lifespan(node, scope), window.begin, window.end)
-    if "element" in node.kinds:
-        timed = timed_element(node.paths, node.start, node.filler, scope)
-        # an element without a lifespan of its own stays, even if its content is dropped
-        stays = TRUE if timed is None else negation(timed)
-        if len(node.kinds) > 1:
-            is_element = call("=", node.kind, Constant(KINDS["element"]))
-            stays = conjunction(is_element, stays)
-        meets = disjunction(stays, meets)
-    own = None if node.root is None else node.root.lifespan
-    return guarded(
-        meets,
-        Single(
-            _any_root(
-                node,
-                _both(node.filler.window, window),
-                None if own is None else clipped(own_lifespan(node.filler, scope), window),
-                tree,
-                scope,
-                span,
-            )
-        ),
-    )
+    own = own_lifespan(node.filler, scope)
+    # an element without a lifespan of its own stays, even if its content is dropped
+    timed = timed_element(node.paths, node.start, node.filler, scope)
+    holds: Scalar = TRUE
+    if timed is not None:
+        meets = call("overlaps", *own, window.begin, window.end)
+        holds = disjunction(negation(timed), meets)
+    others = frozenset(path for path in node.paths if path.kind != "element")
+    if others:
+        begin, end = lifespan(replace(node, paths=others), scope)
+        meets = call("overlaps", begin, end, window.begin, window.end)
+        is_element = call("=", node.kind, Constant(KINDS["element"]))
+        holds = meets if others == node.paths else case((is_element, holds), otherwise=meets)
+    is_whole = node.root is None or node.root.lifespan is None
+    kept = None if is_whole else clipped(own, window)
+    both = _both(node.filler.window, window)
+    return guarded(holds, Single(_any_root(node, both, kept, tree, scope, span)))
 
 
 def _any_root(
