@@ -229,18 +229,20 @@ class NodeLookup:
 
     def is_visible(self, filler: StreamElement) -> Scalar:
         """Whether a filler is in a projection that its parent is in."""
-        if self.window is None:
-            return TRUE
+        return self._meets(filler, ("vtFrom", "vtTo"))
+
+    def _meets(self, filler: StreamElement, *ends: tuple[str, str]) -> Scalar:
+        """Whether some intervals of a filler meet the window; those of the root always do.
+
+        A root without a lifespan is even in the projection to a time to come.
+        """
         graph = self.scope.compilation.graphs[self.stream]
         timed = {tag for tag in filler.table if graph.is_fragmented(tag)}
-        if not timed:
+        if self.window is None or not timed:
             return TRUE
-        meets = call(
-            "overlaps",
-            filler.column("vtFrom"),
-            filler.column("vtTo"),
-            self.window.begin,
-            self.window.end,
+        window = (self.window.begin, self.window.end)
+        meets = conjunction(
+            *(call("overlaps", filler.column(a), filler.column(b), *window) for a, b in ends)
         )
         if len(timed) == len(filler.table):
             return meets
@@ -251,11 +253,9 @@ class NodeLookup:
         own = self.is_visible(filler)
         if own == TRUE:
             return TRUE
-        assert self.window is not None
         if not self.has_root:
             # all fillers around it have to be valid
-            path = (filler.column("pathFrom"), filler.column("pathTo"))
-            return conjunction(own, call("overlaps", *path, self.window.begin, self.window.end))
+            return self._meets(filler, ("vtFrom", "vtTo"), ("pathFrom", "pathTo"))
         graph = self.scope.compilation.graphs[self.stream]
         tags = {path.tag for path in place.paths if path.kind == "element"}
         between = {
