@@ -77,7 +77,12 @@ def _new_compilation(
     dialect: Dialect,
 ) -> Compilation:
     graphs = {name: stream.graph for name, stream in catalog.streams.items()}
-    by_place = strategy != "qac"
+    named = query.streams
+    by_place = strategy != "qac" and all(
+        stream.placed
+        for name, stream in catalog.streams.items()
+        if named is None or name in named or name == externals.context
+    )
     return Compilation(LANGUAGE, query.module, catalog, externals, dialect, graphs, by_place)
 
 
