@@ -21,7 +21,7 @@ from xcql.compile.library.isolation import evaluated
 from xcql.compile.library.lifespans import lifespan
 from xcql.compile.library.sequence_types import converted
 from xcql.compile.library.serialisation import serialised
-from xcql.compile.result import ColumnsNeeded, Compiled, NotNative, table_uses
+from xcql.compile.result import Compiled, NotNative, table_uses
 from xcql.compile.strategy import chosen
 from xcql.compile.terms.items import Dynamic, StreamDocument, is_node
 from xcql.compile.terms.leaf_types import leaf_types
@@ -64,18 +64,12 @@ def compile_query(
     The text is right for every `now` at which the `settled` streams are (see `Catalog.settled`).
     """
 
-    def with_parts_evaluated(by_nodes: bool) -> Compiled:
-        new = partial(_new_compilation, query, catalog, strategy, externals, dialect, by_nodes)
-        try:
-            return _compiled(query, new(), strategy, settled, None)
-        except NotNative as problem:
-            # the evaluator can often answer it from parts that SQL computes
-            return _compiled(query, new(), strategy, settled, problem)
-
+    new = partial(_new_compilation, query, catalog, strategy, externals, dialect)
     try:
-        return with_parts_evaluated(by_nodes=strategy != "qac")
-    except ColumnsNeeded:
-        return with_parts_evaluated(by_nodes=False)
+        return _compiled(query, new(), strategy, settled, None)
+    except NotNative as problem:
+        # the evaluator can often answer it from parts that SQL computes
+        return _compiled(query, new(), strategy, settled, problem)
 
 
 def _new_compilation(
@@ -84,13 +78,15 @@ def _new_compilation(
     strategy: Native,
     externals: Externals,
     dialect: Dialect,
-    by_nodes: bool,
 ) -> Compilation:
     graphs = {name: stream.graph for name, stream in catalog.streams.items()}
-    by_place = strategy != "qac"
-    return Compilation(
-        LANGUAGE, query.module, catalog, externals, dialect, graphs, by_place, by_nodes
+    named = query.streams
+    by_place = strategy != "qac" and all(
+        stream.placed
+        for name, stream in catalog.streams.items()
+        if named is None or name in named or name == externals.context
     )
+    return Compilation(LANGUAGE, query.module, catalog, externals, dialect, graphs, by_place)
 
 
 def _compiled(

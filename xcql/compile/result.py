@@ -117,7 +117,3 @@ class NotNative(Exception):
         super().__init__(reason)
         self.reason = reason
         self.span = span
-
-
-class ColumnsNeeded(Exception):
-    """Nodes in the general form cannot do what the query asks for; columns by tag may."""

@@ -14,6 +14,7 @@ from tests.compile.conftest import world_store
 from tests.conftest import OpenSession
 from tests.effort import FULL, worlds
 from tests.queries import corpus
+from tests.queries.random_histories import random_time
 from tests.queries.random_queries import case
 
 WORLDS = range(40) if FULL else (3, 12, 14)
@@ -33,6 +34,7 @@ AXES = [
     "preceding",
     "attribute",
 ]
+Paths = Callable[[Random, str, list[str]], Iterator[str]]
 # the share of random paths that have to be native; most of the others have text around holes
 NATIVE = 0.4
 
@@ -63,8 +65,6 @@ def random_paths(random: Random, stream: str, names: list[str]) -> Iterator[str]
                 f"for $x in {start}{first} return <x>{{ name($x), count($x/{one}) }}</x>",
                 f"for $x in {start}{first} return <x>{{ $x/{one}/string() }}</x>",
                 f"{start}{first}/{one}/name()",
-                f"{start}{first}/{one}?[now]/{other}",
-                f"count(({start}{first}/{one})#[1, 2]/{other})",
                 f"for $x in {start}{first}/{one} return <x>{{ vtFrom($x), vtTo($x) }}</x>",
                 f"let $x := <x>{{ {start}{first}/{one} }}</x> return string(vtTo($x))",
                 f"({start}{first}/{one} | {start}//{random.choice(names)})/name()",
@@ -75,10 +75,61 @@ def random_paths(random: Random, stream: str, names: list[str]) -> Iterator[str]
         )
 
 
+def projection(random: Random) -> str:
+    times = [
+        random.choice(["now", "start", *(random_time(random) for _ in range(4))]) for _ in "12"
+    ]
+    intervals = [f"?[{times[0]}]", f"?[{times[0]}, {times[1]}]", f"?[{times[0]}, now]"]
+    return random.choice([*intervals, "#[1]", "#[last]", "#[1, 2]"])
+
+
+def projected_paths(random: Random, stream: str, names: list[str]) -> Iterator[str]:
+    """Paths to projected nodes, and in their trees."""
+    whole = f'stream("{stream}")'
+    while True:
+        times = [random_time(random) for _ in "12"]
+        start = random.choice([whole, f"{whole}?[{times[0]}]", f"{whole}?[{times[0]}, now]"])
+        first = random.choice([f"//{random.choice(names)}", "//*", f"/{names[0]}/*", "//node()"])
+        one, other = steps(random, names), steps(random, names)
+        nodes = random.choice([f"{start}{first}", f"{start}{first}/{random.choice(names)}"])
+        cut = projection(random)
+        made = random.choice([f"({nodes}){cut}", f"(({nodes}){cut}/*){projection(random)}"])
+        yield random.choice(
+            [
+                made,
+                f"{made}/{one}",
+                f"count({made}/{one}/{other})",
+                f"{made}[{one}]/{other}/name()",
+                f"{start}{first}/{one}/{other}/name()",
+                f"for $x in {made} return <x>{{ name($x), count($x/{one}) }}</x>",
+                f"for $x in {made}/{one} return <x>{{ vtFrom($x), vtTo($x) }}</x>",
+                f"let $x := <x>{{ {made}/{one} }}</x> return string(vtTo($x))",
+                f"for $x in {nodes} return <x>{{ $x{cut}/{one}/string() }}</x>",
+                f"for $x in {nodes} return $x?[vtFrom($x), vtTo($x)]/{one}/name()",
+                f"let $x := {made} return ($x/{one} | $x/{other})/name()",
+                f"let $x := {made} return count($x/{one} intersect $x/{other})",
+                f'for $t in ("{times[0]}", "{times[1]}") return count({nodes}?[$t]/{one})',
+                f'for $t in ("{times[0]}", "{times[1]}") return {whole}?[$t]{first}/{one}/name()',
+                f"for $x in {start}//{random.choice(names)}, $y in {made} where $x/@k = $y/@k"
+                f" return <z>{{ $y/{one} }}</z>",
+            ]
+        )
+
+
 @worlds(WORLDS)
 def test_random_paths(number: int, open_session: OpenSession, tmp_path: Path) -> None:
+    _check(number, random_paths, open_session, tmp_path)
+
+
+@worlds(WORLDS)
+def test_random_projections(number: int, open_session: OpenSession, tmp_path: Path) -> None:
+    _check(number, projected_paths, open_session, tmp_path)
+
+
+def _check(number: int, paths: Paths, open_session: OpenSession, folder: Path) -> None:
+    """Check that the answers to random paths are the evaluator's, and enough of them native."""
     world = case(number, 0).world
-    session = open_session(world_store(tmp_path, world.fragments, world.tags))
+    session = open_session(world_store(folder, world.fragments, world.tags))
     streams = {name: (text, world.tags[name]) for name, text in world.fragments.items()}
     random = Random(f"paths {number}")
     native = 0
@@ -87,7 +138,7 @@ def test_random_paths(number: int, open_session: OpenSession, tmp_path: Path) ->
     for _ in range(count):
         stream = random.choice(sorted(world.tags))
         names = re.findall(r'name="([^"]+)"', world.tags[stream])
-        query = next(random_paths(random, stream, names))
+        query = next(paths(random, stream, names))
         now = case(number, 0).now
         answer = session.query(query, now=now)
         native += answer.strategy != "caq"

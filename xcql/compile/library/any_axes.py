@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from xcql.algebra.operators import Extract, Join, Plan, Select, Unit, Unnest
+from xcql.algebra.operators import Extract, Join, Plan, Select, Unit, Unnest, free, row_column
 from xcql.algebra.scalars import TRUE, Column, Constant, Nested, Scalar, call, conjunction, field
 from xcql.compile.library.access import end_key, node_key, own_lifespan
 from xcql.compile.library.node_lookup import (
@@ -26,11 +26,12 @@ from xcql.compile.library.node_lookup import (
     has_general_form,
     has_texts,
     is_on,
+    lookup_from,
     united,
 )
 from xcql.compile.library.node_names import instruction
 from xcql.compile.library.node_tests import attribute_test, is_any_node, is_text_test
-from xcql.compile.library.stream_rows import scanned, tables
+from xcql.compile.library.stream_rows import filler, inside, new_row, tables
 from xcql.compile.library.text_runs import in_holes, with_runs
 from xcql.compile.node_paths import NodePath
 from xcql.compile.result import NotNative
@@ -67,7 +68,7 @@ def _of_target(leaf: Leaf, target: str) -> Leaf:
 
 
 def _axis(leaf: Leaf, axis: str, test: SyntaxNode, scope: Scope, span: Span) -> list[Leaf]:
-    table = NodeLookup(leaf.item.stream, scope, span)  # type: ignore[attr-defined]
+    table = lookup_from(leaf.item, scope, span)
     steps = NodeSteps(table, test)
     if isinstance(leaf.item, Inner):
         # this may replace the plan that has found it, and with it the columns of the item
@@ -179,15 +180,19 @@ class NodeSteps:
         node = hole.item
         assert isinstance(node, AnyNode)
         ids = sorted({path.table for path in tops})
-        if tables(self.table.stream, ids, self.table.scope) != [tuple(ids)]:
+        scope = self.table.scope
+        if self.table.has_root or tables(self.table.stream, ids, scope) != [tuple(ids)]:
             return None
-        rows = scanned(node.filler, tuple(ids), Unit(), self.table.scope, self.table.span)
-        assert isinstance(rows.item, StreamElement)
+        shape = scope.compilation.shape(self.table.stream, tuple(ids))
+        assert shape is not None
+        row = new_row(self.table.stream, tuple(ids), shape, scope)
+        rows = Extract(self.table.stream, tuple(ids), row, span=self.table.span)
         keys = (
-            (node.filler.column("key"), rows.item.column("parent")),
-            (node.start, rows.item.column("offset")),
+            (node.filler.column("key"), row_column(row, "parent")),
+            (node.start, row_column(row, "offset")),
         )
-        return Leaf(Join(hole.plan, rows.plan, keys, TRUE, span=self.table.span), rows.item)
+        plan = Join(hole.plan, rows, keys, TRUE, span=self.table.span)
+        return filler(plan, node.filler, row, tuple(ids), shape, scope, is_child=False)
 
     def top_paths(self, tags: Iterable[str]) -> Paths:
         """The paths of the own elements of fillers with some tags that pass the test."""
@@ -242,14 +247,20 @@ class NodeSteps:
     def _in_fillers_below(self, place: NodePlace, leaf: Leaf, paths: Paths) -> Leaf:
         """The nodes on some paths in the fillers inside an element, at any depth."""
         filler = self.table.fillers({path.table for path in paths})
-        rows = Extract(self.table.stream, filler.table, filler.row, span=self.table.span)
-        item = leaf.item
-        assert isinstance(item, AnyNode | StreamElement | Inner)
-        key = filler.column("key")
-        first = node_key(item, self.table.scope)
-        assert first is not None
-        inside = conjunction(call(">", key, first), call("<", key, end_key(item, self.table.scope)))
-        plan = Join(place.plan, rows, (), inside, span=self.table.span)
+        plan = inside(
+            place.plan,
+            place.filler,
+            place.span,
+            filler.table,
+            filler.row,
+            self.table.scope,
+            self.table.span,
+        )
+        key = node_key(leaf.item, self.table.scope)
+        assert key is not None
+        visible = self.table.is_visible_below(filler, place, key)
+        if visible != TRUE:
+            plan = Select(plan, visible)
         found = self.table.inside(
             NodePlace(plan, filler, None, paths), paths, exact=has_texts(paths)
         )
@@ -344,11 +355,33 @@ class NodeSteps:
             text,
             paths,
             place.seq,
+            self.table.root,
         )
 
+    def _without_roots(self, leaf: Leaf) -> Leaf:
+        """The nodes that are not the roots of projected trees: these have no parents."""
+        if not self.table.has_root:
+            return leaf
+        key = node_key(leaf.item, self.table.scope)
+        assert key is not None
+        return Leaf(Select(leaf.plan, call("<>", key, self.table.key_of_root())), leaf.item)
+
+    def _in_tree(self, found: list[Leaf]) -> list[Leaf]:
+        """Those of the ancestors of a node that are in its projected tree."""
+        if not self.table.has_root:
+            return found
+        root = self.table.key_of_root()
+        keys = [node_key(one.item, self.table.scope) for one in found]
+        return [
+            Leaf(Select(one.plan, call(">=", key, root)), one.item)
+            for one, key in zip(found, keys, strict=True)
+            if key is not None
+        ]
+
     def parents(self, leaf: Leaf) -> list[Leaf]:
-        if isinstance(leaf.item, StreamDocument):
+        if _has_no_parent(leaf.item):
             return []
+        leaf = self._without_roots(leaf)
         if self._is_filler_below(leaf.item):
             assert isinstance(leaf.item, StreamElement)
             return self.one(leaf.plan, self._around(leaf.plan, leaf.item, leaf.item.tags))
@@ -422,26 +455,27 @@ class NodeSteps:
         assert isinstance(item, AnyNode)
         root = self.table.scope.compilation.graphs[self.table.stream].structure.root.id
         roots = frozenset(path for path in item.paths if path.is_top and path.table == root)
-        if not roots or not (self.test is None or is_any_node(self.test)):
+        if self.table.has_root or not roots or not (self.test is None or is_any_node(self.test)):
             return []
         plan = node.plan if roots == item.paths else Select(node.plan, is_on(item, roots))
-        return [Leaf(plan, StreamDocument(self.table.stream))]
+        return [Leaf(plan, self._document)]
+
+    @property
+    def _document(self) -> StreamDocument:
+        return StreamDocument(self.table.stream, self.table.window, self.table.tree)
 
     def ancestors(self, leaf: Leaf) -> list[Leaf]:
-        if isinstance(leaf.item, StreamDocument):
+        if _has_no_parent(leaf.item):
             return []
-        node = self.table.as_any(leaf)
-        item = node.item
-        assert isinstance(item, AnyNode)
-        place = self.table.place_of(node)
+        place = self.table.place_of(self._without_roots(leaf))
         found: list[Leaf] = []
-        inline = self.passing(self.table.paths.ancestors(item.paths))
+        inline = self.passing(self.table.paths.ancestors(place.paths))
         if inline:
             found.append(
-                self.table.inside(place, inline, condition=lambda one: _is_around(one, item.start))
+                self.table.inside(place, inline, condition=lambda one: _is_around(one, place.start))
             )
         graph = self.table.scope.compilation.graphs[self.table.stream]
-        tables = {path.table for path in item.paths}
+        tables = {path.table for path in place.paths}
         above = (graph.above(tables) & graph.fragmented) | {graph.structure.root.id}
         holes = frozenset(
             path for path in self.table.paths.all if path.kind == "hole" and path.table in above
@@ -450,8 +484,8 @@ class NodeSteps:
         if around and tables != {graph.structure.root.id}:
             compilation = self.table.scope.compilation
             name, position = compilation.fresh("place"), compilation.fresh("place_at")
-            places = call("places_above", item.filler.column("key"))
-            plan: Plan = Unnest(node.plan, places, name, position, span=self.table.span)
+            places = call("places_above", place.filler.column("key"))
+            plan: Plan = Unnest(place.plan, places, name, position, span=self.table.span)
             filler = self.table.fillers({path.table for path in around})
             rows = Extract(self.table.stream, filler.table, filler.row, span=self.table.span)
             keys = ((field(Column(name), "key"), filler.column("key")),)
@@ -464,13 +498,15 @@ class NodeSteps:
                     condition=lambda one: _is_around(one, offset),
                 )
             )
-        if self.test is None or is_any_node(self.test):
-            found.append(Leaf(node.plan, StreamDocument(self.table.stream)))
+        found = self._in_tree(found)
+        if not self.table.has_root and (self.test is None or is_any_node(self.test)):
+            found.append(Leaf(place.plan, self._document))
         return self.one(leaf.plan, found)
 
     def siblings(self, leaf: Leaf, axis: str) -> list[Leaf]:
-        if isinstance(leaf.item, StreamDocument):
+        if _has_no_parent(leaf.item):
             return []
+        leaf = self._without_roots(leaf)
         graph = self.table.scope.compilation.graphs[self.table.stream]
         node = self.table.as_any(leaf)
         item = node.item
@@ -514,10 +550,14 @@ class NodeSteps:
         """Nodes that start after an element has ended, or end before it starts."""
         if isinstance(leaf.item, StreamDocument):
             return []
+        if self.table.has_root:
+            raise NotNative(f"the axis {axis} in a projected element", self.table.span)
         every = frozenset(path for path in self.table.paths.all if path.kind != "attribute")
         found: list[Leaf] = []
         for other in self._everywhere(Unit(), every):
             assert isinstance(other.item, AnyNode)
+            if free(other.plan):
+                raise NotNative(f"the axis {axis} in a projection in a loop", self.table.span)
             item = leaf.item
             assert isinstance(item, AnyNode | StreamElement | Inner)
             first, last = (other.item, item) if axis == "preceding" else (item, other.item)
@@ -527,6 +567,12 @@ class NodeSteps:
             plan = Join(leaf.plan, other.plan, (), apart, span=self.table.span)
             found.append(Leaf(plan, other.item))
         return self.one(leaf.plan, found)
+
+
+def _has_no_parent(item: Item) -> bool:
+    return isinstance(item, StreamDocument) or (
+        isinstance(item, StreamElement | AnyNode) and item.is_top
+    )
 
 
 def _is_around(node: AnyNode, offset: Scalar) -> Scalar:

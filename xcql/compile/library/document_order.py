@@ -63,6 +63,8 @@ def may_nest(value: Value, scope: Scope) -> bool:
         match leaf.item:
             case StreamDocument():
                 return not at_most_one(value)
+            case AnyNode(kinds=kinds) if "element" in kinds and len(kinds) > 1:
+                return True
             case StreamElement() | Inner() | AnyNode() as node:
                 tags.setdefault(node.stream, set()).update(node.tags)
     graphs = scope.compilation.graphs
@@ -155,8 +157,8 @@ def alike(found: Sequence[Leaf], scope: Scope, span: Span | None) -> list[Leaf]:
         return list(found)
     where = span or scope.compilation.module.span
     return [
-        generalised(leaf, stream, scope, where)
-        if (stream := _stream_of(leaf.item)) in streams and not isinstance(leaf.item, AnyNode)
+        generalised(leaf, scope, where)
+        if _stream_of(leaf.item) in streams and not isinstance(leaf.item, AnyNode)
         else leaf
         for leaf in found
     ]
@@ -194,12 +196,12 @@ def of_one_tree(found: Sequence[Leaf], span: Span | None) -> None:
 def is_own_tree(leaf: Leaf) -> bool:
     """Whether each of the nodes is the root of a tree that a projection made."""
     match leaf.item:
-        case StreamElement(tree=Tree(tops=True), is_top=is_top):
+        case StreamElement(tree=Tree(tops=True), is_top=is_top) | AnyNode(is_top=is_top):
             return is_top
     return False
 
 
-def root_of(item: Item, span: Span | None) -> StreamDocument | StreamElement:
+def root_of(item: Item, span: Span | None) -> StreamDocument | StreamElement | AnyNode:
     """The root of a node's tree: a document, or the element itself if a projection made it."""
     match item:
         case StreamDocument():
@@ -209,6 +211,8 @@ def root_of(item: Item, span: Span | None) -> StreamDocument | StreamElement:
                 return StreamDocument(stream, window, tree)
             if item.is_top:
                 return item
+        case AnyNode(is_top=True):
+            return item
         case (
             Inner(owner=owner)
             | AnyNode(filler=owner)
@@ -232,7 +236,7 @@ def origin(item: Item) -> object:
             # regardless of tags: two steps may lead to some of the same elements
             return Inner, origin(owner)
         case AnyNode(stream=stream):
-            return AnyNode, stream
+            return AnyNode, stream, part_of(item)
         case (
             TextItem(owner=StreamElement() | Inner() as owner)
             | AttributeItem(owner=StreamElement() | Inner() | AnyNode() as owner)

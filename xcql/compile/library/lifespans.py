@@ -18,6 +18,7 @@ from xcql.algebra.scalars import (
     Scalar,
     call,
     case,
+    conjunction,
     disjunction,
     field,
 )
@@ -155,17 +156,24 @@ def _lifespan_of_leaves(
     match owner:
         case Element(ancestor_lifespan=inherited):
             return access.constructed_lifespan(owner) or inherited or access.ALWAYS
-        case AnyNode(filler=filler):
+        case AnyNode(filler=filler, root=root):
             access.check_lifespans(owner.stream, scope)
             graph = scope.compilation.graphs[owner.stream]
             timed = [table for table in filler.table if graph.is_fragmented(table)]
             if not timed:
                 return access.ALWAYS
             begin, end = access.own_lifespan(filler, scope)
-            if len(timed) == len(filler.table):
+            is_timed: Scalar = TRUE
+            if len(timed) < len(filler.table):
+                is_timed = Call("one_of", (filler.column("tag"), *map(Constant, timed)))
+            if filler.tree is not None and filler.tree.tops:
+                if root is None:
+                    raise NotNative("the lifespan of a text or attribute in a projection")
+                # the filler's own element may be outside of the tree
+                is_timed = conjunction(is_timed, call(">=", filler.column("key"), root.key))
+            if is_timed == TRUE:
                 return begin, end
-            is_timed_ = Call("one_of", (filler.column("tag"), *map(Constant, timed)))
-            return case((is_timed_, begin)), case((is_timed_, end))
+            return case((is_timed, begin)), case((is_timed, end))
         case Inner(owner=outer):
             if outer.is_copy:
                 raise NotNative("the lifespan of text or attributes in a copy of mixed content")
@@ -195,6 +203,9 @@ def cover(found: Sequence[Leaf], scope: Scope) -> access.Lifespan:
             # NULL if it is not an element: other nodes and values have no part in it
             kinds = (_is_kind(leaf.item.scalar, kind) for kind in _WITH_LIFESPANS)
             is_element = disjunction(*kinds)
+            begin, end = case((is_element, begin)), case((is_element, end))
+        if isinstance(leaf.item, AnyNode) and len(leaf.item.kinds) > 1:
+            is_element = call("=", leaf.item.kind, Constant(KINDS["element"]))
             begin, end = case((is_element, begin)), case((is_element, end))
         if _is_one(leaf.plan):
             begins.append(begin)

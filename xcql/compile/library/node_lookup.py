@@ -9,7 +9,8 @@ Tests: tests/compile/library/test_any_axes.py
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 from xcql.algebra.operators import (
     NODE_COLUMNS,
@@ -22,13 +23,30 @@ from xcql.algebra.operators import (
     Plan,
     Select,
     SortKey,
+    Unit,
+    Unnest,
     columns,
     identity,
     order,
     row_column,
+    used,
 )
-from xcql.algebra.scalars import TRUE, Call, Column, Constant, Scalar, call, conjunction
-from xcql.compile.library.access import node_key, span_of, timed_element
+from xcql.algebra.scalars import (
+    NULL,
+    TRUE,
+    Call,
+    Column,
+    Constant,
+    Nested,
+    Scalar,
+    call,
+    case,
+    conjunction,
+    disjunction,
+    field,
+)
+from xcql.compile.library.access import node_key, own_lifespan, span_of, timed_element
+from xcql.compile.library.trees import one_tree
 from xcql.compile.node_paths import NodePath, NodePaths
 from xcql.compile.result import NotNative
 from xcql.compile.terms.items import (
@@ -36,10 +54,13 @@ from xcql.compile.terms.items import (
     AttributeItem,
     Inner,
     Item,
+    ProjectionWindow,
+    Root,
     Shape,
     StreamDocument,
     StreamElement,
     TextItem,
+    Tree,
 )
 from xcql.compile.terms.scope import Scope
 from xcql.compile.terms.values import Leaf
@@ -57,10 +78,9 @@ def has_general_form(item: Item, scope: Scope) -> bool:
     match item:
         case AnyNode():
             return True
-        case StreamDocument(window=None, tree=None):
-            return paths_of(item.stream, scope) is not None
-        case StreamElement(window=None, tree=None, is_copy=False, is_top=False, lifespan=None):
-            return paths_of(item.stream, scope) is not None
+        case StreamDocument() | StreamElement(is_copy=False):
+            is_copied = item.tree is not None and not (item.tree.tops or item.tree.is_document)
+            return not is_copied and paths_of(item.stream, scope) is not None
         case Inner(owner=owner):
             return has_general_form(owner, scope)
     return False
@@ -70,12 +90,41 @@ def paths_of(stream: str, scope: Scope) -> NodePaths | None:
     """The paths of a stream's nodes, if its table of nodes can be used."""
     compilation = scope.compilation
     known = compilation.catalog.streams[stream]
-    return known.paths if known.placed and compilation.by_nodes else None
+    return known.paths if known.placed and compilation.by_place else None
 
 
-def generalised(leaf: Leaf, stream: str, scope: Scope, span: Span) -> Leaf:
+def lookup_from(item: Item, scope: Scope, span: Span) -> NodeLookup:
+    """The table of the nodes in the tree of a node."""
+    match item:
+        case AnyNode(filler=row, root=root):
+            return NodeLookup(item.stream, scope, span, row.window, row.tree, root)
+        case StreamElement(window=window, tree=tree):
+            return NodeLookup(item.stream, scope, span, window, tree, _root_of(item, scope))
+        case StreamDocument(window=window, tree=tree):
+            return NodeLookup(item.stream, scope, span, window, tree)
+        case (
+            Inner(owner=owner)
+            | TextItem(owner=StreamElement() | Inner() as owner)
+            | AttributeItem(owner=StreamElement() | Inner() | AnyNode() as owner)
+        ):
+            return lookup_from(owner, scope, span)
+    raise NotNative("nodes that the table of nodes does not have", span)
+
+
+def _root_of(element: StreamElement, scope: Scope) -> Root | None:
+    """The root of the projected tree of an element; None if it is not known."""
+    here: StreamElement | StreamDocument | None = element
+    while isinstance(here, StreamElement):
+        if here.is_top:
+            key = node_key(here, scope)
+            return None if key is None else Root(key, here.lifespan)
+        here = here.above
+    return None
+
+
+def generalised(leaf: Leaf, scope: Scope, span: Span) -> Leaf:
     """The same nodes in the general form."""
-    return NodeLookup(stream, scope, span).as_any(leaf)
+    return lookup_from(leaf.item, scope, span).as_any(leaf)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,11 +152,18 @@ class NodePlace:
 
 @dataclass(frozen=True, slots=True)
 class NodeLookup:
-    """The table of the nodes of one stream; `span` is the step that looks into it."""
+    """The table of the nodes of one stream; `span` is the step that looks into it.
+
+    Of a projection's tree, only the visible nodes count. `root` is the root of that tree, if it is
+    a projected node and known.
+    """
 
     stream: str
     scope: Scope
     span: Span
+    window: ProjectionWindow | None = None
+    tree: Tree | None = None
+    root: Root | None = None
 
     @property
     def paths(self) -> NodePaths:
@@ -138,7 +194,7 @@ class NodeLookup:
             ways=None,
             children=(),
         )
-        return StreamElement(
+        element = StreamElement(
             self.stream,
             row,
             tags,
@@ -148,7 +204,83 @@ class NodeLookup:
             Column(f"{row}.element"),
             is_filler=True,
             alone=True,
+            window=self.window,
+            tree=self.tree,
         )
+        if self.root is None or self.root.lifespan is None:
+            return element
+        is_root = call("=", element.column("key"), self.root.key)
+        inside = own_lifespan(element, self.scope)
+        begin, end = (
+            case((is_root, one), otherwise=other)
+            for one, other in zip(self.root.lifespan, inside, strict=True)
+        )
+        return replace(element, lifespan=(begin, end))
+
+    @property
+    def has_root(self) -> bool:
+        """Whether the nodes are in trees that have a projected node as the root."""
+        return self.tree is not None and self.tree.tops
+
+    def key_of_root(self) -> Scalar:
+        if self.root is None:
+            raise NotNative("upwards in a projection", self.span)
+        return self.root.key
+
+    def is_visible(self, filler: StreamElement) -> Scalar:
+        """Whether a filler is in a projection that its parent is in."""
+        return self._meets(filler, ("vtFrom", "vtTo"))
+
+    def _meets(self, filler: StreamElement, *ends: tuple[str, str]) -> Scalar:
+        """Whether some intervals of a filler meet the window; those of the root always do.
+
+        A root without a lifespan is even in the projection to a time to come.
+        """
+        graph = self.scope.compilation.graphs[self.stream]
+        timed = {tag for tag in filler.table if graph.is_fragmented(tag)}
+        if self.window is None or not timed:
+            return TRUE
+        window = (self.window.begin, self.window.end)
+        meets = conjunction(
+            *(call("overlaps", filler.column(a), filler.column(b), *window) for a, b in ends)
+        )
+        if len(timed) == len(filler.table):
+            return meets
+        return disjunction(among(filler.column("tag"), {*filler.table} - timed), meets)
+
+    def is_visible_below(self, filler: StreamElement, place: NodePlace, key: Scalar) -> Scalar:
+        """Whether a filler at any depth below a node with a key is in the node's projection."""
+        own = self.is_visible(filler)
+        if own == TRUE:
+            return TRUE
+        if not self.has_root:
+            # all fillers around it have to be valid
+            return self._meets(filler, ("vtFrom", "vtTo"), ("pathFrom", "pathTo"))
+        graph = self.scope.compilation.graphs[self.stream]
+        tags = {path.tag for path in place.paths if path.kind == "element"}
+        between = {
+            tag
+            for tag in graph.fragmented_below(*tags)
+            if graph.fragmented_below(tag) & {*filler.table}
+        }
+        if not between:
+            return own
+        around = self.fillers(between)
+        fresh = self.scope.compilation.fresh
+        above, position = fresh("place"), fresh("place_at")
+        places = call("places_above", filler.column("key"))
+        pairs = Join(
+            Unnest(Unit(), places, above, position, span=self.span),
+            Extract(self.stream, around.table, around.row, span=self.span),
+            ((field(Column(above), "key"), around.column("key")),),
+            TRUE,
+            is_lookup=True,
+            span=self.span,
+        )
+        hidden = conjunction(
+            call(">", around.column("key"), key), call("not", self.is_visible(around))
+        )
+        return conjunction(own, call("not", Nested(Select(pairs, hidden), "exists", TRUE)))
 
     def scan(self, filler: StreamElement, paths: Paths, exact: bool) -> tuple[Plan, AnyNode]:
         """The nodes on some paths; only if `exact`, not on others with the same names, too."""
@@ -156,8 +288,8 @@ class NodeLookup:
         prefix = self.scope.compilation.fresh("node")
         nodes = NodeScan(self.stream, tags, tuple(f"{prefix}.{name}" for name in NODE_COLUMNS))
         plan = Select(nodes, self._on_paths(nodes, paths, exact))
-        made = {name: nodes.column(name) for name in NODE_COLUMNS}
-        return plan, AnyNode(filler, **made, paths=paths)
+        made: dict[str, Any] = {name: nodes.column(name) for name in NODE_COLUMNS}
+        return plan, AnyNode(filler, **made, paths=paths, root=self.root)
 
     def _on_paths(self, nodes: NodeScan, paths: Paths, exact: bool) -> Scalar:
         """Whether a node is on one of some paths."""
@@ -193,10 +325,13 @@ class NodeLookup:
         return Leaf(plan, node)
 
     def everywhere(self, plan: Plan, paths: Paths) -> Leaf:
-        """All nodes of the stream on some paths."""
+        """All nodes of the document on some paths."""
         filler = self.fillers({path.table for path in paths})
-        rows = Extract(self.stream, filler.table, filler.row, plan, span=self.span)
+        rows: Plan = Extract(self.stream, filler.table, filler.row, plan, span=self.span)
         place = NodePlace(rows, filler, None, paths)
+        visible = self.is_visible_below(filler, place, NULL)
+        if visible != TRUE:
+            place = replace(place, plan=Select(rows, visible))
         return self.in_order(plan, self.inside(place, paths, exact=has_texts(paths)))
 
     def in_order(self, base: Plan, found: Leaf) -> Leaf:
@@ -325,32 +460,85 @@ def united(found: Sequence[Leaf], base: Plan, scope: Scope, kept_too: Collection
     """The nodes of several leaves as those of one; the columns of `base` and others are kept."""
     if len(found) == 1:
         return found[0]
-    nodes = [leaf.item for leaf in found]
-    assert all(isinstance(one, AnyNode) for one in nodes)
+    nodes = [leaf.item for leaf in found if isinstance(leaf.item, AnyNode)]
+    assert len(nodes) == len(found)
     compilation = scope.compilation
+    kept = frozenset({*columns(base), *kept_too})
     made: list[tuple[str, tuple[Scalar, ...]]] = [
-        (name, (Column(name),) * len(found)) for name in sorted({*columns(base), *kept_too})
+        (name, (Column(name),) * len(found)) for name in sorted(kept)
     ]
     row = compilation.fresh("filler")
     made += [
-        (f"{row}.{name}", tuple(row_column(one.filler.row, name) for one in nodes))  # type: ignore[attr-defined]
+        (f"{row}.{name}", tuple(row_column(one.filler.row, name) for one in nodes))
         for name in ROW_COLUMNS
     ]
     prefix = compilation.fresh("node")
-    kept: dict[str, Scalar] = {}
+    own: dict[str, Any] = {}
     for name in NODE_COLUMNS:
-        kept[name] = Column(f"{prefix}.{name}")
+        own[name] = Column(f"{prefix}.{name}")
         made.append((f"{prefix}.{name}", tuple(getattr(one, name) for one in nodes)))
-    stream = nodes[0].stream  # type: ignore[attr-defined]
-    tags = tuple(sorted({tag for one in nodes for tag in one.filler.table}))  # type: ignore[attr-defined]
-    filler = NodeLookup(stream, scope, compilation.module.span).filler(row, tags)
-    paths = frozenset().union(*(one.paths for one in nodes))  # type: ignore[attr-defined]
-    node = AnyNode(filler, **kept, paths=paths)
+
+    def shared(*scalars: Scalar) -> Scalar:
+        """What the leaves have in common: a column, unless it is the same for all of them."""
+        if len(set(scalars)) == 1 and used(scalars[0]) <= kept:
+            return scalars[0]
+        name = compilation.fresh("shared")
+        made.append((name, scalars))
+        return Column(name)
+
+    tree, turns = one_tree(found, kept, compilation.fresh)
+    made += turns
+    table = NodeLookup(
+        nodes[0].stream,
+        scope,
+        compilation.module.span,
+        _one_window([one.filler.window for one in nodes], shared),
+        tree,
+        _one_root([one.root for one in nodes], shared),
+    )
+    tags = tuple(sorted({tag for one in nodes for tag in one.filler.table}))
+    paths = frozenset().union(*(one.paths for one in nodes))
+    is_top = all(one.is_top for one in nodes)
+    node = AnyNode(table.filler(row, tags), **own, paths=paths, root=table.root, is_top=is_top)
     key = compilation.fresh("order")
     made.append((key, tuple(node_key(one, scope) for one in nodes)))  # type: ignore[misc]
-    by = (*order(base), SortKey(Column(key), "key"))
+    own_turns = {name for name, _ in turns}
+    ways = () if tree is None or tree.each is None else tree.loop.then(tree.each).order
+    by = (
+        *order(base),
+        *(one for one in ways if used(one.scalar) & own_turns),
+        SortKey(Column(key), "key"),
+    )
     plans = tuple(leaf.plan for leaf in found)
     return Leaf(Merge(plans, tuple(made), by, within=identity(base)), node)
+
+
+def _one_window(
+    windows: Sequence[ProjectionWindow | None], shared: Callable[..., Scalar]
+) -> ProjectionWindow | None:
+    """The window of nodes of one tree, which all of them have, or none."""
+    known = [one for one in windows if one is not None]
+    if not known:
+        return None
+    assert len(known) == len(windows)
+    both = zip(*((one.begin, one.end) for one in known), strict=True)
+    begin, end = (shared(*several) for several in both)
+    return ProjectionWindow(begin, end)
+
+
+def _one_root(roots: Sequence[Root | None], shared: Callable[..., Scalar]) -> Root | None:
+    """The root of nodes of one tree; None if that of some is not known."""
+    known = [one for one in roots if one is not None]
+    if not known or len(known) < len(roots):
+        return None
+    key = shared(*(one.key for one in known))
+    lifespans = [one.lifespan for one in known if one.lifespan is not None]
+    if not lifespans:
+        return Root(key)
+    if len(lifespans) < len(known):
+        raise NotNative("roots of projections, of which some have their whole lifespans")
+    begin, end = (shared(*ends) for ends in zip(*lifespans, strict=True))
+    return Root(key, (begin, end))
 
 
 def is_on(node: AnyNode, paths: Paths) -> Scalar:

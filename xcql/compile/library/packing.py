@@ -7,7 +7,7 @@ from dataclasses import fields, replace
 
 from xcql.algebra.operators import Plan, Project, SortKey, free, used
 from xcql.algebra.scalars import Call, Column, Constant, Scalar, field
-from xcql.compile.terms.items import Inner, Item, ProjectionWindow, StreamElement, Tree, Turns
+from xcql.compile.terms.items import Inner, Item, ProjectionWindow, Root, StreamElement, Tree, Turns
 from xcql.compile.terms.mapping import mapped_items
 from xcql.compile.terms.scope import Compilation
 from xcql.compile.terms.values import Value, row_names, row_of
@@ -56,7 +56,7 @@ def columns_in(value: Value) -> frozenset[str]:
                 found |= free(here)
             case StreamElement(row=row):
                 found |= set(row_names(row, row))
-        if isinstance(here, Value | Item | ProjectionWindow | Tree | Turns | SortKey):
+        if isinstance(here, Value | Item | ProjectionWindow | Root | Tree | Turns | SortKey):
             pending += [getattr(here, one.name) for one in fields(here)]
         elif isinstance(here, tuple):
             pending += here

@@ -16,7 +16,14 @@ from xcql.analysis.types import DOCUMENT
 from xcql.compile.library.access import end_key
 from xcql.compile.library.any_axes import NodeSteps, general_axis
 from xcql.compile.library.document_order import key_of, root_of
-from xcql.compile.library.node_lookup import NodeLookup, NodePlace, Paths, has_general_form, united
+from xcql.compile.library.node_lookup import (
+    NodeLookup,
+    NodePlace,
+    Paths,
+    has_general_form,
+    lookup_from,
+    united,
+)
 from xcql.compile.library.node_tests import is_any_node
 from xcql.compile.library.stream_parents import row_has_parent
 from xcql.compile.library.stream_rows import scanned, tables
@@ -184,7 +191,7 @@ def _parent_tag(node: StreamElement, scope: Scope) -> Scalar:
 def _siblings(leaf: Leaf, axis: str, test: SyntaxNode, scope: Scope, span: Span) -> Beside | None:
     """Siblings of any kind and name; the byte offset of the parent identifies it in its filler."""
     stream = leaf.item.stream  # type: ignore[attr-defined]
-    table = NodeLookup(stream, scope, span)
+    table = lookup_from(leaf.item, scope, span)
     graph = scope.compilation.graphs[stream]
     node = table.as_any(leaf)
     item = node.item

@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from xcql.algebra.operators import Extract, Order, SortKey, order
+from xcql.analysis.graph import TagGraph
 from xcql.analysis.types import DOCUMENT
+from xcql.compile.library.access import span_of
 from xcql.compile.library.document_order import key_of, one_kind
 from xcql.compile.library.inner import elements_inside, inline_below
+from xcql.compile.library.node_lookup import has_general_form
 from xcql.compile.library.node_tests import is_any_node, is_text_test
 from xcql.compile.library.stream_rows import (
     follow,
     holes_below,
+    in_document,
     inline,
+    inside,
+    new_row,
     root_filler,
     scanned,
     tables,
 )
 from xcql.compile.result import NotNative
-from xcql.compile.terms.items import Inner, StreamDocument, StreamElement
+from xcql.compile.terms.items import Inner, Item, StreamDocument, StreamElement
 from xcql.compile.terms.scope import Scope
 from xcql.compile.terms.values import Leaf
 from xcql.shred.shape import walk
@@ -46,17 +54,21 @@ def descendants(leaf: Leaf, test: SyntaxNode, scope: Scope, span: Span) -> list[
             raise NotNative("a step through holes in mixed content", span)
         return elements_inside(leaf, wanted, False, test, scope, span)
     descent = _Descent(wanted, test, scope, span)
+    placed = scope.compilation.by_place and scope.compilation.catalog.streams[node.stream].placed
+    if isinstance(node, StreamDocument) and placed:
+        return descent.everywhere(leaf, node)
+    on_the_way = (id for id in graph.fragmented_below(*tops) if (graph.below(id) | {id}) & wanted)
+    if isinstance(node, StreamElement) and placed and graph.nest(on_the_way):
+        if node.tree is None or node.tree.is_document:
+            return descent.inside(leaf, node)
+        if has_general_form(node, scope):
+            # fillers between may be hidden
+            raise NotNative("nested fillers in a projection", span)
     found = descent.below(leaf, frozenset())
     if not descent.is_recursive:
         return found
     # what is below a node need not come before what follows the nodes inside it
-    return [
-        Leaf(
-            Order(one.plan, (*order(leaf.plan), SortKey(key_of(one.item, scope, span), "key"))),
-            one.item,
-        )
-        for one in found
-    ]
+    return descent.in_order(leaf, found)
 
 
 class _Descent:
@@ -68,6 +80,70 @@ class _Descent:
         self.scope = scope
         self.span = span
         self.is_recursive = False
+
+    def everywhere(self, leaf: Leaf, document: StreamDocument) -> list[Leaf]:
+        """The wanted elements of a document, whose fillers are found by their tags alone."""
+        graph = self.scope.compilation.graphs[document.stream]
+        root = graph.structure.root.id
+        holders = self._holders(graph.fragmented_below(root), graph)
+        tops = root_filler(leaf, document, root, self.scope, self.span)
+        for tags in tables(document.stream, holders, self.scope):
+            tops.append(scanned(document, tags, leaf.plan, self.scope, self.span))
+        return self._in_fillers(leaf, tops)
+
+    def inside(self, leaf: Leaf, node: StreamElement) -> list[Leaf]:
+        """The wanted elements below an element, whose fillers are found by their places."""
+        graph = self.scope.compilation.graphs[node.stream]
+        holders = self._holders(graph.fragmented_below(*node.tags), graph)
+        tops = [
+            self._scanned_inside(leaf, node, tags)
+            for tags in tables(node.stream, holders, self.scope)
+        ]
+        return self._inline(leaf) + self.in_order(leaf, self._in_fillers(leaf, tops))
+
+    def _scanned_inside(self, leaf: Leaf, node: StreamElement, tags: tuple[str, ...]) -> Leaf:
+        """The fillers with some tags inside an element."""
+        scope, span = self.scope, self.span
+        graph = scope.compilation.graphs[node.stream]
+        root = graph.structure.root.id
+        if node.is_filler and node.tags == (root,) and not graph.is_fragmented(root):
+            # there is one root, and all fillers are inside it
+            plan = leaf.plan
+            if isinstance(plan, Extract) and plan.row == node.row:
+                plan = plan.input
+            return scanned(node, tags, plan, scope, span)
+        shape = scope.compilation.shape(node.stream, tags)
+        assert shape is not None
+        row = new_row(node.stream, tags, shape, scope)
+        within = None if node.is_filler else span_of(node, scope)
+        plan = inside(leaf.plan, node, within, tags, row, scope, span)
+        return in_document(plan, node, row, shape, scope)
+
+    def _in_fillers(self, leaf: Leaf, fillers: list[Leaf]) -> list[Leaf]:
+        """The wanted elements in some fillers."""
+        found: list[Leaf] = []
+        for one in fillers:
+            node = one.item
+            assert isinstance(node, StreamElement)
+            if self.wanted & {*node.tags}:
+                found.append(one)
+            below = self._inline(one)
+            # what is in a filler need not come before what is in the fillers inside it
+            nests = self.scope.compilation.graphs[node.stream].nest(node.tags)
+            found += self.in_order(leaf, below) if nests else below
+        return found
+
+    def _holders(self, tags: Iterable[str], graph: TagGraph) -> list[str]:
+        """The tags of fillers, of some, that hold wanted elements or are wanted themselves."""
+        return sorted(tag for tag in tags if self.wanted & {tag, *inline_below(graph, (tag,))})
+
+    def in_order(self, leaf: Leaf, found: list[Leaf]) -> list[Leaf]:
+        """Elements in document order for each tuple that they were found for."""
+
+        def by(item: Item) -> tuple[SortKey, ...]:
+            return *order(leaf.plan), SortKey(key_of(item, self.scope, self.span), "key")
+
+        return [Leaf(Order(one.plan, by(one.item)), one.item) for one in found]
 
     def below(self, leaf: Leaf, passed: frozenset[str]) -> list[Leaf]:
         """The wanted elements below a node; nested fillers in `passed` are already found."""

@@ -5,8 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from xcql.algebra.operators import Extract, Follow, Plan, Select, Unnest, present, row_column
-from xcql.algebra.scalars import Column, Scalar, call, field
+from xcql.algebra.operators import (
+    Extract,
+    Follow,
+    Join,
+    Plan,
+    Select,
+    Unnest,
+    present,
+    row_column,
+)
+from xcql.algebra.scalars import TRUE, Column, Constant, Scalar, call, conjunction, field
 from xcql.analysis.graph import TagGraph
 from xcql.compile.library.access import meets_window, span_of
 from xcql.compile.library.inner import inline_below
@@ -30,19 +39,73 @@ def root_filler(
 
 
 def scanned(
-    node: StreamElement, tags: tuple[str, ...], base: Plan, scope: Scope, span: Span
+    node: StreamElement | StreamDocument,
+    tags: tuple[str, ...],
+    base: Plan,
+    scope: Scope,
+    span: Span,
 ) -> Leaf:
-    """For each tuple, all fillers with some tags in the tree of a node."""
+    """For each tuple, all fillers with some tags in the document of a node."""
     shape = scope.compilation.shape(node.stream, tags)
     assert shape is not None
     row = new_row(node.stream, tags, shape, scope)
-    plan: Plan = Extract(node.stream, tags, row, base, span=span)
+    return in_document(Extract(node.stream, tags, row, base, span=span), node, row, shape, scope)
+
+
+def in_document(
+    plan: Plan, node: StreamElement | StreamDocument, row: str, shape: Shape, scope: Scope
+) -> Leaf:
+    """Of some fillers, those in the document of a node."""
     window = node.window
     if window is not None:
         # whether all fillers around it are valid
         times = (row_column(row, "pathFrom"), row_column(row, "pathTo"))
         plan = Select(plan, call("overlaps", *times, window.begin, window.end))
-    return filler(plan, node, row, tags, shape, scope, is_child=False)
+    return filler(plan, node, row, shape.tags, shape, scope, is_child=False)
+
+
+def inside(
+    plan: Plan,
+    row: StreamElement,
+    within: tuple[Scalar, Scalar] | None,
+    tags: tuple[str, ...],
+    inner: str,
+    scope: Scope,
+    span: Span,
+) -> Plan:
+    """For each tuple, all fillers with some tags inside an element, at any depth.
+
+    The element is the own one of the filler `row`, or starts `within` its bytes and has so many;
+    `inner` is the name of the fillers' rows. A place is in a filler if the filler's key is among
+    those of its ancestors, at the level that the filler's depth says.
+    """
+    key = row_column(inner, "key")
+    rows: Plan = Extract(row.stream, tags, inner, span=span)
+    depths = _depths(row, scope)
+    places = call("places_above", key)
+    if len(depths) == 1:
+        (depth,) = depths
+        above: Scalar = call("get", places, Constant(depth))
+    else:
+        above = Column(scope.compilation.fresh("place"))
+        position = scope.compilation.fresh("place_at")
+        rows = Unnest(rows, places, above.name, position, span=span)
+    condition: Scalar = TRUE
+    if within is not None:
+        start, length = within
+        offset = field(above, "offset")
+        end = call("+", start, length)
+        condition = conjunction(call(">", offset, start), call("<", offset, end))
+    return Join(plan, rows, ((row.column("key"), field(above, "key")),), condition, span=span)
+
+
+def _depths(row: StreamElement, scope: Scope) -> frozenset[int]:
+    """The numbers of ancestors that a filler may have."""
+    root = scope.compilation.graphs[row.stream].structure.root.id
+    depths = scope.compilation.catalog.streams[row.stream].depths
+    return frozenset(
+        depth for tag in row.table for depth in ((0,) if tag == root else depths.get(tag, ()))
+    )
 
 
 def new_row(stream: str, tags: tuple[str, ...], shape: Shape, scope: Scope) -> str:

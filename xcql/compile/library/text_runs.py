@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Any
 
 from xcql.algebra.operators import (
     ROW_COLUMNS,
@@ -19,9 +20,11 @@ from xcql.algebra.operators import (
     Order,
     Plan,
     Project,
+    Select,
     SortKey,
     Tally,
     columns,
+    free,
     identity,
     order,
 )
@@ -30,6 +33,7 @@ from xcql.compile.library.access import node_key
 from xcql.compile.library.any_xml import any_string
 from xcql.compile.library.node_lookup import NodeLookup, NodePlace, Paths
 from xcql.compile.node_paths import NodePath
+from xcql.compile.result import NotNative
 from xcql.compile.terms.items import AnyNode
 from xcql.compile.terms.values import Leaf
 from xcql.shred.node_paths import read_path
@@ -134,13 +138,13 @@ def _runs(table: NodeLookup, base: Plan, texts: Leaf, below: Paths) -> Leaf:
             (f"{prefix}.value", Aggregate("join", Column(value))),
         ),
     )
-    made = {
+    made: dict[str, Any] = {
         name: Column(f"{prefix}.{name}")
         for name in ("seq", "kind", "name", "path", "parent", "start", "value")
     }
     length = call("-", Column(f"{prefix}.end"), Column(f"{prefix}.start"))
     filler = table.filler(row, text.filler.table)
-    node = AnyNode(filler, **made, length=length, paths=_valued(text.paths))
+    node = AnyNode(filler, **made, length=length, paths=_valued(text.paths), root=table.root)
     key = node_key(node, table.scope)
     assert key is not None
     return Leaf(Order(nest, (*order(base), SortKey(key, "key"))), node)
@@ -150,9 +154,13 @@ def _filled(table: NodeLookup, holes: Paths, tops: Paths) -> tuple[Plan, Scalar,
     """Fillers with the holes that they are in, and the keys of the fillers around these."""
     inner = table.fillers({path.table for path in tops})
     outer = table.fillers({path.table for path in holes})
-    inside, around = (
-        Extract(table.stream, one.table, one.row, span=table.span) for one in (inner, outer)
-    )
+    inside: Plan = Extract(table.stream, inner.table, inner.row, span=table.span)
+    visible = table.is_visible(inner)
+    if visible != TRUE:
+        inside = Select(inside, visible)
+        if free(inside):
+            raise NotNative("texts around holes in a projection in a loop", table.span)
+    around = Extract(table.stream, outer.table, outer.row, span=table.span)
     keys = ((inner.column("parent"), outer.column("key")),)
     plan = Join(inside, around, keys, TRUE, is_lookup=True, span=table.span)
     offset = inner.column("offset")
@@ -176,7 +184,10 @@ def in_holes(table: NodeLookup, hole: Leaf, tops: Paths) -> Leaf:
         (node.filler.column("key"), filler.column("parent")),
         (node.start, filler.column("offset")),
     )
-    plan = Join(hole.plan, rows, keys, TRUE, span=table.span)
+    plan: Plan = Join(hole.plan, rows, keys, TRUE, span=table.span)
+    visible = table.is_visible(filler)
+    if visible != TRUE:
+        plan = Select(plan, visible)
     return table.inside(NodePlace(plan, filler, None, tops), tops)
 
 

@@ -218,6 +218,10 @@ def moved(item: Item, tree: Tree | None) -> Item:
             assert isinstance(inside, StreamElement)
             assert around is None or isinstance(around, Inner | StreamElement)
             return replace(item, owner=inside, above=around)
+        case AnyNode(filler=filler):
+            row = moved(filler, tree)
+            assert isinstance(row, StreamElement)
+            return replace(item, filler=row)
         case TextItem(owner=Item() as bearer) | AttributeItem(owner=Item() as bearer):
             return replace(item, owner=moved(bearer, tree))  # type: ignore[arg-type]
     return item

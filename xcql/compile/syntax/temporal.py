@@ -6,7 +6,19 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from xcql.algebra.operators import Number, Plan, Select, Unit
-from xcql.algebra.scalars import NULL, TRUE, Call, Column, Constant, Scalar, call, case, conjunction
+from xcql.algebra.scalars import (
+    NULL,
+    TRUE,
+    Call,
+    Column,
+    Constant,
+    Scalar,
+    call,
+    case,
+    conjunction,
+    disjunction,
+    negation,
+)
 from xcql.compile.library.access import (
     START,
     Lifespan,
@@ -14,7 +26,9 @@ from xcql.compile.library.access import (
     clipped,
     has_holes,
     is_fragmented,
+    node_key,
     own_lifespan,
+    timed_element,
 )
 from xcql.compile.library.atomization import one_atomic
 from xcql.compile.library.casts import INTEGERS, NUMBERS, STRINGS, cast, on_time_line
@@ -22,7 +36,7 @@ from xcql.compile.library.document_order import is_sorted, may_nest
 from xcql.compile.library.lifespans import lifespan, lifespan_bound
 from xcql.compile.library.several_kinds import as_one_kind
 from xcql.compile.library.trees import apart_in, new_tree
-from xcql.compile.result import ColumnsNeeded, NotNative
+from xcql.compile.result import NotNative
 from xcql.compile.terms.items import (
     AnyNode,
     Atomic,
@@ -33,6 +47,7 @@ from xcql.compile.terms.items import (
     Inner,
     Item,
     ProjectionWindow,
+    Root,
     StreamDocument,
     StreamElement,
     TextItem,
@@ -53,6 +68,7 @@ from xcql.compile.terms.values import (
 from xcql.diagnostics import XcqlError
 from xcql.history.predicates import ALLEN_CONDITIONS, ALLEN_INVERSES
 from xcql.model.time import parse_time
+from xcql.shred.node_paths import KINDS
 from xcql.source import Span
 from xcql.syntax import temporal
 from xcql.syntax.node import Expr, SyntaxNode, walk
@@ -176,7 +192,7 @@ def _projected(item: Item, window: ProjectionWindow, tree: Tree, scope: Scope, s
     match item:
         case StreamDocument(window=before):
             check_lifespans(item.stream, scope, span)
-            whole = replace(tree, tops=False)
+            whole = replace(tree, tops=False, is_document=True)
             return Single(replace(item, window=_both(before, window), tree=whole))
         case StreamElement():
             check_lifespans(item.stream, scope, span)
@@ -208,12 +224,53 @@ def _projected(item: Item, window: ProjectionWindow, tree: Tree, scope: Scope, s
             meets = call("overlaps", begin, end, window.begin, window.end)
             return guarded(meets, Single(_alone(item)))
         case AnyNode():
-            raise ColumnsNeeded
+            return _any_projected(item, window, tree, scope, span)
         case Inner():
             raise NotNative("a projection of elements inside mixed content", span)
         case Dynamic() | Function():
             raise NotNative("a projection of an expression without a native form", span)
     return Single(item)
+
+
+def _any_projected(
+    node: AnyNode, window: ProjectionWindow, tree: Tree, scope: Scope, span: Span
+) -> Value:
+    """A node of any kind and name, if it is valid in an interval."""
+    own = own_lifespan(node.filler, scope)
+    # an element without a lifespan of its own stays, even if its content is dropped
+    timed = timed_element(node.paths, node.start, node.filler, scope)
+    holds: Scalar = TRUE
+    if timed is not None:
+        meets = call("overlaps", *own, window.begin, window.end)
+        holds = disjunction(negation(timed), meets)
+    others = frozenset(path for path in node.paths if path.kind != "element")
+    if others:
+        begin, end = lifespan(replace(node, paths=others), scope)
+        meets = call("overlaps", begin, end, window.begin, window.end)
+        is_element = call("=", node.kind, Constant(KINDS["element"]))
+        holds = meets if others == node.paths else case((is_element, holds), otherwise=meets)
+    is_whole = node.root is None or node.root.lifespan is None
+    kept = None if is_whole else clipped(own, window)
+    both = _both(node.filler.window, window)
+    return guarded(holds, Single(_any_root(node, both, kept, tree, scope, span)))
+
+
+def _any_root(
+    node: AnyNode,
+    window: ProjectionWindow | None,
+    own: Lifespan | None,
+    tree: Tree,
+    scope: Scope,
+    span: Span,
+) -> AnyNode:
+    """A node of any kind and name as the root of a projected tree."""
+    check_lifespans(node.stream, scope, span)
+    if node.kinds & {"comment", "processing-instruction"}:
+        raise NotNative("comments or processing instructions in a projection", span)
+    key = node_key(node, scope)
+    assert key is not None
+    filler = replace(node.filler, window=window, tree=tree, lifespan=own)
+    return replace(node, filler=filler, root=Root(key, own), is_top=True)
 
 
 def _alone(leaf: AttributeItem | TextItem) -> Item:
@@ -272,7 +329,8 @@ def _version_projection(expr: temporal.VersionProjection, scope: Scope) -> Value
 def _version_of(item: Item, tree: Tree, scope: Scope, span: Span) -> Item:
     """An item of a version projection: its content is clipped to its own lifespan."""
     if isinstance(item, AnyNode):
-        raise ColumnsNeeded
+        own = lifespan(item, scope)
+        return _any_root(item, _window_of(item.filler.window, own, scope), own, tree, scope, span)
     if isinstance(item, Element | StreamDocument | Inner | Dynamic | Function):
         raise NotNative("versions of such items", span)
     if isinstance(item, AttributeItem | TextItem):
@@ -285,10 +343,15 @@ def _version_of(item: Item, tree: Tree, scope: Scope, span: Span) -> Item:
     if is_fragmented(item, scope):
         new = replace(new, lifespan=own)
     if has_holes(item, scope):
-        begin, end = own
-        window = ProjectionWindow(call("coalesce", begin, START), call("coalesce", end, scope.now))
-        new = replace(new, window=_both(item.window, window))
+        new = replace(new, window=_window_of(item.window, own, scope))
     return new
+
+
+def _window_of(before: ProjectionWindow | None, own: Lifespan, scope: Scope) -> ProjectionWindow:
+    """The window of the content of a version that has a lifespan."""
+    begin, end = own
+    window = ProjectionWindow(call("coalesce", begin, START), call("coalesce", end, scope.now))
+    return _both(before, window)
 
 
 # `last` is bound like a variable, under a name that no query can use

@@ -160,11 +160,24 @@ class Tree:
     tops: bool
     loop: Turns = ONCE
     each: Turns | None = ONCE
+    # whether it is a whole document, projected
+    is_document: bool = False
 
     def below(self, inner: Turns | None) -> Tree:
         """The trees of several nodes for each tree."""
         each = None if self.each is None or inner is None else self.each.then(inner)
         return replace(self, each=each)
+
+
+@dataclass(frozen=True, slots=True)
+class Root:
+    """The root of the projected tree that a node is in: its key in the stream.
+
+    `lifespan` is its own lifespan if that is not clipped to the window of the tree.
+    """
+
+    key: Scalar
+    lifespan: tuple[Scalar, Scalar] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,9 +301,10 @@ class Inner(Item):
 class AnyNode(Item):
     """A node of a stream, of any kind and name: a row of the table of nodes.
 
-    `filler` is the element of the filler that it is in, of which only the row is known. `paths` are
-    those that it can be on. `kind` is a number, see `node_paths.KINDS`; `value` is NULL for some
-    nodes on paths that are not valued.
+    `filler` is the element of the filler that it is in, of which only the row is known, and the
+    projection. `paths` are those that it can be on. `kind` is a number, see `node_paths.KINDS`;
+    `value` is NULL for some nodes on paths that are not valued. `root` is that of its projected
+    tree, None if it is not known; `is_top` marks nodes that are the roots themselves.
     """
 
     filler: StreamElement
@@ -303,6 +317,8 @@ class AnyNode(Item):
     value: Scalar
     paths: frozenset[NodePath]
     seq: Scalar
+    root: Root | None = None
+    is_top: bool = False
 
     @property
     def stream(self) -> str:

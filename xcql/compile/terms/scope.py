@@ -52,8 +52,6 @@ class Compilation:
     graphs: Mapping[str, TagGraph]
     # whether fillers are found by their places in the view, and not only by the ids of holes
     by_place: bool = True
-    # whether steps may go through the tables of all nodes
-    by_nodes: bool = True
     names: dict[str, int] = field(default_factory=dict)
     demands: dict[tuple[str, tuple[str, ...]], set[tuple[str, ...]]] = field(default_factory=dict)
     sites: list[Site] = field(default_factory=list)

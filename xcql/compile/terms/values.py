@@ -33,7 +33,7 @@ from xcql.algebra.scalars import (
 )
 from xcql.algebra.substitution import substituted
 from xcql.compile.result import NotNative
-from xcql.compile.terms.items import Atomic, Failure, Item, ProjectionWindow, Tree, Turns
+from xcql.compile.terms.items import Atomic, Failure, Item, ProjectionWindow, Root, Tree, Turns
 from xcql.source import Span
 
 
@@ -272,6 +272,8 @@ def _renamed(value: Any, names: dict[str, str]) -> Any:
     if isinstance(value, Tree):
         loop, each_ = _renamed(value.loop, names), _renamed(value.each, names)
         return replace(value, loop=loop, each=each_)
+    if isinstance(value, Root):
+        return Root(_renamed(value.key, names), _renamed(value.lifespan, names))
     if isinstance(value, Turns):
         return Turns(_renamed(value.identity, names), _renamed(value.order, names))
     if isinstance(value, ops.SortKey):
