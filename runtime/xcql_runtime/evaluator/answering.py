@@ -29,7 +29,7 @@ from xcql.model.identifiers import mark_identifiers
 from xcql.model.tags import TagStructure
 from xcql.shred.assembly import Copy
 from xcql.source import Source, Span
-from xcql.xdm.nodes import DocumentNode
+from xcql.xdm.nodes import DocumentNode, dissolve
 from xcql_runtime.evaluator.carried_errors import errors_carried
 from xcql_runtime.evaluator.externals import ExternalFunction
 from xcql_runtime.evaluator.items import decoded, encoded
@@ -89,14 +89,16 @@ class Task:
 def answer(task: Task, copies: dict[int, list[Copy]]) -> Iterator[pa.RecordBatch]:
     """The items of the answer with their lifespans, batch by batch; `copies` is consumed."""
     around = task.surroundings
+    views: list[DocumentNode] = []
 
     @cache
     def view(name: str) -> DocumentNode:
         document = parse_view(copies.pop(task.streams.index(name), ()), task.prefix)
         mark_identifiers(document, task.known[name])
+        views.append(document)
         return document
 
-    with uncollected():
+    with uncollected(), _dissolved(views):
         with _in_folder(around.folder):
             rows = {
                 name: parse_rows(copies.pop(number, ()))
@@ -110,6 +112,16 @@ def answer(task: Task, copies: dict[int, list[Copy]]) -> Iterator[pa.RecordBatch
                 now=around.now,
             )
         yield from _batches(result.values, around.now, around.query)
+
+
+@contextmanager
+def _dissolved(trees: list[DocumentNode]) -> Iterator[None]:
+    """Take apart the trees at the end: to find them, the collector needs longer than the query."""
+    try:
+        yield
+    finally:
+        for tree in trees:
+            dissolve(tree)
 
 
 def _batches(items: Sequence[Any], now: datetime, query: Source) -> Iterator[pa.RecordBatch]:
