@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from xcql.algebra.operators import Extract, Order, SortKey, order
+from xcql.algebra.operators import Order, SortKey, order
+from xcql.algebra.rewriting.chains import covered, source
+from xcql.analysis.graph import TagGraph
 from xcql.analysis.types import DOCUMENT
 from xcql.compile.library.document_order import key_of, one_kind
 from xcql.compile.library.inner import elements_inside, inline_below
@@ -88,6 +90,8 @@ class _Descent:
                 found += self.below(one, passed)
             return found
         found += self._inline(leaf)
+        if not passed and self._has_all(leaf, node):
+            return found + self._scanned(leaf, node)
         # then follow the holes, wherever in the element they are
         holes = holes_below(graph, node.tags)
         direct = tuple(sorted(id for id in holes if id in wanted))
@@ -106,6 +110,39 @@ class _Descent:
                 found.append(one)
             if any(leads(tag) for tag in tags):
                 found += self.below(one, passed)
+        return found
+
+    def _has_all(self, leaf: Leaf, node: StreamElement) -> bool:
+        """Whether all fillers with wanted elements are below the nodes, whatever the way there."""
+        compilation = self.scope.compilation
+        if not compilation.catalog.streams[node.stream].placed:
+            return False
+        if node.window is not None and (node.is_top or not compilation.by_place):
+            return False
+        graph = compilation.graphs[node.stream]
+        tops = frozenset(node.tags)
+        if not tops <= covered(leaf.plan, graph) or tops & graph.fragmented_below(*tops):
+            return False
+        return not any(self._is_in(id, graph) for id in graph.fragmented & graph.beside(tops))
+
+    def _is_in(self, id: str, graph: TagGraph) -> bool:
+        """Whether some of the wanted elements can be in a filler of this tag."""
+        return id in self.wanted or bool(inline_below(graph, (id,)) & self.wanted)
+
+    def _scanned(self, leaf: Leaf, node: StreamElement) -> list[Leaf]:
+        """The wanted elements in all fillers of the tags that can have some."""
+        graph = self.scope.compilation.graphs[node.stream]
+        below = sorted(graph.fragmented_below(*node.tags))
+        found: list[Leaf] = []
+        for tags in tables(node.stream, [id for id in below if self._is_in(id, graph)], self.scope):
+            self.is_recursive = self.is_recursive or graph.nest(tags)
+            one = scanned(node, tags, source(leaf.plan), self.scope, self.span)
+            direct = [tag in self.wanted for tag in tags]
+            if any(direct):
+                if not all(direct):
+                    raise NotNative("a step that only some of these tags have", self.span)
+                found.append(one)
+            found += self._inline(one)
         return found
 
     def _inline(self, leaf: Leaf) -> list[Leaf]:
@@ -141,18 +178,6 @@ def _nested_fillers(
     graph = scope.compilation.graphs[node.stream]
     if not stream.placed:
         raise NotNative("nested fillers of unknown depth", span)
-    whole = leaf.plan
-    if (
-        isinstance(whole, Extract)
-        and whole == Extract(node.stream, node.table, node.row, whole.input)
-        and graph.structure.root.id in node.tags
-        and (node.window is None or (scope.compilation.by_place and not node.is_top))
-    ):
-        # all fillers of these tags
-        several = sorted({one for id in ids for one in graph.below(id) | {id}} & graph.fragmented)
-        recursive = [one for one in several if one in graph.below(one)]
-        every = tables(node.stream, recursive, scope)
-        return [scanned(node, tags, whole.input, scope, span) for tags in every]
     depths = stream.depths
     tops = (depth for tag in node.table for depth in depths.get(tag, ()))
     top = min(tops, default=0)
