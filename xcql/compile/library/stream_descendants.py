@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from xcql.algebra.operators import Order, SortKey, order
 from xcql.algebra.rewriting.chains import covered, source
-from xcql.analysis.graph import TagGraph
 from xcql.analysis.types import DOCUMENT
 from xcql.compile.library.document_order import key_of, one_kind
 from xcql.compile.library.inner import elements_inside, inline_below
@@ -61,6 +60,23 @@ def descendants(leaf: Leaf, test: SyntaxNode, scope: Scope, span: Span) -> list[
     ]
 
 
+def from_document(leaf: Leaf, test: SyntaxNode, scope: Scope) -> Leaf:
+    """The document, if its descendants that pass a test are those of some nodes; else the nodes."""
+    node = leaf.item
+    passes = scope.names.element_test(test)
+    if passes is None or not isinstance(node, StreamElement) or node.is_copy:
+        return leaf
+    if node.window is not None or node.tree is not None:
+        return leaf
+    graph = scope.compilation.graphs[node.stream]
+    tops = frozenset(node.tags)
+    if not tops <= covered(leaf.plan, graph) or graph.nest(tops):
+        return leaf
+    if any(passes(graph.tag(id)) for id in tops | graph.beside(tops)):
+        return leaf
+    return Leaf(source(leaf.plan), StreamDocument(node.stream))
+
+
 class _Descent:
     """The way down from a node to all elements with the wanted tags."""
 
@@ -84,14 +100,13 @@ class _Descent:
         found: list[Leaf] = []
         if isinstance(node, StreamDocument):
             root = graph.structure.root.id
+            can_scan = self._can_scan(node)
             for one in root_filler(leaf, node, root, self.scope, self.span):
                 if root in wanted:
                     found.append(one)
-                found += self.below(one, passed)
-            return found
+                found += self._inline(one) if can_scan else self.below(one, passed)
+            return found + self._scanned(leaf, node) if can_scan else found
         found += self._inline(leaf)
-        if not passed and self._has_all(leaf, node):
-            return found + self._scanned(leaf, node)
         # then follow the holes, wherever in the element they are
         holes = holes_below(graph, node.tags)
         direct = tuple(sorted(id for id in holes if id in wanted))
@@ -112,34 +127,27 @@ class _Descent:
                 found += self.below(one, passed)
         return found
 
-    def _has_all(self, leaf: Leaf, node: StreamElement) -> bool:
-        """Whether all fillers with wanted elements are below the nodes, whatever the way there."""
+    def _can_scan(self, document: StreamDocument) -> bool:
+        """Whether all fillers in the document can be found without following holes."""
         compilation = self.scope.compilation
-        if not compilation.catalog.streams[node.stream].placed:
-            return False
-        if node.window is not None and (node.is_top or not compilation.by_place):
-            return False
-        graph = compilation.graphs[node.stream]
-        tops = frozenset(node.tags)
-        if not tops <= covered(leaf.plan, graph) or tops & graph.fragmented_below(*tops):
-            return False
-        return not any(self._is_in(id, graph) for id in graph.fragmented & graph.beside(tops))
+        is_placed = compilation.catalog.streams[document.stream].placed
+        return is_placed and (document.window is None or compilation.by_place)
 
-    def _is_in(self, id: str, graph: TagGraph) -> bool:
-        """Whether some of the wanted elements can be in a filler of this tag."""
-        return id in self.wanted or bool(inline_below(graph, (id,)) & self.wanted)
-
-    def _scanned(self, leaf: Leaf, node: StreamElement) -> list[Leaf]:
-        """The wanted elements in all fillers of the tags that can have some."""
-        graph = self.scope.compilation.graphs[node.stream]
-        below = sorted(graph.fragmented_below(*node.tags))
+    def _scanned(self, leaf: Leaf, document: StreamDocument) -> list[Leaf]:
+        """The wanted elements in all fillers of the tags that can have some, but the root's."""
+        graph = self.scope.compilation.graphs[document.stream]
+        wanted = self.wanted
+        ids = sorted(
+            id
+            for id in graph.fragmented - {graph.structure.root.id}
+            if id in wanted or inline_below(graph, (id,)) & wanted
+        )
         found: list[Leaf] = []
-        for tags in tables(node.stream, [id for id in below if self._is_in(id, graph)], self.scope):
+        for tags in tables(document.stream, ids, self.scope):
             self.is_recursive = self.is_recursive or graph.nest(tags)
-            one = scanned(node, tags, source(leaf.plan), self.scope, self.span)
-            direct = [tag in self.wanted for tag in tags]
-            if any(direct):
-                if not all(direct):
+            one = scanned(document, tags, leaf.plan, self.scope, self.span)
+            if any(tag in wanted for tag in tags):
+                if not all(tag in wanted for tag in tags):
                     raise NotNative("a step that only some of these tags have", self.span)
                 found.append(one)
             found += self._inline(one)
