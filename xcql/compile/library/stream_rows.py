@@ -123,8 +123,12 @@ def follow(
     node = leaf.item
     assert isinstance(node, StreamElement)
     found: list[Leaf] = []
+    depth = least_depth(node, scope) + 1
     parents_nest = scope.compilation.graphs[node.stream].nest(node.table)
     for tags in tables(node.stream, ids, scope):
+        if depth > max(_depths(node.stream, tags, scope), default=depth):
+            # no filler is so deep inside of others
+            continue
         shape = scope.compilation.shape(node.stream, tags)
         assert shape is not None
         row = new_row(node.stream, tags, shape, scope)
@@ -137,6 +141,21 @@ def follow(
         plan = Follow(plan, node.stream, node.row, tags, row, within, parents_nest, span=span)
         found.append(filler(plan, node, row, tags, shape, scope, is_child))
     return found
+
+
+def least_depth(node: StreamElement, scope: Scope) -> int:
+    """How many fillers are around the filler of an element at least."""
+    known = min(_depths(node.stream, node.table, scope), default=0)
+    above = node.above
+    if not isinstance(above, StreamElement):
+        return known
+    return max(known, least_depth(above, scope) + node.is_filler)
+
+
+def _depths(stream: str, tags: tuple[str, ...], scope: Scope) -> list[int]:
+    """The numbers of fillers around those of some tags; empty if they are not known."""
+    known = scope.compilation.catalog.streams[stream]
+    return [depth for tag in tags for depth in known.depths.get(tag, ())] if known.placed else []
 
 
 def _without_presence(plan: Plan, node: StreamElement) -> Plan:
