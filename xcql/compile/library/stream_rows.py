@@ -30,7 +30,11 @@ def root_filler(
 
 
 def scanned(
-    node: StreamElement, tags: tuple[str, ...], base: Plan, scope: Scope, span: Span
+    node: StreamElement | StreamDocument,
+    tags: tuple[str, ...],
+    base: Plan,
+    scope: Scope,
+    span: Span,
 ) -> Leaf:
     """For each tuple, all fillers with some tags in the tree of a node."""
     shape = scope.compilation.shape(node.stream, tags)
