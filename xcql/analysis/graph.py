@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from functools import cached_property
 
 from xcql.analysis.types import DOCUMENT
@@ -67,6 +67,16 @@ class TagGraph:
                     tag.id for tag in self.structure.descendants(self.tag(id))
                 )
         return self._below[id]
+
+    def beside(self, ids: Collection[str]) -> frozenset[str]:
+        """The tags that elements can have without being one of these tags, or below one."""
+        found: set[str] = set()
+        pending = [DOCUMENT]
+        while pending:
+            new = {one.id for one in self.children(pending.pop())} - found
+            found |= new - set(ids)
+            pending += new - set(ids)
+        return frozenset(found)
 
     def is_fragmented(self, id: str) -> bool:
         """Whether elements of this tag have their own fillers, and a lifespan."""

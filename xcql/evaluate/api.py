@@ -87,17 +87,28 @@ def _evaluate(
         variables=external_values(variables or {}),
     )
     item = None if context is None else _context_item(context)
+    return Result(_run(compiled, evaluation, item), warnings)
+
+
+def _run(query: CompiledQuery, evaluation: QueryEvaluation, item: Any = None) -> list[Any]:
     try:
-        return Result(compiled.run(evaluation, item), warnings)
+        return query.run(evaluation, item)
     except XcqlError as problem:
-        raise located(problem, compiled.span) from None
+        raise located(problem, query.span) from None
     except RecursionError:
-        raise too_nested(compiled.span) from None
+        raise too_nested(query.span) from None
+
+
+def run(
+    query: CompiledQuery, variables: Mapping[QName, tuple[Any, ...]], now: datetime.datetime
+) -> list[Any]:
+    """The answer for `external_values`; recursion has the room that the caller has given it."""
+    return _run(query, QueryEvaluation(now=_instant(now), variables=variables))
 
 
 def external_values(variables: Mapping[str, Any]) -> dict[QName, tuple[Any, ...]]:
     """The values of external variables, in the form that an evaluation needs."""
-    return {_variable_name(name): tuple(_variable(value)) for name, value in variables.items()}
+    return {variable_name(name): tuple(_variable(value)) for name, value in variables.items()}
 
 
 def _context_item(context: Any) -> Any:
@@ -114,7 +125,8 @@ def _variable(value: Any) -> Iterable[Any]:
     return from_python(value)
 
 
-def _variable_name(name: str) -> QName:
+def variable_name(name: str) -> QName:
+    """The name of an external variable: `local`, or `Q{uri}local`."""
     if name.startswith("Q{"):
         uri, _, local = name[2:].partition("}")
         return QName(uri, local)

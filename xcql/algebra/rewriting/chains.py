@@ -32,6 +32,27 @@ def from_root(extract: ops.Extract, graph: TagGraph, depths: Depths, fresh: Fres
     return _merged([partial(way, level) for level in levels], extract, extract.row, fresh)
 
 
+def covered(plan: ops.Plan, graph: TagGraph) -> frozenset[str]:
+    """The tags of the last fillers of a chain, if it leads to all fillers of these tags."""
+    match plan:
+        case ops.Extract(tags=tags):
+            return frozenset(tags)
+        case ops.Follow(
+            input=ops.Extract(row=row) | ops.Follow(row=row) as above,
+            parent=parent,
+            tags=tags,
+            within=None,
+        ) if parent == row:
+            known = covered(above, graph)
+            return frozenset(tag for tag in tags if known.issuperset(graph.filler_parents(tag)))
+    return frozenset()
+
+
+def source(plan: ops.Plan) -> ops.Plan:
+    """The plan for whose tuples a chain is evaluated."""
+    return source(plan.input) if isinstance(plan, ops.Extract | ops.Follow) else plan
+
+
 def _levels(tag: str, graph: TagGraph, depths: Depths) -> frozenset[int]:
     """How many ancestors a tag's fillers have: known without the data unless tags recur."""
     if tag == graph.structure.root.id:

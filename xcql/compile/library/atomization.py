@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from xcql.algebra.scalars import Constant, Scalar, call
-from xcql.compile.library.casts import INSTANTS, STRINGS, cast
+from xcql.compile.library.casts import INSTANTS, NUMBERS, STRINGS, cast
 from xcql.compile.library.serialisation import string_value
 from xcql.compile.result import NotNative
 from xcql.compile.terms.items import AnyNode, Atomic, Dynamic, Item, Markup
@@ -44,11 +44,17 @@ def data(value: Value, scope: Scope) -> Value:
 
 
 def one_atomic(
-    value: Value, scope: Scope, span: Span, what: str = "one value at most"
+    value: Value,
+    scope: Scope,
+    span: Span,
+    what: str = "one value at most",
+    *,
+    is_of_one_type: bool = False,
 ) -> Atomic | None:
     """The value as one atomic item; NULL if it is empty, None if it always is.
 
-    More than one item is XPTY0004.
+    More than one item is XPTY0004. With `is_of_one_type`, values of different types would mostly
+    be an error: the first type counts, and the evaluator answers the query if another one occurs.
     """
     kinds: dict[str, None] = {}
     zones: set[Scalar | None] = set()
@@ -66,11 +72,15 @@ def one_atomic(
         type_ = "xs:decimal"
     elif all(one in STRINGS for one in types):
         type_ = "xs:string"
+    elif is_of_one_type and len(NUMBERS.intersection(types)) < 2:
+        type_ = types[0]
     else:
         raise NotNative("a value of several types", span)
 
     def read(item: Item) -> Scalar:
         found = atomized(item, scope)
+        if is_of_one_type and found.type != type_:
+            return scope.compilation.limit(span, "values of several types")
         return cast(found, type_, scope, span).scalar
 
     zone: Scalar | None = None

@@ -56,7 +56,11 @@ def _some(sign: str, a: values.Leaf, b: values.Leaf, scope: Scope, span: Span) -
         y = _with(y, known_other)
     condition = compared(sign, *_general_pair(x, y, scope, span), scope, span)
     if known_one is not None and known_other is not None:
-        return call("is_true", conjunction(*_beside(condition, one, other)))
+        beside = _beside(condition, one, other)
+        if _fails(condition):
+            # in a conjunction, it could be computed first
+            return call("is_true", case((conjunction(*beside[:-1]), condition)))
+        return call("is_true", conjunction(*beside))
     if known_one is not None:
         inner = Nested(Select(b.plan, condition), "exists", Constant(True))
         return conjunction(one, inner)
@@ -70,6 +74,14 @@ def _some(sign: str, a: values.Leaf, b: values.Leaf, scope: Scope, span: Span) -
     condition = compared(sign, *_general_pair(x, y, scope, span), scope, span)
     inner = Nested(Select(second.plan, condition), "exists", Constant(True))
     return Nested(Select(a.plan, inner), "exists", Constant(True))
+
+
+def _fails(comparison: Scalar) -> bool:
+    """Whether it fails for all values: their types cannot be compared."""
+    match comparison:
+        case Call(function="case", arguments=(_, Call(function="fail"), _)):
+            return True
+    return False
 
 
 def _beside(condition: Scalar, *guards: Scalar) -> tuple[Scalar, ...]:

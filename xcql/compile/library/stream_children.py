@@ -103,7 +103,11 @@ def _with_tags(
             if len(tags) < len(shape.tags):
                 raise NotNative("a step that only some of these tags have", span)
             found.append(inline(leaf.plan, node, shape, scope, span))
-    return found + follow(leaf, tuple(id for id in ids if graph.is_fragmented(id)), scope, span)
+    fillers = tuple(id for id in ids if graph.is_fragmented(id))
+    if graph.fragmented_children(*inline_below(graph, node.tags)) & set(fillers):
+        # elements of one tag have them as children, those of another one further down
+        raise NotNative("a step through holes that are not all in the element itself", span)
+    return found + follow(leaf, fillers, scope, span)
 
 
 def attributes(leaf: Leaf, test: SyntaxNode, scope: Scope, span: Span) -> list[Leaf]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from xcql.algebra.operators import Extract, Order, SortKey, order
+from xcql.algebra.rewriting.chains import covered, source
 from xcql.analysis.graph import TagGraph
 from xcql.analysis.types import DOCUMENT
 from xcql.compile.library.access import span_of
@@ -69,6 +70,23 @@ def descendants(leaf: Leaf, test: SyntaxNode, scope: Scope, span: Span) -> list[
         return found
     # what is below a node need not come before what follows the nodes inside it
     return descent.in_order(leaf, found)
+
+
+def from_document(leaf: Leaf, test: SyntaxNode, scope: Scope) -> Leaf:
+    """The document, if its descendants that pass a test are those of some nodes; else the nodes."""
+    node = leaf.item
+    passes = scope.names.element_test(test)
+    if passes is None or not isinstance(node, StreamElement) or node.is_copy:
+        return leaf
+    if node.window is not None or node.tree is not None:
+        return leaf
+    graph = scope.compilation.graphs[node.stream]
+    tops = frozenset(node.tags)
+    if not tops <= covered(leaf.plan, graph) or graph.nest(tops):
+        return leaf
+    if any(passes(graph.tag(id)) for id in tops | graph.beside(tops)):
+        return leaf
+    return Leaf(source(leaf.plan), StreamDocument(node.stream))
 
 
 class _Descent:
@@ -217,18 +235,6 @@ def _nested_fillers(
     graph = scope.compilation.graphs[node.stream]
     if not stream.placed:
         raise NotNative("nested fillers of unknown depth", span)
-    whole = leaf.plan
-    if (
-        isinstance(whole, Extract)
-        and whole == Extract(node.stream, node.table, node.row, whole.input)
-        and graph.structure.root.id in node.tags
-        and (node.window is None or (scope.compilation.by_place and not node.is_top))
-    ):
-        # all fillers of these tags
-        several = sorted({one for id in ids for one in graph.below(id) | {id}} & graph.fragmented)
-        recursive = [one for one in several if one in graph.below(one)]
-        every = tables(node.stream, recursive, scope)
-        return [scanned(node, tags, whole.input, scope, span) for tags in every]
     depths = stream.depths
     tops = (depth for tag in node.table for depth in depths.get(tag, ()))
     top = min(tops, default=0)

@@ -161,7 +161,7 @@ def with_parent_key(leaf: Leaf, scope: Scope, span: Span) -> tuple[Leaf, Scalar]
         above = parents(leaf, scope, span)
         if len(above) == 1:
             return Leaf(above[0].plan, node), key_of(above[0].item, scope, span)
-    general = generalised(leaf, node.stream, scope, span)
+    general = generalised(leaf, scope, span)
     assert isinstance(general.item, AnyNode)
     return Leaf(general.plan, node), _parent_of_any(general.item, scope, span)
 

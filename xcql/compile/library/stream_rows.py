@@ -81,7 +81,7 @@ def inside(
     """
     key = row_column(inner, "key")
     rows: Plan = Extract(row.stream, tags, inner, span=span)
-    depths = _depths(row, scope)
+    depths = _depths(row.stream, row.table, scope)
     places = call("places_above", key)
     if len(depths) == 1:
         (depth,) = depths
@@ -97,15 +97,6 @@ def inside(
         end = call("+", start, length)
         condition = conjunction(call(">", offset, start), call("<", offset, end))
     return Join(plan, rows, ((row.column("key"), field(above, "key")),), condition, span=span)
-
-
-def _depths(row: StreamElement, scope: Scope) -> frozenset[int]:
-    """The numbers of ancestors that a filler may have."""
-    root = scope.compilation.graphs[row.stream].structure.root.id
-    depths = scope.compilation.catalog.streams[row.stream].depths
-    return frozenset(
-        depth for tag in row.table for depth in ((0,) if tag == root else depths.get(tag, ()))
-    )
 
 
 def new_row(stream: str, tags: tuple[str, ...], shape: Shape, scope: Scope) -> str:
@@ -186,8 +177,12 @@ def follow(
     node = leaf.item
     assert isinstance(node, StreamElement)
     found: list[Leaf] = []
+    depth = least_depth(node, scope) + 1
     parents_nest = scope.compilation.graphs[node.stream].nest(node.table)
     for tags in tables(node.stream, ids, scope):
+        if depth > max(_depths(node.stream, tags, scope), default=depth):
+            # no filler is so deep inside of others
+            continue
         shape = scope.compilation.shape(node.stream, tags)
         assert shape is not None
         row = new_row(node.stream, tags, shape, scope)
@@ -200,6 +195,26 @@ def follow(
         plan = Follow(plan, node.stream, node.row, tags, row, within, parents_nest, span=span)
         found.append(filler(plan, node, row, tags, shape, scope, is_child))
     return found
+
+
+def least_depth(node: StreamElement, scope: Scope) -> int:
+    """How many fillers are around the filler of an element at least."""
+    known = min(_depths(node.stream, node.table, scope), default=0)
+    above = node.above
+    if not isinstance(above, StreamElement):
+        return known
+    return max(known, least_depth(above, scope) + node.is_filler)
+
+
+def _depths(stream: str, tags: tuple[str, ...], scope: Scope) -> frozenset[int]:
+    """The numbers of fillers around those of some tags; empty if they are not known."""
+    known = scope.compilation.catalog.streams[stream]
+    if not known.placed:
+        return frozenset()
+    root = known.graph.structure.root.id
+    return frozenset(
+        depth for tag in tags for depth in ((0,) if tag == root else known.depths.get(tag, ()))
+    )
 
 
 def _without_presence(plan: Plan, node: StreamElement) -> Plan:

@@ -251,7 +251,8 @@ def _is_deepest(node: StreamElement, id: str, scope: Scope) -> bool:
     if not stream.placed:
         raise NotNative("nested fillers of unknown depth")
     around = scope.compilation.serialising
-    if len(around) > max(depth for several in stream.depths.values() for depth in several):
+    known = (depth for several in stream.depths.values() for depth in several)
+    if len(around) > max(known, default=0):
         return True
     depths = stream.depths.get(id, ())
     levels = max(depths) - min(depths) + 1 if depths else 0

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 
 from xcql.algebra.scalars import Constant
 from xcql.analysis.names import FUNCTIONS, LOCAL, Namespaces
 from xcql.compile.library.atomization import one_atomic
 from xcql.compile.library.externals import external_call
 from xcql.compile.library.function_items import applied, bind_parameters
-from xcql.compile.library.result_types import called_functions
+from xcql.compile.library.recursive_calls import calls_itself, recursive_call
 from xcql.compile.library.sequence_types import XS, cast_value, converted
 from xcql.compile.result import NotNative
 from xcql.compile.terms.items import Function, StreamDocument
@@ -78,8 +79,6 @@ def inlined(own: FunctionDecl, expr: FunctionCall, scope: Scope) -> Value:
     compilation = scope.compilation
     if own.body is None:
         raise NotNative(f"the external function {expr.name}", expr.span)
-    if own in called_functions(own.body, scope):
-        raise NotNative(f"the function {expr.name} calls itself", expr.span)
     arguments = [without_failures(value_of(one, scope), expr.span) for one in expr.arguments]
     inside = Scope(
         compilation,
@@ -89,7 +88,11 @@ def inlined(own: FunctionDecl, expr: FunctionCall, scope: Scope) -> Value:
         loops=scope.loops,
     )
     inside = bind_parameters(inside, own.parameters, arguments, scope, expr.span)
-    value = value_of(own.body, inside)
+    body = partial(value_of, own.body, inside)
+    if calls_itself(own, scope):
+        value = recursive_call(own, arguments, body, scope, expr.span)
+    else:
+        value = body()
     if own.result_type is not None:
         value = converted(value, own.result_type, scope, expr.span)
     return value

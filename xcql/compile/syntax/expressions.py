@@ -96,6 +96,9 @@ def _ordered(expr: control.Ordered, scope: Scope) -> Value:
 
 def _if(expr: control.If, scope: Scope) -> Value:
     condition = truth(value_of(expr.condition, scope), scope, expr.condition.span)
+    if condition in (TRUE, FALSE):
+        # the other branch may have no native form
+        return value_of(expr.then if condition == TRUE else expr.otherwise, scope)
     return conditional(condition, value_of(expr.then, scope), value_of(expr.otherwise, scope))
 
 
@@ -255,6 +258,8 @@ def _simple_map(expr: operators.SimpleMap, scope: Scope) -> Value:
 
 def mapped_over(base: Value, body: SyntaxNode, scope: Scope) -> Value:
     """`base ! body`"""
+    if base == EMPTY:
+        return EMPTY
     match base:
         case Single():
             return value_of(body, scope.focus(base, Constant(1), lambda: Constant(1)))  # type: ignore[arg-type]

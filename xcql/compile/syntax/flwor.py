@@ -148,7 +148,8 @@ def _order_by(clause: OrderBy, stream: Tuples) -> list[Tuples]:
     for key in clause.keys:
         if key.collation not in (None, CODEPOINT_URI):
             raise NotNative("a collation", key.span)
-        item = one_atomic(value_of(key.key, scope), scope, key.key.span)
+        found = value_of(key.key, scope)
+        item = one_atomic(found, scope, key.key.span, is_of_one_type=True)
         greatest = (key.empty or scope.compilation.empty_order) == "greatest"
         if item is None:
             # tuples of other kinds may have a sort key, before or after these

@@ -26,6 +26,7 @@ from xcql.compile.library.document_order import (
 )
 from xcql.compile.library.inner import without_inner_path
 from xcql.compile.library.positions import is_never_positional, mentions_position
+from xcql.compile.library.stream_descendants import from_document
 from xcql.compile.library.stream_parents import with_parent_key
 from xcql.compile.library.trees import are_several
 from xcql.compile.result import NotNative
@@ -270,6 +271,8 @@ def _step_from(leaf: Leaf, step: AxisStep, scope: Scope) -> list[Leaf]:
     if not all(map(is_never_positional, step.predicates)):
         # positions are counted from each node, so the plan must have a tuple for it
         leaf = replace(leaf, item=without_inner_path(leaf.item))
+    elif step.axis == "descendant":
+        leaf = from_document(leaf, step.test, scope)
     near = nearest(leaf, step, scope)
     found, predicates = near or (
         axis_from(leaf, step.axis, step.test, scope, step.span),

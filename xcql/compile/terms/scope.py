@@ -62,6 +62,8 @@ class Compilation:
     # whether a part of an expression is tried that is the evaluator's, and how many were
     is_lifting: bool = False
     trials: int = 0
+    # how many fillers are around the arguments of recursive calls, from the outermost call in
+    call_depths: tuple[int, ...] = ()
     # the tags of the ancestors of the filler that is being serialised
     serialising: list[tuple[str, ...]] = field(default_factory=list)
 
