@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from xcql.algebra.operators import Order, SortKey, order
 from xcql.algebra.rewriting.chains import covered, source
+from xcql.analysis.graph import TagGraph
 from xcql.analysis.types import DOCUMENT
 from xcql.compile.library.document_order import key_of, one_kind
 from xcql.compile.library.inner import elements_inside, inline_below
@@ -74,7 +77,16 @@ def from_document(leaf: Leaf, test: SyntaxNode, scope: Scope) -> Leaf:
         return leaf
     if any(passes(graph.tag(id)) for id in tops | graph.beside(tops)):
         return leaf
+    if not _has_many_ways(graph, {id for id in graph.below(DOCUMENT) if passes(graph.tag(id))}):
+        return leaf
     return Leaf(source(leaf.plan), StreamDocument(node.stream))
+
+
+def _has_many_ways(graph: TagGraph, wanted: Collection[str]) -> bool:
+    """Whether fillers inside of fillers of their tag lead to wanted elements: to any depth."""
+    return any(
+        id in graph.below(id) and not graph.below(id).isdisjoint(wanted) for id in graph.fragmented
+    )
 
 
 class _Descent:
@@ -128,10 +140,13 @@ class _Descent:
         return found
 
     def _can_scan(self, document: StreamDocument) -> bool:
-        """Whether all fillers in the document can be found without following holes."""
+        """Whether fillers are found by their tags, because holes lead to them in many ways."""
         compilation = self.scope.compilation
-        is_placed = compilation.catalog.streams[document.stream].placed
-        return is_placed and (document.window is None or compilation.by_place)
+        if not compilation.catalog.streams[document.stream].placed:
+            return False
+        if document.window is not None and not compilation.by_place:
+            return False
+        return _has_many_ways(compilation.graphs[document.stream], self.wanted)
 
     def _scanned(self, leaf: Leaf, document: StreamDocument) -> list[Leaf]:
         """The wanted elements in all fillers of the tags that can have some, but the root's."""
