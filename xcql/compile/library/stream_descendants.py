@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from xcql.algebra.operators import Extract, Order, SortKey, order
 from xcql.algebra.rewriting.chains import covered, source
@@ -86,7 +86,16 @@ def from_document(leaf: Leaf, test: SyntaxNode, scope: Scope) -> Leaf:
         return leaf
     if any(passes(graph.tag(id)) for id in tops | graph.beside(tops)):
         return leaf
+    if not _has_many_ways(graph, {id for id in graph.below(DOCUMENT) if passes(graph.tag(id))}):
+        return leaf
     return Leaf(source(leaf.plan), StreamDocument(node.stream))
+
+
+def _has_many_ways(graph: TagGraph, wanted: Collection[str]) -> bool:
+    """Whether fillers inside of fillers of their tag lead to wanted elements: to any depth."""
+    return any(
+        id in graph.below(id) and not graph.below(id).isdisjoint(wanted) for id in graph.fragmented
+    )
 
 
 class _Descent:
