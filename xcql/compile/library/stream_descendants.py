@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 
 from xcql.algebra.operators import Extract, Order, SortKey, order
 from xcql.algebra.rewriting.chains import covered, source
@@ -56,9 +56,9 @@ def descendants(leaf: Leaf, test: SyntaxNode, scope: Scope, span: Span) -> list[
         return elements_inside(leaf, wanted, False, test, scope, span)
     descent = _Descent(wanted, test, scope, span)
     placed = scope.compilation.by_place and scope.compilation.catalog.streams[node.stream].placed
-    if isinstance(node, StreamDocument) and placed:
+    on_the_way = [id for id in graph.fragmented_below(*tops) if (graph.below(id) | {id}) & wanted]
+    if isinstance(node, StreamDocument) and placed and not _is_chain(on_the_way, graph):
         return descent.everywhere(leaf, node)
-    on_the_way = (id for id in graph.fragmented_below(*tops) if (graph.below(id) | {id}) & wanted)
     if isinstance(node, StreamElement) and placed and graph.nest(on_the_way):
         if node.tree is None or node.tree.is_document:
             return descent.inside(leaf, node)
@@ -96,6 +96,12 @@ def _has_many_ways(graph: TagGraph, wanted: Collection[str]) -> bool:
     return any(
         id in graph.below(id) and not graph.below(id).isdisjoint(wanted) for id in graph.fragmented
     )
+
+
+def _is_chain(tags: Sequence[str], graph: TagGraph) -> bool:
+    """Whether each of some fillers is in the hole of one other at most: a rule folds the holes."""
+    parents = [graph.filler_parents(tag) for tag in tags]
+    return len(set(parents)) == len(tags) and all(len(above) == 1 for above in parents)
 
 
 class _Descent:
