@@ -106,8 +106,7 @@ def _open(node: Any) -> str:
 def _paren(node: Any) -> str:
     inner = node.args["this"]
     text = _text(inner)
-    is_closed = isinstance(inner, _CLOSED) and not isinstance(inner, exp.Select)
-    return text if is_closed else f"({text})"
+    return text if isinstance(inner, _CLOSED) else f"({text})"
 
 
 def _base(node: Any) -> str:
@@ -120,12 +119,8 @@ def _base(node: Any) -> str:
 
 def _dot(node: Any) -> str:
     base = node.args["this"]
-    while type(base) is exp.Paren:
-        base = base.args["this"]
-    text = _text(base)
-    name = _text(node.args["expression"])
-    # (a)[1].b would be read as a.b without the parentheses
-    return f"{text}.{name}" if isinstance(base, exp.Column | exp.Dot) else f"({text}).{name}"
+    text = _text(base) if isinstance(base, exp.Column | exp.Dot) else f"({_open(base)})"
+    return f"{text}.{_text(node.args['expression'])}"
 
 
 def _bracket(node: Any) -> str:
