@@ -16,7 +16,6 @@ from xcql.dialects.slots import SqlText
 from xcql.dialects.trees import (
     Sql,
     constant,
-    copied,
     variable,
     variable_name,
 )
@@ -79,7 +78,7 @@ class Dialect:
         match scalar:
             case Column(name=name):
                 found = columns.get(name)
-                return copied(found) if found is not None else variable(name)
+                return found if found is not None else variable(name)
             case Constant(value=value):
                 return constant(value)
             case Argument(name=name):

@@ -1,4 +1,4 @@
-"""DuckDB's SQL: the shared vocabulary, rewritten node by node.
+"""DuckDB's dialect: forms of its own, and the texts of whole queries.
 
 What SQL cannot say exactly is a function that Python computes in the process: see
 `xcql.dialects.duckdb_functions`.
@@ -28,7 +28,6 @@ from xcql.dialects.templates import let, template
 from xcql.dialects.trees import (
     Sql,
     call,
-    copied,
     number,
     text_literal,
 )
@@ -61,7 +60,7 @@ def _computed_or(name: str, *arguments: Sql) -> Sql:
     result = template(
         "CASE WHEN r IS NULL AND known THEN otherwise ELSE r END", known=known, otherwise=otherwise
     )
-    return let(_computed(name, *(copied(value) for value in values)), "r", result)
+    return let(_computed(name, *(value for value in values)), "r", result)
 
 
 def _of_names(name: str, text: Sql, *names: Sql) -> Sql:
@@ -117,7 +116,7 @@ _TO_FOUR_BYTES = [exp.DataType.build(one, dialect="duckdb") for one in ("UINTEGE
 def four_bytes(value: Sql) -> Sql:
     low: Sql = exp.Paren(this=exp.BitwiseAnd(this=value, expression=exp.Literal.number(2**32 - 1)))
     for type_ in _TO_FOUR_BYTES:
-        low = exp.Cast(this=low, to=copied(type_))
+        low = exp.Cast(this=low, to=type_)
     return low
 
 
@@ -135,7 +134,7 @@ def copy_key(key: Sql, *numbers: Sql) -> Sql:
 def zoned_time_text(value: Sql, zone: Sql) -> Sql:
     is_plain = isinstance(zone, exp.Literal) and zone.this in ("", "Z")
     local = value if is_plain else FORMS["in_zone"](value, zone)
-    return call("concat", forms["time_text"](local), copied(zone))
+    return call("concat", forms["time_text"](local), zone)
 
 
 # structs whose fields decide one after the other; DuckDB sorts NULLs in structs last
@@ -145,7 +144,7 @@ def _comparable(name: str, *values: Sql) -> Sql:
     fields: dict[str, Sql] = {}
     for index, value in enumerate(values, 1):
         if not isinstance(value, exp.Literal):
-            fields[f"has_{name}{index}"] = trees.is_not_null(copied(value))
+            fields[f"has_{name}{index}"] = trees.is_not_null(value)
         fields[f"{name}{index}"] = value
     return trees.struct(**fields)
 
@@ -165,7 +164,7 @@ def group_min(value: Sql) -> Sql:
     key = _sort_key(*values)
     return trees.struct(
         **{
-            name.this: call("arg_min_null", copied(one), copied(key))
+            name.this: call("arg_min_null", one, key)
             for name, one in zip(names, values, strict=True)
         }
     )
@@ -173,7 +172,7 @@ def group_min(value: Sql) -> Sql:
 
 def _sort_key(*values: Sql) -> Sql:
     """Bytes that are ordered as the values are, one after the other."""
-    parts = (part for one in values for part in (copied(one), text_literal("ASC NULLS FIRST")))
+    parts = (part for one in values for part in (one, text_literal("ASC NULLS FIRST")))
     return call("create_sort_key", *parts)
 
 
@@ -182,8 +181,8 @@ def _first_extreme(name: str, value: Sql, *keys: Sql) -> Sql:
     if not keys:
         return call(name, value)
     first = exp.Filter(
-        this=call("arg_min", copied(value), _sort_key(*keys)),
-        expression=exp.Where(this=exp.EQ(this=copied(value), expression=number(0))),
+        this=call("arg_min", value, _sort_key(*keys)),
+        expression=exp.Where(this=exp.EQ(this=value, expression=number(0))),
     )
     # twice the same: DuckDB computes it once, but cannot plan groups inside of functions
     return template(
@@ -207,7 +206,7 @@ def is_dateTime_text(value: Sql) -> Sql:
 
 def _is_time_text(type_: str, value: Sql) -> Sql:
     """Years of four digits are tested by SQL, everything else by the evaluator's own function."""
-    other = _computed("is_other_time", copied(value), text_literal(type_))
+    other = _computed("is_other_time", value, text_literal(type_))
     return branch(FORMS[f"is_{type_}_text"](value), exp.Boolean(this=True), other)
 
 
@@ -221,7 +220,7 @@ def mathematics(name: Sql, x: Sql, y: Sql | None = None) -> Sql:
           ELSE coalesce(found, double('NaN')) END""",
         x=x,
         y=second,
-        found=_computed("mathematics", name, copied(x), copied(second)),
+        found=_computed("mathematics", name, x, second),
     )
 
 
@@ -237,7 +236,7 @@ def round_half_even(value: Sql, digits: Sql) -> Sql:
 
 def _unless_nan(name: str, value: Sql, digits: Sql) -> Sql:
     """NaN as the result of a function in Python would be NULL."""
-    rounded = _computed(name, copied(value), digits)
+    rounded = _computed(name, value, digits)
     return branch(call("isnan", value), trees.cast(text_literal("NaN"), "DOUBLE"), rounded)
 
 
@@ -251,7 +250,7 @@ def range_(first: Sql, last: Sql) -> Sql:
         f"""CASE WHEN b - a > {_LONGEST_RANGE} THEN beyond
           WHEN a <= b THEN sequence(a, CASE WHEN b - a <= {_LONGEST_RANGE} THEN b END)
           ELSE slice(sequence(1L, 1L), 1, 0) END""",
-        beyond=_computed("beyond_sql", copied(last)),
+        beyond=_computed("beyond_sql", last),
         a=first,
         b=last,
     )
@@ -263,7 +262,7 @@ def join_texts(texts: Sql, separator: Sql) -> Sql:
     joined = call("array_join", texts, separator)
     if isinstance(separator, exp.Literal):
         return joined
-    return trees.case_(trees.is_null(copied(separator)), None, joined)
+    return trees.case_(trees.is_null(separator), None, joined)
 
 
 @forms
@@ -314,7 +313,7 @@ def lifespan_bound(value: Sql, symbol: Sql) -> Sql:
 
 @forms
 def formatted_number(value: Sql, least: Sql, most: Sql, grouped: Sql, is_double: Sql) -> Sql:
-    text = FORMS["to_string"](copied(value))
+    text = FORMS["to_string"](value)
     if is_double.this:
         text = _computed("double_text", value)
     written = _computed("formatted_number", text, least, most, grouped)

@@ -80,7 +80,7 @@ def _get(array: Sql, index: Sql) -> Sql:
 
 
 def _slice(array: Sql, start: Sql, length: Sql) -> Sql:
-    end = exp.Sub(this=exp.Add(this=copied(start), expression=length), expression=number(1))
+    end = exp.Sub(this=exp.Add(this=start, expression=length), expression=number(1))
     return native("list_slice", array, start, end)
 
 
@@ -88,7 +88,7 @@ def _bytes_between(value: Sql, start: Sql, length: Sql | None = None) -> Sql:
     """Part of some bytes: `substring` is for bytes, `substr` for text."""
     end = number(-1)
     if length is not None:
-        end = exp.Sub(this=exp.Add(this=copied(start), expression=length), expression=number(1))
+        end = exp.Sub(this=exp.Add(this=start, expression=length), expression=number(1))
     return native("array_slice", value, start, end)
 
 
@@ -150,7 +150,7 @@ def _exists(array: Sql, condition: Sql) -> Sql:
     return template(
         "CASE WHEN len(xs) = 0 THEN false ELSE list_bool_or(found) END",
         xs=array,
-        found=native("list_transform", copied(array), condition),
+        found=native("list_transform", array, condition),
     )
 
 
@@ -172,7 +172,7 @@ def _last_part(value: Sql, separator: Sql, count: Sql) -> Sql:
 
 def _distinct(array: Sql) -> Sql:
     """The elements in the order of their first occurrence."""
-    first = native("list_position", copied(array), column("e"))
+    first = native("list_position", array, column("e"))
     condition = exp.EQ(this=first, expression=column("i"))
     return native("list_filter", array, exp.Lambda(this=condition, expressions=[*_NAMES]))
 
@@ -242,7 +242,7 @@ def _guarded(conditions: list[Sql]) -> Sql:
     for one in reversed(failing):
         guarded = branch(one, guarded, exp.Boolean(this=False))
     if safe:
-        others = trees.both(*(copied(one) for one in safe))
+        others = trees.both(*(one for one in safe))
         guarded = branch(others, guarded, exp.Boolean(this=False))
     return trees.both(*safe, guarded)
 
@@ -329,10 +329,10 @@ def _elements(lateral: exp.Lateral) -> list[Sql]:
     (array,) = generator.expressions
     elements = native("unnest", array)
     if generator.name == "posexplode":
-        first = native("generate_subscripts", copied(array), number(1))
+        first = native("generate_subscripts", array, number(1))
         return [exp.Sub(this=first, expression=number(1)), elements]
     if generator.name == "inline" and (fields := lateral.meta.get("fields")):
-        return [trees.dot(copied(elements), field) for field in fields]
+        return [trees.dot(elements, field) for field in fields]
     if generator.name == "inline":
         depth = exp.Kwarg(this=exp.var("max_depth"), expression=number(2))
         return [native("unnest", array, depth)]
