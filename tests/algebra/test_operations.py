@@ -19,7 +19,8 @@ from xcql.check import check
 from xcql.compile import Catalog, Externals, NotNative, compile_query
 from xcql.diagnostics import XcqlError
 from xcql.dialects.dialect import Dialect
-from xcql.dialects.duckdb import DUCKDB, duckdb_text
+from xcql.dialects.duckdb import DUCKDB
+from xcql.dialects.duckdb_text import duckdb_text
 from xcql.dialects.spark import SPARK, spark_text
 from xcql.dialects.templates import parsed
 from xcql.dialects.trees import Sql, constant

@@ -16,6 +16,7 @@ from xcql.algebra.scalars import (
     Scalar,
     call,
     conjunction,
+    has_nested,
     rebuilt,
     remembered,
     walk_scalar,
@@ -456,7 +457,8 @@ def walk_plan(plan: Plan) -> Iterator[Plan]:
         yield here
         pending.extend(inputs(here))
         for scalar in scalars(here):
-            pending += [one.plan for one in walk_scalar(scalar) if isinstance(one, Nested)]
+            if has_nested(scalar):
+                pending += [one.plan for one in walk_scalar(scalar) if isinstance(one, Nested)]
 
 
 def own_columns(plan: Plan) -> frozenset[str]:

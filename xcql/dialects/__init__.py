@@ -8,6 +8,9 @@
 | `slots` | SQL text with places for names that are known only when it runs |
 | `spark`, `java_patterns` | the dialect of Spark |
 | `duckdb`, `duckdb_functions` | the dialect of DuckDB, and what Python computes for it |
+| `duckdb_vocabulary`, `duckdb_text` | the vocabulary as DuckDB has it, and the text of trees |
+
+Trees share their parts, and nothing changes them: a writer that has to works on a copy.
 
 The shared vocabulary is that of Spark's functions: `transform` counts from 0, `get` gives NULL
 outside of an array, `substring` counts from 1. A dialect writes it as its engine expects it, and

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from sqlglot import exp
 
@@ -16,7 +16,6 @@ from xcql.dialects.slots import SqlText
 from xcql.dialects.trees import (
     Sql,
     constant,
-    copied,
     variable,
     variable_name,
 )
@@ -31,6 +30,24 @@ class Query:
 
     select: exp.Select
     gather: Gather | None = None
+
+
+class Operand(NamedTuple):
+    """How often a form has an operand, and whether it is never computed without it."""
+
+    uses: int
+    is_certain: bool
+
+
+class FormShape(NamedTuple):
+    """The number of nodes in a form without its operands, and what it does with them."""
+
+    size: int
+    operands: tuple[Operand, ...]
+
+
+# functions that compute only their first operand in any case
+_LAZY = frozenset({"coalesce", "if", "nvl", "nanvl", "ifnull"})
 
 
 # writes queries that share common table expressions, given by name in the order of their use
@@ -61,7 +78,7 @@ class Dialect:
         match scalar:
             case Column(name=name):
                 found = columns.get(name)
-                return copied(found) if found is not None else variable(name)
+                return found if found is not None else variable(name)
             case Constant(value=value):
                 return constant(value)
             case Argument(name=name):
@@ -75,11 +92,22 @@ class Dialect:
                 return self.forms[name](*(self.sql(one, columns) for one in arguments))
         raise AssertionError(scalar)
 
-    def uses_of_operands(self, call: Call) -> tuple[int, ...]:
-        """How often each operand of a call is in its SQL."""
+    def form_shape(self, call: Call) -> FormShape:
+        """How long the SQL of a call is, and what it does with the operands."""
         if any(isinstance(one, Lambda) for one in call.arguments):
-            return (1,) * len(call.arguments)
-        return _uses_in_form(self.forms[call.function], len(call.arguments))
+            # only this function is called in any case
+            is_let = call.function == "with_name"
+            is_certain = (is_let or not isinstance(one, Lambda) for one in call.arguments)
+            return FormShape(_SIZE_OF_CALL, tuple(Operand(1, one) for one in is_certain))
+        form = self.forms[call.function]
+        found = _form_shape(form, (None,) * len(call.arguments))
+        if found is None:
+            # some of its operands have to be constants
+            constants = (one if isinstance(one, Constant) else None for one in call.arguments)
+            found = _form_shape(form, tuple(constants))
+        if found is None:
+            return FormShape(_SIZE_OF_CALL, (Operand(1, False),) * len(call.arguments))
+        return found
 
     def limit(self, call: Call) -> str | None:
         """Why the engine cannot compute a call; None if it can."""
@@ -89,13 +117,39 @@ class Dialect:
         return None if limit is None else limit(*call.arguments)
 
 
-@lru_cache(maxsize=1024)
-def _uses_in_form(form: Form, count: int) -> tuple[int, ...]:
-    names = [f"operand.{index}" for index in range(count)]
+# of forms that are not known before they have all their operands
+_SIZE_OF_CALL = 5
+
+
+@lru_cache(maxsize=4096)
+def _form_shape(form: Form, known: tuple[Constant | None, ...]) -> FormShape | None:
+    """The shape of a form, some of whose operands are known; None if it has to know others."""
+    names = [variable(f"operand.{index}") for index in range(len(known))]
+    given = zip(names, known, strict=True)
     try:
-        tree = form(*map(variable, names))
+        tree = form(*(name if one is None else constant(one.value) for name, one in given))
     except (AssertionError, AttributeError, KeyError, TypeError, ValueError):
-        # some of its operands have to be constants
-        return (1,) * count
-    columns = Counter(one.name for one in tree.find_all(exp.Column))
-    return tuple(columns[variable(name).name] for name in names)
+        return None
+    uses = Counter(one.name for one in tree.find_all(exp.Column))
+    certain = set(_certain_columns(tree))
+    operands = tuple(Operand(uses[one.name], one.name in certain) for one in names)
+    size = sum(1 for one in tree.walk() if not isinstance(one, exp.Identifier | exp.Paren))
+    return FormShape(size - sum(one.uses for one in operands), operands)
+
+
+def _certain_columns(tree: Sql) -> Iterator[str]:
+    """The columns without which an expression is never computed."""
+    match tree:
+        case exp.Column():
+            yield tree.name
+        case exp.Lambda():
+            return
+        case exp.Case():
+            yield from _certain_columns(tree.args["ifs"][0].this)
+        case exp.And() | exp.Or():
+            yield from _certain_columns(tree.this)
+        case exp.Anonymous() if tree.name in _LAZY:
+            yield from _certain_columns(tree.expressions[0])
+        case _:
+            for one in tree.iter_expressions():
+                yield from _certain_columns(one)

@@ -1,4 +1,4 @@
-"""DuckDB's SQL: the shared vocabulary, rewritten node by node.
+"""DuckDB's dialect: forms of its own, and the texts of whole queries.
 
 What SQL cannot say exactly is a function that Python computes in the process: see
 `xcql.dialects.duckdb_functions`.
@@ -6,32 +6,28 @@ What SQL cannot say exactly is a function that Python computes in the process: s
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache, partial
+from collections.abc import Mapping, Sequence
+from functools import partial
 from types import MappingProxyType
-from typing import Any, ClassVar
 
 from sqlglot import exp
-from sqlglot.dialects.duckdb import DuckDB
 
 from xcql.algebra.operations import OPERATIONS
 from xcql.algebra.scalars import Constant, Scalar
 from xcql.dialects import trees
 from xcql.dialects.dialect import Dialect, Query
 from xcql.dialects.duckdb_functions import FUNCTIONS, function_name
+from xcql.dialects.duckdb_text import duckdb_text, named_parts
+from xcql.dialects.duckdb_vocabulary import branch
 from xcql.dialects.forms import FORMS
 from xcql.dialects.forms.groups import with_collected
 from xcql.dialects.forms.nodes import CONTROLS
 from xcql.dialects.forms.registry import Forms
-from xcql.dialects.slots import LINE_BREAK, SqlText, slot
+from xcql.dialects.slots import SqlText
 from xcql.dialects.templates import let, template
 from xcql.dialects.trees import (
     Sql,
     call,
-    column,
-    copied,
-    identifier,
     number,
     text_literal,
 )
@@ -39,410 +35,14 @@ from xcql.evaluate.regular_expressions import compile_regex
 
 forms = Forms()
 
-# functions with another name
-_RENAMED = {
-    "array_join": "array_to_string",
-    "bytes_length": "octet_length",
-    "collect_list": "list",
-    "endswith": "ends_with",
-    "octet_length": "strlen",
-    "sequence": "generate_series",
-    "size": "len",
-    "startswith": "starts_with",
-}
 _LONGEST_RANGE = 10_000_000
-_INTERVALS = {
-    "MICROSECOND": "to_microseconds",
-    "MINUTE": "to_minutes",
-    "DAY": "to_days",
-    "MONTH": "to_months",
-}
-
-
-def _transform(function: str, array: Sql, body: exp.Lambda) -> Sql:
-    return call(function, array, _from_one(body))
-
-
-def _from_one(function: Sql) -> Sql:
-    """A lambda whose second parameter, a position, counts from 1 instead of 0."""
-    assert isinstance(function, exp.Lambda)
-    if len(function.expressions) == 2:
-        position = function.expressions[1].name
-        for use in list(function.this.find_all(exp.Column)):
-            if use.name == position and not use.table:
-                use.replace(exp.Paren(this=exp.Sub(this=copied(use), expression=number(1))))
-    return function
-
-
-def _aggregate(array: Sql, zero: Sql, step: Sql, finish: Sql | None = None) -> Sql:
-    reduced = call("list_reduce", array, step, zero)
-    if finish is None:
-        return reduced
-    return _element(call("list_transform", _array(reduced), finish), number(1))
-
-
-def _element(array: Sql, position: Sql) -> Sql:
-    return exp.Bracket(this=exp.Paren(this=array), expressions=[position], offset=1, safe=True)
-
-
-def _get(array: Sql, index: Sql) -> Sql:
-    """An element by its position from 0; there is none at 0 in DuckDB, which counts from the end
-    below 0."""
-    if trees.is_integer(index):
-        return _element(array, number(max(trees.integer_value(index) + 1, 0)))
-    position = exp.Add(this=index, expression=number(1))
-    return _element(array, call("greatest", position, number(0)))
-
-
-def _slice(array: Sql, start: Sql, length: Sql) -> Sql:
-    end = exp.Sub(this=exp.Add(this=copied(start), expression=length), expression=number(1))
-    return call("list_slice", array, start, end)
-
-
-def _bytes_between(value: Sql, start: Sql, length: Sql | None = None) -> Sql:
-    """Part of some bytes: `substring` is for bytes, `substr` for text."""
-    end = number(-1)
-    if length is not None:
-        end = exp.Sub(this=exp.Add(this=copied(start), expression=length), expression=number(1))
-    return call("array_slice", value, start, end)
-
-
-def _array(*values: Sql) -> Sql:
-    return exp.Array(expressions=list(values))
-
-
-def _struct(*parts: Sql) -> Sql:
-    fields = [
-        exp.PropertyEQ(this=identifier(name.this), expression=value)
-        for name, value in zip(parts[::2], parts[1::2], strict=True)
-    ]
-    return exp.Struct(expressions=fields)
-
-
-def _concat(*parts: Sql) -> Sql:
-    """Texts, bytes or arrays: `||` gives NULL for NULL, as the vocabulary's `concat` does."""
-    result: Sql = exp.Paren(this=parts[0])
-    for part in parts[1:]:
-        result = exp.DPipe(this=result, expression=exp.Paren(this=part), safe=True)
-    return exp.Paren(this=result)
-
-
-def _replace_matches(value: Sql, pattern: Sql, written: Sql) -> Sql:
-    reference = re.sub(r"\$(\d)", r"\\\1", written.this)
-    return call(
-        "regexp_replace", value, _pattern(pattern), text_literal(reference), text_literal("g")
-    )
-
-
-def _pattern(pattern: Sql) -> Sql:
-    """One of our own patterns in RE2's syntax, which has no possessive repetitions."""
-    written = re.sub(r"(?<=[*+?])\+", "", pattern.this)
-    return text_literal(re.sub(r"\\u([0-9a-f]{4})", r"\\x{\1}", written))
-
-
-def _matches(value: Sql, pattern: Sql) -> Sql:
-    return call("regexp_matches", value, _pattern(pattern))
-
-
-def _extract(function: str, value: Sql, pattern: Sql, group: Sql) -> Sql:
-    return call(function, value, _pattern(pattern), group)
-
-
-def _trimmed(function: str, characters: Sql, value: Sql) -> Sql:
-    return call(function, value, characters)
-
-
-def _added(unit: Sql, count: Sql, moment: Sql) -> Sql:
-    interval = call(_INTERVALS[unit.name], count)
-    return exp.Paren(this=exp.Add(this=moment, expression=interval))
-
-
-def _between(unit: Sql, first: Sql, last: Sql) -> Sql:
-    return call("date_sub", text_literal(unit.name.lower()), first, last)
-
-
-def _exists(array: Sql, condition: Sql) -> Sql:
-    return template(
-        "CASE WHEN len(xs) = 0 THEN false ELSE list_bool_or(found) END",
-        xs=array,
-        found=call("list_transform", copied(array), condition),
-    )
-
-
-def _decoded_hex(digits: Sql, *bases: Sql) -> Sql:
-    """A number from its hexadecimal digits; NULL if there are none."""
-    return exp.TryCast(
-        this=_concat(text_literal("0x"), digits), to=exp.DataType.build("BIGINT"), safe=True
-    )
-
-
-def _if(condition: Sql, value: Sql, otherwise: Sql) -> Sql:
-    return exp.Case(ifs=[exp.If(this=condition, true=value)], default=otherwise)
-
-
-def _last_part(value: Sql, separator: Sql, count: Sql) -> Sql:
-    """The text after the last separator: `substring_index` is used for nothing else."""
-    return _element(call("string_split", value, separator), number(-1))
-
-
-def _distinct(array: Sql) -> Sql:
-    """The elements in the order of their first occurrence."""
-    first = call("list_position", copied(array), column("e"))
-    condition = exp.EQ(this=first, expression=column("i"))
-    return call("list_filter", array, exp.Lambda(this=condition, expressions=[*_NAMES]))
-
-
-def _zipped(left: Sql, right: Sql, body: exp.Lambda) -> Sql:
-    """Pairs are tuples without names; the body uses each parameter once."""
-    pair = column("pair")
-    names = [one.name for one in body.expressions]
-    for use in list(body.this.find_all(exp.Column)):
-        if use.name in names and not use.table:
-            use.replace(_element(copied(pair), number(names.index(use.name) + 1)))
-    function = exp.Lambda(this=body.this, expressions=[identifier("pair")])
-    return call("list_transform", call("list_zip", left, right), function)
-
-
-_NAMES = (identifier("e"), identifier("i"))
-_REWRITTEN: Mapping[str, Callable[..., Sql]] = MappingProxyType(
-    {
-        "aggregate": _aggregate,
-        "array": _array,
-        "array_distinct": _distinct,
-        "concat": _concat,
-        "conv": _decoded_hex,
-        "element_at": _element,
-        "exists": _exists,
-        "filter": partial(_transform, "list_filter"),
-        "get": _get,
-        "if": _if,
-        "ltrim": partial(_trimmed, "ltrim"),
-        "named_struct": _struct,
-        "regexp_extract": partial(_extract, "regexp_extract"),
-        "regexp_extract_all": partial(_extract, "regexp_extract_all"),
-        "regexp_like": _matches,
-        "regexp_replace": _replace_matches,
-        "rtrim": partial(_trimmed, "rtrim"),
-        "shiftright": lambda value, by: exp.Paren(
-            this=exp.BitwiseRightShift(this=value, expression=by)
-        ),
-        "slice": _slice,
-        "sort_array": lambda array: call("list_sort", array, "ASC", "NULLS FIRST"),
-        "substring": _bytes_between,
-        "substring_index": _last_part,
-        "timestampadd": _added,
-        "timestampdiff": _between,
-        "transform": partial(_transform, "list_transform"),
-        "zip_with": _zipped,
-    }
-)
-
-
-def duckdb_text(tree: Sql) -> str:
-    """The text of a tree, which is changed on the way."""
-    return str(_new_writer().generate(_all_rewritten(tree), copy=False))
-
-
-def _new_writer() -> Any:
-    return _writer()(pretty=True, normalize_functions=False, dialect="duckdb")
-
-
-def _all_rewritten(tree: Sql) -> Sql:
-    """The tree with what DuckDB says in another way rewritten, in place."""
-    root = exp.Paren(this=tree) if not isinstance(tree, exp.Query) else tree
-    kinds = (
-        exp.Anonymous,
-        exp.Cast,
-        exp.RegexpLike,
-        exp.HexString,
-        exp.Select,
-        exp.Join,
-        exp.Where,
-    )
-    for node in reversed(list(root.find_all(*kinds, bfs=False))):
-        changed = _rewritten(node)
-        if changed is not node:
-            node.replace(changed)
-    return root
-
-
-def _rewritten(node: exp.Expr) -> exp.Expr:
-    match node:
-        case exp.Anonymous() if node.name in _REWRITTEN:
-            return _REWRITTEN[node.name](*node.expressions)
-        case exp.Anonymous() if node.name in _RENAMED:
-            node.set("this", _RENAMED[node.name])
-        case exp.RegexpLike():
-            return _matches(node.this, node.expression)
-        case exp.Cast():
-            return _cast(node)
-        case exp.HexString():
-            return call("from_hex", text_literal(node.this))
-        case exp.Select() if node.args.get("laterals"):
-            _unnest(node)
-        case exp.Where():
-            conditions = list(_conjuncts(node.this))
-            is_of_rows = isinstance(node.parent, exp.Select) and node.parent.args.get("from_")
-            node.set("this", _guarded(conditions) if is_of_rows else _in_order(conditions))
-        case exp.Join() if node.args.get("kind") in ("SEMI", "ANTI"):
-            node.set("side", None)
-    return node
-
-
-def _guarded(conditions: list[Sql]) -> Sql:
-    """Conditions that may fail only after the others: DuckDB evaluates them in any order."""
-    safe = [one for one in conditions if not _may_fail(one)]
-    failing = [one for one in conditions if _may_fail(one)]
-    if not failing:
-        return trees.both(*safe)
-    guarded = failing.pop()
-    for one in reversed(failing):
-        guarded = _if(one, guarded, exp.Boolean(this=False))
-    if safe:
-        others = trees.both(*(copied(one) for one in safe))
-        guarded = _if(others, guarded, exp.Boolean(this=False))
-    return trees.both(*safe, guarded)
-
-
-def _in_order(conditions: list[Sql]) -> Sql:
-    """Conditions without rows: those after the last one that may fail do not spare its error.
-
-    They are an element of an array, because the optimizer evaluates constant conditions of CASE.
-    """
-    failing = [index for index, one in enumerate(conditions) if _may_fail(one)]
-    later = conditions[failing[-1] + 1 :] if failing else []
-    if not later:
-        return _guarded(conditions)
-    first = trees.cast(_guarded(conditions[: failing[-1] + 1]), "INT")
-    position = exp.Add(this=first, expression=number(1))
-    return _element(_array(exp.Boolean(this=False), trees.both(*later)), position)
-
-
-def _conjuncts(condition: Sql) -> Iterator[Sql]:
-    if isinstance(condition, exp.Paren) and isinstance(condition.this, exp.And):
-        yield from _conjuncts(condition.this)
-    elif isinstance(condition, exp.And):
-        yield from _conjuncts(condition.this)
-        yield from _conjuncts(condition.expression)
-    else:
-        yield condition
-
-
-def _may_fail(condition: Sql) -> bool:
-    """Whether it calls what may fail: an error of ours, or a slot, which is the evaluator."""
-    calls = condition.find_all(exp.Anonymous)
-    return any(one.name == function_name("fail") or "\0" in one.name for one in calls)
-
-
-def _cast(node: exp.Cast) -> Sql:
-    """Text of bytes is decoded, bytes of text are encoded."""
-    operand, type_ = node.this, node.to.this
-    types = exp.DataType.Type
-    if type_ == types.BINARY:
-        return call("encode", operand)
-    is_bytes = isinstance(operand, exp.Anonymous) and operand.name == "array_slice"
-    if type_ == types.TEXT and is_bytes:
-        return call("decode", operand)
-    return node
-
-
-def _unnest(select: exp.Select) -> None:
-    """Write the laterals of a SELECT as DuckDB has them.
-
-    An array that is unnested in a list of columns is only read. A lateral join is planned as a join
-    with the different arrays, which have to be hashed, wherever a condition looks at an element.
-    """
-    laterals: list[exp.Lateral] = select.args["laterals"]
-    select.set("laterals", None)
-    if select.args.get("joins") or any(map(_has_to_be_joined, laterals)):
-        joins = [_joined(one) for one in laterals]
-        select.set("joins", [*(select.args.get("joins") or ()), *joins])
-        return
-    source = select.args["from_"].this
-    for lateral in laterals:
-        alias = lateral.args["alias"]
-        made = [
-            exp.Alias(this=one, alias=name)
-            for one, name in zip(_elements(lateral), alias.columns, strict=True)
-        ]
-        query = exp.Select(expressions=[exp.Star(), *made], from_=exp.From(this=source))
-        source = exp.Subquery(this=query, alias=exp.TableAlias(this=alias.this))
-    select.set("from_", exp.From(this=source))
-
-
-def _has_to_be_joined(lateral: exp.Lateral) -> bool:
-    """Whether rows without elements are kept, or the number of columns is not known."""
-    generator = lateral.this
-    is_known = generator.name != "inline" or lateral.meta.get("fields")
-    return bool(lateral.args.get("outer")) or not is_known
-
-
-def _elements(lateral: exp.Lateral) -> list[Sql]:
-    """The columns with an array's elements."""
-    generator = lateral.this
-    (array,) = generator.expressions
-    elements = call("unnest", array)
-    if generator.name == "posexplode":
-        first = call("generate_subscripts", copied(array), number(1))
-        return [exp.Sub(this=first, expression=number(1)), elements]
-    if generator.name == "inline" and (fields := lateral.meta.get("fields")):
-        return [trees.dot(copied(elements), field) for field in fields]
-    if generator.name == "inline":
-        elements.append("expressions", exp.Kwarg(this=exp.var("max_depth"), expression=number(2)))
-    return [elements]
-
-
-def _joined(lateral: exp.Lateral) -> exp.Join:
-    """A row for each element of an array, beside the row of what it is in."""
-    query = exp.Select(expressions=_elements(lateral))
-    source = exp.Lateral(this=exp.Subquery(this=query), alias=lateral.args["alias"])
-    if lateral.args.get("outer"):
-        return exp.Join(this=source, side="LEFT", on=exp.Boolean(this=True))
-    return exp.Join(this=source, kind="CROSS")
-
-
-@cache
-def _writer() -> Any:
-    def function(self: Any, node: exp.Lambda) -> str:
-        names = ", ".join(self.sql(one) for one in node.expressions)
-        return f"lambda {names}: {self.sql(node, 'this')}"
-
-    def placeholder(self: Any, node: exp.Placeholder) -> str:
-        return slot(f":{node.name}")
-
-    def literal(self: Any, node: exp.Literal) -> str:
-        if node.is_string and "\0" in node.this:
-            return f"decode(from_hex('{node.this.encode().hex()}'))"
-        return str(self.literal_sql(node))
-
-    changed = {
-        **DuckDB.Generator.TRANSFORMS,
-        exp.Lambda: function,
-        exp.Literal: literal,
-        exp.Placeholder: placeholder,
-        _Written: lambda self, node: node.this,
-    }
-    members = {"TRANSFORMS": changed, "SENTINEL_LINE_BREAK": LINE_BREAK}
-    return type("Writer", (DuckDB.Generator,), members)
-
-
-class _Written(exp.Expression):
-    """A part that several queries have in common; it is written, up to its line breaks."""
-
-    arg_types: ClassVar[dict[str, bool]] = {"this": True}
 
 
 def _write(parts: Mapping[str, Sql], queries: Sequence[Query]) -> tuple[SqlText, ...]:
-    bodies = []
-    for name, body in parts.items():
-        written = _Written(this=_new_writer().sql(_all_rewritten(body)))
-        bodies.append(exp.CTE(this=written, alias=exp.TableAlias(this=identifier(name))))
-    texts = []
-    for query in queries:
-        if bodies:
-            query.select.set("with_", exp.With(expressions=[copied(one) for one in bodies]))
-        texts.append(SqlText.of(duckdb_text(query.select)))
-    return tuple(texts)
+    """The texts of queries; the text of their parts is written once."""
+    written = named_parts({name: duckdb_text(body) for name, body in parts.items()})
+    before = f"{written}\n" if parts else ""
+    return tuple(SqlText.of(before + duckdb_text(one.select)) for one in queries)
 
 
 # forms of its own
@@ -460,7 +60,7 @@ def _computed_or(name: str, *arguments: Sql) -> Sql:
     result = template(
         "CASE WHEN r IS NULL AND known THEN otherwise ELSE r END", known=known, otherwise=otherwise
     )
-    return let(_computed(name, *(copied(value) for value in values)), "r", result)
+    return let(_computed(name, *(value for value in values)), "r", result)
 
 
 def _of_names(name: str, text: Sql, *names: Sql) -> Sql:
@@ -516,7 +116,7 @@ _TO_FOUR_BYTES = [exp.DataType.build(one, dialect="duckdb") for one in ("UINTEGE
 def four_bytes(value: Sql) -> Sql:
     low: Sql = exp.Paren(this=exp.BitwiseAnd(this=value, expression=exp.Literal.number(2**32 - 1)))
     for type_ in _TO_FOUR_BYTES:
-        low = exp.Cast(this=low, to=copied(type_))
+        low = exp.Cast(this=low, to=type_)
     return low
 
 
@@ -534,7 +134,7 @@ def copy_key(key: Sql, *numbers: Sql) -> Sql:
 def zoned_time_text(value: Sql, zone: Sql) -> Sql:
     is_plain = isinstance(zone, exp.Literal) and zone.this in ("", "Z")
     local = value if is_plain else FORMS["in_zone"](value, zone)
-    return call("concat", forms["time_text"](local), copied(zone))
+    return call("concat", forms["time_text"](local), zone)
 
 
 # structs whose fields decide one after the other; DuckDB sorts NULLs in structs last
@@ -544,7 +144,7 @@ def _comparable(name: str, *values: Sql) -> Sql:
     fields: dict[str, Sql] = {}
     for index, value in enumerate(values, 1):
         if not isinstance(value, exp.Literal):
-            fields[f"has_{name}{index}"] = trees.is_not_null(copied(value))
+            fields[f"has_{name}{index}"] = trees.is_not_null(value)
         fields[f"{name}{index}"] = value
     return trees.struct(**fields)
 
@@ -564,7 +164,7 @@ def group_min(value: Sql) -> Sql:
     key = _sort_key(*values)
     return trees.struct(
         **{
-            name.this: call("arg_min_null", copied(one), copied(key))
+            name.this: call("arg_min_null", one, key)
             for name, one in zip(names, values, strict=True)
         }
     )
@@ -572,7 +172,7 @@ def group_min(value: Sql) -> Sql:
 
 def _sort_key(*values: Sql) -> Sql:
     """Bytes that are ordered as the values are, one after the other."""
-    parts = (part for one in values for part in (copied(one), text_literal("ASC NULLS FIRST")))
+    parts = (part for one in values for part in (one, text_literal("ASC NULLS FIRST")))
     return call("create_sort_key", *parts)
 
 
@@ -581,8 +181,8 @@ def _first_extreme(name: str, value: Sql, *keys: Sql) -> Sql:
     if not keys:
         return call(name, value)
     first = exp.Filter(
-        this=call("arg_min", copied(value), _sort_key(*keys)),
-        expression=exp.Where(this=exp.EQ(this=copied(value), expression=number(0))),
+        this=call("arg_min", value, _sort_key(*keys)),
+        expression=exp.Where(this=exp.EQ(this=value, expression=number(0))),
     )
     # twice the same: DuckDB computes it once, but cannot plan groups inside of functions
     return template(
@@ -606,8 +206,8 @@ def is_dateTime_text(value: Sql) -> Sql:
 
 def _is_time_text(type_: str, value: Sql) -> Sql:
     """Years of four digits are tested by SQL, everything else by the evaluator's own function."""
-    other = _computed("is_other_time", copied(value), text_literal(type_))
-    return _if(FORMS[f"is_{type_}_text"](value), exp.Boolean(this=True), other)
+    other = _computed("is_other_time", value, text_literal(type_))
+    return branch(FORMS[f"is_{type_}_text"](value), exp.Boolean(this=True), other)
 
 
 @forms
@@ -620,7 +220,7 @@ def mathematics(name: Sql, x: Sql, y: Sql | None = None) -> Sql:
           ELSE coalesce(found, double('NaN')) END""",
         x=x,
         y=second,
-        found=_computed("mathematics", name, copied(x), copied(second)),
+        found=_computed("mathematics", name, x, second),
     )
 
 
@@ -636,8 +236,8 @@ def round_half_even(value: Sql, digits: Sql) -> Sql:
 
 def _unless_nan(name: str, value: Sql, digits: Sql) -> Sql:
     """NaN as the result of a function in Python would be NULL."""
-    rounded = _computed(name, copied(value), digits)
-    return _if(call("isnan", value), trees.cast(text_literal("NaN"), "DOUBLE"), rounded)
+    rounded = _computed(name, value, digits)
+    return branch(call("isnan", value), trees.cast(text_literal("NaN"), "DOUBLE"), rounded)
 
 
 @forms
@@ -650,7 +250,7 @@ def range_(first: Sql, last: Sql) -> Sql:
         f"""CASE WHEN b - a > {_LONGEST_RANGE} THEN beyond
           WHEN a <= b THEN sequence(a, CASE WHEN b - a <= {_LONGEST_RANGE} THEN b END)
           ELSE slice(sequence(1L, 1L), 1, 0) END""",
-        beyond=_computed("beyond_sql", copied(last)),
+        beyond=_computed("beyond_sql", last),
         a=first,
         b=last,
     )
@@ -662,7 +262,7 @@ def join_texts(texts: Sql, separator: Sql) -> Sql:
     joined = call("array_join", texts, separator)
     if isinstance(separator, exp.Literal):
         return joined
-    return trees.case_(trees.is_null(copied(separator)), None, joined)
+    return trees.case_(trees.is_null(separator), None, joined)
 
 
 @forms
@@ -713,7 +313,7 @@ def lifespan_bound(value: Sql, symbol: Sql) -> Sql:
 
 @forms
 def formatted_number(value: Sql, least: Sql, most: Sql, grouped: Sql, is_double: Sql) -> Sql:
-    text = FORMS["to_string"](copied(value))
+    text = FORMS["to_string"](value)
     if is_double.this:
         text = _computed("double_text", value)
     written = _computed("formatted_number", text, least, most, grouped)

@@ -22,7 +22,7 @@ from xcql.dialects.dialect import Dialect, Gather, Query
 from xcql.dialects.forms import FORMS
 from xcql.dialects.slots import LINE_BREAK, SqlText, slot
 from xcql.dialects.templates import CAST_FUNCTIONS
-from xcql.dialects.trees import Sql, decimal_type, identifier
+from xcql.dialects.trees import Sql, copied, decimal_type, identifier
 
 # how strongly operators hold their operands, the loosest first
 _LEVELS: tuple[tuple[type, ...], ...] = (
@@ -92,7 +92,7 @@ _WITH_WORDS = frozenset({"substring", "substr", "trim", "position", "extract", "
 
 
 def spark_text(tree: Sql) -> str:
-    """The text of a tree, which is changed on the way.
+    """The text of a tree.
 
     Names that are known only when it runs are slots, see `xcql.dialects.slots`.
 
@@ -101,6 +101,7 @@ def spark_text(tree: Sql) -> str:
     SELECT
       double(a) + 1L
     """
+    tree = copied(tree)
     # one walk finds everything that has to be changed: trees are large
     kinds = (exp.Case, exp.Cast, exp.Anonymous, exp.Paren)
     found = list(tree.find_all(*kinds, bfs=False))

@@ -16,7 +16,6 @@ from xcql.dialects.trees import (
     call,
     case_,
     column,
-    copied,
     dot,
     identifier,
     is_null,
@@ -40,11 +39,11 @@ def as_type(value: Sql, own: pa.DataType | None, wanted: pa.DataType, depth: int
         inner = as_type(column(name), own.value_type, wanted.value_type, depth + 1)
         return call("transform", value, lambda_(name, inner))
     if pa.types.is_list(wanted):
-        inner = as_type(copied(value), own, wanted.value_type, depth)
+        inner = as_type(value, own, wanted.value_type, depth)
         return case_(
             is_null(value),
             call("slice", call("array", inner), number(1), number(0)),
-            call("array", copied(inner)),
+            call("array", inner),
         )
     return case_(is_null(value), exp.Null(), _with_fields(value, own, wanted, depth))
 
@@ -63,7 +62,7 @@ def _with_fields(value: Sql, own: pa.DataType, wanted: pa.DataType, depth: int) 
     return struct(
         **{
             field.name: as_type(
-                dot(copied(value), field.name),
+                dot(value, field.name),
                 own.field(field.name).type if own.get_field_index(field.name) >= 0 else None,
                 field.type,
                 depth,

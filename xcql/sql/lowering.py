@@ -48,7 +48,6 @@ from xcql.dialects.trees import (
     Sql,
     call,
     cast,
-    copied,
     identifier,
     number,
     variable,
@@ -141,10 +140,10 @@ def _selected(relation: Relation, *chosen: tuple[str, str, str | None]) -> exp.S
 
     return exp.Select(
         expressions=[
-            exp.Alias(this=typed(copied(relation.columns[name]), type_), alias=identifier(alias))
+            exp.Alias(this=typed(relation.columns[name], type_), alias=identifier(alias))
             for name, alias, type_ in chosen
         ],
-        from_=exp.From(this=copied(relation.source) if relation.source else None),
+        from_=exp.From(this=relation.source if relation.source else None),
     )
 
 
@@ -350,9 +349,7 @@ class _Lowering:
                 window(call("row_number"), partition, ordered or [number(1)]), "BIGINT"
             )
         if plan.total is not None and plan.total in needed:
-            made[plan.total] = window(
-                call("count", exp.Star()), [copied(one) for one in partition], []
-            )
+            made[plan.total] = window(call("count", exp.Star()), list(partition), [])
         relation.columns = self.narrowed(relation.columns) | made
         relation.sealed = True
         return relation
@@ -404,7 +401,7 @@ class _Lowering:
             return window(reduced_to, partition, [])
         framed = window(reduced_to, partition, ordered)
         if plan.frame == "so far":
-            framed.set("spec", copied(_SO_FAR))
+            framed.set("spec", _SO_FAR)
             return framed
         further = plan.further
         if further is None or not (_is_constant(further) or self.dialect.frames_vary):
@@ -426,7 +423,7 @@ class _Lowering:
         partition = [self.sql(one, relation.columns) for one in (*plan.within, plan.key)]
         copy = ".copy"
         relation.columns[copy] = window(
-            call("row_number"), partition, [exp.Ordered(this=copied(partition[-1]))]
+            call("row_number"), partition, [exp.Ordered(this=partition[-1])]
         )
         relation = self.parts.wrapped(relation, needed | looks | {copy}, relation.hint)
         relation.where.append(trees.binary("=", variable(copy), number(1)))
@@ -505,7 +502,7 @@ class _Lowering:
                 for name, one in zip([*keys, value], compared, strict=True)
             }
             if index == 1:
-                side.where += [trees.is_not_null(copied(made[name])) for name in (*keys, value)]
+                side.where += [trees.is_not_null(made[name]) for name in (*keys, value)]
             side.columns = {**made, is_right: trees.constant(index == 1)}
             sides.append(
                 self.parts.wrapped(side, frozenset(side.columns), side.hint).query(
@@ -521,7 +518,7 @@ class _Lowering:
             exp.Ordered(this=variable(is_right), desc=plan.comparison.endswith("=")),
         ]
         counted = window(call("count_if", variable(is_right)), list(map(variable, keys)), ordered)
-        counted.set("spec", copied(_SO_FAR))
+        counted.set("spec", _SO_FAR)
         relation = Relation(exp.Table(this=identifier(name)), hint=plan.name)
         relation.columns = {one: variable(one) for one in (*kept, is_right)}
         relation.columns[plan.name] = trees.case_(
@@ -598,7 +595,7 @@ class _Lowering:
             value = self.sql(scalar, relation.columns)
             group.append(value)
             if name in needed:
-                made[name] = copied(value)
+                made[name] = value
         for name, one in wanted:
             made[name] = reduced(one, relation.columns, sort, self.dialect)
         relation.columns = made

@@ -6,7 +6,6 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, count
-from typing import TypeVar
 
 from sqlglot import exp
 
@@ -15,7 +14,6 @@ from xcql.dialects.slots import slot
 from xcql.dialects.trees import (
     Sql,
     call,
-    copied,
     identifier,
     number,
     variable,
@@ -38,7 +36,6 @@ class TableKey:
 
 # the name of a table in the text, and the columns that are read
 Tables = dict[TableKey, tuple[str, set[tuple[str, ...]]]]
-S = TypeVar("S", bound=Sql)
 
 
 @dataclass(slots=True)
@@ -70,29 +67,24 @@ class Relation:
         ]
         query = exp.Select(expressions=chosen or [_one()])
         if self.source is not None:
-            query.set("from_", exp.From(this=_own(self.source)))
+            query.set("from_", exp.From(this=self.source))
         if self.joins:
-            query.set("joins", list(map(_own, self.joins)))
+            query.set("joins", self.joins)
         if self.laterals:
-            query.set("laterals", list(map(_own, self.laterals)))
+            query.set("laterals", self.laterals)
         if self.where:
             # several operators may ask for the same
-            conditions = map(_own, dict.fromkeys(self.where))
-            query.set("where", exp.Where(this=conjunction(list(conditions))))
+            conditions = list(dict.fromkeys(self.where))
+            query.set("where", exp.Where(this=conjunction(conditions)))
         if self.group:
-            query.set("group", exp.Group(expressions=list(map(_own, self.group))))
+            query.set("group", exp.Group(expressions=self.group))
         return query
-
-
-def _own(tree: S) -> S:
-    """The tree, or a copy if it is part of another one: writing a tree changes it."""
-    return tree if tree.parent is None else copied(tree)
 
 
 def _named(value: Sql, name: str) -> Sql:
     if _is_called(value, name):
-        return _own(value)
-    return exp.Alias(this=_own(value), alias=variable_name(name))
+        return value
+    return exp.Alias(this=value, alias=variable_name(name))
 
 
 def _is_called(value: Sql, name: str) -> bool:

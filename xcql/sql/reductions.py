@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from xcql.algebra.operators import Aggregate
 from xcql.dialects.dialect import Dialect
-from xcql.dialects.trees import Sql, call, copied
+from xcql.dialects.trees import Sql, call
 
 # reductions that look at the order of the tuples in every dialect
 _ORDERED = frozenset({"collect", "join", "sum_doubles", "first"})
@@ -29,5 +29,5 @@ def reduced(
     value = one.value
     if is_framed and one.reduction == "collect":
         return call("collect_list", dialect.sql(value, known))
-    keys = [copied(key) for key in sort] if is_ordered(one.reduction, dialect) else []
+    keys = list(sort) if is_ordered(one.reduction, dialect) else []
     return dialect.forms[f"group_{one.reduction}"](dialect.sql(value, known), *keys)

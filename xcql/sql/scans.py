@@ -22,7 +22,6 @@ from xcql.dialects.trees import (
     Sql,
     call,
     column,
-    copied,
     dot,
     identifier,
     number,
@@ -107,17 +106,13 @@ class Scans:
 
     def _known_end(self, value: Sql, stability: Stability | None) -> Sql:
         """An end that lies after `now` reads as `now`."""
-        return (
-            value
-            if stability is not None
-            else self._dialect.forms["known_end"](value, copied(_NOW))
-        )
+        return value if stability is not None else self._dialect.forms["known_end"](value, _NOW)
 
     def _counts(self, of: Callable[[str], Sql], stability: Stability | None) -> list[Sql]:
         """The conditions that a row, or a place, counts at `now`."""
         if stability is not None:
             return [] if stability.is_lasting else [trees.is_null(of("until"))]
-        return [self._dialect.forms["counts_at"](of("since"), of("until"), copied(_NOW))]
+        return [self._dialect.forms["counts_at"](of("since"), of("until"), _NOW)]
 
     def _root(self, plan: Extract, needed: frozenset[str]) -> Relation:
         """The root filler, where nothing leads to but its id."""
@@ -206,7 +201,7 @@ class Scans:
             return dot(variable(hole), name)
 
         if is_recursive:
-            passed = call("array_contains", copied(parent.columns[around]), of("filler"))
+            passed = call("array_contains", parent.columns[around], of("filler"))
             parent.where.append(exp.Not(this=passed))
         fits = sorted({above for tag in plan.tags for above in graph.parents(tag)})
         parent.where.append(
@@ -214,7 +209,7 @@ class Scans:
         )
         if plan.within is not None:
             start, length = (self._dialect.sql(one, parent.columns) for one in plan.within)
-            end = exp.Add(this=copied(start), expression=length)
+            end = exp.Add(this=start, expression=length)
             parent.where += [
                 trees.binary(">=", of("start"), start),
                 trees.binary("<", of("start"), exp.Paren(this=end)),
@@ -236,9 +231,9 @@ class Scans:
         parent_key = left.columns[f"{plan.parent}.key"]
         left.columns |= {
             f"{plan.row}.key": self._dialect.forms["copy_key"](
-                copied(parent_key), variable(f"{hole}.start"), variable(f"{plan.row}.number")
+                parent_key, variable(f"{hole}.start"), variable(f"{plan.row}.number")
             ),
-            f"{plan.row}.parent": copied(parent_key),
+            f"{plan.row}.parent": parent_key,
             f"{plan.row}.offset": variable(f"{hole}.start"),
         }
         if ids:

@@ -42,7 +42,6 @@ from xcql.algebra.operators import (
 from xcql.algebra.scalars import (
     Call,
     Column,
-    Constant,
     Lambda,
     Scalar,
     call,
@@ -54,7 +53,9 @@ from xcql.algebra.scalars import (
     remembered,
 )
 from xcql.algebra.substitution import substituted
+from xcql.algebra.unique import UniqueScalars
 from xcql.dialects.dialect import Dialect
+from xcql.sql.naming import with_names
 from xcql.sql.reads import reads
 
 # what ends a chain of operators that keep the columns of their input
@@ -76,13 +77,15 @@ def shared(plan: Plan, needed: frozenset[str], dialect: Dialect) -> tuple[Plan, 
     of the plan are ever read.
     """
     sharing = _Sharing(plan, needed, dialect)
-    plan = sharing.plan(plan)
-    return plan, frozenset(sharing.made) | _used_often(plan)
+    plan, fields = with_names(
+        sharing.plan(plan), sharing.failures, sharing.scalars, dialect, sharing.name_of
+    )
+    return plan, frozenset(sharing.made) | fields | _used_often(plan, sharing.failures)
 
 
-def _used_often(plan: Plan) -> frozenset[str]:
+def _used_often(plan: Plan, failures: Failures) -> frozenset[str]:
     """The columns of the compiler whose values are used more than once."""
-    failures, uses = Failures(plan), Counter[str]()
+    uses = Counter[str]()
     projects: list[Project] = []
     for one in walk_plan(plan):
         for scalar in scalars(one):
@@ -128,14 +131,18 @@ def _cost(scalar: Scalar) -> int:
 
 class _Sharing:
     def __init__(self, plan: Plan, needed: frozenset[str], dialect: Dialect) -> None:
-        self._failures = Failures(plan)
+        self.failures = Failures(plan)
         self._read = reads(plan, needed).columns
         self._dialect = dialect
-        self._scalars = _Scalars()
+        self.scalars = UniqueScalars()
         # equal values get equal names, so that equal plans stay equal
         self._names: dict[int, str] = {}
         self.made: set[str] = set()
         self._done: dict[int, tuple[Plan, Plan]] = {}
+
+    def name_of(self, scalar: Scalar) -> str:
+        """The name of the column for a canonical scalar."""
+        return self._names.setdefault(id(scalar), f"shared.{len(self._names) + 1}")
 
     def plan(self, plan: Plan) -> Plan:
         known = self._done.get(id(plan))
@@ -189,7 +196,7 @@ class _Sharing:
         # a key of the order among the tuples
         order = [one.value] if one.reduction in self._dialect.ordered else []
         form = call(f"group_{one.reduction}", one.value, *order)
-        return self._dialect.uses_of_operands(form)[0] > 1
+        return self._dialect.form_shape(form).operands[0].uses > 1
 
     def _side(
         self,
@@ -207,7 +214,7 @@ class _Sharing:
             chain.append(plan)
             plan = plan.input  # type: ignore[attr-defined]
         plan = self.plan(plan)
-        values = _Values(self._failures, self._dialect, self._scalars, self._names)
+        values = _Values(self.failures, self._dialect, self.scalars, self._names)
         values.compute_for_all(for_all)
         for root in (*_all_scalars(chain, above), *often):
             values.count(root)
@@ -226,27 +233,6 @@ def _all_scalars(chain: Iterable[Plan], above: Iterable[Scalar]) -> Iterator[Sca
     yield from above
 
 
-class _Scalars:
-    """One object for all scalars that are written in the same way."""
-
-    def __init__(self) -> None:
-        self._known: dict[object, Scalar] = {}
-
-    def canonical(self, scalar: Scalar) -> Scalar:
-        new = rebuilt(scalar, self.canonical)
-        match new:
-            case Call(function=function, arguments=arguments):
-                key: object = (function, *map(id, arguments))
-            case Lambda(parameters=parameters, body=body):
-                key = (parameters, id(body))
-            case Constant(value=value):
-                # 0.0 and -0.0 are equal, and so are 1.0 and 1.00
-                key = (type(value), repr(value))
-            case _:
-                key = new
-        return self._known.setdefault(key, new)
-
-
 class _Values:
     """The values in a chain of operators that are to become columns, and those that are."""
 
@@ -254,7 +240,7 @@ class _Values:
         self,
         failures: Failures,
         dialect: Dialect,
-        scalars: _Scalars,
+        scalars: UniqueScalars,
         names: dict[int, str],
     ) -> None:
         self._failures = failures
@@ -387,11 +373,11 @@ class _Values:
         if isinstance(scalar, Lambda):
             self._count(scalar.body, 1, is_in_function=True)
         elif isinstance(scalar, Call):
-            times = self._dialect.uses_of_operands(scalar)
-            for one, often in zip(scalar.arguments, times, strict=True):
-                if often > 1:
+            operands = self._dialect.form_shape(scalar).operands
+            for one, operand in zip(scalar.arguments, operands, strict=True):
+                if operand.uses > 1:
                     self._repeated.add(id(one))
-                self._count(one, often, is_in_function, is_field)
+                self._count(one, operand.uses, is_in_function, is_field)
 
     def _canonical(self, scalar: Scalar) -> Scalar:
         return self._scalars.canonical(self._without_names(scalar))

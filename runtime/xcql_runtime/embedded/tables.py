@@ -13,7 +13,7 @@ from sqlglot import exp
 
 from xcql.compile.result import TableUse
 from xcql.compile.terms.layout import joint_schema, read_schema
-from xcql.dialects.duckdb import duckdb_text
+from xcql.dialects.duckdb_text import duckdb_text
 from xcql.dialects.trees import Sql, column, identifier, text_literal
 from xcql.shred.checksums import check_opening, check_pages
 from xcql.shred.nodes import node_schema

@@ -12,7 +12,6 @@ from xcql.dialects.trees import (
     Sql,
     call,
     cast,
-    copied,
     dot,
     lambda_,
     struct,
@@ -41,7 +40,7 @@ def dynamic_text(pair: Sql) -> Sql:
     return template(
         "CASE WHEN startswith(pair.kind, 'xs:') THEN escaped ELSE pair.value END",
         pair=pair,
-        escaped=escape_text(dot(copied(pair), "value")),
+        escaped=escape_text(dot(pair, "value")),
     )
 
 

@@ -13,7 +13,6 @@ from xcql.dialects.trees import (
     case_,
     cast,
     constant,
-    copied,
     number,
     text_literal,
 )
@@ -181,7 +180,7 @@ def with_namespaces(text: Sql, namespaces: Sql) -> Sql:
     return case_(
         binary("=", namespaces, text_literal("")),
         text,
-        call("concat", _name_of_tag(copied(text)), copied(namespaces), _after_name(copied(text))),
+        call("concat", _name_of_tag(text), namespaces, _after_name(text)),
     )
 
 

@@ -15,7 +15,6 @@ from xcql.dialects.trees import (
     case_,
     cast,
     column,
-    copied,
     either,
     is_not_null,
     is_null,
@@ -66,7 +65,7 @@ def _added(unit: str, count: Sql, moment: Sql) -> Sql:
 def is_date_text(value: Sql) -> Sql:
     day = call("substr", trimmed(value), number(1), number(10))
     return both(
-        matches(copied(value), _DATE_TEXT),
+        matches(value, _DATE_TEXT),
         is_not_null(exp.TryCast(this=day, to=exp.DataType.build("DATE"), safe=True)),
     )
 
@@ -98,13 +97,13 @@ def _local_time(value: Sql) -> Sql:
 
 @forms
 def is_dateTime_text(value: Sql) -> Sql:
-    return both(matches(value, _TIME_TEXT), is_not_null(_local_time(copied(value))))
+    return both(matches(value, _TIME_TEXT), is_not_null(_local_time(value)))
 
 
 @forms
 def parse_dateTime(value: Sql) -> Sql:
     """The instant in UTC."""
-    minutes = _zone_minutes(zone_of(copied(value)))
+    minutes = _zone_minutes(zone_of(value))
     return _added("MINUTE", exp.Neg(this=minutes), _local_time(value))
 
 
@@ -124,7 +123,7 @@ _CLOCK_TEXT = rf"^{BLANKS}[0-9]{{2}}:[0-9]{{2}}:[0-9]{{2}}(\.[0-9]+)?{_ZONE}{BLA
 
 @forms
 def is_time_text(value: Sql) -> Sql:
-    return both(matches(value, _CLOCK_TEXT), is_not_null(_local_time(_on_a_day(copied(value)))))
+    return both(matches(value, _CLOCK_TEXT), is_not_null(_local_time(_on_a_day(value))))
 
 
 def _on_a_day(value: Sql) -> Sql:
@@ -151,7 +150,7 @@ def zone_of_time(value: Sql) -> Sql:
 def zone_length(zone: Sql) -> Sql:
     """A zone as microseconds ahead of UTC; NULL if there is none."""
 
-    minutes = _zone_minutes(copied(zone))
+    minutes = _zone_minutes(zone)
     return template("CASE WHEN z <> '' THEN m * 60000000L END", z=zone, m=minutes)
 
 
@@ -182,7 +181,7 @@ def zoned_time_text(value: Sql, zone: Sql) -> Sql:
     if isinstance(zone, exp.Literal) and zone.this in ("", "Z"):
         text = _without_plus(forms["time_text"](value))
         return text if not zone.this else call("concat", text, zone)
-    return call("concat", _without_plus(forms["time_text"](in_zone(value, zone))), copied(zone))
+    return call("concat", _without_plus(forms["time_text"](in_zone(value, zone))), zone)
 
 
 def _without_plus(text: Sql) -> Sql:
@@ -225,11 +224,11 @@ def parse_validity(value: Sql, otherwise: Sql) -> Sql:
     )
     parsed = case_(is_dateTime_text(column("t")), parse_dateTime(column("t")), otherwise)
     return case_(
-        is_null(copied(value)),
+        is_null(value),
         exp.Null(),
-        binary("=", copied(text), text_literal("now")),
+        binary("=", text, text_literal("now")),
         exp.Placeholder(this="now"),
-        binary("=", copied(text), text_literal("start")),
+        binary("=", text, text_literal("start")),
         forms["before_time"](),
         let(whole, "t", parsed),
     )
@@ -237,7 +236,7 @@ def parse_validity(value: Sql, otherwise: Sql) -> Sql:
 
 @forms
 def lifespan_bound(value: Sql, symbol: Sql) -> Sql:
-    return case_(binary("=", value, symbol), exp.Null(), parse_validity(copied(value), exp.Null()))
+    return case_(binary("=", value, symbol), exp.Null(), parse_validity(value, exp.Null()))
 
 
 # buckets of time are so many powers of 16 seconds long; the largest holds all times
@@ -279,6 +278,6 @@ def overlaps(begin: Sql, end: Sql, first: Sql, last: Sql) -> Sql:
 
     The meaning is that of `overlap` in `xcql.history.predicates`.
     """
-    begins = either(is_null(begin), binary("<=", copied(begin), last))
+    begins = either(is_null(begin), binary("<=", begin, last))
     ends = binary(">=", call("coalesce", end, exp.Placeholder(this="now")), first)
     return both(begins, ends)
