@@ -185,6 +185,7 @@ def _strict_calls(dialect: Dialect) -> list[tuple[str, Sql]]:
     return [
         (f"{operation.name} {index}", tree)
         for operation in STRICT
+        if operation.name in dialect.forms
         for index, tree in _calls_with_null(operation, dialect)
     ]
 

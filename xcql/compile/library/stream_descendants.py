@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
-from xcql.algebra.operators import Extract, Order, SortKey, order
+from xcql.algebra.operators import Order, SortKey, order
 from xcql.algebra.rewriting.chains import covered, source
 from xcql.analysis.graph import TagGraph
 from xcql.analysis.types import DOCUMENT
@@ -56,10 +56,11 @@ def descendants(leaf: Leaf, test: SyntaxNode, scope: Scope, span: Span) -> list[
         return elements_inside(leaf, wanted, False, test, scope, span)
     descent = _Descent(wanted, test, scope, span)
     placed = scope.compilation.by_place and scope.compilation.catalog.streams[node.stream].placed
-    on_the_way = [id for id in graph.fragmented_below(*tops) if (graph.below(id) | {id}) & wanted]
-    if isinstance(node, StreamDocument) and placed and not _is_chain(on_the_way, graph):
+    on_the_way = _on_the_way(tops, wanted, graph)
+    by_place = placed and not _is_chain(on_the_way, graph)
+    if isinstance(node, StreamDocument) and by_place:
         return descent.everywhere(leaf, node)
-    if isinstance(node, StreamElement) and placed and graph.nest(on_the_way):
+    if isinstance(node, StreamElement) and by_place and graph.nest(on_the_way):
         if node.tree is None or node.tree.is_document:
             return descent.inside(leaf, node)
         if has_general_form(node, scope):
@@ -86,16 +87,15 @@ def from_document(leaf: Leaf, test: SyntaxNode, scope: Scope) -> Leaf:
         return leaf
     if any(passes(graph.tag(id)) for id in tops | graph.beside(tops)):
         return leaf
-    if not _has_many_ways(graph, {id for id in graph.below(DOCUMENT) if passes(graph.tag(id))}):
+    wanted = frozenset(id for id in graph.below(DOCUMENT) if passes(graph.tag(id)))
+    if _is_chain(_on_the_way((DOCUMENT,), wanted, graph), graph):
         return leaf
     return Leaf(source(leaf.plan), StreamDocument(node.stream))
 
 
-def _has_many_ways(graph: TagGraph, wanted: Collection[str]) -> bool:
-    """Whether fillers inside of fillers of their tag lead to wanted elements: to any depth."""
-    return any(
-        id in graph.below(id) and not graph.below(id).isdisjoint(wanted) for id in graph.fragmented
-    )
+def _on_the_way(tops: Sequence[str], wanted: frozenset[str], graph: TagGraph) -> list[str]:
+    """The tags of fillers below some tags that are wanted, or lead to what is wanted."""
+    return [id for id in graph.fragmented_below(*tops) if (graph.below(id) | {id}) & wanted]
 
 
 def _is_chain(tags: Sequence[str], graph: TagGraph) -> bool:
@@ -137,14 +137,6 @@ class _Descent:
     def _scanned_inside(self, leaf: Leaf, node: StreamElement, tags: tuple[str, ...]) -> Leaf:
         """The fillers with some tags inside an element."""
         scope, span = self.scope, self.span
-        graph = scope.compilation.graphs[node.stream]
-        root = graph.structure.root.id
-        if node.is_filler and node.tags == (root,) and not graph.is_fragmented(root):
-            # there is one root, and all fillers are inside it
-            plan = leaf.plan
-            if isinstance(plan, Extract) and plan.row == node.row:
-                plan = plan.input
-            return scanned(node, tags, plan, scope, span)
         shape = scope.compilation.shape(node.stream, tags)
         assert shape is not None
         row = new_row(node.stream, tags, shape, scope)
