@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import random
+from itertools import pairwise
 
 import pytest
 
@@ -216,7 +217,7 @@ def test_common_sequences() -> None:
         other = [random_.choice("abcd") for _ in range(random_.randrange(9))]
         pairs = common_sequence(one, other)
         assert all(one[i] == other[j] for i, j in pairs)
-        assert all(a < c and b < d for (a, b), (c, d) in zip(pairs, pairs[1:], strict=False))
+        assert all(a < c and b < d for (a, b), (c, d) in pairwise(pairs))
     assert common_sequence(range(1000), [*range(500), -1, *range(500, 1000)]) == [
         *((i, i) for i in range(500)),
         *((i, i + 1) for i in range(500, 1000)),

@@ -20,7 +20,7 @@ def inferred(*documents: str) -> dict[str, str]:
             tree = infer_from_document(document, watcher=watcher)
         else:
             infer_from_document(document, tree, watcher)
-    return {str(one.element.name): str(one.key) for one in watcher.keys()}
+    return {str(one.element.name): str(one.key) for one in watcher.inferred()}
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ def test_the_evidence_of_several_documents() -> None:
     other = "<a><p><name>x</name></p><p><name>x</name></p></a>"
     watcher = KeyWatcher()
     tree = infer_from_document(read_document(io.BytesIO(one.encode()), "a"), watcher=watcher)
-    (found,) = watcher.keys()
+    (found,) = watcher.inferred()
     assert found.evidence == "tells 2 elements in 1 parent apart"
     assert found.element is tree["p"]
     assert inferred(f"<r>{one}{other}</r>") == {}

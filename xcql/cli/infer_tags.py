@@ -81,7 +81,7 @@ def run(arguments: argparse.Namespace) -> int:
         f" {kinds.count('snapshot')} snapshot",
         arguments,
     )
-    for key in watcher.keys():
+    for key in watcher.inferred():
         if text := _proposal(structure, key):
             report_note(text, arguments)
     return 0

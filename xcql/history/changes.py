@@ -15,7 +15,7 @@ added, changed or removed are written, with the new validTime.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from itertools import pairwise
 from typing import IO, BinaryIO, cast
@@ -143,20 +143,22 @@ class Changes:
         self._write_fragments(roots, list(self._new))
         self._state.update(self._updates, self._valid_time)
 
-    def write_parts(self, roots: Mapping[str, str], gone: Iterable[str]) -> None:
+    def write_parts(self, roots: Mapping[str, str], gone: Sequence[str]) -> None:
         """Write the changes in parts of a document, without its root, and update the state.
 
         `roots` are the parts that were there before, `gone` those that are there no longer.
         """
         self._state.highest_id = max(self._state.highest_id, 0)
-        self._write_fragments(roots, [id for id in self._new if id != ROOT_ID])
+        self._write_fragments(roots, [id for id in self._new if id != ROOT_ID], gone)
         self._remove([(id, False) for id in gone])
         self._state.update(self._updates, self._valid_time)
 
-    def _write_fragments(self, roots: Mapping[str, str], compared: Sequence[str]) -> None:
+    def _write_fragments(
+        self, roots: Mapping[str, str], compared: Sequence[str], gone: Sequence[str] = ()
+    ) -> None:
         """Write what has changed in some fillers, and remove what was in them."""
         parents = self._state.parents if self._follows_moves else None
-        matches = match_elements(self._new, self._state.filler, roots, parents)
+        matches = match_elements(self._new, self._state.filler, roots, parents, gone)
         self._matched = set(matches.values())
         # in document order, so that new ids follow it
         next_id = self._state.highest_id + 1

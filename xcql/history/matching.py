@@ -19,6 +19,7 @@ from bisect import bisect_left
 from collections import Counter, deque
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
+from itertools import accumulate
 
 from xcql.history.latest import LatestFiller
 from xcql.model.shapes import ContentShape
@@ -42,19 +43,20 @@ def match_elements(
     old: Elements,
     roots: Mapping[str, str],
     parents: Callable[[str], Iterable[str]] | None = None,
+    gone: Iterable[str] = (),
 ) -> dict[str, str]:
     """The ids of new elements with the ids of the old elements that they are.
 
-    `roots` are matched already. With `parents`, elements may move to other parents; it returns the
-    elements that have ever contained one. An element never moves into what it has contained,
-    because the view of a stream is a tree.
+    `roots` are matched already, `gone` has the roots that are no longer there. With `parents`,
+    elements may move to other parents; it returns the elements that have ever contained one. An
+    element never moves into what it has contained, because the view of a stream is a tree.
     """
     matching = _Matching(new, old)
     for id, known in roots.items():
         matching.accept(id, known)
     matching.descend(roots)
     if parents is not None:
-        matching.find_moves(roots, parents)
+        matching.find_moves([*roots.values(), *gone], parents)
     return matching.matches
 
 
@@ -130,7 +132,7 @@ class _Matching:
             alike = [id for id in filled.get(kin, ()) if id not in used]
             pairs = self._aligned(groups[kin], alike, not keeps_holes)
             found = {groups[kin][i]: alike[j] for i, j in pairs}
-            if keeps_holes and kin[1] is None:
+            if keeps_holes and kin[1:] == (None, b""):
                 found = _in_order(found, matches, orders, places)
             matches |= found
             used.update(found.values())
@@ -233,14 +235,14 @@ class _Matching:
 
     # moves
 
-    def find_moves(self, roots: Mapping[str, str], parents: Callable[[str], Iterable[str]]) -> None:
+    def find_moves(self, roots: Iterable[str], parents: Callable[[str], Iterable[str]]) -> None:
         """Match elements that left one temporal parent and are now in another."""
         coming = [id for id in sorted(self._new, key=int) if self._may_move(id)]
         if not coming:
             return
         by_key: dict[tuple[str, str], list[str]] = {}
         by_content: dict[tuple[str, bytes], list[str]] = {}
-        for id in self._leaving(roots.values()):
+        for id in self._leaving(roots):
             known = self._known(id)
             if known.shape.key is not None:
                 by_key.setdefault((known.tag.id, known.shape.key), []).append(id)
@@ -441,12 +443,17 @@ def _in_order(
     places: Mapping[str, int],
 ) -> dict[str, str]:
     """The pairs that cross no match: a parent without versions has one order for all times."""
-    anchors = [(orders[new], places[old]) for new, old in matches.items()]
-    return {
-        new: old
-        for new, old in found.items()
-        if all((orders[new] < i) == (places[old] < j) for i, j in anchors)
-    }
+    anchors = sorted((orders[new], places[old]) for new, old in matches.items())
+    # the latest old place up to an anchor, and the earliest one from it
+    until = [-1, *accumulate((place for _, place in anchors), max)]
+    since = [*accumulate((place for _, place in reversed(anchors)), min)][::-1]
+    kept = {}
+    for new, old in found.items():
+        number = bisect_left(anchors, (orders[new], -1))
+        earliest = since[number] if number < len(since) else len(places)
+        if until[number] < places[old] < earliest:
+            kept[new] = old
+    return kept
 
 
 def _kin(tag: Tag, shape: ContentShape) -> _Kin:

@@ -125,17 +125,19 @@ def infer_from_document(
         nonlocal tree
         tree = pop()
 
-    def watched_start(name: str, attributes: dict[str, str]) -> None:
-        start(name, attributes)
-        watcher.start(tree, attributes)
-
-    def watched_end(name: str) -> None:
-        end(name)
-        watcher.end()
-
     parser.StartElementHandler = start
     parser.EndElementHandler = end
     if watcher is not None:
+        seen = watcher
+
+        def watched_start(name: str, attributes: dict[str, str]) -> None:
+            start(name, attributes)
+            seen.start(tree, attributes)
+
+        def watched_end(name: str) -> None:
+            end(name)
+            seen.end()
+
         parser.buffer_text = True
         parser.StartElementHandler, parser.EndElementHandler = watched_start, watched_end
         parser.CharacterDataHandler = watcher.text
@@ -249,7 +251,8 @@ def tag_structure(
     [('1', 'site', 'snapshot'), ('2', 'item', 'temporal'), ('3', 'name', 'snapshot')]
     """
     places = list(_places(tree))
-    number = max((int(one.id) for one, _, _ in places if (one.id or "").isdecimal()), default=0)
+    known = [one.id for one, _, _ in places if one.id is not None and one.id.isdecimal()]
+    number = max(map(int, known), default=0)
     for element, _, _ in places:
         if element.id is None:
             number += 1

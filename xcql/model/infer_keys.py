@@ -121,7 +121,7 @@ class KeyWatcher:
         """Forget a document that turned out to be broken."""
         self._open.clear()
 
-    def keys(self) -> Iterator[InferredKey]:
+    def inferred(self) -> Iterator[InferredKey]:
         """The best key of each element that has one."""
         for place, seen in self._seen.items():
             ranked = [
