@@ -335,7 +335,7 @@ class _Writer:
         roots: dict[str, str | None] = {}
         # all places are left before any is taken, because files may change their places
         leaving = [part.place if part.content is None else part.previous for part in revision.parts]
-        left = {place: places.pop(place) for place in leaving if place in places}
+        left = {one: places.pop(one) for one in leaving if one in places}
         contents: dict[str, str] = {}
         for part in revision.parts:
             if part.content is None:

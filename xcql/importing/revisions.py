@@ -44,8 +44,11 @@ class Source(Protocol):
     with its place; without one, there is one document with many revisions.
     """
 
-    kind: str
-    root: str | None
+    @property
+    def kind(self) -> str: ...
+
+    @property
+    def root(self) -> str | None: ...
 
     @property
     def options(self) -> Mapping[str, Any]: ...
