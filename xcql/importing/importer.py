@@ -334,8 +334,11 @@ class _Writer:
         files: list[tuple[str, bytes]] = []
         roots: dict[str, str | None] = {}
         # all places are left before any is taken, because files may change their places
-        leaving = [part.place if part.content is None else part.previous for part in revision.parts]
-        left = {one: places.pop(one) for one in leaving if one in places}
+        left: dict[str, tuple[str, str]] = {}
+        for part in revision.parts:
+            leaving = part.place if part.content is None else part.previous
+            if leaving is not None and leaving in places:
+                left[leaving] = places.pop(leaving)
         contents: dict[str, str] = {}
         for part in revision.parts:
             if part.content is None:
@@ -360,7 +363,9 @@ class _Writer:
         changes = self._changes(new, revision)
         holes = new.fillers[ROOT_ID].shape.holes
         known_ids = {
-            hole: id for hole, (place, _) in zip(holes, files, strict=True) if (id := roots[place])
+            hole: old
+            for hole, (place, _) in zip(holes, files, strict=True)
+            if (old := roots[place])
         }
         changes.write_parts(known_ids, [id for id, _ in left.values()])
         for hole, (place, _) in zip(holes, files, strict=True):
