@@ -299,8 +299,9 @@ def write_fragments(snapshots: Path, tags: TagStructure, folder: Path) -> None:
                 fragment(document, tags, format_time(time), target)
             else:
                 fragment_changes(document, tags, state, shape_of, time, target)
-        with changes.open("rb") as source:
-            add_to_state(state, read_document(source, path.name), tags, shape_of)
+        if state.is_empty:
+            with changes.open("rb") as source:
+                add_to_state(state, read_document(source, path.name), tags, shape_of)
 
 
 def catalogue_tags(folder: Path) -> TagStructure:

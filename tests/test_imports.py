@@ -38,6 +38,7 @@ LAYERS = (
     ("xcql.history",),
     ("xcql.shred",),
     ("xcql.store",),
+    ("xcql.importing",),
     ("xcql.evaluate",),
     ("xcql.analysis",),
     ("xcql.check",),

@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from xcql.continuous import Figures
+    from xcql.importing.importer import ImportSummary, Progress
+    from xcql.importing.revisions import Source as HistorySource
     from xcql.publish.addresses import KafkaAddress
     from xcql.publish.play import Pace
     from xcql.store.ingest import IngestSummary
@@ -131,6 +133,29 @@ class Session:
             tags = read_tags(tags)
         with self._running() as run:
             return ingest(self.store, find_files(path), stream, tags, run, self._cores, strict)
+
+    def import_history(
+        self,
+        source: HistorySource,
+        *,
+        stream: str,
+        temporal: Sequence[str] = (),
+        event: Sequence[str] = (),
+        key: Sequence[str] = (),
+        progress: Progress | None = None,
+    ) -> ImportSummary:
+        """Import what is new in a source: `GitHistory` or `Snapshots`, in `xcql.importing`.
+
+        `temporal` and `event` are paths of elements with a history, `key` tells how elements are
+        recognised: `//planet=name[1]`.
+        """
+        from xcql.importing.importer import Choices, import_history  # as for `ingest`
+
+        choices = Choices(tuple(temporal), tuple(event), tuple(key))
+        with self._running() as run:
+            return import_history(
+                self.store, source, stream, choices, run, self._cores, progress or (lambda *_: None)
+            )
 
     @classmethod
     @contextmanager

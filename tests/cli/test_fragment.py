@@ -52,6 +52,20 @@ def test_a_series_of_dumps(folder: Path, capsys: pytest.CaptureFixture[str]) -> 
         assert at(day) == "".join(canonical_text(text).split())
 
 
+def test_a_key_in_a_child(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    item = "<item><name>{}</name>{}</item>"
+    one = f"<list>{item.format('a', 1)}{item.format('b', 2)}</list>"
+    other = f"<list>{item.format('b', 1)}</list>"
+    (folder / "one.xml").write_text(one)
+    (folder / "other.xml").write_text(other)
+    assert main(["infer-tags", "one.xml", "--temporal", "//item", "-o", "tags.xml"]) == 0
+    told = capsys.readouterr().err.splitlines()
+    assert told[1] == "possible key: --key '/list/item=name[1]' tells 2 elements in 1 parent apart"
+    arguments = ["fragment", "other.xml", "--tags", "tags.xml", "--previous", "one.xml"]
+    assert main([*arguments, "--key", "/list/item=name[1]", "-o", "out.xml", "-q"]) == 0
+    assert '<filler id="2" ' in (folder / "out.xml").read_text()
+
+
 def test_to_standard_output_from_standard_input(
     folder: Path, capfdbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -84,6 +84,7 @@ class Command:
 
 _WATCH = ("watch", "-e", QUERY, "--source", "s=../in", "--tags", "s=../tags.xml")
 _STANDALONE = ("translate", "-e", _COUNT, "--tags", TAGS, "--standalone", "--fragments")
+_IMPORT = ("--into", "store", "--stream", "shop")
 _WITHOUT_SPARK = {
     "eval": [Command(("eval", "-e", _COUNT, *_STREAM)), Command(("eval", "-e", "1 +"), code=1)],
     "parse": [Command(("parse", "-e", "1"))],
@@ -107,6 +108,10 @@ _WITHOUT_SPARK = {
     "ingest": [
         Command(("ingest", "../broken.xml", *_STORE[2:-1], "new", "--strict"), code=1),
         Command(_STORE, ("store",)),
+    ],
+    "import": [
+        Command(("import", "snapshots", "none*.xml", *_IMPORT), code=1),
+        Command(("import", "snapshots", DOCUMENT, *_IMPORT), ("store",)),
     ],
     "store": [Command(("store", "info", "none"), code=1)],
     "publish": [Command(("publish", FRAGMENTS, "--to", "dir:inbox"), ("inbox",))],

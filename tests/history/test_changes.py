@@ -11,12 +11,13 @@ from hypothesis import strategies as st
 
 from tests.model.rebuilt import canonical_text, rebuilt
 from xcql.diagnostics import XcqlError
-from xcql.history.changes import fragment_changes, read_keys
+from xcql.history.changes import fragment_changes
 from xcql.history.latest import LatestState, add_to_state
 from xcql.history.view import document_at
 from xcql.model.documents import read_document
 from xcql.model.fragmenter import Fragmented, fragment
 from xcql.model.infer import infer_from_document, tag_structure
+from xcql.model.keys import read_keys
 from xcql.model.read import read_all
 from xcql.model.shapes import shape_reader
 from xcql.model.tags import TagStructure, parse_tags

@@ -10,9 +10,10 @@ from xcql.cli.documents import open_document
 from xcql.cli.kinds import expect
 from xcql.cli.outputs import open_output
 from xcql.cli.report import report_note, report_warnings
-from xcql.history.changes import fragment_changes, read_keys
+from xcql.history.changes import fragment_changes
 from xcql.history.latest import LatestState, add_to_state
 from xcql.model.fragmenter import fragment
+from xcql.model.keys import read_keys
 from xcql.model.shapes import ShapeReader, shape_reader
 from xcql.model.tags import TagStructure, read_tags
 from xcql.model.time import format_time, parse_time
@@ -41,9 +42,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--key",
         action="append",
         default=[],
-        metavar="PATH=@ATTR",
-        help="the attribute that identifies an element across versions (default: @id, and the"
-        " position among siblings with the same tag if there is none)",
+        metavar="PATH=KEY",
+        help="what identifies an element across versions: an attribute (//person=@ssn) or a child"
+        " (//planet=name[1]); default: @id, or else the content and position among its siblings",
     )
     parser.epilog = """\
 examples:

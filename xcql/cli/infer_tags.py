@@ -13,7 +13,8 @@ from xcql.cli.outputs import open_output
 from xcql.cli.report import report_note, report_warnings
 from xcql.diagnostics import error
 from xcql.model.infer import NameTree, infer_from_document, tag_structure
-from xcql.model.tags import tags_to_xml
+from xcql.model.infer_keys import InferredKey, KeyWatcher
+from xcql.model.tags import TagStructure, tags_to_xml
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -64,8 +65,9 @@ examples:
 
 
 def run(arguments: argparse.Namespace) -> int:
+    watcher = KeyWatcher()
     structure = tag_structure(
-        _read(arguments),
+        _read(arguments, watcher),
         [path for paths in arguments.temporal for path in paths],
         [path for paths in arguments.event for path in paths],
         [path for paths in arguments.id for path in paths],
@@ -79,10 +81,21 @@ def run(arguments: argparse.Namespace) -> int:
         f" {kinds.count('snapshot')} snapshot",
         arguments,
     )
+    for key in watcher.inferred():
+        if text := _proposal(structure, key):
+            report_note(text, arguments)
     return 0
 
 
-def _read(arguments: argparse.Namespace) -> NameTree:
+def _proposal(structure: TagStructure, found: InferredKey) -> str | None:
+    """A key for `xcqlc fragment`, with its evidence, if it is needed and not the default."""
+    tag = structure.by_id(found.element.id or "")
+    if tag is None or not tag.is_fragmented or str(found.key) == "@id":
+        return None
+    return f"possible key: --key '{structure.path_of(tag)}={found.key}' {found.evidence}"
+
+
+def _read(arguments: argparse.Namespace, watcher: KeyWatcher) -> NameTree:
     source: str = arguments.source
     if source.lower().endswith((".dtd", ".xsd")):
         # reading XML Schemas is a large import that documents do not need
@@ -96,6 +109,6 @@ def _read(arguments: argparse.Namespace) -> NameTree:
     if source != "-":
         expect(source, "document")
     with open_document(source) as document:
-        tree = infer_from_document(document)
+        tree = infer_from_document(document, watcher=watcher)
     report_warnings(document.warnings, arguments)
     return tree

@@ -50,6 +50,7 @@ VERBS = {
     "fragment": ("xcql.cli.fragment", "cut a document into fillers, or find what changed in it"),
     "infer-tags": ("xcql.cli.infer_tags", "make a tag structure from a document or a schema"),
     "ingest": ("xcql.cli.ingest", "ingest fragments into a store"),
+    "import": ("xcql.cli.import_", "import a history from git or from dated documents"),
     "watch": ("xcql.cli.watch", "keep the answer of a query up to date as fragments arrive"),
     "publish": ("xcql.cli.publish", "play a file of fragments as a live stream"),
     "store": ("xcql.cli.store", "inspect, check and maintain a store"),

@@ -1,9 +1,8 @@
 """The changes from one state of a document to the next, as fragments.
 
-The new document is cut into fillers, and each is matched with its predecessor in the old document:
-by the key of its element, or else by its position among the siblings of the same tag. A filler
-keeps its id as long as it has a match. Only fillers that were added, changed or removed are
-written, with the new validTime.
+The new document is cut into fillers, and each is matched with its predecessor in the old document
+(`xcql.history.matching`). A filler keeps its id as long as it has a match. Only fillers that were
+added, changed or removed are written, with the new validTime.
 
 - A changed temporal filler gets a new version; one that disappeared gets a `remove`.
 - A snapshot filler has no versions. It is sent again when a child is added, and keeps the holes of
@@ -16,8 +15,7 @@ written, with the new validTime.
 from __future__ import annotations
 
 import tempfile
-from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from itertools import pairwise
 from typing import IO, BinaryIO, cast
@@ -25,16 +23,18 @@ from xml.sax.saxutils import quoteattr
 
 from xcql.diagnostics import Diagnostic, error, warning
 from xcql.history.latest import LatestFiller, LatestState, fragments_in
+from xcql.history.matching import match_elements
 from xcql.model.check import fragment_checker
 from xcql.model.documents import Document, read_document
 from xcql.model.fragmenter import FOOTER, HEADER, Fragmented, fragment
 from xcql.model.fragments import ROOT_ID, Fragment
-from xcql.model.paths import find_at
 from xcql.model.scan import START_TAG, scan
 from xcql.model.shapes import ContentShape, HoleSlot, ShapeReader
 from xcql.model.tags import Tag, TagStructure
 from xcql.model.time import format_time
-from xcql.xdm.names import QName
+
+# a document cut into fillers is kept in memory up to this size
+_IN_MEMORY = 1 << 23
 
 
 def fragment_changes(
@@ -48,7 +48,8 @@ def fragment_changes(
     """Write the differences between a document and a state, as fragments of a later time.
 
     Together with the fragments of the state, they form a history: at earlier times the document
-    is as it was, and from `valid_time` on it is the new one.
+    is as it was, and from `valid_time` on it is the new one. The state becomes that of the new
+    document.
     """
     if state.filler(ROOT_ID) is None:
         raise error(
@@ -63,89 +64,111 @@ def fragment_changes(
             f" at {format_time(state.latest)}",
             hints=["give a later --valid-time, and a state without the output of this run"],
         )
-    with tempfile.TemporaryFile() as cut:
+    with tempfile.SpooledTemporaryFile(_IN_MEMORY) as cut:
         whole = fragment(document, structure, format_time(valid_time), cut)
-        changes = _Changes(cast(BinaryIO, cut), structure, state, shape_of, valid_time, output)
-        changes.write()
+        new = NewDocument(cast(BinaryIO, cut), structure, shape_of)
+        changes = Changes(new, structure, state, shape_of, valid_time, output)
+        changes.write({ROOT_ID: ROOT_ID})
     warnings = (*whole.warnings, *changes.warnings())
     return Fragmented(changes.count, whole.bytes_read, changes.bytes_written, warnings)
 
 
-def read_keys(texts: Iterable[str], structure: TagStructure) -> dict[str, str]:
-    """Key attributes by tag id, from strings such as `//person=@ssn`."""
-    places: list[tuple[Tag, tuple[QName, ...]]] = []
-    pending: list[tuple[Tag, tuple[QName, ...]]] = [(structure.root, (structure.root.name,))]
-    while pending:
-        tag, names = pending.pop()
-        if tag.ref is None:
-            places.append((tag, names))
-        pending += [(child, (*names, child.name)) for child in reversed(tag.children)]
-    keys: dict[str, str] = {}
-    for text in texts:
-        path, sign, attribute = text.rpartition("=@")
-        if not sign or not attribute:
-            raise error(
-                "XCQL0260",
-                f"'{text}' is not a valid key",
-                hints=["write a path and the attribute: //person=@ssn"],
-            )
-        keys |= {tag.id: attribute for tag in find_at(path, places)}
-    return keys
+class NewDocument:
+    """A document cut into fillers with temporary ids, in a file."""
+
+    def __init__(self, cut: BinaryIO, structure: TagStructure, shape_of: ShapeReader) -> None:
+        self.fillers: dict[str, LatestFiller] = {}
+        self._cut = cut
+        self._check = fragment_checker(structure)
+        self._offsets: dict[str, int] = {}
+        cut.seek(0)
+        for found in fragments_in(read_document(cut, "<fillers>"), self._check):
+            tag = structure.by_id(found.tsid or "")
+            assert tag is not None
+            self.fillers[found.id] = LatestFiller(tag, shape_of(found), True)
+            self._offsets[found.id] = found.offset
+        ends = [*list(self._offsets.values())[1:], cut.seek(0, 2)]
+        self._ends = dict(zip(self._offsets, ends, strict=True))
+
+    def read(self, id: str) -> Fragment:
+        """A filler with its content."""
+        self._cut.seek(self._offsets[id])
+        data = self._cut.read(self._ends[id] - self._offsets[id])
+        record = self._check(data, next(scan(data)), (), "<fillers>", 0)
+        assert isinstance(record, Fragment)
+        return record
 
 
-# Elements that are matched by position: they have the same tag and the same key (or none), and
-# events have the same content
-_Kin = tuple[str, str | None, bytes]
-
-
-class _Changes:
+class Changes:
     """One comparison: matches new fillers with old ones and writes the changes."""
 
     def __init__(
         self,
-        cut: BinaryIO,
+        new: NewDocument,
         structure: TagStructure,
         state: LatestState,
         shape_of: ShapeReader,
         valid_time: datetime,
         output: IO[bytes],
+        follows_moves: bool = False,
+        snapshots: dict[str, bytes] | None = None,
     ) -> None:
+        """With `snapshots`, the contents of snapshot fillers go there, and are not written."""
         self.count = 0
         self.bytes_written = 0
-        self._cut = cut
+        self._follows_moves = follows_moves
+        self._snapshots = snapshots
+        self._document = new
+        self._new = new.fillers
         self._structure = structure
         self._state = state
         self._shape_of = shape_of
         self._valid_time = valid_time
         self._output = output
-        self._check = fragment_checker(structure)
-        self._tags: dict[str, Tag] = {}
-        self._shapes: dict[str, ContentShape] = {}
-        self._offsets: dict[str, int] = {}
-        cut.seek(0)
-        for found in fragments_in(read_document(cut, "<fillers>"), structure):
-            tag = structure.by_id(found.tsid or "")
-            assert tag is not None
-            self._tags[found.id] = tag
-            self._shapes[found.id] = shape_of(found)
-            self._offsets[found.id] = found.offset
-        ends = [*list(self._offsets.values())[1:], cut.seek(0, 2)]
-        self._ends = dict(zip(self._offsets, ends, strict=True))
         # temporary id of a new filler -> its permanent id
-        self._ids: dict[str, str] = {}
-        self._matched: set[str] = {ROOT_ID}
+        self.ids: dict[str, str] = {}
+        self._matched: set[str] = set()
+        self._updates: dict[str, LatestFiller] = {}
         self._without_history: set[str] = set()
         self._lasting_events: set[str] = set()
 
-    def write(self) -> None:
-        self._match()
+    def write(self, roots: Mapping[str, str]) -> None:
+        """Write the changes as a file of fragments; `roots` are new fillers with known ids."""
         self._write(HEADER)
-        for new in self._tags:
-            self._compare(new)
-        for new, id in self._ids.items():
-            if id in self._matched:
-                self._end_children(self._filler(id), self._shapes[new])
+        self.write_all(roots)
         self._write(FOOTER)
+
+    def write_all(self, roots: Mapping[str, str]) -> None:
+        """Write the changes in the whole document, and update the state."""
+        self._write_fragments(roots, list(self._new))
+        self._state.update(self._updates, self._valid_time)
+
+    def write_parts(self, roots: Mapping[str, str], gone: Sequence[str]) -> None:
+        """Write the changes in parts of a document, without its root, and update the state.
+
+        `roots` are the parts that were there before, `gone` those that are there no longer.
+        """
+        self._state.highest_id = max(self._state.highest_id, 0)
+        self._write_fragments(roots, [id for id in self._new if id != ROOT_ID], gone)
+        self._remove([(id, False) for id in gone])
+        self._state.update(self._updates, self._valid_time)
+
+    def _write_fragments(
+        self, roots: Mapping[str, str], compared: Sequence[str], gone: Sequence[str] = ()
+    ) -> None:
+        """Write what has changed in some fillers, and remove what was in them."""
+        parents = self._state.parents if self._follows_moves else None
+        matches = match_elements(self._new, self._state.filler, roots, parents, gone)
+        self._matched = set(matches.values())
+        # in document order, so that new ids follow it
+        next_id = self._state.highest_id + 1
+        for id in sorted(compared, key=int):
+            self.ids[id] = matches.get(id) or str(next_id)
+            next_id += id not in matches
+        for new in compared:
+            self._compare(new)
+        for new, id in matches.items():
+            self._end_children(self._filler(id), self._new[new].shape)
 
     def warnings(self) -> list[Diagnostic]:
         found = []
@@ -169,93 +192,28 @@ class _Changes:
             )
         return found
 
-    # matching
-
-    def _match(self) -> None:
-        """Give every new filler the id of its match or the next free id, in document order."""
-        next_id = self._state.highest_id + 1
-        pending: list[tuple[str, str | None]] = [(ROOT_ID, ROOT_ID)]
-        while pending:
-            new, old = pending.pop()
-            self._ids[new] = old if old is not None else str(next_id)
-            next_id += old is None
-            known = self._filler(old) if old is not None else None
-            children: list[tuple[str, str | None]] = []
-            for path, slot in self._shapes[new].slots.items():
-                before = known.shape.slots.get(path) if known is not None else None
-                if known is None or before is None:
-                    children += [(hole, None) for hole in slot.holes]
-                else:
-                    children += self._match_children(slot, before, known.tag.kind != "temporal")
-            pending += sorted(children, key=lambda child: int(child[0]), reverse=True)
-
-    def _match_children(
-        self, new: HoleSlot, old: HoleSlot, keeps_holes: bool
-    ) -> list[tuple[str, str | None]]:
-        """Match the new holes of an element with its old ones.
-
-        Filled old holes are matched first. A removed filler may be filled again, but if its hole
-        was kept, only at the same position, because its earlier position must stay correct.
-        """
-        places = {id: place for place, id in enumerate(old.holes)}
-        filled: dict[_Kin, deque[str]] = {}
-        removed: dict[_Kin, deque[str]] = {}
-        for id in sorted(places, key=places.__getitem__):
-            known = self._state.filler(id)
-            if known is not None and id not in self._matched:
-                kin = filled if known.is_alive else removed
-                for shape in [event for _, event in known.events] or [known.shape]:
-                    kin.setdefault(_kin(known.tag, shape), deque()).append(id)
-
-        def first(alike: deque[str], after: int) -> str | None:
-            while alike and (alike[0] in self._matched or places[alike[0]] <= after):
-                alike.popleft()
-            return alike[0] if alike else None
-
-        matches: dict[str, str] = {}
-        kins = {hole: _kin(self._tags[hole], self._shapes[hole]) for hole in new.holes}
-        for hole, kin_of_hole in kins.items():
-            match = first(filled.get(kin_of_hole, deque()), -1)
-            if match is not None:
-                matches[hole] = match
-                self._matched.add(match)
-        # hole -> the position of the next filled hole, which its own position must precede
-        limits: dict[str, int] = {}
-        limit = len(old.holes)
-        for hole in reversed(new.holes):
-            limits[hole] = limit
-            if hole in matches:
-                limit = min(limit, places[matches[hole]])
-        reached = -1
-        for hole, kin_of_hole in kins.items():
-            if hole not in matches:
-                match = first(removed.get(kin_of_hole, deque()), reached if keeps_holes else -1)
-                if match is not None and (not keeps_holes or places[match] < limits[hole]):
-                    matches[hole] = match
-                    self._matched.add(match)
-            if hole in matches:
-                reached = max(reached, places[matches[hole]])
-        return [(hole, matches.get(hole)) for hole in new.holes]
-
     # comparing
 
     def _compare(self, new: str) -> None:
-        id, tag = self._ids[new], self._tags[new]
+        id, one = self.ids[new], self._new[new]
         known = self._filler(id) if id in self._matched else None
-        if known is None or tag.kind == "temporal":
-            shape = self._shapes[new]
-            if not (known and known.is_alive and shape.has_same_content_as(known.shape, self._ids)):
-                self._send("filler", id, tag, self._valid_time, self._renumbered(self._read(new)))
+        if known is None or one.tag.kind == "temporal":
+            if not (
+                known and known.is_alive and one.shape.has_same_content_as(known.shape, self.ids)
+            ):
+                content = self._renumbered(self._document.read(new))
+                shape = one.shape.with_holes(self.ids)
+                self._send("filler", id, one.tag, self._valid_time, content, shape)
             return
-        found = self._read(new)
+        found = self._document.read(new)
         content = self._renumbered(found, known)
         shape = self._shape_of(found._replace(content=content))
-        if tag.kind == "event":
+        if one.tag.kind == "event":
             self._compare_event(id, known, shape, content)
         elif not (known.is_alive and shape.has_same_content_as(known.shape)):
-            self._send("filler", id, tag, self._valid_time, content)
+            self._send("filler", id, one.tag, self._valid_time, content, shape)
             if not _is_only_filled(known.shape, shape):
-                self._without_history.add(self._structure.path_of(tag))
+                self._without_history.add(self._structure.path_of(one.tag))
 
     def _compare_event(
         self, id: str, known: LatestFiller, shape: ContentShape, content: bytes
@@ -270,16 +228,21 @@ class _Changes:
                 f" is impossible: {reason}",
                 hints=["give the fragments so far to --previous, not a plain document"],
             )
-        self._send("replace", id, known.tag, known.events[0][0], content)
+        self._send("replace", id, known.tag, known.events[0][0], content, shape)
 
     def _end_children(self, known: LatestFiller, new: ContentShape) -> None:
         """Remove the fillers that are no longer below a filler."""
         keeps_holes = known.tag.kind != "temporal"
-        pending = [
-            (id, keeps_holes and path in new.slots)
-            for path, slot in known.shape.slots.items()
-            for id in slot.holes
-        ]
+        self._remove(
+            [
+                (id, keeps_holes and path in new.slots)
+                for path, slot in known.shape.slots.items()
+                for id in slot.holes
+            ]
+        )
+
+    def _remove(self, pending: list[tuple[str, bool]]) -> None:
+        """Remove fillers and those in them; the flags tell whether their holes are kept."""
         while pending:
             id, is_kept = pending.pop()
             gone = self._state.filler(id)
@@ -291,7 +254,7 @@ class _Changes:
                 self._lasting_events.add(self._structure.path_of(gone.tag))
                 continue
             if gone.tag.kind != "event" and gone.is_alive:
-                self._send("remove", id, gone.tag, self._valid_time, b"")
+                self._send("remove", id, gone.tag, self._valid_time, b"", gone.shape)
             pending += [(child, False) for child in gone.shape.holes]
 
     # writing
@@ -301,14 +264,6 @@ class _Changes:
         assert known is not None, "only a filler that is known can be matched"
         return known
 
-    def _read(self, new: str) -> Fragment:
-        """A filler of the new document, including its content."""
-        self._cut.seek(self._offsets[new])
-        data = self._cut.read(self._ends[new] - self._offsets[new])
-        record = self._check(data, next(scan(data)), (), "<fillers>", 0)
-        assert isinstance(record, Fragment)
-        return record
-
     def _renumbered(self, found: Fragment, known: LatestFiller | None = None) -> bytes:
         """The content with permanent ids in its holes, and with the old holes that must be kept."""
         content = found.content
@@ -316,7 +271,7 @@ class _Changes:
         beside: dict[str, tuple[bytes, bytes]] = {}
         edits: list[tuple[int, int, bytes]] = []
         if known is not None and known.tag.kind != "temporal":
-            slots = self._shapes[found.id].slots
+            slots = self._new[found.id].shape.slots
             for path, old in known.shape.slots.items():
                 if path in slots and slots[path].holes:
                     beside |= self._kept_beside(slots[path], old)
@@ -325,7 +280,7 @@ class _Changes:
                     edits.append(_at_end_of(slots[path], content, kept))
         for hole in found.holes:
             own = content[hole.start : hole.end].replace(
-                f'id="{hole.id}"'.encode(), f"id={quoteattr(self._ids[hole.id])}".encode(), 1
+                f'id="{hole.id}"'.encode(), f"id={quoteattr(self.ids[hole.id])}".encode(), 1
             )
             before, behind = beside.get(hole.id, (b"", b""))
             edits.append((hole.start, hole.end, before + own + behind))
@@ -337,7 +292,7 @@ class _Changes:
 
     def _kept_beside(self, new: HoleSlot, old: HoleSlot) -> dict[str, tuple[bytes, bytes]]:
         """The holes of removed elements, each kept after the hole that it used to follow."""
-        by_id = {self._ids[hole]: hole for hole in new.holes}
+        by_id = {self.ids[hole]: hole for hole in new.holes}
         behind: dict[str | None, list[str]] = {}
         last: str | None = None
         for id in old.holes:
@@ -366,7 +321,14 @@ class _Changes:
             texts.append(f"<hole id={quoteattr(id)}{tsid}{undeclare}/>")
         return "".join(texts).encode()
 
-    def _send(self, op: str, id: str, tag: Tag, time: datetime, content: bytes) -> None:
+    def _send(
+        self, op: str, id: str, tag: Tag, time: datetime, content: bytes, shape: ContentShape
+    ) -> None:
+        events = ((time, shape),) if tag.kind == "event" else ()
+        self._updates[id] = LatestFiller(tag, shape, op != "remove", events)
+        if tag.kind == "snapshot" and self._snapshots is not None:
+            self._snapshots[id] = content
+            return
         time_text = quoteattr(format_time(time))
         start = f"<{op} id={quoteattr(id)} tsid={quoteattr(tag.id)} validTime={time_text}".encode()
         end = b">" + content + f"</{op}>".encode() if content else b"/>"
@@ -376,10 +338,6 @@ class _Changes:
     def _write(self, data: bytes) -> None:
         self._output.write(data)
         self.bytes_written += len(data)
-
-
-def _kin(tag: Tag, shape: ContentShape) -> _Kin:
-    return tag.id, shape.key, shape.outline if tag.kind == "event" else b""
 
 
 def _is_only_filled(old: ContentShape, new: ContentShape) -> bool:

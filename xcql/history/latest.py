@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -17,7 +17,7 @@ from xml.parsers import expat
 
 from xcql.diagnostics import Diagnostic, XcqlError, error, warning
 from xcql.history.definition import Known, Timeline
-from xcql.model.check import fragment_checker
+from xcql.model.check import Checker, fragment_checker
 from xcql.model.documents import Document, read_document
 from xcql.model.fragmenter import fragment
 from xcql.model.fragments import EndOfStream, Fragment, Operation, Rejected
@@ -60,15 +60,17 @@ class LatestState:
     """All filler ids so far; `has_times` is false if some came from a plain document."""
 
     latest: datetime = START
-    highest_id: int = 0
+    highest_id: int = -1
     has_times: bool = True
     warnings: list[Diagnostic] = field(default_factory=list)
     _known: dict[str, Known[_Outlined, Tag]] = field(default_factory=dict)
     _fillers: dict[str, LatestFiller | None] = field(default_factory=dict)
+    # the fillers that have ever had a hole for one
+    _parents: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def is_empty(self) -> bool:
-        return not self._known
+        return not self._known and not self._fillers
 
     def add(self, fragment: Fragment, tag: Tag | None, shape: ContentShape | None) -> None:
         """Add the next fragment to arrive; a remove has no shape."""
@@ -81,11 +83,51 @@ class LatestState:
         known = self._known.setdefault(id, Known())
         known.add(_Outlined(fragment.op, time, shape), tag)
         self._fillers.pop(id, None)
+        if shape is not None:
+            self._add_parent(id, shape)
         if len(known.arrived) > _KEPT and known.tag is not None and known.tag.kind != "event":
             timeline = _timeline(known, known.tag)
             since = max((one.begin for one in timeline.versions()), default=max(timeline.at))
             times = sorted(time for time in timeline.at if time >= since)
             known.arrived = [one for time in times for one in timeline.at[time]]
+
+    def update(self, fillers: Mapping[str, LatestFiller], time: datetime) -> None:
+        """Set the latest content of some fillers, whose earlier fragments are forgotten."""
+        for id in fillers:
+            self._known.pop(id, None)
+        self._fillers |= fillers
+        for id, filler in fillers.items():
+            self.highest_id = max(self.highest_id, int(id))
+            self._add_parent(id, filler.shape)
+        self.latest = max(self.latest, time)
+
+    def fillers(self) -> Iterator[tuple[str, LatestFiller, tuple[str, ...]]]:
+        """All fillers, with those that have ever had a hole for them."""
+        for id in {**self._fillers, **self._known}:
+            filler = self.filler(id)
+            if filler is not None:
+                yield id, filler, self.parents(id)
+
+    def restore(
+        self,
+        fillers: Mapping[str, LatestFiller],
+        parents: Mapping[str, tuple[str, ...]],
+        latest: datetime,
+        highest_id: int,
+    ) -> None:
+        """Make this a state that was kept."""
+        self._fillers, self._parents = dict(fillers), dict(parents)
+        self.latest, self.highest_id = latest, highest_id
+
+    def parents(self, id: str) -> tuple[str, ...]:
+        """The fillers that have ever had a hole for this one."""
+        return self._parents.get(id, ())
+
+    def _add_parent(self, parent: str, shape: ContentShape) -> None:
+        for hole in shape.holes:
+            known = self._parents.get(hole, ())
+            if parent not in known:
+                self._parents[hole] = (*known, parent)
 
     def filler(self, id: str) -> LatestFiller | None:
         """The latest filler of an id; None if it never had an element or nothing is left of it."""
@@ -156,15 +198,14 @@ def add_to_state(
 def _add_fragments(
     state: LatestState, document: Document, structure: TagStructure, shape_of: ShapeReader
 ) -> None:
-    for arrived in fragments_in(document, structure):
+    for arrived in fragments_in(document, fragment_checker(structure)):
         tag = structure.by_id(arrived.tsid) if arrived.tsid is not None else None
         shape = shape_of(arrived) if arrived.op != "remove" else None
         state.add(arrived, tag, shape)
 
 
-def fragments_in(document: Document, structure: TagStructure) -> Iterator[Fragment]:
+def fragments_in(document: Document, check: Checker) -> Iterator[Fragment]:
     """The fragments of a file, one by one; an invalid fragment is an error here."""
-    check = fragment_checker(structure)
     window, base, position = b"", 0, 0
     head: FileHead | None = None
     for chunk in chain(filter(None, document.chunks), [b""]):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
-from typing import TypeVar
+from typing import Protocol, TypeVar
 from xml.parsers import expat
 
 from xcql.diagnostics import XcqlError, error
@@ -37,7 +37,7 @@ class NameTree(dict[str, "NameTree"]):
     As a dictionary it is keyed by the names that the parser reports, which is fast.
     """
 
-    __slots__ = ("attributes", "children", "depth", "name", "parent")
+    __slots__ = ("attributes", "children", "depth", "id", "kind", "name", "parent")
 
     def __init__(self, name: QName, parent: NameTree | None = None) -> None:
         super().__init__()
@@ -47,6 +47,9 @@ class NameTree(dict[str, "NameTree"]):
         self.children: dict[QName, NameTree] = {}
         # the declared attributes that are identifiers or refer to them
         self.attributes: dict[QName, AttributeType] = {}
+        # those of its tag, if it has one already
+        self.id: str | None = None
+        self.kind: TagKind | None = None
 
     def __missing__(self, told: str) -> NameTree:
         child = self[told] = self.child(expanded_name(told))
@@ -76,21 +79,39 @@ class _TooDeep(Exception):
     pass
 
 
-def infer_from_document(document: Document) -> NameTree:
-    """The tree of all element names of a document, read in one pass."""
+class Watcher(Protocol):
+    """Sees every element of a document while its names are read."""
+
+    def start(self, element: NameTree, attributes: dict[str, str]) -> None: ...
+
+    def text(self, data: str) -> None: ...
+
+    def end(self) -> None: ...
+
+
+def infer_from_document(
+    document: Document, parent: NameTree | None = None, watcher: Watcher | None = None
+) -> NameTree:
+    """The tree of all element names of a document, read in one pass.
+
+    With a `parent`, the document's root is added to its children, unless it is there.
+    """
     parser = expat.ParserCreate("UTF-8", NAME_SEPARATOR)
     parser.namespace_prefixes = True
-    # `above` is the parent of the root, so that the root is handled like any other element
     window, base = b"", 0
-    tree = above = NameTree(QName("", ""))
+    # the parent of the root, so that the root is handled like any other element
+    tree = NameTree(QName("", "")) if parent is None else parent
+    root: NameTree | None = None
     outer: list[NameTree] = []
     push, pop = outer.append, outer.pop
 
     def start(name: str, attributes: dict[str, str]) -> None:
-        nonlocal tree
+        nonlocal tree, root
         push(tree)
         try:
             tree = tree[name]
+            if root is None:
+                root = tree
         except _TooDeep:
             line, column = parser.CurrentLineNumber, parser.CurrentColumnNumber + 1
             at = parser.CurrentByteIndex - base
@@ -106,13 +127,28 @@ def infer_from_document(document: Document) -> NameTree:
 
     parser.StartElementHandler = start
     parser.EndElementHandler = end
+    if watcher is not None:
+        seen = watcher
+
+        def watched_start(name: str, attributes: dict[str, str]) -> None:
+            start(name, attributes)
+            seen.start(tree, attributes)
+
+        def watched_end(name: str) -> None:
+            end(name)
+            seen.end()
+
+        parser.buffer_text = True
+        parser.StartElementHandler, parser.EndElementHandler = watched_start, watched_end
+        parser.CharacterDataHandler = watcher.text
     for chunk in chain(filter(None, document.chunks), [b""]):
         window += chunk
         parse_chunk(parser, chunk, not chunk, document.name, window, base)
         parsed = max(parser.CurrentByteIndex, base)
         window, base = window[parsed - base :], parsed
-    (root,) = above.children.values()
-    root.parent = None
+    assert root is not None
+    if parent is None:
+        root.parent = None
     _declare_identifiers(root, document.attribute_types)
     return root
 
@@ -177,6 +213,25 @@ def _too_many(source_name: str) -> XcqlError:
     )
 
 
+def tree_of(structure: TagStructure) -> NameTree:
+    """The tree of a tag structure, to which the names of more documents can be added."""
+    trees: dict[str, NameTree] = {}
+
+    def add(tag: Tag, parent: NameTree | None) -> None:
+        element = trees[tag.id] = NameTree(tag.name, parent)
+        element.id, element.kind = tag.id, tag.kind
+        element.attributes = {one.name: one.type for one in tag.attributes}
+        for child in tag.children:
+            if child.ref is None:
+                add(child, element)
+
+    add(structure.root, None)
+    for tag in structure:
+        element = trees[tag.id]
+        element.children = {child.name: trees[child.id] for child in structure.children(tag)}
+    return trees[structure.root.id]
+
+
 def tag_structure(
     tree: NameTree,
     temporal: Sequence[str] = (),
@@ -187,7 +242,8 @@ def tag_structure(
 
     A path is `/site/people/person` from the root, or `//item`, `people/person` anywhere; `*` is
     any name. A name without a prefix matches every element with that local name. The paths in
-    `identifiers` select attributes that identify elements: `//person/@id`.
+    `identifiers` select attributes that identify elements: `//person/@id`. Elements that have a tag
+    already keep its id and type; the others get the numbers after these ids, in document order.
 
     >>> tree = NameTree(QName("", "site"))
     >>> _ = tree.child(QName("", "item")).child(QName("", "name"))
@@ -195,10 +251,12 @@ def tag_structure(
     [('1', 'site', 'snapshot'), ('2', 'item', 'temporal'), ('3', 'name', 'snapshot')]
     """
     places = list(_places(tree))
-    ids: dict[int, str] = {}
-    for element, _, is_reference in places:
-        if not is_reference:
-            ids[id(element)] = str(len(ids) + 1)
+    known = [one.id for one, _, _ in places if one.id is not None and one.id.isdecimal()]
+    number = max(map(int, known), default=0)
+    for element, _, _ in places:
+        if element.id is None:
+            number += 1
+            element.id = str(number)
     kinds: dict[int, tuple[TagKind, str]] = {}
     wanted: list[tuple[TagKind, str]] = [("temporal", path) for path in temporal]
     wanted += [("event", path) for path in event]
@@ -219,8 +277,9 @@ def tag_structure(
             attributes[id(element)][name] = "ID"
 
     def tag(element: NameTree, parent: NameTree | None) -> Tag:
-        own_id = ids[id(element)]
-        kind = kinds.get(id(element), ("snapshot", ""))[0]
+        own_id = element.id
+        assert own_id is not None
+        kind = element.kind or kinds.get(id(element), ("snapshot", ""))[0]
         if element.parent is not parent:
             return Tag(own_id, element.name, kind, ref=own_id)
         children = tuple(tag(child, element) for child in element.children.values())

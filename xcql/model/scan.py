@@ -34,6 +34,7 @@ START_TAG = re.compile(rb"""<([^\s<>/!?][^\s<>/]*+)(?:[^<>"']++|"[^"<]*+"|'[^'<]
 # allowed around a filler's element and between fragments, without meaning
 _MEANINGLESS = rb"(?:\s++|<!--(?:(?!--).)*+-->|<\?(?:(?!\?>).)*+\?>)*+"
 MEANINGLESS = re.compile(_MEANINGLESS, re.DOTALL)
+_XML_DECLARATION = re.compile(rb"\s*<\?xml\s[^>]*\?>")
 _DOCTYPE = re.compile(
     rb"""<!DOCTYPE(?:[^\[\]<>"']++|"[^"]*+"|'[^']*+')*+"""
     rb"""(?:\[(?:[^\]<"']++|<!--(?:(?!--).)*+-->|<\?(?:(?!\?>).)*+\?>"""
@@ -100,6 +101,19 @@ def file_head(data: bytes, file: str, skipped: int = 0) -> FileHead:
         rejected.append(Rejected(file, skipped + position, "malformed", reason, root[0]))
     namespaces = tuple(sorted((dict(UNDECLARED) | declared).items()))
     return FileHead(root.end(), namespaces, root_end, tuple(rejected))
+
+
+def without_prolog(document: bytes) -> bytes:
+    """A document without its XML declaration and its document type declaration.
+
+    >>> without_prolog(b"<?xml version='1.0'?><!DOCTYPE a SYSTEM 'a.dtd'><!-- x --><a/>")
+    b'<!-- x --><a/>'
+    """
+    declaration = _XML_DECLARATION.match(document)
+    document = document[declaration.end() :] if declaration else document
+    position = _past_meaningless(document, 0)
+    doctype = _DOCTYPE.match(document, position)
+    return document[:position] + document[doctype.end() :] if doctype else document
 
 
 def is_file_end(rest: bytes, head: FileHead) -> bool:

@@ -9,12 +9,25 @@ Tests: tests/history/test_changes.py
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from itertools import groupby
 from xml.parsers import expat
+from zlib import crc32
 
 from xcql.model.fragments import Fragment
+from xcql.model.keys import (
+    ATTRIBUTE,
+    COMMENT,
+    END,
+    HOLE,
+    INSTRUCTION,
+    START,
+    VALUE,
+    Key,
+    default_attributes,
+    key_value,
+)
 from xcql.model.tags import Tag, TagStructure
 from xcql.xdm.parse import NAME_SEPARATOR, expanded_name, in_context
 
@@ -23,8 +36,8 @@ Identity = tuple[str, str | None, int]
 # from a filler's element down to the element that contains a hole
 Path = tuple[Identity, ...]
 
-
-_HOLE = "\x08"
+# the number of hashes in a sketch
+_SKETCH = 8
 
 
 @dataclass(slots=True)
@@ -45,17 +58,27 @@ class ContentShape:
     """A filler's content: its key, a digest of everything except the ids of holes, and the holes.
 
     The outline, for content without versions, is a digest without holes and without the white space
-    between elements, which changes when holes are added or removed.
+    between elements, which changes when holes are added or removed. The sketch has the smallest
+    hashes of texts and attributes: similar contents have many of them in common.
     """
 
     key: str | None
     digest: bytes
     outline: bytes
     slots: Mapping[Path, HoleSlot]
+    sketch: tuple[int, ...] = ()
 
     @property
     def holes(self) -> list[str]:
         return [id for slot in self.slots.values() for id in slot.holes]
+
+    def with_holes(self, ids: Mapping[str, str]) -> ContentShape:
+        """The same content with other ids in its holes."""
+        slots = {
+            path: replace(slot, holes=[ids[hole] for hole in slot.holes])
+            for path, slot in self.slots.items()
+        }
+        return replace(self, slots=slots)
 
     def has_same_content_as(
         self, other: ContentShape, ids: Mapping[str, str] | None = None
@@ -73,24 +96,33 @@ class ContentShape:
 ShapeReader = Callable[[Fragment], ContentShape]
 
 
-def shape_reader(structure: TagStructure, keys: Mapping[str, str]) -> ShapeReader:
+def shape_reader(structure: TagStructure, keys: Mapping[str, Key]) -> ShapeReader:
     """Return a function that computes the shape of a fragment's content.
 
-    `keys` maps tag ids to the attributes that are keys instead of `id`.
+    `keys` maps tag ids to the keys that are used instead of the default.
     """
-    spots = _Spots(structure)
-    return lambda fragment: _Reading(fragment, spots, keys).shape()
+    spots = _Spots(structure, keys)
+    return lambda fragment: _Reading(fragment, spots).shape()
 
 
 class _Spot(dict[str, "_Spot"]):
-    """A tag, with the spots of its child elements by name as reported by the parser."""
+    """A tag, with the spots of its child elements by name as reported by the parser.
 
-    __slots__ = ("_spots", "leads_to_holes", "may_have_holes", "tag")
+    The first of `attributes` that an element has is its key; `key` is one inside the element.
+    """
 
-    def __init__(self, tag: Tag | None, spots: _Spots) -> None:
+    __slots__ = ("_spots", "attributes", "key", "leads_to_holes", "may_have_holes", "tag")
+
+    def __init__(self, tag: Tag | None, spots: _Spots, key: Key | None = None) -> None:
         super().__init__()
         self._spots = spots
         self.tag = tag
+        self.key = key if key is not None and key.steps else None
+        self.attributes: tuple[str, ...] = ()
+        if key is not None and not key.steps and key.attribute is not None:
+            self.attributes = (key.attribute,)
+        elif key is None and tag is not None:
+            self.attributes = default_attributes(tag)
         self.may_have_holes = False
         self.leads_to_holes = tag is None
 
@@ -109,10 +141,10 @@ class _Spot(dict[str, "_Spot"]):
 class _Spots:
     """The spots of all tags; the spot of a hole has no tag."""
 
-    def __init__(self, structure: TagStructure) -> None:
+    def __init__(self, structure: TagStructure, keys: Mapping[str, Key]) -> None:
         self.structure = structure
         self.hole = _Spot(None, self)
-        self.by_tag = {tag.id: _Spot(tag, self) for tag in structure}
+        self.by_tag = {tag.id: _Spot(tag, self, keys.get(tag.id)) for tag in structure}
         above: dict[str, list[Tag]] = {}
         for tag in structure:
             for child in structure.children(tag):
@@ -144,10 +176,9 @@ class _Reading:
     not allow. The digests are computed from the tokens.
     """
 
-    def __init__(self, fragment: Fragment, spots: _Spots, keys: Mapping[str, str]) -> None:
+    def __init__(self, fragment: Fragment, spots: _Spots) -> None:
         self._fragment = fragment
         self._root = spots.by_tag[fragment.tsid or ""]
-        self._keys = keys
         self._key: str | None = None
         self._tokens: list[str] = []
         self._slots: dict[Path, HoleSlot] = {}
@@ -172,7 +203,11 @@ class _Reading:
         outline = b""
         if self._root.tag is not None and self._root.tag.kind != "temporal":
             outline = _digest(_outlined(self._tokens))
-        return ContentShape(self._key, _digest(self._tokens), outline, self._slots)
+        key = self._key
+        if self._root.key is not None:
+            key = key_value(self._tokens, self._root.key)
+        sketch = _sketch(self._tokens)
+        return ContentShape(key, _digest(self._tokens), outline, self._slots, sketch)
 
     def _walk(self) -> None:
         """Set the handlers; `start` and `end` contain what is done for every element."""
@@ -186,11 +221,11 @@ class _Reading:
             outer.append(spot)
             spot = self._root if spot is None else spot[name]
             if spot.tag is None:
-                say(_HOLE)
+                say(HOLE)
             else:
-                say(f"\x01{name}")
+                say(f"{START}{name}")
                 for key in sorted(attributes):
-                    say(f"\x02{key}\x03{attributes[key]}")
+                    say(f"{ATTRIBUTE}{key}{VALUE}{attributes[key]}")
             if spot.leads_to_holes or len(outer) == 1:
                 self._enter(spot, attributes)
 
@@ -198,7 +233,7 @@ class _Reading:
             nonlocal spot
             assert spot is not None
             if spot.tag is not None:
-                say("\x04")
+                say(END)
             if spot.leads_to_holes or len(outer) == 1:
                 self._leave()
             spot = outer.pop()
@@ -206,8 +241,10 @@ class _Reading:
         parser.StartElementHandler = start
         parser.EndElementHandler = end
         parser.CharacterDataHandler = say
-        parser.CommentHandler = lambda data: say(f"\x06{data}")
-        parser.ProcessingInstructionHandler = lambda target, data: say(f"\x07{target} {data}")
+        parser.CommentHandler = lambda data: say(f"{COMMENT}{data}")
+        parser.ProcessingInstructionHandler = lambda target, data: say(
+            f"{INSTRUCTION}{target} {data}"
+        )
 
     def _enter(self, spot: _Spot, attributes: dict[str, str]) -> None:
         """Begin an element that may contain holes, a hole, or the filler's element itself."""
@@ -217,7 +254,7 @@ class _Reading:
                 slot.holes.append(attributes["id"].strip())
             self._open.append(_Open((), None))
             return
-        key = attributes.get(self._keys.get(spot.tag.id, "id"))
+        key = next((attributes[one] for one in spot.attributes if one in attributes), None)
         path: Path = ()
         if self._open:
             parent = self._open[-1]
@@ -249,14 +286,27 @@ class _Reading:
 def _outlined(tokens: Sequence[str]) -> list[str]:
     """The tokens without holes and without text that is only white space."""
     outlined = []
-    for is_text, group in groupby(tokens, key=lambda token: token[0] > _HOLE):
+    for is_text, group in groupby(tokens, key=lambda token: token[0] > HOLE):
         if is_text:
             text = "".join(group)
             if not text.isspace():
                 outlined.append(text)
         else:
-            outlined += [token for token in group if token != _HOLE]
+            outlined += [token for token in group if token != HOLE]
     return outlined
+
+
+def _sketch(tokens: Sequence[str]) -> tuple[int, ...]:
+    """The smallest hashes of an element's attributes and texts, with the names they belong to."""
+    hashes = set()
+    name = ""
+    for token in tokens:
+        mark = token[0]
+        if mark == START:
+            name = token
+        elif mark == ATTRIBUTE or (mark > HOLE and not token.isspace()):
+            hashes.add(crc32((name + token).encode()))
+    return tuple(sorted(hashes)[:_SKETCH])
 
 
 def _digest(tokens: Sequence[str]) -> bytes:

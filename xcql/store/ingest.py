@@ -107,6 +107,27 @@ def ingest(
             return _ingest(job, state, stream, files, strict)
 
 
+def add_imported(
+    store: Path,
+    file: Path,
+    stream_name: str,
+    tags: TagStructure,
+    imported: pa.Table,
+    run: Run,
+    cores: int,
+) -> IngestSummary:
+    """Add the fragments of an import, and what the next one needs to continue, in one commit.
+
+    The tags may have more tags than those of the stream. The caller is the store's only writer.
+    """
+    state = read_state(store)
+    stream = replace(state.streams.get(stream_name, Stream(stream_name, tags)), tags=tags)
+    with working(store, run, cores) as job:
+        stream = replace(stream, imported=write_small(job, stream, "imported", imported))
+        sync_files(store / one.path for one in stream.imported)
+        return _ingest(job, state, stream, [file], strict=True)
+
+
 def _stream_for(state: StoreState, name: str, tags: TagStructure | None) -> Stream:
     stream = state.streams.get(name)
     if stream is None:

@@ -96,9 +96,11 @@ def _repaired(job: Job, state: StoreState, stream: Stream) -> _Repaired:
     broken = {file: problem for file in stream.files() for problem in broken_file(job.store, file)}
     problems = tuple(broken.values())
     kept = replace(
-        stream, quarantine=tuple(file for file in stream.quarantine if file not in broken)
+        stream,
+        quarantine=tuple(file for file in stream.quarantine if file not in broken),
+        imported=tuple(file for file in stream.imported if file not in broken),
     )
-    if not broken.keys() - set(stream.quarantine):
+    if not broken.keys() - {*stream.quarantine, *stream.imported}:
         wrong = tuple(broken_derivation(job.store, kept))
         if not wrong:
             return _Repaired(kept, (*problems, *_without_quarantine(stream, kept)))
@@ -122,11 +124,13 @@ def _repaired(job: Job, state: StoreState, stream: Stream) -> _Repaired:
         done = f"stream '{stream.name}': it cannot be read: ingest its files again"
         return _Repaired(None, (*problems, done), is_loss=True)
     # no file counts as ingested, because each may contain what is lost
-    stream = replace(_rebuilt(job, legible), contents=frozenset())
+    stream = replace(_rebuilt(job, legible), contents=frozenset(), imported=())
     return _Repaired(stream, (*problems, done), is_loss=True)
 
 
 def _without_quarantine(stream: Stream, kept: Stream) -> Iterator[str]:
+    if stream.imported != kept.imported:
+        yield f"stream '{stream.name}': an import cannot continue it; import into another stream"
     lost = sum(file.rows for file in stream.quarantine) - sum(file.rows for file in kept.quarantine)
     if lost:
         yield f"stream '{stream.name}': {lost} fragments in quarantine are lost; they never counted"

@@ -6,6 +6,7 @@
                                     each file FILE.nodes.parquet with its nodes
     DIR/data/STREAM/removes/        `<remove>`s, which have no element
     DIR/data/STREAM/quarantine/     rejected input, with the reason
+    DIR/data/STREAM/imported/       what an import needs to continue
     DIR/staging/                    work in progress; readers ignore it
     DIR/damaged/                    what a repair moved out of the store
     DIR/lock                        held by the only writer
@@ -76,7 +77,7 @@ class Stream:
 
     `placed` is false if the view has too many places to store them: then no row has places, and
     fillers can be reached only by looking up hole ids. With `placed_if_settled`, rows have the
-    places that count after the last change.
+    places that count after the last change. `imported` is what `xcqlc import` needs to continue.
     """
 
     name: str
@@ -88,6 +89,7 @@ class Stream:
     batches: int = 0
     placed: bool = True
     placed_if_settled: bool = False
+    imported: tuple[DataFile, ...] = ()
 
     @property
     def folder(self) -> str:
@@ -101,6 +103,7 @@ class Stream:
                     yield file.nodes
         yield from self.removes
         yield from self.quarantine
+        yield from self.imported
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +172,7 @@ def _stream_to_json(stream: Stream) -> dict[str, Any]:
         "batches": stream.batches,
         "placed": stream.placed,
         "placed_if_settled": stream.placed_if_settled,
+        "imported": [asdict(file) for file in stream.imported],
     }
 
 
@@ -196,6 +200,7 @@ def _stream_from_json(data: dict[str, Any]) -> Stream:
         data["placed"],
         # commits of earlier versions do not say
         data.get("placed_if_settled", False),
+        _files(data.get("imported", [])),
     )
 
 
