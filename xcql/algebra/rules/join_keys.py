@@ -46,7 +46,8 @@ def _changed(plan: Plan) -> Plan:
             if used(array) & columns(join) <= columns(join.right) and used(array) & columns(
                 join.right
             ):
-                return replace(join, right=replace(plan, input=join.right))
+                # a partner that is unnested is several partners
+                return replace(join, right=replace(plan, input=join.right), is_lookup=False)
     return plan
 
 
