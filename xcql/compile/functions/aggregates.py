@@ -19,6 +19,7 @@ from xcql.compile.terms.values import (
     EMPTY,
     Concat,
     Each,
+    Merged,
     Single,
     Value,
     at_most_one,
@@ -146,9 +147,18 @@ def _reduced(
     value: Value, read: Callable[[Item], Scalar], reduction: str, of_array: str = ""
 ) -> Scalar:
     """A reduction of a scalar of the items; `of_array` is the one of arrays, if named otherwise."""
-    if isinstance(value, Each) and isinstance(value.value, Single) and not is_optional(value.plan):
-        return Nested(value.plan, reduction, read(value.value.item))
+    match value:
+        case Each(plan=plan, value=Single(item=item)) if not is_optional(plan):
+            return Nested(plan, reduction, read(item))
+        case Concat(values=several) | Merged(values=several) if several and reduction in _EXTREMES:
+            # the extreme of those of the parts: no array of all items, and no order
+            found = (_reduced(one, read, reduction, of_array) for one in several)
+            return call(f"array_{reduction}", call("array", *found))
     return call(of_array or f"array_{reduction}", gather(value, read))
+
+
+# for which the order of the items does not matter: they have no -0
+_EXTREMES = frozenset({"min", "max"})
 
 
 def _reduction(reduction: str, type_: str) -> str:
