@@ -204,6 +204,7 @@ CASES: dict[str, dict[str, Case]] = {
     "join_keys": {
         "conditions go where they belong": Select(Join(A, P, (), TRUE), CONDITIONS),
         "a value among others is a key": Select(Join(A, P, (), TRUE), call("is_true", AMONG_BIDS)),
+        "also one among those of the left tuple; the order stays": Join(P, A, (), AMONG_BIDS),
     },
     "outer_join": {
         "equal values are the keys of a nest": Project(A, "n", LINKED_COUNT),

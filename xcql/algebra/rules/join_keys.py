@@ -4,6 +4,8 @@ select $a.id = $b.ref and $b.price > 3        inner join on $a.id = $b.ref
   inner join on all                    =>       a
     a                                           select $b.price > 3
     b                                             b
+
+If one of several values has to be equal, these are unnested. The order of the tuples stays.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from xcql.algebra.operators import (
     Unit,
     Unnest,
     columns,
+    order,
     used,
 )
 from xcql.algebra.rewriting.correlation import certain_parts
@@ -42,6 +45,10 @@ def _changed(plan: Plan) -> Plan:
             return Join(base, replace(plan, input=Unit()), (), TRUE, span=plan.span)
         case Select(input=below, condition=condition):
             return _selected(below, tuple(certain_parts(condition)), plan)
+        case Join(kind="inner", condition=condition) if condition != TRUE:
+            one_side = replace(plan, condition=TRUE)
+            parts = tuple(certain_parts(condition))
+            return _into_join(one_side, parts, Select(one_side, condition, span=plan.span))
         case Unnest(input=Join(kind="inner") as join, array=array):
             if used(array) & columns(join) <= columns(join.right) and used(array) & columns(
                 join.right
@@ -104,6 +111,7 @@ def _into_join(join: Join, parts: tuple[Scalar, ...], plan: Select) -> Plan:
     to_right: list[Scalar] = []
     kept: list[Scalar] = []
     members: list[Membership] = []
+    members_of_left: list[Membership] = []
     for part in parts:
         looks = used(part)
         if _is_costly(part):
@@ -117,19 +125,32 @@ def _into_join(join: Join, parts: tuple[Scalar, ...], plan: Select) -> Plan:
         elif (member := membership(part, left, right)) is not None:
             keys.append(member.key)
             members.append(member)
+        elif (member := _of_left(part, left, right)) is not None:
+            keys.append(member.key[::-1])
+            members_of_left.append(member)
         else:
             here.append(part)
     partners = _selected(join.right, tuple(to_right), plan)
     for member in members:
         partners = member.unnested(partners)
-    new = replace(
-        join,
-        left=_selected(join.left, tuple(to_left), plan),
-        right=partners,
-        keys=tuple(keys),
-        condition=conjunction(*here),
+    others = _selected(join.left, tuple(to_left), plan)
+    for member in members_of_left:
+        others = member.unnested(others)
+    new: Plan = replace(
+        join, left=others, right=partners, keys=tuple(keys), condition=conjunction(*here)
     )
+    if members_of_left:
+        # the partners of a tuple do not come in the order of its values
+        new = Order(new, order(join))
     return _rebuilt(new, tuple(kept), plan)
+
+
+def _of_left(part: Scalar, left: frozenset[str], right: frozenset[str]) -> Membership | None:
+    """The condition as a test that an array of the left tuple contains a value of the right one."""
+    member = membership(part, right, left)
+    if member is None or not (used(member.array) <= left and used(member.value) <= right):
+        return None
+    return member
 
 
 RULE = Rule(
