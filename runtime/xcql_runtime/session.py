@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from xcql.continuous import Figures
     from xcql.importing.importer import ImportSummary, Progress
-    from xcql.importing.revisions import Source as HistorySource
+    from xcql.importing.revisions import HistorySource
     from xcql.publish.addresses import KafkaAddress
     from xcql.publish.play import Pace
     from xcql.store.ingest import IngestSummary

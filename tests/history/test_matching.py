@@ -11,7 +11,7 @@ import pytest
 from tests.history.test_changes import FIRST, document, time
 from tests.model.rebuilt import canonical_text, rebuilt
 from xcql.diagnostics import XcqlError
-from xcql.history.changes import Changes, NewDocument
+from xcql.history.changes import ChangeWriter, NewDocument
 from xcql.history.latest import LatestState
 from xcql.history.matching import ascending, common_sequence
 from xcql.history.view import document_at
@@ -53,7 +53,7 @@ def history(
         cut, output = io.BytesIO(), io.BytesIO()
         fragment(document(dump), tags, format_time(FIRST), cut)
         new = NewDocument(cut, tags, shape_of)
-        changes = Changes(new, tags, state, shape_of, time(number), output, moves)
+        changes = ChangeWriter(new, tags, state, shape_of, time(number), output, moves)
         changes.write({ROOT_ID: ROOT_ID} if number else {})
         files.append(output.getvalue())
     return files

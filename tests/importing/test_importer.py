@@ -14,7 +14,7 @@ from tests.model.rebuilt import canonical_text
 from xcql.diagnostics import Diagnostic, XcqlError, error
 from xcql.importing import importer
 from xcql.importing.importer import ImportSummary
-from xcql.importing.revisions import Cursor, Part, Revision, ascending_times
+from xcql.importing.revisions import Cursor, FileChange, Revision, ascending_times
 from xcql.store.commit import read_state, writing
 from xcql.xdm.parse import parse_xml
 from xcql.xdm.serialize import canonical
@@ -43,7 +43,7 @@ class Listed:
         found = []
         for number, files in enumerate(self._revisions[first:], first):
             moves = self.moves.get(number, {})
-            parts = tuple(Part(name, text, moves.get(name)) for name, text in files.items())
+            parts = tuple(FileChange(name, text, moves.get(name)) for name, text in files.items())
             time = FIRST + timedelta(days=number)
             found.append(Revision(time, f"r{number}", parts, {"next": number + 1}))
         return found

@@ -67,7 +67,7 @@ def fragment_changes(
     with tempfile.SpooledTemporaryFile(_IN_MEMORY) as cut:
         whole = fragment(document, structure, format_time(valid_time), cut)
         new = NewDocument(cast(BinaryIO, cut), structure, shape_of)
-        changes = Changes(new, structure, state, shape_of, valid_time, output)
+        changes = ChangeWriter(new, structure, state, shape_of, valid_time, output)
         changes.write({ROOT_ID: ROOT_ID})
     warnings = (*whole.warnings, *changes.warnings())
     return Fragmented(changes.count, whole.bytes_read, changes.bytes_written, warnings)
@@ -99,8 +99,8 @@ class NewDocument:
         return record
 
 
-class Changes:
-    """One comparison: matches new fillers with old ones and writes the changes."""
+class ChangeWriter:
+    """Matches new fillers with old ones and writes the changes."""
 
     def __init__(
         self,

@@ -18,7 +18,7 @@ from datetime import UTC, datetime
 from typing import IO, Any, cast
 
 from xcql.diagnostics import Diagnostic, XcqlError, error, warning
-from xcql.importing.revisions import Cursor, Part, Revision, ascending_times
+from xcql.importing.revisions import Cursor, FileChange, Revision, ascending_times
 from xcql.model.time import parse_time
 
 # larger files are skipped
@@ -47,7 +47,7 @@ _RAW = ("--raw", "--no-abbrev", "-z", "-M", "-l2000", "--no-ext-diff", "--no-tex
 class _Commit:
     id: str
     time: datetime
-    parts: tuple[Part, ...]
+    parts: tuple[FileChange, ...]
 
 
 class GitHistory:
@@ -220,7 +220,7 @@ class GitHistory:
 def _commits_in(fields: Iterator[bytes]) -> Iterator[_Commit]:
     """The commits in the output of `git log --raw -z`."""
     head: bytes | None = None
-    parts: list[Part] = []
+    parts: list[FileChange] = []
     for field in fields:
         if field.startswith(_COMMIT):
             if head is not None:
@@ -233,12 +233,12 @@ def _commits_in(fields: Iterator[bytes]) -> Iterator[_Commit]:
         yield _commit(head, parts)
 
 
-def _commit(head: bytes, parts: Sequence[Part]) -> _Commit:
+def _commit(head: bytes, parts: Sequence[FileChange]) -> _Commit:
     id, _, time = head.removeprefix(_COMMIT).decode("ascii").partition(" ")
     return _Commit(id, _time(time), tuple(parts))
 
 
-def _part(entry: bytes, fields: Iterator[bytes]) -> Part:
+def _part(entry: bytes, fields: Iterator[bytes]) -> FileChange:
     """A change in raw form: modes and contents before and after, a letter, and one or two paths."""
     _, mode, _, content, letter = entry[1:].decode("ascii").split(" ")
     place = _text(next(fields))
@@ -247,8 +247,8 @@ def _part(entry: bytes, fields: Iterator[bytes]) -> Part:
         origin, place = place, _text(next(fields))
     if mode not in _REGULAR:
         # deleted, or replaced by a link or a submodule
-        return Part(origin if letter[0] == "R" and origin else place, None)
-    return Part(place, content, origin if letter[0] == "R" else None)
+        return FileChange(origin if letter[0] == "R" and origin else place, None)
+    return FileChange(place, content, origin if letter[0] == "R" else None)
 
 
 def _text(path: bytes) -> str:
@@ -265,7 +265,7 @@ def _time(seconds: str) -> datetime:
     return datetime.fromtimestamp(max(0, min(int(seconds), limit)), UTC).replace(tzinfo=None)
 
 
-def _combined(commits: Sequence[_Commit]) -> tuple[Part, ...]:
+def _combined(commits: Sequence[_Commit]) -> tuple[FileChange, ...]:
     """What several commits in a row change, in order of place."""
     if len(commits) == 1:
         return tuple(sorted(commits[0].parts, key=lambda part: part.place))
@@ -292,9 +292,9 @@ def _combined(commits: Sequence[_Commit]) -> tuple[Part, ...]:
     for place, (content, origin) in now.items():
         if content is not None:
             is_moved = origin is not None and origin != place
-            parts.append(Part(place, content, origin if is_moved else None))
+            parts.append(FileChange(place, content, origin if is_moved else None))
         elif place not in moved:
-            parts.append(Part(place, None))
+            parts.append(FileChange(place, None))
     return tuple(sorted(parts, key=lambda part: part.place))
 
 

@@ -22,9 +22,9 @@ from xml.parsers import expat
 from xml.sax.saxutils import quoteattr
 
 from xcql.diagnostics import Diagnostic, XcqlError, error, warning
-from xcql.history.changes import Changes, NewDocument
+from xcql.history.changes import ChangeWriter, NewDocument
 from xcql.importing.record import ImportRecord, record_of, record_table
-from xcql.importing.revisions import Part, Revision, Source
+from xcql.importing.revisions import FileChange, HistorySource, Revision
 from xcql.importing.tagging import choose_kinds
 from xcql.model.documents import Document, parse_chunk, read_document
 from xcql.model.fragmenter import FOOTER, HEADER, fragment
@@ -92,7 +92,7 @@ class ImportSummary:
 
 def import_history(
     store: Path,
-    source: Source,
+    source: HistorySource,
     stream_name: str,
     choices: Choices,
     run: Run,
@@ -126,7 +126,9 @@ def import_history(
         return summary
 
 
-def _record(store: Path, stream: Stream | None, source: Source, choices: Choices) -> ImportRecord:
+def _record(
+    store: Path, stream: Stream | None, source: HistorySource, choices: Choices
+) -> ImportRecord:
     """What an earlier import kept, or the beginning of the first one."""
     if stream is None:
         return ImportRecord(source.kind, dict(source.options), choices.as_dict())
@@ -164,7 +166,7 @@ class _Reading:
 
     def __init__(
         self,
-        source: Source,
+        source: HistorySource,
         record: ImportRecord,
         structure: TagStructure | None,
         progress: Progress,
@@ -262,7 +264,7 @@ class _Writer:
 
     def __init__(
         self,
-        source: Source,
+        source: HistorySource,
         record: ImportRecord,
         structure: TagStructure,
         broken: Mapping[str, object],
@@ -319,7 +321,7 @@ class _Writer:
         self._summary.commit = added.commit
         self._output = io.BytesIO()
 
-    def _add_whole(self, revision: Revision, part: Part) -> None:
+    def _add_whole(self, revision: Revision, part: FileChange) -> None:
         assert part.content is not None
         data = self._source.read(part.content)
         new = self._cut(read_document(io.BytesIO(data), revision.name), revision)
@@ -383,8 +385,8 @@ class _Writer:
         self._tell(whole.warnings)
         return NewDocument(cut, self._structure, self._shape_of)
 
-    def _changes(self, new: NewDocument, revision: Revision) -> Changes:
-        return Changes(
+    def _changes(self, new: NewDocument, revision: Revision) -> ChangeWriter:
+        return ChangeWriter(
             new,
             self._structure,
             self._record.state,
@@ -395,7 +397,7 @@ class _Writer:
             snapshots=self._roots,
         )
 
-    def _note(self, changes: Changes) -> None:
+    def _note(self, changes: ChangeWriter) -> None:
         self._summary.changes += changes.count
         self._tell(changes.warnings())
 

@@ -15,7 +15,7 @@ Cursor = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class FileChange:
     """A document in a revision: where it is, and what the source calls its content.
 
     `content` is None if the document is gone. `previous` is where it was before, if it moved.
@@ -32,11 +32,11 @@ class Revision:
 
     time: datetime
     name: str
-    parts: tuple[Part, ...]
+    parts: tuple[FileChange, ...]
     cursor: Cursor
 
 
-class Source(Protocol):
+class HistorySource(Protocol):
     """Where a history comes from.
 
     `kind` and `options` say what is imported; a later import of the stream must have the same.

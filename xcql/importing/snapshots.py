@@ -14,7 +14,7 @@ from typing import Any, BinaryIO
 from xml.parsers import expat
 
 from xcql.diagnostics import Diagnostic, XcqlError, error, warning
-from xcql.importing.revisions import Cursor, Part, Revision
+from xcql.importing.revisions import Cursor, FileChange, Revision
 from xcql.model.documents import read_document
 from xcql.model.keys import Key, parse_key
 from xcql.model.time import parse_time
@@ -93,7 +93,7 @@ class Snapshots:
             latest = time
             taken = {**taken, os.path.basename(file): os.stat(file).st_size}
             seen = {"files": taken, "time": time.isoformat()}
-            found.append(Revision(time, file, (Part("", file),), seen))
+            found.append(Revision(time, file, (FileChange("", file),), seen))
         return found
 
     def read(self, content: str) -> bytes:

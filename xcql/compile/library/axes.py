@@ -19,6 +19,7 @@ from xcql.compile.terms.items import (
     Element,
     Function,
     Inner,
+    Markup,
     StreamDocument,
     StreamElement,
     TextItem,
@@ -27,7 +28,7 @@ from xcql.compile.terms.items import (
     turns_of,
 )
 from xcql.compile.terms.scope import Scope
-from xcql.compile.terms.values import Leaf, leaves
+from xcql.compile.terms.values import Leaf, constructed_items, leaves
 from xcql.source import Span
 from xcql.syntax.node import Name, SyntaxNode
 from xcql.syntax.path import NameTest, Wildcard
@@ -95,8 +96,12 @@ def constructed_axis(
     assert isinstance(element, Element)
     match axis:
         case "self":
+            if isinstance(test, Wildcard) and (test.prefix or test.uri is not None):
+                raise NotNative("elements by their namespace", span)
             return [leaf] if _passes(element, test, scope) else []
         case "attribute":
+            if isinstance(test, Wildcard) and (test.prefix or test.uri is not None):
+                raise NotNative("attributes by their namespace", span)
             names = attribute_test(test, scope)
             inside = [one.item for value in element.content for one in leaves(value)]
             for item in inside:
@@ -112,6 +117,8 @@ def constructed_axis(
             if element.namespaces:
                 # what is inside inherits them
                 raise NotNative("a path into an element with namespaces", span)
+            if any(isinstance(item, Markup) for item in constructed_items(element)):
+                raise NotNative("a path beside constructed comments or instructions", span)
             return _below(leaf, element, axis, test, scope, span)
     raise NotNative(f"the axis {axis} from a constructed element", span)
 

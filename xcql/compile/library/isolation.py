@@ -12,6 +12,7 @@ from functools import partial
 
 from xcql.algebra.operators import Unit, Unnest
 from xcql.algebra.scalars import TRUE, Column, Scalar, call, field
+from xcql.analysis.names import Namespaces
 from xcql.compile.library.access import is_fragmented
 from xcql.compile.library.casts import cast
 from xcql.compile.library.folding import folded
@@ -28,7 +29,15 @@ from xcql.compile.library.serialisation import as_pair
 from xcql.compile.result import NotNative
 from xcql.compile.terms import items
 from xcql.compile.terms.scope import Scope
-from xcql.compile.terms.values import Each, Single, Value, gather, guarded, leaves
+from xcql.compile.terms.values import (
+    Each,
+    Single,
+    Value,
+    constructed_items,
+    gather,
+    guarded,
+    leaves,
+)
 from xcql.source import Span
 from xcql.syntax.functions import (
     FunctionCall,
@@ -72,6 +81,9 @@ def evaluated(expr: Expr, scope: Scope, problem: NotNative, *, is_answer: bool =
     Some items cannot be passed to SQL, except as the query's answer (where functions are an error).
     """
     compilation = scope.compilation
+    if scope.names != Namespaces.of(compilation.module.declarations):
+        # the expression would be taken out of the constructor that declares its namespaces
+        raise problem
     code = Code(expr, tuple(called_functions(expr, scope)))
     alone = _taken_out(code, {}, scope)
     if alone is None and not compilation.is_lifting:
@@ -274,8 +286,18 @@ def _encoded(value: Value, scope: Scope, problem: NotNative) -> Scalar:
     """A sequence as an array of kinds and texts."""
     try:
         cannot_travel = (items.Function, *items.COLLECTIONS, items.StreamDocument)
-        if any(isinstance(leaf.item, cannot_travel) for leaf in leaves(value)):
+        if any(
+            isinstance(leaf.item, cannot_travel) or _declares_namespaces(leaf.item)
+            for leaf in leaves(value)
+        ):
             raise problem
         return gather(value, lambda item: as_pair(item, scope))
     except NotNative:
         raise problem from None
+
+
+def _declares_namespaces(item: items.Item) -> bool:
+    """Whether what is in a constructed element would inherit namespaces in a copy."""
+    return isinstance(item, items.Element) and any(
+        isinstance(one, items.Element) and one.namespaces for one in constructed_items(item)
+    )

@@ -68,7 +68,7 @@ from xcql.syntax.node import Expr, Name
 def _direct_element(expr: syntax.DirectElement, scope: Scope) -> Value:
     scope = replace(scope, names=scope.names.within(expr.namespaces))
     tag = _element_name(expr.name, scope)
-    declared = tuple((one.prefix, one.uri) for one in expr.namespaces)
+    declared = tuple((one.prefix, one.uri) for one in expr.namespaces if one.prefix != "xml")
     tag = replace(tag, namespaces=tuple(dict.fromkeys((*declared, *tag.namespaces))))
     attributes = [_direct_attribute(one, scope) for one in expr.attributes]
     content: list[Value] = []
@@ -235,7 +235,8 @@ def _attribute_name(name: Name, scope: Scope) -> tuple[str, str]:
     if not name.prefix:
         return name.local, ""
     uri = scope.names.prefixes.get(name.prefix)
-    if not uri or name.prefix == "xmlns":
+    # the value of an xml:id is normalised
+    if not uri or name.prefix == "xmlns" or str(name) == "xml:id":
         raise NotNative("such a name", name.span)
     return f"Q{{{uri}}}{name.local}", name.prefix
 

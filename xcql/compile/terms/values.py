@@ -33,7 +33,16 @@ from xcql.algebra.scalars import (
 )
 from xcql.algebra.substitution import substituted
 from xcql.compile.result import NotNative
-from xcql.compile.terms.items import Atomic, Failure, Item, ProjectionWindow, Root, Tree, Turns
+from xcql.compile.terms.items import (
+    Atomic,
+    Element,
+    Failure,
+    Item,
+    ProjectionWindow,
+    Root,
+    Tree,
+    Turns,
+)
 from xcql.source import Span
 
 
@@ -181,6 +190,17 @@ def leaves(value: Value) -> list[Leaf]:
         case Merged(values=several):
             return [leaf for one in several for leaf in leaves(one)]
     raise AssertionError(value)
+
+
+def constructed_items(element: Element) -> Iterator[Item]:
+    """A constructed element and all that is in it."""
+    yield element
+    for value in element.content:
+        for leaf in leaves(value):
+            if isinstance(leaf.item, Element):
+                yield from constructed_items(leaf.item)
+            else:
+                yield leaf.item
 
 
 def apart(value: Value, taken: frozenset[str]) -> Value:
