@@ -10,14 +10,24 @@ from xcql.algebra.scalars import Column, Nested, Scalar, rebuilt
 
 def substituted(scalar: Scalar, known: Mapping[str, Scalar]) -> Scalar:
     """The scalar with columns replaced, in nested plans too."""
-    if not known or used(scalar).isdisjoint(known):
-        return scalar
-    match scalar:
-        case Column(name=name):
-            return known.get(name, scalar)
-        case Nested(plan=plan, reduction=reduction, value=value):
-            return Nested(substituted_plan(plan, known), reduction, substituted(value, known))
-    return rebuilt(scalar, lambda one: substituted(one, known))
+    done: dict[int, Scalar] = {}
+
+    def inside(one: Scalar) -> Scalar:
+        if used(one).isdisjoint(known):
+            return one
+        if id(one) not in done:
+            done[id(one)] = replaced(one)
+        return done[id(one)]
+
+    def replaced(one: Scalar) -> Scalar:
+        match one:
+            case Column(name=name):
+                return known.get(name, one)
+            case Nested(plan=plan, reduction=reduction, value=value):
+                return Nested(substituted_plan(plan, known), reduction, inside(value))
+        return rebuilt(one, inside)
+
+    return inside(scalar) if known else scalar
 
 
 def substituted_plan(plan: Plan, known: Mapping[str, Scalar]) -> Plan:

@@ -8,12 +8,20 @@ These are the values that cannot be columns (see `sharing`): those that may fail
 depend on the parameter of a function. A value gets its name where every use of it is inside: in the
 scalar, in the body of a function, or in an operand that is computed only sometimes, such as a
 branch of `case`. A value that may fail gets it only where it is computed in any case.
+
+Values that need others follow them, step by step; functions inside of functions are avoided,
+because the time in which DuckDB plans them doubles with each level:
+
+    with_name(
+      with_name($.value_1, (.v1) -> named_struct('v1', $.v1, 'v2', f($.v1))),
+      (.v1) -> g($.v1.v1, $.v1.v2)
+    )
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import count, repeat
 
 from xcql.algebra.failures import Failures
@@ -34,6 +42,7 @@ from xcql.algebra.scalars import (
     Lambda,
     Scalar,
     call,
+    field,
     is_path,
     parts,
     rebuilt,
@@ -44,6 +53,9 @@ from xcql.dialects.dialect import Dialect, Operand
 
 # the nodes of SQL that a name has to spare: an engine plans a function as slowly as so much text
 _LEAST_SPARED = 200
+# functions in functions: an engine takes twice as long to plan each further one
+_DEEPEST = 4
+_NOTHING = Counter[int]()
 # the body of a function
 _BODY = Operand(1, True)
 # the parts of these are scalars of their own: the lowering looks at them one by one, and Spark
@@ -162,16 +174,12 @@ class _Naming:
         if isinstance(scalar, Column | Constant) or is_path(scalar):
             return scalar
         scalar = self._scalars.canonical(scalar)
-        return (
-            self._scalars.canonical(self.named(scalar, 1))
-            if self._size(scalar) >= _LEAST_SPARED
-            else scalar
-        )
+        return self._scalars.canonical(self.named(scalar, 0))
 
     def named(self, scalar: Scalar, depth: int) -> Scalar:
-        """The scalar with names in it; `depth` is the number of the first."""
+        """The scalar with names in it; `depth` is the number of functions around it."""
         scalar = self._scalars.canonical(scalar)
-        if self._size(scalar) < _LEAST_SPARED or _evaluates(scalar):
+        if self._size(scalar) < _LEAST_SPARED or depth >= _DEEPEST or _evaluates(scalar):
             return scalar
         key = id(scalar), depth
         if key not in self._known:
@@ -180,31 +188,53 @@ class _Naming:
 
     def _named(self, scalar: Scalar, depth: int) -> Scalar:
         values = self._values(scalar)
-        names = {id(one): Column(f".v{depth + index}") for index, one in enumerate(values)}
-        depth += len(values)
-        result = self._inside(scalar, names, depth)
-        for one in reversed(values):
-            name = names.pop(id(one))
-            value = self._inside(one, names, depth)
-            result = call("with_name", value, Lambda((name.name,), result))
-        return result
+        parameter = f".v{depth + 1}"
+        steps = _steps(values)
+        # what each step hands on: the values that what comes after it uses
+        handed_on = [_direct(scalar, values)]
+        for step in reversed(steps[1:]):
+            handed_on.insert(0, handed_on[0].union(*(_direct(one, values) for one in step)))
+        made: Scalar | None = None
+        names: dict[int, Scalar] = {}
+        for step, wanted in zip(steps, handed_on, strict=bool(steps)):
+            inside = depth if made is None else depth + 1
+            known = {key: one for key, one in names.items() if key in wanted}
+            known |= {id(one): self._inside(one, names, inside) for one in step}
+            value, names = _packed(known, Column(parameter))
+            made = value if made is None else call("with_name", made, Lambda((parameter,), value))
+        if made is None:
+            return self._inside(scalar, {}, depth)
+        body = self._inside(scalar, names, depth + 1)
+        return call("with_name", made, Lambda((parameter,), body))
 
-    def _inside(self, scalar: Scalar, names: Mapping[int, Column], depth: int) -> Scalar:
-        """The scalar with names for values, and new ones in parts that may not be computed."""
+    def _inside(self, scalar: Scalar, names: Mapping[int, Scalar], depth: int) -> Scalar:
+        """The scalar with names for the values in it, and new ones in what may not be computed."""
+        replaced: dict[int, Scalar] = {}
+        done: dict[int, Scalar] = {}
 
-        def inside(one: Scalar, is_certain: bool) -> Scalar:
+        def plain(one: Scalar) -> Scalar:
             if id(one) in names:
                 return names[id(one)]
-            match one:
-                case Lambda():
-                    return rebuilt(one, lambda body: inside(body, is_certain))
-                case Call():
-                    operands = iter(self._dialect.form_shape(one).operands)
-                    new = rebuilt(one, lambda each: inside(each, next(operands).is_certain))
-                    return new if is_certain else self.named(new, depth)
-            return one
+            if id(one) not in replaced:
+                replaced[id(one)] = rebuilt(one, plain)
+            return replaced[id(one)]
 
-        return inside(scalar, True)
+        def part(one: Scalar, is_certain: bool) -> Scalar:
+            if isinstance(one, Lambda):
+                return rebuilt(one, lambda body: part(body, is_certain))
+            return inside(one) if is_certain else self.named(plain(one), depth)
+
+        def inside(one: Scalar) -> Scalar:
+            if id(one) in names:
+                return names[id(one)]
+            if id(one) not in done:
+                operands = iter(self._operands(one))
+                done[id(one)] = rebuilt(one, lambda each: part(each, next(operands)[1].is_certain))
+            return done[id(one)]
+
+        # a value is not named inside of itself
+        operands = iter(self._operands(scalar))
+        return rebuilt(scalar, lambda each: part(each, next(operands)[1].is_certain))
 
     def _is_long(self, scalar: Scalar, uses: int) -> bool:
         """Whether a name for a value that is used so often is worth it."""
@@ -220,11 +250,13 @@ class _Naming:
     def _values(self, scalar: Scalar) -> list[Scalar]:
         """The values that get their names around a scalar, the smaller ones first."""
         parameters = _parameters(scalar)
-        certain = {id(one) for one in self._certain(scalar)}
+        certain = self._certain(scalar)
         found: dict[int, Scalar] = {}
         uses: Counter[int] = Counter()
         places: defaultdict[int, set[int]] = defaultdict(set)
         new_place = count(1)
+        # by scalar, the values in it
+        inner: dict[int, Counter[int]] = {}
 
         def can_be_named(one: Scalar) -> bool:
             return (
@@ -235,19 +267,29 @@ class _Naming:
                 and (id(one) in certain or not self._failures.can_fail(one))
             )
 
-        def look(one: Scalar, often: int, place: int) -> None:
+        def look(one: Scalar, often: int, place: int) -> Counter[int]:
             """Count the uses of values; a place is a part that may not be computed, or 0."""
+            if id(one) in inner:
+                # what is in a value is written once, with the value
+                for key, number in inner[id(one)].items():
+                    uses[key] += often * number
+                    places[key].add(place)
+                return inner[id(one)]
             if not isinstance(one, Call | Lambda):
-                return
-            uses[id(one)] += often
-            places[id(one)].add(place)
-            if can_be_named(one):
-                if id(one) in found:
-                    return
+                return _NOTHING
+            is_value = can_be_named(one)
+            if is_value:
                 found[id(one)] = one
+                uses[id(one)] += often
+                places[id(one)].add(place)
+            inside = Counter[int]()
             for each, operand in self._operands(one):
                 is_here = place or operand.is_certain
-                look(each, operand.uses, place if is_here else next(new_place))
+                where = place if is_here else next(new_place)
+                for key, number in look(each, operand.uses, where).items():
+                    inside[key] += number * operand.uses
+            inner[id(one)] = Counter({id(one): 1}) if is_value else inside
+            return inner[id(one)]
 
         look(scalar, 1, 0)
         named = [
@@ -257,12 +299,56 @@ class _Naming:
         ]
         return sorted(named, key=self._size)
 
-    def _certain(self, scalar: Scalar) -> Iterator[Scalar]:
+    def _certain(self, scalar: Scalar) -> set[int]:
         """The values without which a scalar is never computed."""
-        yield scalar
-        for one, operand in self._operands(scalar):
-            if operand.is_certain:
-                yield from self._certain(one)
+        found: set[int] = set()
+        pending = [scalar]
+        while pending:
+            here = pending.pop()
+            if id(here) not in found:
+                found.add(id(here))
+                pending += (one for one, operand in self._operands(here) if operand.is_certain)
+        return found
+
+
+def _steps(values: Sequence[Scalar]) -> list[list[Scalar]]:
+    """The values in steps: each needs only values of the steps before it."""
+    numbers: dict[int, int] = {}
+    steps: list[list[Scalar]] = []
+    for one in values:
+        number = max((numbers[key] + 1 for key in _direct(one, values)), default=0)
+        numbers[id(one)] = number
+        if number == len(steps):
+            steps.append([])
+        steps[number].append(one)
+    return steps
+
+
+def _packed(known: Mapping[int, Scalar], whole: Scalar) -> tuple[Scalar, dict[int, Scalar]]:
+    """Several values as one, and where each of them is in the `whole`."""
+    if len(known) == 1:
+        ((key, only),) = known.items()
+        return only, {key: whole}
+    labels = [f"v{index}" for index in range(1, len(known) + 1)]
+    pairs = zip(map(Constant, labels), known.values(), strict=True)
+    struct = call("named_struct", *(part for pair in pairs for part in pair))
+    return struct, {key: field(whole, one) for key, one in zip(known, labels, strict=True)}
+
+
+def _direct(scalar: Scalar, values: Sequence[Scalar]) -> frozenset[int]:
+    """The values inside a scalar that are not inside of other values there."""
+    keys = set(map(id, values))
+    found: set[int] = set()
+    seen: set[int] = set()
+    pending = [*parts(scalar)]
+    while pending:
+        here = pending.pop()
+        if id(here) in keys:
+            found.add(id(here))
+        elif id(here) not in seen:
+            seen.add(id(here))
+            pending += parts(here)
+    return frozenset(found)
 
 
 def _is_around(places: set[int]) -> bool:

@@ -260,6 +260,8 @@ class _Values:
         self._paths: list[Scalar] = []
         # columns to add below the next operator, by the number of columns they depend on in a row
         self._pending: dict[str, tuple[int, Scalar]] = {}
+        # by identity, scalars and what they are without names
+        self._unnamed: dict[int, tuple[Scalar, Scalar]] = {}
 
     def compute_for_all(self, above: Iterable[Scalar]) -> None:
         """All tuples of the chain come to these scalars, so that columns for them may fail."""
@@ -319,14 +321,22 @@ class _Values:
 
     def inside(self, scalar: Scalar, plan: Plan) -> Scalar:
         """The scalar over the plan's tuples, with columns for the values in it."""
-        return self._rewritten(self._canonical(scalar), columns(plan))
+        known = columns(plan)
+        done: dict[int, Scalar] = {}
 
-    def _rewritten(self, scalar: Scalar, known: frozenset[str]) -> Scalar:
-        if id(scalar) in self._columns:
-            name = self._columns[id(scalar)]
-            self._unused.discard(name)
-            return Column(name)
-        new = rebuilt(scalar, lambda one: self._rewritten(one, known))
+        def rewritten(one: Scalar) -> Scalar:
+            if id(one) in self._columns:
+                name = self._columns[id(one)]
+                self._unused.discard(name)
+                return Column(name)
+            if id(one) not in done:
+                done[id(one)] = self._shared_or(one, rebuilt(one, rewritten), known)
+            return done[id(one)]
+
+        return rewritten(self._canonical(scalar))
+
+    def _shared_or(self, scalar: Scalar, new: Scalar, known: frozenset[str]) -> Scalar:
+        """A new column for a scalar that is shared, or else the `new` scalar."""
         if self._is_shared(scalar, new) and used(scalar) <= known:
             column = self._add(scalar, new)
             self.made.add(column.name)
@@ -380,10 +390,16 @@ class _Values:
                 self._count(one, operand.uses, is_in_function, is_field)
 
     def _canonical(self, scalar: Scalar) -> Scalar:
-        return self._scalars.canonical(self._without_names(scalar))
+        return self._scalars.canonical(self._without_names(self._scalars.canonical(scalar)))
 
     def _without_names(self, scalar: Scalar) -> Scalar:
         """Values that have a name inside the scalar, back in their places: they get columns."""
+        found = self._unnamed.get(id(scalar))
+        if found is None:
+            found = self._unnamed[id(scalar)] = scalar, self._placed(scalar)
+        return found[1]
+
+    def _placed(self, scalar: Scalar) -> Scalar:
         scalar = rebuilt(scalar, self._without_names)
         match scalar:
             case Call(function="with_name", arguments=(value, Lambda((name,), body))):
