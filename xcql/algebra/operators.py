@@ -17,6 +17,7 @@ from xcql.algebra.scalars import (
     call,
     conjunction,
     has_nested,
+    once,
     rebuilt,
     remembered,
     walk_scalar,
@@ -724,12 +725,16 @@ def renamed_plan(plan: Plan, names: Mapping[str, str]) -> Plan:
 
 
 def renamed_scalar(scalar: Scalar, names: Mapping[str, str]) -> Scalar:
-    match scalar:
-        case Column(name=name):
-            return Column(names[name]) if name in names else scalar
-        case Nested(plan=plan, reduction=reduction, value=value):
-            return Nested(renamed_plan(plan, names), reduction, renamed_scalar(value, names))
-    return rebuilt(scalar, lambda one: renamed_scalar(one, names))
+    @once
+    def inside(one: Scalar) -> Scalar:
+        match one:
+            case Column(name=name):
+                return Column(names[name]) if name in names else one
+            case Nested(plan=plan, reduction=reduction, value=value):
+                return Nested(renamed_plan(plan, names), reduction, inside(value))
+        return rebuilt(one, inside)
+
+    return inside(scalar)
 
 
 def present(value: Scalar) -> Call:

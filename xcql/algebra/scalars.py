@@ -225,6 +225,24 @@ def remembered(function: Callable[[K], V]) -> Callable[[K], V]:
     return found
 
 
+def once(change: Callable[[Scalar], Scalar]) -> Callable[[Scalar], Scalar]:
+    """The change, made once to each part that a scalar has in several places.
+
+    A variable that is used twice is one object in two places. In a chain of such variables each
+    place is in several places itself: without this, every change would take exponential time.
+    """
+    known: dict[int, tuple[Scalar, Scalar]] = {}
+
+    @wraps(change)
+    def changed(scalar: Scalar) -> Scalar:
+        kept = known.get(id(scalar))
+        if kept is None:
+            kept = known[id(scalar)] = scalar, change(scalar)
+        return kept[1]
+
+    return changed
+
+
 @contextmanager
 def forgetting() -> Iterator[None]:
     """Clear the caches of `remembered` functions after the block; they keep its plans alive."""
@@ -258,9 +276,12 @@ def rebuilt(scalar: Scalar, change: Callable[[Scalar], Scalar]) -> Scalar:
 
 
 def walk_scalar(scalar: Scalar) -> Iterator[Scalar]:
-    """The scalar and all scalars inside it, except inside nested plans."""
+    """The scalar and all scalars inside it, each object once, except inside nested plans."""
     pending = [scalar]
+    seen: set[int] = set()
     while pending:
         here = pending.pop()
-        yield here
-        pending.extend(parts(here))
+        if id(here) not in seen:
+            seen.add(id(here))
+            yield here
+            pending.extend(parts(here))

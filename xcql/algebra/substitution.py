@@ -5,21 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from xcql.algebra.operators import Plan, inputs, used, with_inputs, with_scalars
-from xcql.algebra.scalars import Column, Nested, Scalar, rebuilt
+from xcql.algebra.scalars import Column, Nested, Scalar, once, rebuilt
 
 
 def substituted(scalar: Scalar, known: Mapping[str, Scalar]) -> Scalar:
     """The scalar with columns replaced, in nested plans too."""
-    done: dict[int, Scalar] = {}
 
+    @once
     def inside(one: Scalar) -> Scalar:
         if used(one).isdisjoint(known):
             return one
-        if id(one) not in done:
-            done[id(one)] = replaced(one)
-        return done[id(one)]
-
-    def replaced(one: Scalar) -> Scalar:
         match one:
             case Column(name=name):
                 return known.get(name, one)

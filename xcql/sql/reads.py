@@ -154,21 +154,27 @@ def _collected(plan: Plan) -> Iterator[tuple[str, Call]]:
 
 def _reads_in(scalar: Scalar, path: Path, packed: set[str]) -> Iterator[tuple[str, Path]]:
     """The columns that a scalar reads, and at which paths, if the scalar is read at a path."""
-    match scalar:
-        case Call(function="field", arguments=(base, Constant(value=str() as name))):
-            if _in_struct(Constant(name)) in packed:
-                yield _in_struct(Constant(name)), path
-                yield from _reads_in(base, (), packed)
-            else:
-                yield from _reads_in(base, (name, *path), packed)
-        case Column(name=name):
-            yield name, path
-        case Call(function="members"):
-            # what is read of it is found where its fields are read
-            pass
-        case _:
-            for one in parts(scalar):
-                yield from _reads_in(one, (), packed)
+    seen: set[tuple[int, Path]] = set()
+    pending = [(scalar, path)]
+    while pending:
+        here, path = pending.pop()
+        if (id(here), path) in seen:
+            continue
+        seen.add((id(here), path))
+        match here:
+            case Call(function="field", arguments=(base, Constant(value=str() as name))):
+                if _in_struct(Constant(name)) in packed:
+                    yield _in_struct(Constant(name)), path
+                    pending.append((base, ()))
+                else:
+                    pending.append((base, (name, *path)))
+            case Column(name=name):
+                yield name, path
+            case Call(function="members"):
+                # what is read of it is found where its fields are read
+                pass
+            case _:
+                pending += ((one, ()) for one in parts(here))
 
 
 def _in_struct(key: Scalar) -> str:

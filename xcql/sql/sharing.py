@@ -113,11 +113,17 @@ def _certain(scalar: Scalar) -> Iterator[Scalar]:
                 yield from _certain(one)
 
 
-def _column_uses(scalar: Scalar, is_often: bool = False) -> Iterator[str]:
-    if isinstance(scalar, Column):
-        yield from (scalar.name,) * (_IN_FUNCTION if is_often else 1)
-    for one in parts(scalar):
-        yield from _column_uses(one, is_often or isinstance(scalar, Lambda))
+def _column_uses(scalar: Scalar) -> Iterator[str]:
+    """The columns of a scalar, those that it uses more than once twice or more."""
+    seen = Counter[tuple[int, bool]]()
+    pending = [(scalar, False)]
+    while pending:
+        here, is_often = pending.pop()
+        if isinstance(here, Column):
+            yield from (here.name,) * (_IN_FUNCTION if is_often else 1)
+        seen[id(here), is_often] += 1
+        if seen[id(here), is_often] <= _IN_FUNCTION:
+            pending += ((one, is_often or isinstance(here, Lambda)) for one in parts(here))
 
 
 @remembered

@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 from xcql.algebra.operators import Plan, Project, Select, inputs, scalars, with_inputs, with_scalars
 from xcql.algebra.rewriting.rule import Rule
-from xcql.algebra.scalars import Call, Column, Lambda, Scalar, rebuilt
+from xcql.algebra.scalars import Call, Column, Lambda, Scalar, once, rebuilt
 
 
 def evaluations_apart(plan: Plan, fresh: Callable[[str], str]) -> Plan:
@@ -24,6 +24,7 @@ def evaluations_apart(plan: Plan, fresh: Callable[[str], str]) -> Plan:
     below = plan.input
     known: dict[Scalar, Column] = {}
 
+    @once
     def apart(scalar: Scalar) -> Scalar:
         nonlocal below
         if isinstance(scalar, Lambda):

@@ -40,6 +40,7 @@ from xcql.algebra.scalars import (
     field,
     has_nested,
     rebuilt,
+    remembered,
     walk_scalar,
 )
 from xcql.algebra.substitution import substituted
@@ -53,6 +54,7 @@ def in_row(plan: Plan) -> Plan:
     return everywhere(plan, lambda one: with_scalars(one, in_row_scalar))
 
 
+@remembered
 def in_row_scalar(scalar: Scalar) -> Scalar:
     if not has_nested(scalar):
         return scalar

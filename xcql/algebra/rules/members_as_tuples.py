@@ -65,7 +65,11 @@ class _Uses:
     items: dict[str, str] = field(default_factory=dict)
     positions: dict[str, str] = field(default_factory=dict)
 
-    def look_into(self, scalar: Scalar) -> None:
+    def look_into(self, scalar: Scalar, seen: set[int]) -> None:
+        """Note the uses in a scalar; `seen` are the parts that have been looked into."""
+        if id(scalar) in seen:
+            return
+        seen.add(id(scalar))
         match scalar:
             case Call(function="field", arguments=(Column(name=name), Constant())):
                 if name in self.items:
@@ -75,7 +79,7 @@ class _Uses:
             case Call() if _counted(scalar) is not None:
                 return
         for part in parts(scalar):
-            self.look_into(part)
+            self.look_into(part, seen)
 
 
 def _uses(plan: Plan, wanted: frozenset[str]) -> _Uses:
@@ -93,7 +97,7 @@ def _uses(plan: Plan, wanted: frozenset[str]) -> _Uses:
     for one, needed in live:
         uses.kept.update(uses.positions[name] for name in needed & uses.positions.keys())
         for scalar in _live_scalars(one, needed):
-            uses.look_into(scalar)
+            uses.look_into(scalar, set())
     return uses
 
 

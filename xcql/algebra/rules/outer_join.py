@@ -33,6 +33,7 @@ from xcql.algebra.scalars import (
     call,
     conjunction,
     conjuncts,
+    once,
     parts,
     rebuilt,
 )
@@ -108,8 +109,12 @@ def _nested(scalar: Scalar) -> list[Nested]:
     """The outermost nested plans in a scalar."""
     found: list[Nested] = []
     pending = [scalar]
+    seen: set[int] = set()
     while pending:
         here = pending.pop()
+        if id(here) in seen:
+            continue
+        seen.add(id(here))
         if isinstance(here, Nested):
             found.append(here)
         elif isinstance(here, Call):
@@ -120,9 +125,13 @@ def _nested(scalar: Scalar) -> list[Nested]:
 
 
 def _with_columns(scalar: Scalar, known: dict[Nested, Scalar]) -> Scalar:
-    if isinstance(scalar, Nested) and scalar in known:
-        return known[scalar]
-    return rebuilt(scalar, lambda one: _with_columns(one, known))
+    @once
+    def inside(one: Scalar) -> Scalar:
+        if isinstance(one, Nested) and one in known:
+            return known[one]
+        return rebuilt(one, inside)
+
+    return inside(scalar)
 
 
 def _merged(plan: ops.Merge, run: _Run) -> ops.Plan:

@@ -30,6 +30,7 @@ from xcql.algebra.scalars import (
     field,
     is_path,
     rebuilt,
+    remembered,
 )
 
 # a field that all elements have
@@ -43,6 +44,7 @@ def presence(plan: Plan) -> Plan:
     return everywhere(plan, partial(with_scalars, change=_simpler))
 
 
+@remembered
 def _simpler(scalar: Scalar) -> Scalar:
     match scalar:
         case Call(function="is_not_null", arguments=(Call(function=function) as value,)):

@@ -27,7 +27,9 @@ from xcql.algebra.scalars import (
     Nested,
     Scalar,
     call,
+    once,
     rebuilt,
+    remembered,
     walk_scalar,
 )
 
@@ -43,6 +45,7 @@ def _changed(plan: Plan, fresh: Callable[[str], str]) -> Plan:
     sides = [plan.left, plan.right]
     known: dict[Scalar, Scalar] = {}
 
+    @once
     def apart(scalar: Scalar) -> Scalar:
         if not _is_work(scalar):
             return scalar
@@ -62,6 +65,7 @@ def _changed(plan: Plan, fresh: Callable[[str], str]) -> Plan:
     return replace(plan, left=sides[0], right=sides[1], condition=condition) if known else plan
 
 
+@remembered
 def _without_failures(scalar: Scalar) -> Scalar:
     """The scalar with NULL where it would fail."""
     if isinstance(scalar, Call) and scalar.function == "fail":

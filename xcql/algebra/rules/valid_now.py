@@ -14,7 +14,7 @@ from functools import partial
 from xcql.algebra.operators import Extract, Follow, Plan, row_column, walk_plan, with_scalars
 from xcql.algebra.rewriting.everywhere import everywhere
 from xcql.algebra.rewriting.rule import Rule
-from xcql.algebra.scalars import NOW, Call, Scalar, call, rebuilt
+from xcql.algebra.scalars import NOW, Call, Scalar, call, once, rebuilt
 
 
 def valid_now(plan: Plan, settled: frozenset[str]) -> Plan:
@@ -25,6 +25,7 @@ def valid_now(plan: Plan, settled: frozenset[str]) -> Plan:
         if isinstance(one, Extract | Follow) and one.stream in settled
     }
 
+    @once
     def simpler(scalar: Scalar) -> Scalar:
         match scalar:
             case Call(function="overlaps", arguments=(begin, end, first, last)):

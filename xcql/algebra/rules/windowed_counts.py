@@ -14,7 +14,16 @@ from functools import partial
 from xcql.algebra.operators import Plan, Select, columns, used, with_scalars
 from xcql.algebra.rewriting.everywhere import everywhere
 from xcql.algebra.rewriting.rule import Rule
-from xcql.algebra.scalars import TRUE, Call, Constant, Nested, Scalar, has_nested, rebuilt
+from xcql.algebra.scalars import (
+    TRUE,
+    Call,
+    Constant,
+    Nested,
+    Scalar,
+    has_nested,
+    rebuilt,
+    remembered,
+)
 
 
 def windowed_counts(plan: Plan) -> Plan:
@@ -22,6 +31,7 @@ def windowed_counts(plan: Plan) -> Plan:
     return everywhere(plan, partial(with_scalars, change=_changed))
 
 
+@remembered
 def _changed(scalar: Scalar) -> Scalar:
     if not has_nested(scalar):
         return scalar
