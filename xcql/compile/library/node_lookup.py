@@ -516,11 +516,13 @@ def united(found: Sequence[Leaf], base: Plan, scope: Scope, kept_too: Collection
 def _one_window(
     windows: Sequence[ProjectionWindow | None], shared: Callable[..., Scalar]
 ) -> ProjectionWindow | None:
-    """The window of nodes of one tree, which all of them have, or none."""
+    """The window of nodes of one tree."""
     known = [one for one in windows if one is not None]
     if not known:
         return None
-    assert len(known) == len(windows)
+    if len(known) < len(windows):
+        # a projection to an element's lifespan clips nothing if the element always exists
+        raise NotNative("projections of which only some have an interval")
     both = zip(*((one.begin, one.end) for one in known), strict=True)
     begin, end = (shared(*several) for several in both)
     return ProjectionWindow(begin, end)
