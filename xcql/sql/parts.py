@@ -88,7 +88,8 @@ def _named(value: Sql, name: str) -> Sql:
 
 
 def _is_called(value: Sql, name: str) -> bool:
-    return isinstance(value, exp.Column) and value.this == variable_name(name)
+    # sqlglot compares trees by hashes that it has to compute
+    return isinstance(value, exp.Column) and value.name == variable_name(name).name
 
 
 def conjunction(conditions: list[Sql]) -> Sql:

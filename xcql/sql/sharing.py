@@ -48,6 +48,7 @@ from xcql.algebra.scalars import (
     conjunction,
     conjuncts,
     is_path,
+    operations_in,
     parts,
     rebuilt,
     remembered,
@@ -257,7 +258,8 @@ class _Values:
         self.is_above = False
         # operands that SQL needs more than once
         self._repeated: set[int] = set()
-        self._paths: list[Scalar] = []
+        # fields of columns that are used, by identity
+        self._paths: dict[int, Scalar] = {}
         # columns to add below the next operator, by the number of columns they depend on in a row
         self._pending: dict[str, tuple[int, Scalar]] = {}
 
@@ -301,8 +303,8 @@ class _Values:
         """
         if self._pending:
             known = columns(plan)
-            for path in self._paths:
-                if id(path) not in self._columns and used(path) <= known:
+            for key, path in self._paths.items():
+                if key not in self._columns and used(path) <= known:
                     self._unused.add(self._add(path, path).name)
         for name, (_, scalar) in sorted(self._pending.items(), key=lambda one: one[1][0]):
             plan = Project(plan, name, scalar)
@@ -366,8 +368,8 @@ class _Values:
         before = self._uses[id(scalar)]
         self._uses[id(scalar)] += max(uses, _IN_FUNCTION) if is_in_function else uses
         is_field = is_path(scalar)
-        if is_field and not is_in_path and scalar not in self._paths:
-            self._paths.append(scalar)
+        if is_field and not is_in_path:
+            self._paths[id(scalar)] = scalar
         if before and (before > 1 or self._can_be_column(scalar)):
             return
         if isinstance(scalar, Lambda):
@@ -384,6 +386,8 @@ class _Values:
 
     def _without_names(self, scalar: Scalar) -> Scalar:
         """Values that have a name inside the scalar, back in their places: they get columns."""
+        if "with_name" not in operations_in(scalar):
+            return scalar
         scalar = rebuilt(scalar, self._without_names)
         match scalar:
             case Call(function="with_name", arguments=(value, Lambda((name,), body))):

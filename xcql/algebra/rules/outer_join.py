@@ -33,6 +33,7 @@ from xcql.algebra.scalars import (
     call,
     conjunction,
     conjuncts,
+    has_nested,
     parts,
     rebuilt,
 )
@@ -107,7 +108,7 @@ def _projected_together(plan: ops.Project, run: _Run) -> ops.Plan:
 def _nested(scalar: Scalar) -> list[Nested]:
     """The outermost nested plans in a scalar."""
     found: list[Nested] = []
-    pending = [scalar]
+    pending = [scalar] if has_nested(scalar) else []
     while pending:
         here = pending.pop()
         if isinstance(here, Nested):
@@ -120,6 +121,8 @@ def _nested(scalar: Scalar) -> list[Nested]:
 
 
 def _with_columns(scalar: Scalar, known: dict[Nested, Scalar]) -> Scalar:
+    if not has_nested(scalar):
+        return scalar
     if isinstance(scalar, Nested) and scalar in known:
         return known[scalar]
     return rebuilt(scalar, lambda one: _with_columns(one, known))
