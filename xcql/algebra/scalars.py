@@ -22,8 +22,26 @@ _REMEMBERED = 20_000
 _KEPT: list[dict[int, Any]] = []
 
 
+class KeepsHash:
+    """What keeps its hash: trees are keys of many tables, and their hashes are those of all parts.
+
+    It is not a field, because it is another one in each process.
+    """
+
+    __slots__ = ("_hash",)
+    _hash: int
+
+    def kept_hash(self, *parts: object) -> int:
+        try:
+            return self._hash
+        except AttributeError:
+            found = hash(parts)
+            object.__setattr__(self, "_hash", found)
+            return found
+
+
 @dataclass(frozen=True, slots=True)
-class Scalar:
+class Scalar(KeepsHash):
     """A value for each tuple; NULL stands for the empty sequence."""
 
 
@@ -68,6 +86,9 @@ class Call(Scalar):
     function: str
     arguments: tuple[Scalar, ...]
 
+    def __hash__(self) -> int:
+        return self.kept_hash(self.function, self.arguments)
+
 
 @dataclass(frozen=True, slots=True)
 class Lambda(Scalar):
@@ -88,6 +109,9 @@ class Nested(Scalar):
     plan: Plan
     reduction: str
     value: Scalar
+
+    def __hash__(self) -> int:
+        return self.kept_hash(self.plan, self.reduction, self.value)
 
 
 # a comparison, and its equivalent with the sides exchanged
