@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from operator import is_
 from typing import Literal
 
 from xcql.algebra.scalars import (
@@ -332,6 +333,9 @@ class Merge(Plan):
 
 
 def inputs(plan: Plan) -> tuple[Plan, ...]:
+    below = getattr(plan, "input", None)
+    if below is not None:
+        return (below,)
     match plan:
         case Merge(inputs=several):
             return several
@@ -341,13 +345,11 @@ def inputs(plan: Plan) -> tuple[Plan, ...]:
             | Nearest(left=left, right=right)
         ):
             return (left, right)
-        case Unit() | NodeScan():
-            return ()
-    return (plan.input,)  # type: ignore[attr-defined]
+    return ()
 
 
 def with_inputs(plan: Plan, *new: Plan) -> Plan:
-    if all(one is old for one, old in zip(new, inputs(plan), strict=True)):
+    if all(map(is_, new, inputs(plan))):
         return plan
     match plan:
         case Merge():
@@ -396,7 +398,7 @@ def with_scalars(plan: Plan, change: Callable[[Scalar], Scalar]) -> Plan:
     """The operator with its own scalars changed; the same one if none of them is."""
     old = scalars(plan)
     new = tuple(map(change, old))
-    if all(one is other for one, other in zip(new, old, strict=True)):
+    if all(map(is_, new, old)):
         return plan
     rest = iter(new)
     return _with_scalars(plan, lambda _: next(rest))
@@ -462,6 +464,7 @@ def walk_plan(plan: Plan) -> Iterator[Plan]:
                 pending += [one.plan for one in walk_scalar(scalar) if isinstance(one, Nested)]
 
 
+@remembered
 def own_columns(plan: Plan) -> frozenset[str]:
     """The columns that the operator itself adds."""
     match plan:
@@ -589,6 +592,7 @@ def _is_in_natural_order(plan: Plan) -> bool:
     return False
 
 
+@remembered
 def identity(plan: Plan) -> tuple[Scalar, ...]:
     """The scalars that identify the plan's tuples."""
     match plan:

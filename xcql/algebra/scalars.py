@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import wraps
 from itertools import islice
+from operator import is_
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 if TYPE_CHECKING:
@@ -21,8 +22,26 @@ _REMEMBERED = 20_000
 _KEPT: list[dict[int, Any]] = []
 
 
+class KeepsHash:
+    """What keeps its hash: trees are keys of many tables, and their hashes are those of all parts.
+
+    It is not a field, because it is another one in each process.
+    """
+
+    __slots__ = ("_hash",)
+    _hash: int
+
+    def kept_hash(self, *parts: object) -> int:
+        try:
+            return self._hash
+        except AttributeError:
+            found = hash(parts)
+            object.__setattr__(self, "_hash", found)
+            return found
+
+
 @dataclass(frozen=True, slots=True)
-class Scalar:
+class Scalar(KeepsHash):
     """A value for each tuple; NULL stands for the empty sequence."""
 
 
@@ -67,6 +86,9 @@ class Call(Scalar):
     function: str
     arguments: tuple[Scalar, ...]
 
+    def __hash__(self) -> int:
+        return self.kept_hash(self.function, self.arguments)
+
 
 @dataclass(frozen=True, slots=True)
 class Lambda(Scalar):
@@ -87,6 +109,9 @@ class Nested(Scalar):
     plan: Plan
     reduction: str
     value: Scalar
+
+    def __hash__(self) -> int:
+        return self.kept_hash(self.plan, self.reduction, self.value)
 
 
 # a comparison, and its equivalent with the sides exchanged
@@ -254,8 +279,19 @@ def forgetting() -> Iterator[None]:
 
 
 @remembered
+def operations_in(scalar: Scalar) -> frozenset[str]:
+    """The operations in a scalar, but not those in nested plans."""
+    inside = frozenset[str]().union(*map(operations_in, parts(scalar)))
+    return inside | {scalar.function} if isinstance(scalar, Call) else inside
+
+
 def has_nested(scalar: Scalar) -> bool:
     """Whether there are nested plans in a scalar."""
+    return not isinstance(scalar, Column | Constant) and _has_nested(scalar)
+
+
+@remembered
+def _has_nested(scalar: Scalar) -> bool:
     return isinstance(scalar, Nested) or any(map(has_nested, parts(scalar)))
 
 
@@ -263,9 +299,8 @@ def rebuilt(scalar: Scalar, change: Callable[[Scalar], Scalar]) -> Scalar:
     """The scalar with `change` applied to the scalars directly inside it."""
     match scalar:
         case Call(arguments=arguments):
-            changed = tuple(change(one) for one in arguments)
-            same = all(new is old for new, old in zip(changed, arguments, strict=True))
-            return scalar if same else Call(scalar.function, changed)
+            changed = tuple(map(change, arguments))
+            return scalar if all(map(is_, changed, arguments)) else Call(scalar.function, changed)
         case Lambda(body=body):
             new = change(body)
             return scalar if new is body else replace(scalar, body=new)
@@ -273,6 +308,11 @@ def rebuilt(scalar: Scalar, change: Callable[[Scalar], Scalar]) -> Scalar:
             new = change(value)
             return scalar if new is value else replace(scalar, value=new)
     return scalar
+
+
+def with_plan(nested: Nested, plan: Plan) -> Nested:
+    """The reduction of another plan; the same one if it is the same plan."""
+    return nested if plan is nested.plan else Nested(plan, nested.reduction, nested.value)
 
 
 def walk_scalar(scalar: Scalar) -> Iterator[Scalar]:

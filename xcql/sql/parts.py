@@ -74,7 +74,7 @@ class Relation:
             query.set("laterals", self.laterals)
         if self.where:
             # several operators may ask for the same
-            conditions = list(dict.fromkeys(self.where))
+            conditions = list(dict.fromkeys(self.where)) if len(self.where) > 1 else self.where
             query.set("where", exp.Where(this=conjunction(conditions)))
         if self.group:
             query.set("group", exp.Group(expressions=self.group))
@@ -88,7 +88,8 @@ def _named(value: Sql, name: str) -> Sql:
 
 
 def _is_called(value: Sql, name: str) -> bool:
-    return isinstance(value, exp.Column) and value.this == variable_name(name)
+    # sqlglot compares trees by hashes that it has to compute
+    return isinstance(value, exp.Column) and value.name == variable_name(name).name
 
 
 def conjunction(conditions: list[Sql]) -> Sql:
@@ -146,7 +147,8 @@ class Parts:
         self._graphs = graphs
         self.tables: Tables = {}
         self.bodies: dict[str, Sql] = {}
-        self._names: dict[Sql, str] = {}
+        # the names of bodies, by what they look like at a glance
+        self._alike: dict[object, list[str]] = {}
 
     def wrapped(self, relation: Relation, needed: frozenset[str], hint: str) -> Relation:
         """The relation as a common table expression."""
@@ -155,11 +157,24 @@ class Parts:
         ):
             return relation
         body = relation.query(needed)
-        name = self._names.get(body)
-        if name is None:
-            name = self._names[body] = self.add(body, hint)
-        known: dict[str, Sql] = {one: variable(one) for one in needed if one in relation.columns}
+        made = needed.intersection(relation.columns)
+        name = self._name_of(body, relation, made, hint)
+        known: dict[str, Sql] = {one: variable(one) for one in made}
         return Relation(exp.Table(this=identifier(name)), columns=known, hint=hint)
+
+    def _name_of(self, body: Sql, relation: Relation, made: frozenset[str], hint: str) -> str:
+        """The name of an equal common table expression, or of a new one.
+
+        sqlglot compares whole trees, so only those are compared that look alike.
+        """
+        source = relation.source.name if isinstance(relation.source, exp.Table) else None
+        look = source, len(relation.joins), len(relation.where), made
+        alike = self._alike.setdefault(look, [])
+        for name in alike:
+            if self.bodies[name] == body:
+                return name
+        alike.append(self.add(body, hint))
+        return alike[-1]
 
     def add(self, body: Sql, hint: str) -> str:
         """The name of a new common table expression."""

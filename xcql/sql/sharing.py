@@ -48,6 +48,7 @@ from xcql.algebra.scalars import (
     conjunction,
     conjuncts,
     is_path,
+    operations_in,
     parts,
     rebuilt,
     remembered,
@@ -263,7 +264,8 @@ class _Values:
         self.is_above = False
         # operands that SQL needs more than once
         self._repeated: set[int] = set()
-        self._paths: list[Scalar] = []
+        # fields of columns that are used, by identity
+        self._paths: dict[int, Scalar] = {}
         # columns to add below the next operator, by the number of columns they depend on in a row
         self._pending: dict[str, tuple[int, Scalar]] = {}
         # by identity, scalars and what they are without names
@@ -309,8 +311,8 @@ class _Values:
         """
         if self._pending:
             known = columns(plan)
-            for path in self._paths:
-                if id(path) not in self._columns and used(path) <= known:
+            for key, path in self._paths.items():
+                if key not in self._columns and used(path) <= known:
                     self._unused.add(self._add(path, path).name)
         for name, (_, scalar) in sorted(self._pending.items(), key=lambda one: one[1][0]):
             plan = Project(plan, name, scalar)
@@ -382,8 +384,8 @@ class _Values:
         before = self._uses[id(scalar)]
         self._uses[id(scalar)] += max(uses, _IN_FUNCTION) if is_in_function else uses
         is_field = is_path(scalar)
-        if is_field and not is_in_path and scalar not in self._paths:
-            self._paths.append(scalar)
+        if is_field and not is_in_path:
+            self._paths[id(scalar)] = scalar
         if before and (before > 1 or self._can_be_column(scalar)):
             return
         if isinstance(scalar, Lambda):
@@ -400,6 +402,8 @@ class _Values:
 
     def _without_names(self, scalar: Scalar) -> Scalar:
         """Values that have a name inside the scalar, back in their places: they get columns."""
+        if "with_name" not in operations_in(scalar):
+            return scalar
         found = self._unnamed.get(id(scalar))
         if found is None:
             found = self._unnamed[id(scalar)] = scalar, self._placed(scalar)

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from xcql.algebra.operators import Plan, inputs, with_inputs, with_scalars
-from xcql.algebra.scalars import Nested, Scalar, has_nested, rebuilt
+from xcql.algebra.operators import Plan, inputs, scalars, with_inputs, with_scalars
+from xcql.algebra.scalars import Nested, Scalar, has_nested, rebuilt, with_plan
 
 
 def everywhere(plan: Plan, change: Callable[[Plan], Plan]) -> Plan:
     """The plan with `change` applied to every operator, bottom up."""
-    below = tuple(everywhere(one, change) for one in inputs(plan))
-    plan = with_scalars(with_inputs(plan, *below), lambda scalar: _in_scalar(scalar, change))
+    plan = with_inputs(plan, *(everywhere(one, change) for one in inputs(plan)))
+    if any(map(has_nested, scalars(plan))):
+        plan = with_scalars(plan, lambda scalar: _in_scalar(scalar, change))
     return change(plan)
 
 
@@ -20,5 +21,5 @@ def _in_scalar(scalar: Scalar, change: Callable[[Plan], Plan]) -> Scalar:
         return scalar
     scalar = rebuilt(scalar, lambda one: _in_scalar(one, change))
     if isinstance(scalar, Nested):
-        return Nested(everywhere(scalar.plan, change), scalar.reduction, scalar.value)
+        return with_plan(scalar, everywhere(scalar.plan, change))
     return scalar

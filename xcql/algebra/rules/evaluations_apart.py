@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 from xcql.algebra.operators import Plan, Project, Select, inputs, scalars, with_inputs, with_scalars
 from xcql.algebra.rewriting.rule import Rule
-from xcql.algebra.scalars import Call, Column, Lambda, Scalar, once, rebuilt
+from xcql.algebra.scalars import Call, Column, Lambda, Scalar, once, operations_in, rebuilt
 
 
 def evaluations_apart(plan: Plan, fresh: Callable[[str], str]) -> Plan:
@@ -27,7 +27,7 @@ def evaluations_apart(plan: Plan, fresh: Callable[[str], str]) -> Plan:
     @once
     def apart(scalar: Scalar) -> Scalar:
         nonlocal below
-        if isinstance(scalar, Lambda):
+        if isinstance(scalar, Lambda) or "evaluate" not in operations_in(scalar):
             # it may use the lambda's parameters
             return scalar
         if not is_evaluation(scalar):

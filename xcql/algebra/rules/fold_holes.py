@@ -13,7 +13,16 @@ from collections.abc import Mapping
 
 from xcql.algebra import operators as ops
 from xcql.algebra.rewriting.rule import Rule
-from xcql.algebra.scalars import Call, Nested, Scalar, call, conjuncts, has_nested, rebuilt
+from xcql.algebra.scalars import (
+    Call,
+    Nested,
+    Scalar,
+    call,
+    conjuncts,
+    has_nested,
+    rebuilt,
+    with_plan,
+)
 from xcql.analysis.graph import TagGraph
 
 
@@ -45,9 +54,9 @@ def _folded_below(
 
 def _in_scalar(scalar: Scalar, graphs: Mapping[str, TagGraph]) -> Scalar:
     if isinstance(scalar, Nested):
-        value = _in_scalar(scalar.value, graphs)
-        folded = _folded_below(scalar.plan, graphs, ops.used(value))
-        return Nested(folded, scalar.reduction, value)
+        scalar = rebuilt(scalar, lambda one: _in_scalar(one, graphs))
+        assert isinstance(scalar, Nested)
+        return with_plan(scalar, _folded_below(scalar.plan, graphs, ops.used(scalar.value)))
     return rebuilt(scalar, lambda one: _in_scalar(one, graphs)) if has_nested(scalar) else scalar
 
 

@@ -27,6 +27,7 @@ from xcql.algebra.operators import (
     inputs,
     scalars,
     used,
+    walk_plan,
     with_inputs,
     with_scalars,
 )
@@ -47,12 +48,18 @@ from xcql.algebra.scalars import (
 
 def members_as_tuples(plan: Plan, wanted: frozenset[str], fresh: Callable[[str], str]) -> Plan:
     """The plan without the collected members that are only counted, or read one by one."""
+    if not any(map(_collects, walk_plan(plan))):
+        return plan
     uses = _uses(plan, wanted)
     counts = {name: fresh("count") for name in sorted(uses.collected - uses.kept)}
     if not counts:
         return plan
     items = {item for item, name in uses.items.items() if name in counts}
     return _Change(counts, items).of(plan, wanted)
+
+
+def _collects(plan: Plan) -> bool:
+    return isinstance(plan, Nest) and any(_is_packed(value) for _, value in plan.fields)
 
 
 @dataclass(slots=True)

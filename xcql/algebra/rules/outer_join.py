@@ -33,6 +33,7 @@ from xcql.algebra.scalars import (
     call,
     conjunction,
     conjuncts,
+    has_nested,
     once,
     parts,
     rebuilt,
@@ -108,7 +109,7 @@ def _projected_together(plan: ops.Project, run: _Run) -> ops.Plan:
 def _nested(scalar: Scalar) -> list[Nested]:
     """The outermost nested plans in a scalar."""
     found: list[Nested] = []
-    pending = [scalar]
+    pending = [scalar] if has_nested(scalar) else []
     seen: set[int] = set()
     while pending:
         here = pending.pop()
@@ -127,6 +128,8 @@ def _nested(scalar: Scalar) -> list[Nested]:
 def _with_columns(scalar: Scalar, known: dict[Nested, Scalar]) -> Scalar:
     @once
     def inside(one: Scalar) -> Scalar:
+        if not has_nested(one):
+            return one
         if isinstance(one, Nested) and one in known:
             return known[one]
         return rebuilt(one, inside)

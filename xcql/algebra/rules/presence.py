@@ -29,10 +29,12 @@ from xcql.algebra.scalars import (
     conjunction,
     field,
     is_path,
+    operations_in,
     rebuilt,
     remembered,
 )
 
+_TESTS = frozenset({"is_not_null", "present"})
 # a field that all elements have
 _START = "_start"
 # how many leading arguments decide: if one is NULL, so is the result; else it is a value or fails
@@ -46,6 +48,8 @@ def presence(plan: Plan) -> Plan:
 
 @remembered
 def _simpler(scalar: Scalar) -> Scalar:
+    if operations_in(scalar).isdisjoint(_TESTS):
+        return scalar
     match scalar:
         case Call(function="is_not_null", arguments=(Call(function=function) as value,)):
             if function in _DECIDING:

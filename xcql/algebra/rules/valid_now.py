@@ -14,7 +14,7 @@ from functools import partial
 from xcql.algebra.operators import Extract, Follow, Plan, row_column, walk_plan, with_scalars
 from xcql.algebra.rewriting.everywhere import everywhere
 from xcql.algebra.rewriting.rule import Rule
-from xcql.algebra.scalars import NOW, Call, Scalar, call, once, rebuilt
+from xcql.algebra.scalars import NOW, Call, Scalar, call, once, operations_in, rebuilt
 
 
 def valid_now(plan: Plan, settled: frozenset[str]) -> Plan:
@@ -27,6 +27,8 @@ def valid_now(plan: Plan, settled: frozenset[str]) -> Plan:
 
     @once
     def simpler(scalar: Scalar) -> Scalar:
+        if "overlaps" not in operations_in(scalar):
+            return scalar
         match scalar:
             case Call(function="overlaps", arguments=(begin, end, first, last)):
                 if (begin, end) in lifespans and first == last == NOW:
