@@ -28,6 +28,8 @@ class Failures:
         self._definitions = _definitions(plan)
         self._positions = _positions(plan)
         self._known: dict[int, tuple[Scalar, bool]] = {}
+        self._types: dict[int, tuple[Scalar, Type | None]] = {}
+        self._small: dict[int, tuple[Scalar, bool]] = {}
 
     def can_fail(self, scalar: Scalar) -> bool:
         """Whether computing the scalar may raise an error."""
@@ -73,6 +75,12 @@ class Failures:
 
     def _type(self, scalar: Scalar) -> Type | None:
         """The type of a scalar's values; None if it is not known."""
+        known = self._types.get(id(scalar))
+        if known is None:
+            known = self._types[id(scalar)] = scalar, self._found_type(scalar)
+        return known[1]
+
+    def _found_type(self, scalar: Scalar) -> Type | None:
         match scalar:
             case Constant(value=bool()):
                 return "boolean"
@@ -98,6 +106,12 @@ class Failures:
         return None
 
     def _is_small(self, scalar: Scalar) -> bool:
+        known = self._small.get(id(scalar))
+        if known is None:
+            known = self._small[id(scalar)] = scalar, self._has_few_digits(scalar)
+        return known[1]
+
+    def _has_few_digits(self, scalar: Scalar) -> bool:
         match scalar:
             case Constant(value=int() as value):
                 return abs(value) < _SMALL

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from xcql.algebra.scalars import Constant, Scalar, call, case
+from xcql.algebra.scalars import FALSE, Call, Constant, Scalar, call, case
 from xcql.compile.library.casts import (
     INSTANTS,
     INTEGERS,
@@ -43,7 +43,7 @@ def arithmetic(op: str, a: Atomic, b: Atomic, scope: Scope, span: Span) -> Atomi
             case "mod":
                 return Atomic(call("double_modulo", x, y), type_)
         quotient = case(
-            (call("=", y, Constant(0.0)), by_zero),
+            (_is_zero(y, 0.0), by_zero),
             otherwise=integer_of_double(call("double_divide", x, y), scope, span),
         )
         return Atomic(quotient, "xs:integer")
@@ -53,19 +53,13 @@ def arithmetic(op: str, a: Atomic, b: Atomic, scope: Scope, span: Span) -> Atomi
                 return Atomic(_computed(op, x, y, span), type_)
             case "div":
                 return Atomic(
-                    case(
-                        (call("=", y, Constant(0)), by_zero), otherwise=call("integer_divide", x, y)
-                    ),
+                    case((_is_zero(y), by_zero), otherwise=call("integer_divide", x, y)),
                     "xs:decimal",
                 )
             case "idiv":
-                return Atomic(
-                    case((call("=", y, Constant(0)), by_zero), otherwise=call("idiv", x, y)), type_
-                )
+                return Atomic(case((_is_zero(y), by_zero), otherwise=call("idiv", x, y)), type_)
             case "mod":
-                return Atomic(
-                    case((call("=", y, Constant(0)), by_zero), otherwise=call("%", x, y)), type_
-                )
+                return Atomic(case((_is_zero(y), by_zero), otherwise=call("%", x, y)), type_)
     too_long = scope.compilation.limit(span)
     match op:
         case "+":
@@ -81,7 +75,7 @@ def arithmetic(op: str, a: Atomic, b: Atomic, scope: Scope, span: Span) -> Atomi
     if op == "mod":
         scalar = call("from_millionths", scalar)
     return Atomic(
-        case((call("=", y, Constant(0)), by_zero), otherwise=scalar),
+        case((_is_zero(y), by_zero), otherwise=scalar),
         "xs:integer" if op == "idiv" else type_,
     )
 
@@ -138,9 +132,7 @@ def _time_arithmetic(op: str, a: Atomic, b: Atomic, scope: Scope, span: Span) ->
         case (("xs:dayTimeDuration" | "xs:yearMonthDuration"), "div", other) if other == a.type:
             by_zero = scope.compilation.error("FOAR0001", "division by zero", span)
             quotient = call("duration_ratio", x, y)
-            return Atomic(
-                case((call("=", y, Constant(0)), by_zero), otherwise=quotient), "xs:decimal"
-            )
+            return Atomic(case((_is_zero(y), by_zero), otherwise=quotient), "xs:decimal")
     raise NotNative(f"'{op}' of {a.type} and {b.type}", span)
 
 
@@ -177,10 +169,23 @@ def _scaled(duration: Atomic, factor: Atomic, scope: Scope, span: Span) -> Atomi
 def _divided(duration: Atomic, divisor: Atomic, scope: Scope, span: Span) -> Atomic:
     x, y = duration.scalar, divisor.scalar
     too_long = scope.compilation.error("FODT0002", "the result is too long for a duration", span)
-    by_zero = call("=", y, Constant(0))
+    by_zero = _is_zero(y)
     if divisor.type not in ("xs:integer", "xs:decimal"):
         raise NotNative(f"{duration.type} divided by {divisor.type}", span)
     operation = "divided" if divisor.type == "xs:integer" else "by_decimal"
     rounding = "half_up" if duration.type == "xs:yearMonthDuration" else "half_even"
     quotient = call(f"{operation}_{rounding}", x, y)
     return Atomic(case((by_zero, too_long), otherwise=quotient), duration.type)
+
+
+def _is_zero(divisor: Scalar, zero: float = 0) -> Scalar:
+    """Whether a divisor is zero; a literal is known not to be."""
+    number = divisor
+    while isinstance(number, Call) and number.function in _CONVERSIONS:
+        (number,) = number.arguments
+    if isinstance(number, Constant) and number.value:
+        return FALSE
+    return call("=", divisor, Constant(zero))
+
+
+_CONVERSIONS = frozenset({"to_decimal", "to_double", "to_integer"})

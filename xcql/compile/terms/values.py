@@ -148,7 +148,31 @@ def conditional(condition: Scalar, then: Value, otherwise: Value) -> Value:
             return guarded(sound, other)
     if then == EMPTY:
         return guarded(negated, otherwise)
+    one = _one_of(condition, then, otherwise)
+    if one is not None:
+        return one
     return Concat((guarded(condition, then), guarded(negated, otherwise)), exclusive=True)
+
+
+def _one_of(condition: Scalar, then: Value, otherwise: Value) -> Value | None:
+    """One of two atomic values of one type as one item; None if there are several, or others."""
+    found = [_optional_atomic(then), _optional_atomic(otherwise)]
+    (first, second) = found
+    if first is None or second is None or first.type != second.type:
+        return None
+    item = Atomic(case((condition, first.scalar), otherwise=second.scalar), first.type)
+    return nullable(item, then, otherwise)
+
+
+def _optional_atomic(value: Value) -> Atomic | None:
+    """The only item of a value, NULL if there is none; None if it is not just an atomic value."""
+    inner = value
+    while isinstance(inner, Each) and is_optional(inner.plan):
+        inner = inner.value
+    match inner:
+        case Single(item=Atomic(type=type_, zone=None)):
+            return Atomic(single_scalar(value, lambda item: item.scalar), type_)  # type: ignore[attr-defined]
+    return None
 
 
 def without_failures(value: Value, span: Span) -> Value:
