@@ -37,6 +37,8 @@ AXES = [
 Paths = Callable[[Random, str, list[str]], Iterator[str]]
 # the share of random paths that have to be native; most of the others have text around holes
 NATIVE = 0.4
+# in one world, half of the projections are of elements whose lifespans came with the data
+NATIVE_PROJECTIONS = 0.3
 
 
 def steps(random: Random, names: list[str]) -> str:
@@ -118,16 +120,18 @@ def projected_paths(random: Random, stream: str, names: list[str]) -> Iterator[s
 
 @worlds(WORLDS)
 def test_random_paths(number: int, open_session: OpenSession, tmp_path: Path) -> None:
-    _check(number, random_paths, open_session, tmp_path)
+    _check(number, random_paths, open_session, tmp_path, NATIVE)
 
 
 @worlds(WORLDS)
 def test_random_projections(number: int, open_session: OpenSession, tmp_path: Path) -> None:
-    _check(number, projected_paths, open_session, tmp_path)
+    _check(number, projected_paths, open_session, tmp_path, NATIVE_PROJECTIONS)
 
 
-def _check(number: int, paths: Paths, open_session: OpenSession, folder: Path) -> None:
-    """Check that the answers to random paths are the evaluator's, and enough of them native."""
+def _check(
+    number: int, paths: Paths, open_session: OpenSession, folder: Path, least: float
+) -> None:
+    """Check that the answers to random paths are the evaluator's, and a share of them native."""
     world = case(number, 0).world
     session = open_session(world_store(folder, world.fragments, world.tags))
     streams = {name: (text, world.tags[name]) for name, text in world.fragments.items()}
@@ -144,7 +148,7 @@ def _check(number: int, paths: Paths, open_session: OpenSession, folder: Path) -
         native += answer.strategy != "caq"
         expected = _outcome(_by_evaluator(query, streams, now))
         assert _outcome(answer.to_xml) == expected, query
-    assert native >= NATIVE * count
+    assert native >= least * count
 
 
 def _by_evaluator(
