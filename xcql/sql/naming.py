@@ -180,6 +180,10 @@ class _Naming:
 
     def _named(self, scalar: Scalar, depth: int) -> Scalar:
         values = self._values(scalar)
+        # parts of the scalar may have names already, which must not hide those around them
+        taken = _parameters(scalar)
+        while any(f".v{depth + index}" in taken for index, _ in enumerate(values)):
+            depth += 1
         names = {id(one): Column(f".v{depth + index}") for index, one in enumerate(values)}
         depth += len(values)
         result = self._inside(scalar, names, depth)
