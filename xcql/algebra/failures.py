@@ -84,7 +84,8 @@ def _errors(scalar: Scalar, is_sure: bool, is_lazy: bool = False) -> Iterator[ob
             if is_lazy or not is_sure:
                 yield name
         case Nested(plan=plan, value=value):
-            for one in (*(part for one in walk_plan(plan) for part in scalars(one)), value):
+            inside = (one for operator in walk_plan(plan) for one in scalars(operator))
+            for one in (*inside, value):
                 yield from _errors(one, is_sure=False)
             return
     for index, one in enumerate(parts(scalar)):
