@@ -131,7 +131,9 @@ def _compiled(
             if one.name in made.text.slots
         ),
         sites=tuple(
-            replace(site, message=IN_DOUBT, is_limit=True) if number in in_doubt[1] else site
+            replace(site, message=IN_DOUBT, is_limit=True)
+            if number in in_doubt[1] and not site.is_limit
+            else site
             for number, site in enumerate(compilation.sites)
         ),
         reasons=reasons,
