@@ -2,16 +2,34 @@
 
 parse_double($a.text)                                        can fail
 case(is_double_text($a.text), parse_double($a.text), None)   cannot
+
+Joins and groups compute values for more tuples than the query looks at. `doubtful` names the errors
+that may come from those.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from decimal import Decimal
 
 from xcql.algebra.operations import OPERATIONS, Type
-from xcql.algebra.operators import Number, Plan, Project, Unnest, walk_plan
-from xcql.algebra.scalars import Call, Column, Constant, Nested, Scalar, parts
+from xcql.algebra.operators import (
+    Distinct,
+    Merge,
+    Nest,
+    Number,
+    Order,
+    Over,
+    Plan,
+    Project,
+    Select,
+    Unit,
+    Unnest,
+    inputs,
+    scalars,
+    walk_plan,
+)
+from xcql.algebra.scalars import Call, Column, Constant, Lambda, Nested, Scalar, parts
 
 # arithmetic that fails only beyond 64 bits, or beyond the digits of decimals
 _ARITHMETIC = frozenset({"+", "-", "*", "negative", "abs"})
@@ -19,6 +37,61 @@ _SUMS = frozenset({"+", "-"})
 _SMALL = 2**31
 _LENGTHS = frozenset({"size", "length_of_text", "octet_length", "bytes_length", "to_int"})
 _NUMBERS: frozenset[Type] = frozenset({"double", "decimal", "integer", "int", "number"})
+# operators that look at all of their tuples, and the functions that look at all arguments
+_COMPLETE = Distinct | Merge | Nest | Number | Order | Over | Project | Unnest
+_LAZY = frozenset({"and", "or", "case", "coalesce"})
+# reductions that need not look at all tuples
+_PARTIAL = frozenset({"any", "exists", "first"})
+
+
+def doubtful(plan: Plan) -> frozenset[object]:
+    """The errors that the plan may raise although the query does not: the numbers of `fail`, and
+    the names of evaluations.
+    """
+    found: set[object] = set()
+
+    def visit(here: Plan, is_sure: bool) -> None:
+        if isinstance(here, Select):
+            is_sure = is_sure and not _joins(here)
+        elif not isinstance(here, _COMPLETE):
+            is_sure = False
+        for scalar in scalars(here):
+            found.update(_errors(scalar, is_sure))
+        if isinstance(here, Select):
+            is_sure = False
+        elif isinstance(here, Nest):
+            is_sure = is_sure and not any(one.reduction in _PARTIAL for _, one in here.fields)
+        for one in inputs(here):
+            visit(one, is_sure)
+
+    visit(plan, True)
+    return frozenset(found)
+
+
+def _joins(plan: Plan) -> bool:
+    """Whether a condition may be tested before a join, which would leave out some tuples."""
+    return any(
+        not isinstance(one, _COMPLETE | Select | Unit) and inputs(one) for one in walk_plan(plan)
+    )
+
+
+def _errors(scalar: Scalar, is_sure: bool, is_lazy: bool = False) -> Iterator[object]:
+    """The doubtful errors of a scalar; evaluations are computed even in branches not taken."""
+    match scalar:
+        case Call(function="fail", arguments=(Constant(value=site), *_)) if not is_sure:
+            yield site
+        case Call(function="evaluate", arguments=(Constant(value=name), *_)):
+            if is_lazy or not is_sure:
+                yield name
+        case Nested(plan=plan, value=value):
+            inside = (one for operator in walk_plan(plan) for one in scalars(operator))
+            for one in (*inside, value):
+                yield from _errors(one, is_sure=False)
+            return
+    for index, one in enumerate(parts(scalar)):
+        is_branch = index > 0 and isinstance(scalar, Call) and scalar.function in _LAZY
+        is_lazy = is_lazy or is_branch or isinstance(scalar, Lambda)
+        yield from _errors(one, is_sure, is_lazy)
 
 
 class Failures:

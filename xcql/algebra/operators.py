@@ -571,8 +571,9 @@ def _order(plan: Plan, *, implied: bool) -> tuple[SortKey, ...]:
             return (*_order(below, implied=implied), SortKey(Column(position), "number"))
         case Order(by=by) | Merge(by=by):
             return by
-        case Distinct(key=key, kind=kind, within=within):
-            return (*(SortKey(one, "other") for one in within), SortKey(key, kind))
+        case Distinct(input=below, key=key, kind=kind, within=within):
+            kinds = {one.scalar: one.kind for one in _order(below, implied=True)}
+            return (*(SortKey(one, kinds.get(one, "other")) for one in within), SortKey(key, kind))
         case Nest(keys=keys):
             return tuple(SortKey(Column(name), "other") for name, _ in keys)
         case Join(left=left, right=right, kind="inner"):

@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Literal
 
+from xcql.algebra.failures import doubtful
 from xcql.algebra.operators import Merge, Plan, Project, Select, Unit, order
 from xcql.algebra.rewriting.order_keys import deciding
 from xcql.algebra.rewriting.rule import Facts
@@ -21,7 +22,7 @@ from xcql.compile.library.isolation import evaluated
 from xcql.compile.library.lifespans import lifespan
 from xcql.compile.library.sequence_types import converted
 from xcql.compile.library.serialisation import serialised
-from xcql.compile.result import Compiled, NotNative, table_uses
+from xcql.compile.result import IN_DOUBT, Compiled, NotNative, table_uses
 from xcql.compile.strategy import chosen
 from xcql.compile.terms.items import Dynamic, StreamDocument, is_node
 from xcql.compile.terms.leaf_types import leaf_types
@@ -119,12 +120,22 @@ def _compiled(
     made = lowered(answer, target)
     if len(made.text) > MOST_TEXT:
         raise NotNative("there are too many paths to the data: the SQL is too long", module.span)
+    in_doubt = doubtful(steps[0][1]), doubtful(answer.plan)
     return Compiled(
         made.text,
         picked,
         tables=table_uses(made.tables),
-        evaluations=tuple(one for one in compilation.evaluations if one.name in made.text.slots),
-        sites=tuple(compilation.sites),
+        evaluations=tuple(
+            replace(one, is_doubtful=any(one.name in names for names in in_doubt))
+            for one in compilation.evaluations
+            if one.name in made.text.slots
+        ),
+        sites=tuple(
+            replace(site, message=IN_DOUBT, is_limit=True)
+            if number in in_doubt[1] and not site.is_limit
+            else site
+            for number, site in enumerate(compilation.sites)
+        ),
         reasons=reasons,
         steps=steps,
         leaf_types=tuple(leaf_types(value).items()),

@@ -53,7 +53,8 @@ class Evaluation:
     lifespans in `vtFrom` and `vtTo`; those of arguments are NULL.
 
     `expression` is a whole main module, as text or as a tree. The spans of a tree tell the user
-    where in the query an error is; for a text, `span` does.
+    where in the query an error is; for a text, `span` does. If its errors are doubtful, SQL may
+    compute it for values that the query never looks at.
     """
 
     name: str
@@ -61,8 +62,10 @@ class Evaluation:
     parameters: tuple[str, ...]
     reason: str
     span: Span | None = None
+    is_doubtful: bool = False
 
 
+IN_DOUBT = "an error that the query might never reach"
 BEYOND_SQL = "a number is too large for SQL, or has too many digits"
 
 
@@ -70,8 +73,9 @@ BEYOND_SQL = "a number is too large for SQL, or has too many digits"
 class Site:
     """A place where the SQL text may fail: `raise_error('XCQL|<number of the site>|<value>')`.
 
-    `{}` in the message is replaced by the offending value. With `is_limit`, the place is a limit
-    of SQL, and no error of the query: the reference evaluator has to answer it.
+    `{}` in the message is replaced by the offending value. With `is_limit`, it may be no error of
+    the query: it is a limit of SQL, or SQL computes values that the query never looks at. The
+    reference evaluator has to answer it.
     """
 
     code: str

@@ -18,11 +18,11 @@ from xcql.dialects import trees
 from xcql.dialects.dialect import Dialect, Query
 from xcql.dialects.duckdb_functions import FUNCTIONS, function_name
 from xcql.dialects.duckdb_text import duckdb_text, named_parts
-from xcql.dialects.duckdb_vocabulary import branch
+from xcql.dialects.duckdb_vocabulary import branch, guarded_and, guarded_or, may_fail
 from xcql.dialects.forms import FORMS
 from xcql.dialects.forms.groups import with_collected
 from xcql.dialects.forms.nodes import CONTROLS
-from xcql.dialects.forms.registry import Forms
+from xcql.dialects.forms.registry import Form, Forms
 from xcql.dialects.slots import SqlText
 from xcql.dialects.templates import let, template
 from xcql.dialects.trees import (
@@ -110,6 +110,16 @@ forms.templates(
 
 # casts to four bytes are faster than writing and reading hexadecimal digits
 _TO_FOUR_BYTES = [exp.DataType.build(one, dialect="duckdb") for one in ("UINTEGER", "BIT", "BLOB")]
+
+
+def _in_turn(name: str, guarded: Form, *conditions: Sql) -> Sql:
+    """A condition that may fail is computed only where those before it do not decide."""
+    fails = any(map(may_fail, conditions[1:]))
+    return guarded(*conditions) if fails else trees.chain(name, *conditions)
+
+
+forms["and"] = partial(_in_turn, "and", guarded_and)
+forms["or"] = partial(_in_turn, "or", guarded_or)
 
 
 @forms

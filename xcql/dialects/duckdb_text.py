@@ -286,7 +286,7 @@ def _join(node: Any) -> str:
     words = (node.args.get("method") or "", side, kind, "JOIN")
     text = f"{' '.join(filter(None, words))} {_text(node.args['this'])}"
     condition = node.args.get("on")
-    return text if condition is None else f"{text} ON {_open(condition)}"
+    return text if condition is None else f"{text} ON {_open(conditions_of_rows(condition))}"
 
 
 _SIGNS: Mapping[type[exp.Expression], str] = MappingProxyType(

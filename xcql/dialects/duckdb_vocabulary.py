@@ -233,18 +233,35 @@ def conditions_without_rows(condition: Sql) -> Sql:
 
 
 def _guarded(conditions: list[Sql]) -> Sql:
-    """Conditions that may fail only after the others: DuckDB evaluates them in any order."""
-    safe = [one for one in conditions if not _may_fail(one)]
-    failing = [one for one in conditions if _may_fail(one)]
-    if not failing:
-        return trees.both(*safe)
-    guarded = failing.pop()
-    for one in reversed(failing):
-        guarded = branch(one, guarded, exp.Boolean(this=False))
-    if safe:
-        others = trees.both(*(one for one in safe))
-        guarded = branch(others, guarded, exp.Boolean(this=False))
-    return trees.both(*safe, guarded)
+    """Conditions that may fail only after the others: DuckDB evaluates them in any order.
+
+    Those that cannot fail are there once more, for joins and for statistics of files.
+    """
+    safe = [one for one in conditions if not may_fail(one)]
+    both = guarded_and(*conditions)
+    return trees.both(*safe, both) if 0 < len(safe) < len(conditions) else both
+
+
+def guarded_and(*conditions: Sql) -> Sql:
+    """Conditions that may fail only where the others hold: DuckDB evaluates all parts of AND."""
+    safe = [one for one in conditions if not may_fail(one)]
+    failing = [one for one in conditions if may_fail(one)]
+    parts = [trees.both(*safe), *failing] if safe else failing
+    result = parts.pop()
+    for one in reversed(parts):
+        result = branch(one, result, exp.Boolean(this=False))
+    return result
+
+
+def guarded_or(*conditions: Sql) -> Sql:
+    """Conditions that may fail only where those before them do not hold."""
+    result = conditions[-1]
+    for one in reversed(conditions[:-1]):
+        if may_fail(result):
+            result = branch(one, exp.Boolean(this=True), result)
+        else:
+            result = trees.either(one, result)
+    return result
 
 
 def _in_order(conditions: list[Sql]) -> Sql:
@@ -252,7 +269,7 @@ def _in_order(conditions: list[Sql]) -> Sql:
 
     They are an element of an array, because the optimizer evaluates constant conditions of CASE.
     """
-    failing = [index for index, one in enumerate(conditions) if _may_fail(one)]
+    failing = [index for index, one in enumerate(conditions) if may_fail(one)]
     later = conditions[failing[-1] + 1 :] if failing else []
     if not later:
         return _guarded(conditions)
@@ -271,7 +288,7 @@ def _conjuncts(condition: Sql) -> Iterator[Sql]:
         yield condition
 
 
-def _may_fail(condition: Sql) -> bool:
+def may_fail(condition: Sql) -> bool:
     """Whether it calls what may fail: an error of ours, or a slot, which is the evaluator."""
     calls = condition.find_all(exp.Anonymous)
     return any(one.name == function_name("fail") or "\0" in one.name for one in calls)

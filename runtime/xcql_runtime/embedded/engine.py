@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from functools import cached_property
 from inspect import Parameter, Signature
@@ -27,7 +27,7 @@ from xcql.evaluate.stack import Cancellation
 from xcql.shred.assembly import Copy
 from xcql.store.places_at import places_at
 from xcql_runtime.embedded.connection import Limits, connect
-from xcql_runtime.embedded.failures import understood
+from xcql_runtime.embedded.failures import is_fatal, understood
 from xcql_runtime.embedded.running import all_rows, batches
 from xcql_runtime.embedded.tables import table_query
 from xcql_runtime.engine import Question
@@ -65,6 +65,17 @@ class EmbeddedEngine:
         if "_database" in self.__dict__:
             self._closing()
             del self._database
+
+    @contextmanager
+    def _renewed(self) -> Iterator[None]:
+        """After an internal error, DuckDB refuses all queries: go on with another database."""
+        database = self._database
+        try:
+            yield
+        except (duckdb.Error, OSError) as problem:
+            if is_fatal(problem) and self.__dict__.get("_database") is database:
+                self.close()
+            raise
 
     # the protocol of engines
 
@@ -113,7 +124,7 @@ class EmbeddedEngine:
                 versions = versions.join(cursor.from_arrow(places), ", ".join(VERSION))
             return versions.select(*COPY).sort("key")
 
-        with understood(self.limits, store, compiled.tables):
+        with understood(self.limits, store, compiled.tables), self._renewed():
             sql, arguments = _filled(store, compiled, compiled.sql, now, {})
             for batch in batches(self._database, placed, Cancellation()):
                 columns = (column.to_pylist() for column in batch.columns)
@@ -148,6 +159,7 @@ class EmbeddedEngine:
         with (
             self._registered(compiled.evaluations, around, cancellation) as functions,
             understood(self.limits, question.store, compiled.tables, question),
+            self._renewed(),
         ):
             sql, arguments = _filled(question.store, compiled, text, around.now, functions)
             yield sql, arguments, cancellation
@@ -161,6 +173,7 @@ class EmbeddedEngine:
     ) -> Iterator[dict[str, str]]:
         """Map the evaluations' own names to those of functions that exist in this block."""
         names: dict[str, str] = {}
+        database = self._database
         try:
             for evaluation in evaluations:
                 types: list[Any] = [
@@ -170,7 +183,7 @@ class EmbeddedEngine:
                 with self._changing:
                     self._functions += 1
                     name = f"{evaluation.name}_{self._functions}"
-                    self._database.create_function(
+                    database.create_function(
                         name,
                         _with_parameters(row_function(evaluation, around, cancellation), types),
                         types,
@@ -181,9 +194,10 @@ class EmbeddedEngine:
                 names[evaluation.name] = name
             yield names
         finally:
-            with self._changing:
+            # a database that was given up has lost them already
+            with self._changing, suppress(duckdb.ConnectionException):
                 for name in names.values():
-                    self._database.remove_function(name)
+                    database.remove_function(name)
 
     def _evaluated(self, question: Question) -> Iterator[pa.RecordBatch]:
         """The answer of the reference evaluator over the views of the streams."""

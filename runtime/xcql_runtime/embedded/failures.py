@@ -23,6 +23,7 @@ from xcql_runtime.store_reader import PinnedStore, files_in_use
 _BEYOND_SQL = re.compile(rf"(Out of Range|Conversion) Error: |.*\bUDF: {BeyondSql.__name__}\b")
 _FILE = re.compile(r"[\"'](/[^\"'\n]+\.parquet)[\"']")
 _KIND = re.compile(r"^[A-Za-z ]+ Error: ")
+_FATAL = ("INTERNAL Error: ", "FATAL Error: ")
 
 
 @contextmanager
@@ -41,6 +42,11 @@ def understood(
         if found is None:
             found = _damage(store, tables) or _unknown(text, question)
         raise found from None
+
+
+def is_fatal(problem: Exception) -> bool:
+    """Whether the database refuses all queries from now on."""
+    return str(problem).startswith(_FATAL)
 
 
 def _translated(text: str, limits: Limits, question: Question | None) -> XcqlError | None:
@@ -65,7 +71,7 @@ def _translated(text: str, limits: Limits, question: Question | None) -> XcqlErr
         raise NeedsEvaluator(BEYOND_SQL)
     if "Max expression depth limit" in text and question and question.compiled:
         raise NeedsEvaluator("the plan is deeper than DuckDB allows")
-    if text.startswith("INTERNAL Error: ") and question and question.compiled:
+    if text.startswith(_FATAL) and question and question.compiled:
         raise NeedsEvaluator("DuckDB has an internal error in this query")
     if (file := _FILE.search(text)) and is_store(store_of(file[1])):
         return damaged_file(file[1], "DuckDB cannot read it")

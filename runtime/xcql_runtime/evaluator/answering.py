@@ -165,7 +165,8 @@ def row_function(
     ready: list[CompiledQuery] = []
 
     def evaluate_rows(now: pa.Array, *arguments: pa.Array) -> pa.Array:
-        with errors_carried(around.query, evaluation.span), _in_folder(around.folder):
+        carried = errors_carried(around.query, evaluation.span, evaluation.is_doubtful)
+        with carried, _in_folder(around.folder):
             if not ready:
                 ready.append(prepare(evaluation.expression, around.functions))
             # one deep stack for all rows of the batch

@@ -17,7 +17,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from xcql.compile.result import Site
+from xcql.compile.result import IN_DOUBT, Site
 from xcql.diagnostics import Diagnostic, XcqlError, error
 from xcql.source import Source, Span
 
@@ -42,12 +42,20 @@ class NeedsEvaluator(Exception):
 
 
 @contextmanager
-def errors_carried(query: Source, place: Span | None = None) -> Iterator[None]:
-    """Let errors pass through an engine; those outside the query's own text are at `place`."""
+def errors_carried(
+    query: Source, place: Span | None = None, is_doubtful: bool = False
+) -> Iterator[None]:
+    """Let errors pass through an engine; those outside the query's own text are at `place`.
+
+    If errors are doubtful, the evaluator has to answer the whole query instead.
+    """
     try:
-        yield
-    except XcqlError as problem:
-        raise carried(problem, query, place) from None
+        try:
+            yield
+        except XcqlError as problem:
+            if is_doubtful:
+                raise NeedsEvaluator(IN_DOUBT) from None
+            raise carried(problem, query, place) from None
     except NeedsEvaluator as need:
         raise CarriedError(f"<xcql-evaluator {need.reason}>") from None
 

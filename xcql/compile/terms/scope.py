@@ -13,7 +13,7 @@ from xcql.analysis.graph import TagGraph
 from xcql.analysis.names import Namespaces
 from xcql.column_names import folded
 from xcql.compile.catalog import Catalog, Externals
-from xcql.compile.result import BEYOND_SQL, Evaluation, NotNative, Site
+from xcql.compile.result import BEYOND_SQL, IN_DOUBT, Evaluation, NotNative, Site
 from xcql.compile.terms.items import Shape, StreamElement, shape_of
 from xcql.compile.terms.values import Value, apart
 from xcql.dialects.dialect import Dialect
@@ -122,6 +122,8 @@ class Compilation:
         The evaluator might never reach a part that is lifted out of its expression: if that fails,
         the evaluator answers the whole query.
         """
+        if self.is_lifting:
+            message = IN_DOUBT
         return self._failing(Site(code, message, span, is_limit=self.is_lifting), value)
 
     def limit(self, span: Span, message: str = BEYOND_SQL) -> Scalar:
