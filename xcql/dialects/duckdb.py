@@ -312,11 +312,8 @@ def lifespan_bound(value: Sql, symbol: Sql) -> Sql:
 
 
 @forms
-def formatted_number(value: Sql, least: Sql, most: Sql, grouped: Sql, is_double: Sql) -> Sql:
-    text = FORMS["to_string"](value)
-    if is_double.this:
-        text = _computed("double_text", value)
-    written = _computed("formatted_number", text, least, most, grouped)
+def formatted_number(value: Sql, picture: Sql, is_double: Sql) -> Sql:
+    written = _computed("formatted_number", FORMS["to_string"](value), picture, is_double)
     return call("coalesce", written, text_literal("NaN"))
 
 
