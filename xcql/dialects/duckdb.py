@@ -7,7 +7,7 @@ What SQL cannot say exactly is a function that Python computes in the process: s
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
+from functools import cache, partial
 from types import MappingProxyType
 
 from sqlglot import exp
@@ -17,12 +17,13 @@ from xcql.algebra.scalars import Constant, Scalar
 from xcql.dialects import trees
 from xcql.dialects.dialect import Dialect, Query
 from xcql.dialects.duckdb_functions import FUNCTIONS, function_name
+from xcql.dialects.duckdb_macros import definitions, macros
 from xcql.dialects.duckdb_text import duckdb_text, named_parts
 from xcql.dialects.duckdb_vocabulary import branch
 from xcql.dialects.forms import FORMS
 from xcql.dialects.forms.groups import with_collected
 from xcql.dialects.forms.nodes import CONTROLS
-from xcql.dialects.forms.registry import Forms
+from xcql.dialects.forms.registry import Form, Forms
 from xcql.dialects.slots import SqlText
 from xcql.dialects.templates import let, template
 from xcql.dialects.trees import (
@@ -348,9 +349,31 @@ def _pattern_limit(text: Scalar, pattern: Scalar, flags: Scalar, *rest: Scalar) 
     return "a pattern that could take forever" if is_endless else None
 
 
+_ALL: Mapping[str, Form] = MappingProxyType({**FORMS, **forms})
+# whose forms are long and need to know nothing of their operands
+_MACROS = (
+    *("is_date_text", "is_dateTime_text", "is_time_text", "parse_date", "parse_dateTime"),
+    *("parse_time", "zone_of", "zone_of_time", "in_zone", "out_of_zone", "time_text"),
+    *("zoned_date_text", "is_double_text", "is_integer_text", "is_decimal_text", "parse_double"),
+    *("parse_integer", "parse_decimal", "parse_boolean", "double_floor", "double_ceiling"),
+    *("double_divide", "double_modulo", "round_half_up", "integer_divide", "decimal_text"),
+    *("escape_text", "escape_attribute", "collapsed", "trimmed", "substring_of_text"),
+    *("substring_by_doubles", "text_before", "text_after", "has_word", "without_blanks_before"),
+    *("node_key", "places_above", "hole_offset", "array_min", "array_max", "counts_at"),
+    *("with_lifespan", "decimal_add", "decimal_subtract", "text_order", "month_name"),
+)
+
+
+@cache
+def macro_definitions() -> tuple[str, ...]:
+    """The statements that a connection executes first: they create the macros of our SQL."""
+    return tuple(definitions(_MACROS, _ALL))
+
+
 DUCKDB = Dialect(
     "duckdb",
-    forms=MappingProxyType({**FORMS, **forms}),
+    forms=_ALL,
+    macros=macros(_MACROS, _ALL),
     limits=MappingProxyType(
         dict.fromkeys(("text_matches", "text_replaced", "text_split"), _pattern_limit)
     ),

@@ -21,7 +21,14 @@ from xcql.algebra.scalars import (
 )
 from xcql.compile.library.arithmetic import arithmetic
 from xcql.compile.library.atomization import atomized, one_atomic
-from xcql.compile.library.casts import INSTANTS, NUMBERS, cast, common_number, limited_months, on_time_line
+from xcql.compile.library.casts import (
+    INSTANTS,
+    NUMBERS,
+    cast,
+    common_number,
+    limited_months,
+    on_time_line,
+)
 from xcql.compile.result import NotNative
 from xcql.compile.terms.items import Atomic, Item
 from xcql.compile.terms.mapping import mapped_items
