@@ -91,9 +91,12 @@ class Dialect:
                     this=self.sql(body, inner), expressions=list(map(variable_name, parameters))
                 )
             case Call(function=name, arguments=arguments):
-                form = self.macros.get(name) or self.forms[name]
-                return form(*(self.sql(one, columns) for one in arguments))
+                return self.form(name)(*(self.sql(one, columns) for one in arguments))
         raise AssertionError(scalar)
+
+    def form(self, name: str) -> Form:
+        """How an operation is written: as a macro if there is one."""
+        return self.macros.get(name) or self.forms[name]
 
     def form_shape(self, call: Call) -> FormShape:
         """How long the SQL of a call is, and what it does with the operands."""

@@ -122,13 +122,11 @@ def four_bytes(value: Sql) -> Sql:
 
 
 @forms
-def node_key(key: Sql, offset: Sql) -> Sql:
-    return call("concat", key, four_bytes(offset))
-
-
-@forms
 def copy_key(key: Sql, *numbers: Sql) -> Sql:
-    return call("concat", key, *map(four_bytes, numbers))
+    return call("concat", key, *(call("four_bytes", one) for one in numbers))
+
+
+forms["node_key"] = copy_key
 
 
 @forms
@@ -359,7 +357,7 @@ _MACROS = (
     *("double_divide", "double_modulo", "round_half_up", "integer_divide", "decimal_text"),
     *("escape_text", "escape_attribute", "collapsed", "trimmed", "substring_of_text"),
     *("substring_by_doubles", "text_before", "text_after", "has_word", "without_blanks_before"),
-    *("node_key", "places_above", "hole_offset", "array_min", "array_max", "counts_at"),
+    *("four_bytes", "places_above", "hole_offset", "array_min", "array_max", "counts_at"),
     *("with_lifespan", "decimal_add", "decimal_subtract", "text_order", "month_name"),
 )
 
