@@ -36,6 +36,7 @@ def test_error(scalar: Scalar, error: Scalar) -> None:
         Nested(Select(Unit(), ONE), "sum", A),
         Nested(Unit(), "exists", ONE),
         call("transform", A, Lambda((".x",), FAIL)),
+        call("evaluate", Constant("e"), A),
         Nested(Unit(), "sum", call("+", FAIL, call("fail", Constant(4), A))),
     ],
 )

@@ -47,6 +47,8 @@ NATIVE = [
     "try { 1 } catch * { 2 }",
 ]
 EVALUATED = [
+    f"{TEXT} return try {{ error(xs:QName('my'), 'x', $t) }} catch * {{ 'other' }}",
+    f"{TEXT} return try {{ analyze-string($t, '(')//text() }} catch * {{ 'other' }}",
     f"{TEXT} let $i := xs:integer($t) return try {{ $i }} catch * {{ 'other' }}",
     f"{TEXT} return try {{ <a>{{ xs:integer($t) }}</a> }} catch * {{ <b/> }}",
     f"{TEXT} return try {{ xs:integer(($t, $t)) }} catch err:XPTY0004 {{ 'two' }}",
