@@ -285,7 +285,8 @@ def _escaped(name: str, signs: str, value: Sql) -> Sql:
 
 @forms
 def fail(site: Sql, value: Sql) -> Sql:
-    return _computed("fail", site, call("coalesce", trees.cast(value, "STRING"), text_literal("")))
+    text = value if isinstance(value, exp.Literal) else trees.cast(value, "STRING")
+    return _computed("fail", number(trees.integer_value(site)), text)
 
 
 @forms

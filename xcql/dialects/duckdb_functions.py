@@ -119,9 +119,12 @@ class FailedAtSite(Exception):
     """An error at a place of the query: the number of the place, and the value that caused it."""
 
 
-@_computed("BIGINT", "VARCHAR", returns=NOTHING)
-def fail(site: int, value: str) -> None:
-    raise FailedAtSite(f"XCQL|{site}|{value}")
+def _fail(site: int, value: str | None) -> None:
+    """Fail even if there is no value."""
+    raise FailedAtSite(f"XCQL|{site}|{value or ''}")
+
+
+_declared["fail"] = PythonFunction(_fail, ("BIGINT", "VARCHAR"), NOTHING)
 
 
 # texts
