@@ -45,7 +45,7 @@ ALIKE = [{"number", "integer", "int", "double", "decimal"}, {"date", "instant"}]
 
 
 # Spark leaves them to the evaluator
-NOT_ON_SPARK = {"namespaces_at", "declared_once", "out_of_default", "deep_text"}
+NOT_ON_SPARK = {"formatted_time", "namespaces_at", "declared_once", "out_of_default", "deep_text"}
 
 
 @pytest.mark.parametrize("dialect", DIALECTS, ids=lambda dialect: dialect.name)

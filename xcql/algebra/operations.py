@@ -136,7 +136,7 @@ numbers
   decimal_round_half_even(decimal, constant) -> decimal | strict fails | fn:round-half-to-even
   millionths(decimal, any) -> integer | fails
   from_millionths(integer) -> decimal | strict
-  formatted_number(number, constant, constant, constant, constant) -> text | | fn:format-number
+  formatted_number(number, constant, constant) -> text | | fn:format-number
   filled_up(integer, constant) -> text | strict
   padded_integer(integer, int) -> text | strict | fn:format-integer
 
@@ -220,6 +220,7 @@ times
   second(instant) -> integer | strict
   second_of(instant) -> decimal | strict | fn:seconds-from-dateTime
   month_name(any) -> text | | fn:format-date
+  formatted_time(text, constant, constant) -> text | strict | fn:format-date fn:format-time
   seconds_of(instant) -> integer | strict
   time_buckets(integer, integer, constant) -> array
   overlaps(instant, instant, instant, instant) -> boolean | | ?[]

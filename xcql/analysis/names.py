@@ -32,6 +32,7 @@ _PREDECLARED = {
     "map": f"{FUNCTIONS}/map",
     "array": f"{FUNCTIONS}/array",
     "math": f"{FUNCTIONS}/math",
+    "err": "http://www.w3.org/2005/xqt-errors",
     "local": LOCAL,
 }
 

@@ -25,6 +25,7 @@ from xcql.compile.functions import maps as map_functions
 from xcql.compile.library.isolation import evaluated
 from xcql.compile.syntax import (
     calls,
+    catching,
     comparisons,
     constructed,
     expressions,
@@ -51,7 +52,18 @@ def _joined(*tables: Mapping[K, V]) -> Mapping[K, V]:
     return joined
 
 
-_SYNTAX = calls, comparisons, constructed, expressions, flwor, maps, paths, predicates, temporal
+_SYNTAX = (
+    calls,
+    catching,
+    comparisons,
+    constructed,
+    expressions,
+    flwor,
+    maps,
+    paths,
+    predicates,
+    temporal,
+)
 
 LANGUAGE = Language(
     expressions=_joined(*(one.EXPRESSIONS for one in _SYNTAX)),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
@@ -62,6 +62,7 @@ class Dialect:
     of a call, why the engine cannot compute it; None if it can. `write` gives the text of queries.
     `ordered` are reductions that look at the order of the tuples in this dialect only.
     `joins_nearest` says that the engine has ASOF joins.
+    `macros` are calls of an engine's macros, which stand for the forms of some operations.
     `frames_vary` says whether a window function may look at another number of rows for each row.
     """
 
@@ -72,6 +73,7 @@ class Dialect:
     ordered: frozenset[str] = frozenset()
     joins_nearest: bool = False
     frames_vary: bool = False
+    macros: Mapping[str, Form] = field(default_factory=dict)
 
     def sql(self, scalar: Scalar, columns: Mapping[str, Sql]) -> Sql:
         """The tree of a scalar; `columns` says what its columns are."""
@@ -89,8 +91,12 @@ class Dialect:
                     this=self.sql(body, inner), expressions=list(map(variable_name, parameters))
                 )
             case Call(function=name, arguments=arguments):
-                return self.forms[name](*(self.sql(one, columns) for one in arguments))
+                return self.form(name)(*(self.sql(one, columns) for one in arguments))
         raise AssertionError(scalar)
+
+    def form(self, name: str) -> Form:
+        """How an operation is written: as a macro if there is one."""
+        return self.macros.get(name) or self.forms[name]
 
     def form_shape(self, call: Call) -> FormShape:
         """How long the SQL of a call is, and what it does with the operands."""
@@ -100,11 +106,11 @@ class Dialect:
             is_certain = (is_let or not isinstance(one, Lambda) for one in call.arguments)
             return FormShape(_SIZE_OF_CALL, tuple(Operand(1, one) for one in is_certain))
         form = self.forms[call.function]
-        found = _form_shape(form, (None,) * len(call.arguments))
+        found = form_shape(form, (None,) * len(call.arguments))
         if found is None:
             # some of its operands have to be constants
             constants = (one if isinstance(one, Constant) else None for one in call.arguments)
-            found = _form_shape(form, tuple(constants))
+            found = form_shape(form, tuple(constants))
         if found is None:
             return FormShape(_SIZE_OF_CALL, (Operand(1, False),) * len(call.arguments))
         return found
@@ -122,7 +128,7 @@ _SIZE_OF_CALL = 5
 
 
 @lru_cache(maxsize=4096)
-def _form_shape(form: Form, known: tuple[Constant | None, ...]) -> FormShape | None:
+def form_shape(form: Form, known: tuple[Constant | None, ...]) -> FormShape | None:
     """The shape of a form, some of whose operands are known; None if it has to know others."""
     names = [variable(f"operand.{index}") for index in range(len(known))]
     given = zip(names, known, strict=True)

@@ -7,7 +7,7 @@ What SQL cannot say exactly is a function that Python computes in the process: s
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
+from functools import cache, partial
 from types import MappingProxyType
 
 from sqlglot import exp
@@ -17,6 +17,7 @@ from xcql.algebra.scalars import Constant, Scalar
 from xcql.dialects import trees
 from xcql.dialects.dialect import Dialect, Query
 from xcql.dialects.duckdb_functions import FUNCTIONS, function_name
+from xcql.dialects.duckdb_macros import definitions, macros
 from xcql.dialects.duckdb_text import duckdb_text, named_parts
 from xcql.dialects.duckdb_vocabulary import branch, guarded_and, guarded_or, may_fail
 from xcql.dialects.forms import FORMS
@@ -131,13 +132,11 @@ def four_bytes(value: Sql) -> Sql:
 
 
 @forms
-def node_key(key: Sql, offset: Sql) -> Sql:
-    return call("concat", key, four_bytes(offset))
-
-
-@forms
 def copy_key(key: Sql, *numbers: Sql) -> Sql:
-    return call("concat", key, *map(four_bytes, numbers))
+    return call("concat", key, *(call("four_bytes", one) for one in numbers))
+
+
+forms["node_key"] = copy_key
 
 
 @forms
@@ -296,7 +295,8 @@ def _escaped(name: str, signs: str, value: Sql) -> Sql:
 
 @forms
 def fail(site: Sql, value: Sql) -> Sql:
-    return _computed("fail", site, call("coalesce", trees.cast(value, "STRING"), text_literal("")))
+    text = value if isinstance(value, exp.Literal) else trees.cast(value, "STRING")
+    return _computed("fail", number(trees.integer_value(site)), text)
 
 
 @forms
@@ -322,11 +322,8 @@ def lifespan_bound(value: Sql, symbol: Sql) -> Sql:
 
 
 @forms
-def formatted_number(value: Sql, least: Sql, most: Sql, grouped: Sql, is_double: Sql) -> Sql:
-    text = FORMS["to_string"](value)
-    if is_double.this:
-        text = _computed("double_text", value)
-    written = _computed("formatted_number", text, least, most, grouped)
+def formatted_number(value: Sql, picture: Sql, is_double: Sql) -> Sql:
+    written = _computed("formatted_number", FORMS["to_string"](value), picture, is_double)
     return call("coalesce", written, text_literal("NaN"))
 
 
@@ -361,9 +358,31 @@ def _pattern_limit(text: Scalar, pattern: Scalar, flags: Scalar, *rest: Scalar) 
     return "a pattern that could take forever" if is_endless else None
 
 
+_ALL: Mapping[str, Form] = MappingProxyType({**FORMS, **forms})
+# whose forms are long and need to know nothing of their operands
+_MACROS = (
+    *("is_date_text", "is_dateTime_text", "is_time_text", "parse_date", "parse_dateTime"),
+    *("parse_time", "zone_of", "zone_of_time", "in_zone", "out_of_zone", "time_text"),
+    *("zoned_date_text", "is_double_text", "is_integer_text", "is_decimal_text", "parse_double"),
+    *("parse_integer", "parse_decimal", "parse_boolean", "double_floor", "double_ceiling"),
+    *("double_divide", "double_modulo", "round_half_up", "integer_divide", "decimal_text"),
+    *("escape_text", "escape_attribute", "collapsed", "trimmed", "substring_of_text"),
+    *("substring_by_doubles", "text_before", "text_after", "has_word", "without_blanks_before"),
+    *("four_bytes", "places_above", "hole_offset", "array_min", "array_max", "counts_at"),
+    *("with_lifespan", "decimal_add", "decimal_subtract", "text_order", "month_name"),
+)
+
+
+@cache
+def macro_definitions() -> tuple[str, ...]:
+    """The statements that a connection executes first: they create the macros of our SQL."""
+    return tuple(definitions(_MACROS, _ALL))
+
+
 DUCKDB = Dialect(
     "duckdb",
-    forms=MappingProxyType({**FORMS, **forms}),
+    forms=_ALL,
+    macros=macros(_MACROS, _ALL),
     limits=MappingProxyType(
         dict.fromkeys(("text_matches", "text_replaced", "text_split"), _pattern_limit)
     ),

@@ -27,6 +27,7 @@ from xcql.evaluate import deep_equal, letter_case
 from xcql.evaluate.api import evaluate, prepare
 from xcql.evaluate.arithmetic import decimal_divide, duration_microseconds, seconds_duration
 from xcql.evaluate.casting import from_text
+from xcql.evaluate.functions import format_dates, format_numbers
 from xcql.evaluate.functions.numbers import DECIMALS_WIDE, rounded
 from xcql.evaluate.functions.regex import replaced, replacement_parts
 from xcql.evaluate.functions.strings import is_xml_character
@@ -42,6 +43,7 @@ Body = TypeVar("Body", bound=Callable[..., Any])
 
 DECIMAL = "DECIMAL(37, 20)"
 _MATH = NAMESPACES["math"]
+_DECIMAL_FORMAT = format_numbers.DecimalFormat()
 _UNIT = Decimal(1).scaleb(-20)
 _MOST_DECIMAL = Decimal(10) ** 17
 _MOST_INTEGER = 2**63 - 1
@@ -117,9 +119,12 @@ class FailedAtSite(Exception):
     """An error at a place of the query: the number of the place, and the value that caused it."""
 
 
-@_computed("BIGINT", "VARCHAR", returns=NOTHING)
-def fail(site: int, value: str) -> None:
-    raise FailedAtSite(f"XCQL|{site}|{value}")
+def _fail(site: int, value: str | None) -> None:
+    """Fail even if there is no value."""
+    raise FailedAtSite(f"XCQL|{site}|{value or ''}")
+
+
+_declared["fail"] = PythonFunction(_fail, ("BIGINT", "VARCHAR"), NOTHING)
 
 
 # texts
@@ -229,16 +234,10 @@ def decimal_multiply(x: Decimal, y: Decimal) -> Decimal:
     return DECIMALS_WIDE.multiply(x, y)
 
 
-@_computed("VARCHAR", "BIGINT", "BIGINT", "BOOLEAN", returns="VARCHAR")
-def formatted_number(text: str, least: int, most: int, is_grouped: bool) -> str:
-    """A number, given as text, by a picture such as #,##0.0#."""
-    if text in ("NaN", "INF", "-INF"):
-        return text.replace("INF", "Infinity")
-    value = Decimal(text).quantize(Decimal(1).scaleb(-most), ROUND_HALF_EVEN, DECIMALS_WIDE)
-    sign = "-" if text.startswith("-") else ""
-    whole, point, fraction = f"{abs(value):{',' if is_grouped else ''}f}".partition(".")
-    kept = fraction[:least] + fraction[least:].rstrip("0")
-    return f"{sign}{whole}{point if kept else ''}{kept}"
+@_computed("VARCHAR", "VARCHAR", "BOOLEAN", returns="VARCHAR")
+def formatted_number(text: str, picture: str, is_double: bool) -> str:
+    number = float(text) if is_double else Decimal(text)
+    return format_numbers.formatted(number, picture, _DECIMAL_FORMAT)
 
 
 @_computed("BIGINT", "BIGINT", returns=DECIMAL)
@@ -362,6 +361,12 @@ def is_other_time(text: str, type_: str) -> bool:
     if _is_valid(text, type_):
         raise BeyondSql
     return False
+
+
+@_computed("VARCHAR", "VARCHAR", "VARCHAR", returns="VARCHAR")
+@lru_cache(maxsize=4096)
+def formatted_time(text: str, type_: str, picture: str) -> str:
+    return format_dates.formatted(from_text(text, type_), picture, type_)
 
 
 @_computed("VARCHAR", "TIMESTAMP", returns="TIMESTAMP")

@@ -20,6 +20,7 @@ from sqlglot.dialects.spark import Spark
 from xcql.dialects import java_patterns
 from xcql.dialects.dialect import Dialect, Gather, Query
 from xcql.dialects.forms import FORMS
+from xcql.dialects.forms.numbers import picture_limit
 from xcql.dialects.slots import LINE_BREAK, SqlText, slot
 from xcql.dialects.templates import CAST_FUNCTIONS
 from xcql.dialects.trees import Sql, copied, decimal_type, identifier
@@ -276,6 +277,7 @@ SPARK = Dialect(
     limits=MappingProxyType(
         {
             **dict.fromkeys(java_patterns.forms, java_patterns.pattern_limit),
+            "formatted_number": picture_limit,
             "mathematics": lambda *_: "the last digit of Java's mathematics may differ",
         }
     ),

@@ -50,11 +50,17 @@ def template(template: str, **parts: exp.Expression) -> exp.Expression:
     >>> template("x + 2 * x", x=exp.column("price")).sql("spark")
     '(price + 2 * price)'
     """
-    parsed_template = _parsed_template(template)
+    return computed_once(template, _parsed_template(template).uses, parts)
+
+
+def computed_once(
+    template: str, uses: Mapping[str, int], parts: Mapping[str, exp.Expression]
+) -> exp.Expression:
+    """A template that looks at its parts so often: not only where they are named."""
     values: dict[str, exp.Expression] = {}
     bound: dict[str, exp.Expression] = {}
     for name, part in parts.items():
-        if len(name) == 1 and parsed_template.uses[name] > 1 and not _is_simple(part):
+        if len(name) == 1 and uses[name] > 1 and not _is_simple(part):
             # a long value is computed once, under a name that occurs in none of the parts
             taken = free_names(parts.values()) | bound.keys()
             alias = next(one for one in _names(name) if one not in taken)
@@ -62,7 +68,7 @@ def template(template: str, **parts: exp.Expression) -> exp.Expression:
             values[name] = exp.column(alias)
         else:
             values[name] = part if isinstance(part, _TIGHT) else exp.Paren(this=part)
-    result: exp.Expression = exp.Paren(this=filled(parsed_template.tree, values))
+    result: exp.Expression = exp.Paren(this=filled(_parsed_template(template).tree, values))
     for alias, part in bound.items():
         result = _named(part, alias, result)
     return result

@@ -174,7 +174,7 @@ class _Lowering:
         """A condition; one that only fails has to be declared as one."""
         condition = self.sql(scalar, known)
         if isinstance(scalar, Call) and scalar.function == "fail":
-            return self.dialect.forms["is_true"](condition)
+            return self.dialect.form("is_true")(condition)
         return condition
 
     def is_member(self, scalar: Scalar) -> bool:
@@ -409,7 +409,7 @@ class _Lowering:
             if further is None:
                 return framed
             length = trees.plus(self.sql(further, known), number(1))
-            return self.dialect.forms["slice"](framed, number(1), length)
+            return self.dialect.form("slice")(framed, number(1), length)
         if isinstance(further, Constant) and isinstance(further.value, int):
             # Spark wants 32 bits there
             framed.set("spec", _from_here(number(further.value)))

@@ -30,4 +30,4 @@ def reduced(
     if is_framed and one.reduction == "collect":
         return call("collect_list", dialect.sql(value, known))
     keys = list(sort) if is_ordered(one.reduction, dialect) else []
-    return dialect.forms[f"group_{one.reduction}"](dialect.sql(value, known), *keys)
+    return dialect.form(f"group_{one.reduction}")(dialect.sql(value, known), *keys)

@@ -66,11 +66,11 @@ class Scans:
         def key() -> Sql:
             return of("key")
 
-        form = self._dialect.forms
+        form = self._dialect.form
         above = {
-            "key": lambda: form["copy_key"](key(), column("number")),
-            "parent": lambda: form["parent_key"](key()),
-            "offset": lambda: form["hole_offset"](key()),
+            "key": lambda: form("copy_key")(key(), column("number")),
+            "parent": lambda: form("parent_key")(key()),
+            "offset": lambda: form("hole_offset")(key()),
             "pathFrom": lambda: of("vtFrom"),
             "pathTo": lambda: self._known_end(of("vtTo"), stability),
         }
@@ -106,18 +106,18 @@ class Scans:
 
     def _known_end(self, value: Sql, stability: Stability | None) -> Sql:
         """An end that lies after `now` reads as `now`."""
-        return value if stability is not None else self._dialect.forms["known_end"](value, _NOW)
+        return value if stability is not None else self._dialect.form("known_end")(value, _NOW)
 
     def _counts(self, of: Callable[[str], Sql], stability: Stability | None) -> list[Sql]:
         """The conditions that a row, or a place, counts at `now`."""
         if stability is not None:
             return [] if stability.is_lasting else [trees.is_null(of("until"))]
-        return [self._dialect.forms["counts_at"](of("since"), of("until"), _NOW)]
+        return [self._dialect.form("counts_at")(of("since"), of("until"), _NOW)]
 
     def _root(self, plan: Extract, needed: frozenset[str]) -> Relation:
         """The root filler, where nothing leads to but its id."""
         above = {
-            "key": lambda: self._dialect.forms["four_bytes"](column("number")),
+            "key": lambda: self._dialect.form("four_bytes")(column("number")),
             "parent": lambda: trees.constant(b""),
             "offset": lambda: number(0),
             "around": lambda: call("array", column("filler")),
@@ -230,7 +230,7 @@ class Scans:
         left.columns |= right.columns
         parent_key = left.columns[f"{plan.parent}.key"]
         left.columns |= {
-            f"{plan.row}.key": self._dialect.forms["copy_key"](
+            f"{plan.row}.key": self._dialect.form("copy_key")(
                 parent_key, variable(f"{hole}.start"), variable(f"{plan.row}.number")
             ),
             f"{plan.row}.parent": parent_key,

@@ -11,6 +11,7 @@ from duckdb.func import FunctionNullHandling
 from duckdb.sqltypes import SQLNULL
 
 from xcql.diagnostics import error
+from xcql.dialects.duckdb import macro_definitions
 from xcql.dialects.duckdb_functions import FUNCTIONS, NOTHING, function_name
 from xcql.temporary import process_folder
 
@@ -91,4 +92,6 @@ def connect(limits: Limits) -> duckdb.DuckDBPyConnection:
             SQLNULL if one.result == NOTHING else one.result,
             null_handling=FunctionNullHandling.SPECIAL,
         )
+    for statement in macro_definitions():
+        connection.execute(statement)
     return connection

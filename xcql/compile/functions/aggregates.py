@@ -7,10 +7,28 @@ from dataclasses import replace
 from decimal import Decimal
 from functools import partial
 
-from xcql.algebra.scalars import NULL, Constant, Nested, Scalar, call, case, disjunction
+from xcql.algebra.operators import Order, Select, SortKey, order
+from xcql.algebra.scalars import (
+    NULL,
+    Call,
+    Constant,
+    Nested,
+    Scalar,
+    call,
+    case,
+    disjunction,
+    field,
+)
 from xcql.compile.library.arithmetic import arithmetic
 from xcql.compile.library.atomization import atomized, one_atomic
-from xcql.compile.library.casts import NUMBERS, cast, common_number, limited_months
+from xcql.compile.library.casts import (
+    INSTANTS,
+    NUMBERS,
+    cast,
+    common_number,
+    limited_months,
+    on_time_line,
+)
 from xcql.compile.result import NotNative
 from xcql.compile.terms.items import Atomic, Item
 from xcql.compile.terms.mapping import mapped_items
@@ -32,6 +50,7 @@ from xcql.compile.terms.values import (
     guarded,
     is_optional,
     leaves,
+    uniform,
 )
 
 native = NativeFunctions()
@@ -251,21 +270,42 @@ def _extreme(site: CallSite, which: str) -> Value:
     type_ = common_type(site, value)
     if type_ not in NUMBERS | DURATIONS | {"xs:string", "xs:dateTime", "xs:date", "xs:boolean"}:
         raise NotNative(f"the {which} of {type_}", site.span)
-    zone = _common_zone(site, value)
+    if type_ in INSTANTS:
+        return _extreme_instant(site, value, which)
     scalar = values_of(site, value, type_, which)
     if type_ == "xs:double" and which == "min":
         # NaN, if there is one: SQL treats it as the greatest number
         most = values_of(site, value, type_, "max")
         scalar = case((call("is_nan", most), most), otherwise=scalar)
-    return guarded(call("is_not_null", scalar), Single(Atomic(scalar, type_, zone)))
+    return guarded(call("is_not_null", scalar), Single(Atomic(scalar, type_)))
 
 
-def _common_zone(site: CallSite, value: Value) -> Scalar | None:
-    """The zone of all items; the evaluator compares times whose zones only the data tell."""
-    zones = {atomized(leaf.item, site.scope).zone for leaf in leaves(value)}
+def _extreme_instant(site: CallSite, value: Value, which: str) -> Value:
+    """The first of the extreme times of a type; each of them may have a zone of its own."""
+    times = [atomized(leaf.item, site.scope) for leaf in leaves(value)]
+    zones = {one.zone for one in times}
     if len(zones) == 1 and isinstance(zone := next(iter(zones)), Constant | None):
-        return zone
-    raise NotNative("times whose zones only the data tell", site.span)
+        scalar = values_of(site, value, times[0].type, which)
+        return guarded(call("is_not_null", scalar), Single(Atomic(scalar, times[0].type, zone)))
+
+    def read(item: Item) -> Scalar:
+        time = atomized(item, site.scope)
+        parts = (
+            *(Constant("scalar"), time.scalar),
+            *(Constant("zone"), time.zone or Constant("")),
+            *(Constant("moment"), on_time_line(time)),
+        )
+        return case((call("is_not_null", time.scalar), Call("named_struct", parts)))
+
+    found = uniform(value, read, site.compilation.fresh)
+    if not isinstance(found, tuple):
+        raise NotNative("times whose zones only the data tell", site.span)
+    plan, column = found
+    key = SortKey(field(column, "moment"), "number", descending=which == "max")
+    plan = Order(Select(plan, call("is_not_null", column)), (key, *order(plan)))
+    first = Nested(plan, "first", column)
+    item = Atomic(field(first, "scalar"), times[0].type, field(first, "zone"))
+    return guarded(call("is_not_null", item.scalar), Single(item))
 
 
 native("min", 1, 2)(_by_data(partial(_extreme, which="min")))

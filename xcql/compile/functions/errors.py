@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from xcql.compile.functions.strings import text
 from xcql.compile.library.sequence_types import XS
 from xcql.compile.result import NotNative
@@ -14,6 +16,8 @@ from xcql.syntax.literals import StringLiteral
 native = NativeFunctions()
 
 _MESSAGE = "the query raised an error"
+# what tells names in that namespace from those in none
+_CODE = re.compile("[A-Z]{4}[0-9]{4}")
 _OF_XQUERY = "http://www.w3.org/2005/xqt-errors"
 
 
@@ -36,6 +40,6 @@ def _code(site: CallSite) -> str:
             if site.scope.names.function_name(name) == (XS, "QName"):
                 prefix, _, local = written.rpartition(":")
                 uri = site.scope.names.prefixes.get(prefix) if prefix else ""
-                if uri is not None:
+                if uri is not None and (uri == _OF_XQUERY) == bool(_CODE.fullmatch(local)):
                     return local if uri in (_OF_XQUERY, "") else f"Q{{{uri}}}{local}"
     raise NotNative("the code of an error that is computed", site.span)

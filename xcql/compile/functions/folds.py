@@ -9,6 +9,7 @@ What a step needs of an item is computed for all items at once, before the fold.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from xcql.algebra.operators import Join, Number, Order, Plan, Project, SortKey, columns, used
@@ -16,14 +17,16 @@ from xcql.algebra.scalars import (
     TRUE,
     Call,
     Column,
+    Constant,
     Lambda,
     Nested,
     Scalar,
+    call,
+    case,
     has_nested,
     rebuilt,
 )
 from xcql.algebra.scalars import field as struct_field
-from xcql.compile.library.atomization import one_atomic
 from xcql.compile.library.casts import NUMBERS, cast
 from xcql.compile.library.function_items import applied
 from xcql.compile.library.maps import known_items
@@ -36,17 +39,22 @@ from xcql.compile.terms.scope import Compilation, Scope
 from xcql.compile.terms.values import (
     EMPTY,
     Concat,
+    Each,
     Single,
     Value,
     apart,
     concat,
+    condition_of,
     each,
+    is_optional,
     leaves,
 )
 
 native = NativeFunctions()
 
 _LONGEST = 50
+# the types of numbers in a fold may change so often
+_MOST_ROUNDS = 3
 
 
 @native("fold-left", 3)
@@ -99,33 +107,58 @@ def _known_items(value: Value, site: CallSite) -> list[Value]:
 
 def _over_data(site: CallSite) -> Value:
     sequence, start, code = site.arguments
-    begin = one_atomic(start, site.scope, site.span) if isinstance(start, Single) else None
-    if begin is None or begin.zone is not None:
-        raise NotNative("a fold of data into other values than one", site.span)
+    begin = _items(start, site)
     sequence = apart(sequence, site.scope.taken)
     plan, item = as_one_kind(sequence, site.scope, site.span)
     inside = site.scope.within(plan)
-    types = [begin.type]
-    while True:
+    types = [one.type for one in begin]
+    for _ in range(_MOST_ROUNDS):
         # numbers may get another type in the first step, which they keep
         step = _Step(site.compilation, columns(plan))
-        so_far = Atomic(Column(step.result), types[-1])
-        next_ = _next(code, Single(so_far), item, inside, site)
-        if next_.type == types[-1]:
+        next_ = _next(code, step.state(types), item, inside, site)
+        if len(next_) != len(types):
+            raise NotNative("a fold of data into a number of values that grows", site.span)
+        changed = [
+            (old, new.type) for old, new in zip(types, next_, strict=True) if old != new.type
+        ]
+        if not changed:
             break
-        if next_.type not in NUMBERS or types[-1] not in NUMBERS or len(types) > 2:
+        if not NUMBERS.issuperset(type_ for both in changed for type_ in both):
             raise NotNative("a fold into values of several types", site.span)
-        types.append(next_.type)
-    body = step.over_fields(next_.scalar)
+        types = [one.type for one in next_]
+    else:
+        raise NotNative("a fold into values of several types", site.span)
+    body = step.over_fields(_state([one.scalar for one in next_]))
     for name, scalar in step.needed.items():
         plan = Project(plan, name, scalar)
     members = Nested(plan, "collect", packed(list(step.needed)))
-    first = cast(begin, next_.type, site.scope, site.span).scalar
+    first = [
+        cast(one, type_, site.scope, site.span).scalar
+        for one, type_ in zip(begin, types, strict=True)
+    ]
     function = Lambda((step.result, step.item), body)
-    return Single(Atomic(Call("aggregate", (members, first, function)), next_.type))
+    found = Call("aggregate", (members, _state(first), function))
+    return concat([Single(one) for one in _parts(found, types)])
 
 
-def _next(code: Value, so_far: Value, item: Value, inside: Scope, site: CallSite) -> Atomic:
+def _state(values: Sequence[Scalar]) -> Scalar:
+    """A value, or several as one struct."""
+    if len(values) == 1:
+        return values[0]
+    named = ((Constant(f"value{index}"), one) for index, one in enumerate(values))
+    return Call("named_struct", tuple(part for pair in named for part in pair))
+
+
+def _parts(state: Scalar, types: Sequence[str]) -> list[Atomic]:
+    """The values in a state."""
+    if len(types) == 1:
+        return [Atomic(state, types[0])]
+    return [
+        Atomic(struct_field(state, f"value{index}"), type_) for index, type_ in enumerate(types)
+    ]
+
+
+def _next(code: Value, so_far: Value, item: Value, inside: Scope, site: CallSite) -> list[Atomic]:
     """The result of one step; its errors are the evaluator's, which takes one step at a time."""
     compilation = site.compilation
     before = compilation.is_lifting
@@ -134,9 +167,35 @@ def _next(code: Value, so_far: Value, item: Value, inside: Scope, site: CallSite
         value = applied(code, [so_far, item], inside, site.span)
     finally:
         compilation.is_lifting = before
-    if not isinstance(value, Single) or not isinstance(value.item, Atomic) or value.item.zone:
-        raise NotNative("a fold of data into other values than one", site.span)
-    return value.item
+    return _items(value, site)
+
+
+def _items(value: Value, site: CallSite) -> list[Atomic]:
+    """The items of a value that has the same number of them, of the same types, in any case."""
+    match value:
+        case Single(item=Atomic(zone=None) as item):
+            return [item]
+        case Concat(values=several, exclusive=False) if several:
+            return [item for one in several for item in _items(one, site)]
+        case Concat(
+            values=(Each(plan=one, value=then), Each(plan=other, value=otherwise)), exclusive=True
+        ) if is_optional(one) and is_optional(other):
+            (condition, known), (negated, _) = condition_of(one), condition_of(other)
+            sides = _items(then, site), _items(otherwise, site)
+            if len(sides[0]) == len(sides[1]) and not known and negated == call("not", condition):
+                pairs = zip(*sides, strict=True)
+                return [_chosen(condition, a, b, site) for a, b in pairs]
+    raise NotNative("a fold of data into other values than some", site.span)
+
+
+def _chosen(condition: Scalar, a: Atomic, b: Atomic, site: CallSite) -> Atomic:
+    """One of two items; an integer is a decimal."""
+    types = {a.type, b.type}
+    type_ = a.type if len(types) == 1 else "xs:decimal"
+    if len(types) > 1 and not types <= {"xs:integer", "xs:decimal"}:
+        raise NotNative("a fold into values of several types", site.span)
+    then, otherwise = (cast(one, type_, site.scope, site.span).scalar for one in (a, b))
+    return Atomic(case((condition, then), otherwise=otherwise), type_)
 
 
 @dataclass(slots=True)
@@ -158,6 +217,10 @@ class _Step:
     @property
     def item(self) -> str:
         return f".member{self.number}"
+
+    def state(self, types: Sequence[str]) -> Value:
+        """The result so far."""
+        return concat([Single(one) for one in _parts(Column(self.result), types)])
 
     def over_fields(self, scalar: Scalar) -> Scalar:
         """The scalar with fields in place of the parts that do not depend on the result so far."""

@@ -11,7 +11,7 @@ from xcql.compile.library.atomization import one_atomic
 from xcql.compile.library.casts import NUMBERS, cast
 from xcql.compile.result import NotNative
 from xcql.compile.terms.items import Atomic
-from xcql.compile.terms.native_functions import CallSite, NativeFunctions
+from xcql.compile.terms.native_functions import CallSite, NativeFunctions, supported
 from xcql.compile.terms.values import EMPTY, Single, Value, nullable
 
 native = NativeFunctions()
@@ -44,10 +44,7 @@ def _computed(site: CallSite, compute: Callable[..., Call]) -> Value:
         doubles.append(cast(item, "xs:double", site.scope, site.span).scalar)
     if not all(isinstance(one, Single) for one in site.arguments[1:]):
         raise NotNative("mathematics of a number that may be missing", site.span)
-    operation = compute(*doubles)
-    reason = site.compilation.dialect.limit(operation)
-    if reason is not None:
-        raise NotNative(reason, site.span)
+    operation = supported(compute(*doubles), site)
     return nullable(Atomic(operation, "xs:double"), *site.arguments)
 
 

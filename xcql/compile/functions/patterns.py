@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from xcql.algebra.operators import Unit, Unnest
-from xcql.algebra.scalars import Call, Column, Constant, Scalar, call
+from xcql.algebra.scalars import Column, Constant, Scalar, call
 from xcql.compile.functions.strings import string, text
 from xcql.compile.result import NotNative
 from xcql.compile.terms.items import Atomic
-from xcql.compile.terms.native_functions import CallSite, NativeFunctions
+from xcql.compile.terms.native_functions import CallSite, NativeFunctions, supported
 from xcql.compile.terms.values import Single, Value, boolean, each
 from xcql.diagnostics import XcqlError
 from xcql.evaluate.functions.regex import replacement_parts
@@ -19,7 +19,7 @@ native = NativeFunctions()
 @native("matches", 2, 3)
 def _matches(site: CallSite) -> Value:
     _, pattern = _pattern(site, 2)
-    return boolean(_supported(site, call("text_matches", text(site, 0), *pattern)))
+    return boolean(supported(call("text_matches", text(site, 0), *pattern), site))
 
 
 @native("replace", 3, 4)
@@ -33,7 +33,7 @@ def _replace(site: CallSite) -> Value:
     except XcqlError:
         raise NotNative("an invalid replacement", site.span) from None
     replaced = call("text_replaced", text(site, 0), *pattern, Constant(replacement))
-    return string(_supported(site, replaced))
+    return string(supported(replaced, site))
 
 
 @native("tokenize", 1)
@@ -51,16 +51,8 @@ def _tokenize(site: CallSite) -> Value:
 def _tokens(site: CallSite, subject: Scalar, pattern: tuple[Constant, Constant]) -> Value:
     fresh = site.compilation.fresh
     item, position = fresh("token"), fresh("token_at")
-    array = _supported(site, call("text_split", subject, *pattern))
+    array = supported(call("text_split", subject, *pattern), site)
     return each(Unnest(Unit(), array, item, position), Single(Atomic(Column(item), "xs:string")))
-
-
-def _supported(site: CallSite, operation: Call) -> Call:
-    """The operation, if the dialect can compute it."""
-    reason = site.compilation.dialect.limit(operation)
-    if reason is not None:
-        raise NotNative(reason, site.span)
-    return operation
 
 
 def _not_of_nothing(site: CallSite, regex: Regex) -> None:

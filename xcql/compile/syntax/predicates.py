@@ -169,6 +169,14 @@ def _filtered_parts(value: Value, expr: Filter, scope: Scope) -> Value:
 def _filtered_mixture(value: Value, expr: Filter, scope: Scope) -> Value:
     """A position in a sequence of several kinds of items."""
     predicate = expr.predicate
+    listed = value.values if isinstance(value, Concat) and not value.exclusive else ()
+    if listed and all(isinstance(one, Single) for one in listed):
+        # the query itself says which item it is
+        match predicate:
+            case IntegerLiteral(value=number):
+                return listed[number - 1] if 0 < number <= len(listed) else EMPTY
+            case FunctionCall(name=name, arguments=()) if name.local == "last":
+                return listed[-1]
     is_first = isinstance(predicate, IntegerLiteral) and predicate.value == 1
     if is_first and isinstance(value, Concat) and not value.exclusive:
         result: Value = EMPTY

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from xcql.algebra.scalars import Call
 from xcql.analysis.names import FUNCTIONS
+from xcql.compile.result import NotNative
 from xcql.compile.terms.scope import Compilation, FunctionKey, Scope
 from xcql.compile.terms.values import Value
 from xcql.source import Span
@@ -50,3 +52,11 @@ class NativeFunctions(dict[FunctionKey, NativeFunction]):
             return code
 
         return declare
+
+
+def supported(operation: Call, site: CallSite) -> Call:
+    """The operation, if the dialect can compute it."""
+    reason = site.compilation.dialect.limit(operation)
+    if reason is not None:
+        raise NotNative(reason, site.span)
+    return operation

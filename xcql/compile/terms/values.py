@@ -142,7 +142,7 @@ def conditional(condition: Scalar, then: Value, otherwise: Value) -> Value:
         return guarded(condition, then)
     negated = call("not", condition)
     for value, other, holds in ((then, otherwise, negated), (otherwise, then, condition)):
-        if isinstance(value, Single) and isinstance(value.item, Failure):
+        if isinstance(value, Single) and isinstance(value.item, Failure) and other != EMPTY:
             # `is_true`, because a failing scalar has no type
             sound = call("is_true", case((holds, TRUE), otherwise=value.item.scalar))
             return guarded(sound, other)

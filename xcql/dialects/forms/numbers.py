@@ -7,10 +7,12 @@ it (`DECIMAL`); an operation whose exact result has more fails, too, and is neve
 from __future__ import annotations
 
 import math
+import re
 from decimal import Decimal
 
 from sqlglot import exp
 
+from xcql.algebra.scalars import Constant, Scalar
 from xcql.dialects.forms.casts import DECIMAL, trimmed
 from xcql.dialects.forms.registry import Forms
 from xcql.dialects.templates import let, template
@@ -346,13 +348,30 @@ def parse_decimal(value: Sql, too_long: Sql) -> Sql:
 # numbers as people write them
 
 
+_PICTURE = re.compile(r"(?:#,##|#*)0(?:\.(?=[0#])(?P<least>0*)(?P<more>#*))?")
+_MOST_DIGITS = 10
+
+
+def picture_limit(value: Scalar, picture: Scalar, is_double: Scalar) -> str | None:
+    """Why a number cannot be written by a picture with functions of SQL; None if it can."""
+    assert isinstance(picture, Constant)
+    form = _PICTURE.fullmatch(str(picture.value))
+    if form is None:
+        return "a picture that is not simple"
+    digits = (form["least"] or "") + (form["more"] or "")
+    return "so many digits" if len(digits) > _MOST_DIGITS else None
+
+
 @forms
-def formatted_number(value: Sql, least: Sql, most: Sql, grouped: Sql, is_double: Sql) -> Sql:
-    """A number by a picture such as #,##0.0#: its least and most digits after the point."""
-    fewest, digits = integer_value(least), integer_value(most)
+def formatted_number(value: Sql, picture: Sql, is_double: Sql) -> Sql:
+    """A number by a picture such as #,##0.0#."""
+    form = _PICTURE.fullmatch(picture.this)
+    assert form is not None
+    fewest = len(form["least"] or "")
+    digits = fewest + len(form["more"] or "")
     exact = f"CAST(ltrim('-', CAST(x AS STRING)) AS {DECIMAL})"
     rounded = template(f"format_number(bround({exact}, {digits}), {digits})")
-    text = rounded if grouped.this else template("replace(t, ',', '')", t=rounded)
+    text = rounded if "," in picture.this else template("replace(t, ',', '')", t=rounded)
     if fewest < digits:
         kept = f"([.][0-9]{{{fewest}}}[0-9]*?)0+$"
         text = template(f"regexp_replace(regexp_replace(t, '{kept}', '$1'), '[.]$', '')", t=text)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from xcql.diagnostics import XcqlError, error
@@ -59,7 +60,7 @@ class _Marker:
     most: int | None
 
 
-def _declare(kind: str, components: frozenset[str]) -> None:
+def _declare(kind: str) -> None:
     # the language and the place are ignored
     texts = "xs:string?, xs:string?, xs:string?"
 
@@ -72,20 +73,22 @@ def _declare(kind: str, components: frozenset[str]) -> None:
         calendar: str | None = None,
         place: str | None = None,
     ) -> str | None:
-        return _formatted(call, value, picture, calendar, components)
+        _check_calendar(call, calendar)
+        return None if value is None else formatted(value, picture, kind)
 
 
-_declare("dateTime", _DATE_PARTS | _TIME_PARTS)
-_declare("date", _DATE_PARTS)
-_declare("time", _TIME_PARTS)
+_COMPONENTS = {
+    "dateTime": _DATE_PARTS | _TIME_PARTS,
+    "date": _DATE_PARTS,
+    "time": _TIME_PARTS,
+}
+for _kind in _COMPONENTS:
+    _declare(_kind)
 
 
-def _formatted(
-    call: CallContext, value: Any, picture: str, calendar: str | None, components: frozenset[str]
-) -> str | None:
-    _check_calendar(call, calendar)
-    if value is None:
-        return None
+def formatted(value: Any, picture: str, type_: str) -> str:
+    """A value of type dateTime, date or time, by a picture."""
+    components = _COMPONENTS[type_]
     parts = []
     position = 0
     for match in _MARKER.finditer(picture):
@@ -124,6 +127,7 @@ def _bad(picture: str, reason: str) -> XcqlError:
     return error("FOFD1340", f'the picture "{picture[:60]}" cannot be used: {reason}')
 
 
+@lru_cache(maxsize=256)
 def _marker(text: str, picture: str) -> _Marker:
     text = "".join(text.split())
     if not text or text[0] not in _DEFAULTS:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from decimal import ROUND_HALF_EVEN, Decimal
+from functools import lru_cache
 from typing import Any
 
 from elementpath import datatypes as ep
@@ -65,11 +66,12 @@ class _Picture:
 
 @function("fn:format-number(xs:numeric?, xs:string, [xs:string?]) as xs:string")
 def format_number(call: CallContext, value: Any, picture: str, name: str | None = None) -> str:
-    form = _format(call, name)
-    parts = picture.split(form.pattern_separator)
-    if len(parts) > 2:
-        raise _bad(picture, "it has more than two parts")
-    pictures = [_analysed(part, form, picture) for part in parts]
+    return formatted(value, picture, _format(call, name))
+
+
+def formatted(value: Any, picture: str, form: DecimalFormat) -> str:
+    """A number, or NaN for none, by a picture."""
+    pictures = _sub_pictures(picture, form)
     number = math.nan if value is None else value
     if isinstance(number, float) and math.isnan(number):
         return form.NaN
@@ -86,6 +88,15 @@ def format_number(call: CallContext, value: Any, picture: str, name: str | None 
         return f"{chosen.prefix}{form.infinity}{chosen.suffix}"
     exact = _exact(number).copy_abs()
     return f"{chosen.prefix}{_written(exact, chosen, form)}{chosen.suffix}"
+
+
+@lru_cache(maxsize=256)
+def _sub_pictures(picture: str, form: DecimalFormat) -> tuple[_Picture, ...]:
+    """The picture for numbers, and the one for negative numbers if there is one."""
+    parts = picture.split(form.pattern_separator)
+    if len(parts) > 2:
+        raise _bad(picture, "it has more than two parts")
+    return tuple(_analysed(part, form, picture) for part in parts)
 
 
 def _exact(number: Any) -> Decimal:
