@@ -359,6 +359,7 @@ DUCKDB = Dialect(
     ),
     write=_write,
     ordered=frozenset({"min_doubles", "max_doubles"}),
+    orders_joins=True,
     joins_nearest=True,
     frames_vary=True,
 )

@@ -457,7 +457,11 @@ class _Lowering:
             trees.binary("=", self.sql(a, known), self.sql(b, inner)) for a, b in plan.keys
         ]
         if plan.condition != TRUE:
-            on += [self.sql(one, {**known, **inner}) for one in conjuncts(plan.condition)]
+            rest = [self.sql(one, {**known, **inner}) for one in conjuncts(plan.condition)]
+            if on and self.dialect.orders_joins and _has_several_tables(plan):
+                # all pairs in a range would be built, and most of them have other keys
+                rest = [trees.case_(on[0], one, exp.Null()) for one in rest]
+            on += rest
         kind = {"inner": "INNER", "left": "LEFT", "semi": "LEFT SEMI", "anti": "LEFT ANTI"}[
             plan.kind
         ]
@@ -633,6 +637,18 @@ _SO_FAR = exp.WindowSpec(kind="ROWS", start="UNBOUNDED", start_side="PRECEDING",
 def _from_here(end: str | Sql) -> exp.WindowSpec:
     """The current row, and all up to a number of rows after it."""
     return exp.WindowSpec(kind="ROWS", start="CURRENT ROW", end=end, end_side="FOLLOWING")
+
+
+def _has_several_tables(plan: Join) -> bool:
+    """Whether an inner join is one of three tables or more."""
+    below = [plan.left, plan.right] if plan.kind == "inner" else []
+    while below:
+        match below.pop():
+            case Join(kind="inner"):
+                return True
+            case Select(input=one) | Project(input=one) | Order(input=one) | Unnest(input=one):
+                below.append(one)
+    return False
 
 
 def _is_heavy(scalar: Scalar) -> bool:
