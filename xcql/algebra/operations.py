@@ -286,6 +286,7 @@ groups
   group_collect(any, any*) -> array
   group_join(text, any*) -> text | | fn:string-join
   group_first(any, any*) -> any
+  group_last(any, any*) -> any
 
 nodes
   bytes_length(bytes) -> int | strict

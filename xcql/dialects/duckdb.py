@@ -176,6 +176,16 @@ def _sort_key(*values: Sql) -> Sql:
     return call("create_sort_key", *parts)
 
 
+@forms
+def group_first(value: Sql, *keys: Sql) -> Sql:
+    return call("arg_min_null", value, _sort_key(*keys)) if keys else call("first", value)
+
+
+@forms
+def group_last(value: Sql, *keys: Sql) -> Sql:
+    return call("arg_max_null", value, _sort_key(*keys)) if keys else call("first", value)
+
+
 def _first_extreme(name: str, value: Sql, *keys: Sql) -> Sql:
     """The least or greatest number; the first one of -0 and 0."""
     if not keys:
