@@ -300,6 +300,8 @@ nodes
   parent_key(bytes) -> bytes | strict
   hole_offset(bytes) -> int | strict
   places_above(bytes) -> array | strict | ancestor::
+  key_above(bytes, constant) -> bytes | strict
+  offset_above(bytes, constant) -> int | strict
   four_bytes(int) -> bytes | strict
   pieces(bytes, array, int, int) -> array
   escape_text(text) -> text | strict

@@ -89,6 +89,10 @@ forms.templates(
           sequence(1, CAST((bytes_length(key) - 4) / 8 AS INT)), level -> named_struct(
             'key', substring(key, 1, 8 * level - 4),
             'offset', CAST(conv(hex(substring(key, 8 * level - 3, 4)), 16, 10) AS INT))) END""",
+        "key_above key level": """CASE WHEN bytes_length(key) > 8 * level + 4
+          THEN substring(key, 1, 8 * level + 4) END""",
+        "offset_above key level": """CASE WHEN bytes_length(key) > 8 * level + 4
+          THEN CAST(conv(hex(substring(key, 8 * level + 5, 4)), 16, 10) AS INT) END""",
         "least_if_nan x": "CASE WHEN isnan(x) THEN CAST('-Infinity' AS DOUBLE) ELSE x END",
         "second_of value": """CAST(CAST(date_part('microsecond', value) AS DECIMAL(8, 0))
           * 0.000001BD AS DECIMAL(8, 6))""",

@@ -390,7 +390,7 @@ class _Lowering:
         found = f"{below.name}.found"
         if fields:
             relation.columns[found] = self.dialect.forms[f"group_{_end(end, below)}"](
-                trees.struct(**{field: columns_[name] for field, name in fields.items()}),
+                trees.struct(**{place: columns_[name] for place, name in fields.items()}),
                 *(self.sql(key.scalar, known) for key in keys),
             )
         relation = self.parts.wrapped(relation, frozenset(relation.columns), relation.hint)
@@ -505,11 +505,11 @@ class _Lowering:
             trees.binary("=", self.sql(a, known), self.sql(b, inner)) for a, b in plan.keys
         ]
         if plan.condition != TRUE:
-            rest = [self.sql(one, {**known, **inner}) for one in conjuncts(plan.condition)]
+            compared = [self.sql(one, {**known, **inner}) for one in conjuncts(plan.condition)]
             if on and self.dialect.orders_joins and _has_several_tables(plan):
                 # all pairs in a range would be built, and most of them have other keys
-                rest = [trees.case_(on[0], one, exp.Null()) for one in rest]
-            on += rest
+                compared = [trees.case_(on[0], one, exp.Null()) for one in compared]
+            on += compared
         kind = {"inner": "INNER", "left": "LEFT", "semi": "LEFT SEMI", "anti": "LEFT ANTI"}[
             plan.kind
         ]

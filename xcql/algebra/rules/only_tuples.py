@@ -28,7 +28,7 @@ from xcql.algebra.operators import (
     walk_plan,
     with_scalars,
 )
-from xcql.algebra.rewriting.apart import is_work, without_failures
+from xcql.algebra.rewriting.apart import can_be_apart, without_failures
 from xcql.algebra.rewriting.everywhere import everywhere
 from xcql.algebra.rewriting.rule import Rule
 from xcql.algebra.scalars import TRUE, Call, Column, Constant, Scalar, call, parts, rebuilt
@@ -71,7 +71,7 @@ def _computed(scalar: Scalar, own: frozenset[str], arrays: frozenset[str]) -> It
     """The largest parts of a scalar that are computed of an only tuple, and of its arrays."""
     if not used(scalar) & arrays:
         return
-    if used(scalar) <= own and is_work(scalar) and not _is_plain(scalar):
+    if used(scalar) <= own and can_be_apart(scalar) and not _is_plain(scalar):
         yield scalar
         return
     for one in parts(scalar):

@@ -17,10 +17,10 @@ from dataclasses import replace
 from functools import partial
 
 from xcql.algebra.operators import Join, Plan, Project, columns, used
-from xcql.algebra.rewriting.apart import is_work, without_failures
+from xcql.algebra.rewriting.apart import can_be_apart, without_failures
 from xcql.algebra.rewriting.everywhere import everywhere
 from xcql.algebra.rewriting.rule import Rule
-from xcql.algebra.scalars import Column, Scalar, call, rebuilt
+from xcql.algebra.scalars import Call, Column, Scalar, call, rebuilt
 
 
 def sides_apart(plan: Plan, fresh: Callable[[str], str]) -> Plan:
@@ -35,8 +35,8 @@ def _changed(plan: Plan, fresh: Callable[[str], str]) -> Plan:
     known: dict[Scalar, Scalar] = {}
 
     def apart(scalar: Scalar) -> Scalar:
-        if not is_work(scalar):
-            return scalar
+        if not can_be_apart(scalar):
+            return rebuilt(scalar, apart) if isinstance(scalar, Call) else scalar
         looks = used(scalar)
         for index, own in enumerate((columns(plan.left), columns(plan.right))):
             if looks and looks <= own:
