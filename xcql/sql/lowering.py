@@ -378,23 +378,25 @@ class _Lowering:
         conditions.remove(end)
         kept = needed.union(*map(used, conditions))
         apart = {name for name in kept if Column(name) in below.partition}
-        groups = [one for one in below.partition if not _is_constant(one)]
-        if kept & own_columns(below) or not (kept - apart or groups):
+        if kept & own_columns(below):
             return None
         looks = frozenset().union(*map(used, below.partition), *(used(key.scalar) for key in keys))
         relation = self.open(below.input, kept | looks)
         known, columns_ = relation.columns, self.narrowed(relation.columns)
         fields = {f"field{place}": name for place, name in enumerate(sorted(kept - apart))}
-        relation.group = [self.sql(one, known) for one in groups]
+        groups = [self.sql(one, known) for one in below.partition if not _is_constant(one)]
+        relation.group = groups
         relation.columns = {name: known[name] for name in apart}
         found = f"{below.name}.found"
-        if fields:
+        if fields or not groups:
             relation.columns[found] = self.dialect.forms[f"group_{_end(end, below)}"](
-                trees.struct(**{place: columns_[name] for place, name in fields.items()}),
+                trees.struct(**{place: columns_[name] for place, name in fields.items()})
+                if fields
+                else trees.constant(True),
                 *(self.sql(key.scalar, known) for key in keys),
             )
         relation = self.parts.wrapped(relation, frozenset(relation.columns), relation.hint)
-        if fields:
+        if found in relation.columns:
             of_one = relation.columns.pop(found)
             # without groups, there is a row even for no tuples
             relation.where.append(trees.is_not_null(of_one))

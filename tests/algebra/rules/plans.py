@@ -382,6 +382,9 @@ CASES: dict[str, dict[str, Case]] = {
     "evaluations_apart": {
         "each evaluation gets one column": Project(A, "n", call("+", EVALUATED, EVALUATED)),
         "one that is a column already stays": Project(A, "n", EVALUATED),
+        "what a condition needed is not evaluated again": Project(
+            Select(A, call(">", EVALUATED, Constant(1))), "n", call("+", EVALUATED, Constant(2))
+        ),
     },
     "order_in_groups": {
         "what the group has in common, or follows from other keys, does not decide": Nest(
