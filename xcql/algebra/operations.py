@@ -287,6 +287,7 @@ groups
   group_collect(any, any*) -> array
   group_join(text, any*) -> text | | fn:string-join
   group_first(any, any*) -> any
+  group_last(any, any*) -> any
 
 nodes
   bytes_length(bytes) -> int | strict
@@ -300,6 +301,8 @@ nodes
   parent_key(bytes) -> bytes | strict
   hole_offset(bytes) -> int | strict
   places_above(bytes) -> array | strict | ancestor::
+  key_above(bytes, constant) -> bytes | strict
+  offset_above(bytes, constant) -> int | strict
   four_bytes(int) -> bytes | strict
   pieces(bytes, array, int, int) -> array
   escape_text(text) -> text | strict

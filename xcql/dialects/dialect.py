@@ -61,6 +61,8 @@ class Dialect:
     `forms` gives the tree of each operation. `limits` says for some operations, given the arguments
     of a call, why the engine cannot compute it; None if it can. `write` gives the text of queries.
     `ordered` are reductions that look at the order of the tuples in this dialect only.
+    `orders_joins` says that the engine chooses the order of joins, even one that compares ranges
+    before it compares keys.
     `joins_nearest` says that the engine has ASOF joins.
     `macros` are calls of an engine's macros, which stand for the forms of some operations.
     `frames_vary` says whether a window function may look at another number of rows for each row.
@@ -71,6 +73,7 @@ class Dialect:
     limits: Mapping[str, Callable[..., str | None]]
     write: Writer
     ordered: frozenset[str] = frozenset()
+    orders_joins: bool = False
     joins_nearest: bool = False
     frames_vary: bool = False
     macros: Mapping[str, Form] = field(default_factory=dict)

@@ -90,6 +90,10 @@ forms.templates(
           sequence(1, CAST((bytes_length(key) - 4) / 8 AS INT)), level -> named_struct(
             'key', substring(key, 1, 8 * level - 4),
             'offset', CAST(conv(hex(substring(key, 8 * level - 3, 4)), 16, 10) AS INT))) END""",
+        "key_above key level": """CASE WHEN bytes_length(key) > 8 * level + 4
+          THEN substring(key, 1, 8 * level + 4) END""",
+        "offset_above key level": """CASE WHEN bytes_length(key) > 8 * level + 4
+          THEN CAST(conv(hex(substring(key, 8 * level + 5, 4)), 16, 10) AS INT) END""",
         "least_if_nan x": "CASE WHEN isnan(x) THEN CAST('-Infinity' AS DOUBLE) ELSE x END",
         "second_of value": """CAST(CAST(date_part('microsecond', value) AS DECIMAL(8, 0))
           * 0.000001BD AS DECIMAL(8, 6))""",
@@ -183,6 +187,16 @@ def _sort_key(*values: Sql) -> Sql:
     """Bytes that are ordered as the values are, one after the other."""
     parts = (part for one in values for part in (one, text_literal("ASC NULLS FIRST")))
     return call("create_sort_key", *parts)
+
+
+@forms
+def group_first(value: Sql, *keys: Sql) -> Sql:
+    return call("arg_min_null", value, _sort_key(*keys)) if keys else call("first", value)
+
+
+@forms
+def group_last(value: Sql, *keys: Sql) -> Sql:
+    return call("arg_max_null", value, _sort_key(*keys)) if keys else call("first", value)
 
 
 def _first_extreme(name: str, value: Sql, *keys: Sql) -> Sql:
@@ -388,6 +402,7 @@ DUCKDB = Dialect(
     ),
     write=_write,
     ordered=frozenset({"min_doubles", "max_doubles"}),
+    orders_joins=True,
     joins_nearest=True,
     frames_vary=True,
 )

@@ -41,11 +41,17 @@ def as_type(value: Sql, own: pa.DataType | None, wanted: pa.DataType, depth: int
     if pa.types.is_list(wanted):
         inner = as_type(value, own, wanted.value_type, depth)
         return case_(
-            is_null(value),
+            _is_absent(value, own),
             call("slice", call("array", inner), number(1), number(0)),
             call("array", inner),
         )
-    return case_(is_null(value), exp.Null(), _with_fields(value, own, wanted, depth))
+    return case_(_is_absent(value, own), exp.Null(), _with_fields(value, own, wanted, depth))
+
+
+def _is_absent(value: Sql, own: pa.DataType) -> Sql:
+    """Whether a value is NULL; of an element only its start is read, which all elements have."""
+    is_element = pa.types.is_struct(own) and own.get_field_index("_start") >= 0
+    return is_null(dot(value, "_start") if is_element else value)
 
 
 def present_as_type(value: Sql, own: pa.DataType | None, wanted: pa.DataType) -> Sql:

@@ -209,6 +209,8 @@ class _Lowering:
             case Order(input=below):
                 return self.lower(below, needed)
             case Select(input=below, condition=condition):
+                if (relation := self.one_per_group(plan, needed)) is not None:
+                    return relation
                 conditions = conjuncts(condition)
                 wanted = needed | used(condition)
                 if isinstance(below, Extract):
@@ -267,7 +269,7 @@ class _Lowering:
         """
         found = dict(known)
         for name, value in known.items():
-            if isinstance(value, exp.Column) and value.this != variable_name(name):
+            if isinstance(value, exp.Column):
                 pruned = self.reads.pruned(name, Column(name))
                 if pruned != Column(name):
                     found[name] = self.sql(pruned, {name: value})
@@ -327,15 +329,21 @@ class _Lowering:
 
     def number(self, plan: Number, needed: frozenset[str]) -> Relation:
         own = own_columns(plan)
-        keys = order(plan.input)
+        keys = [
+            key
+            for key in order(plan.input)
+            if not _is_constant(key.scalar) and key.scalar not in plan.partition
+        ]
         looks = frozenset().union(
             *(used(one) for one in plan.partition), *(used(key.scalar) for key in keys)
         )
         relation = self.open(plan.input, (needed - own) | looks)
+        relation.columns = self.narrowed(relation.columns)
+        # what tuples are compared by is computed once
+        relation = self.parts.wrapped(relation, (needed - own) | looks, relation.hint)
         partition = [
             self.sql(one, relation.columns) for one in plan.partition if not _is_constant(one)
         ]
-        made: dict[str, Sql] = {}
         if plan.name in needed:
             ordered = [
                 self.sorted(
@@ -343,15 +351,57 @@ class _Lowering:
                     relation.columns,
                 )
                 for key in keys
-                if not _is_constant(key.scalar)
             ]
-            made[plan.name] = cast(
+            relation.columns[plan.name] = cast(
                 window(call("row_number"), partition, ordered or [number(1)]), "BIGINT"
             )
         if plan.total is not None and plan.total in needed:
-            made[plan.total] = window(call("count", exp.Star()), list(partition), [])
-        relation.columns = self.narrowed(relation.columns) | made
+            counted = window(call("count", exp.Star()), list(partition), [])
+            relation.columns[plan.total] = counted
         relation.sealed = True
+        return relation
+
+    def one_per_group(self, plan: Select, needed: frozenset[str]) -> Relation | None:
+        """The first or last tuples of partitions, which need no sorting; None if it is not that."""
+        below = plan.input
+        if not isinstance(below, Number):
+            return None
+        conditions = list(conjuncts(plan.condition))
+        end = next((one for one in conditions if _end(one, below) is not None), None)
+        keys = [
+            key
+            for key in order(below.input)
+            if not _is_constant(key.scalar) and key.scalar not in below.partition
+        ]
+        if end is None or not keys or any(key.descending or key.empty_greatest for key in keys):
+            return None
+        conditions.remove(end)
+        kept = needed.union(*map(used, conditions))
+        apart = {name for name in kept if Column(name) in below.partition}
+        if kept & own_columns(below):
+            return None
+        looks = frozenset().union(*map(used, below.partition), *(used(key.scalar) for key in keys))
+        relation = self.open(below.input, kept | looks)
+        known, columns_ = relation.columns, self.narrowed(relation.columns)
+        fields = {f"field{place}": name for place, name in enumerate(sorted(kept - apart))}
+        groups = [self.sql(one, known) for one in below.partition if not _is_constant(one)]
+        relation.group = groups
+        relation.columns = {name: known[name] for name in apart}
+        found = f"{below.name}.found"
+        if fields or not groups:
+            relation.columns[found] = self.dialect.forms[f"group_{_end(end, below)}"](
+                trees.struct(**{place: columns_[name] for place, name in fields.items()})
+                if fields
+                else trees.constant(True),
+                *(self.sql(key.scalar, known) for key in keys),
+            )
+        relation = self.parts.wrapped(relation, frozenset(relation.columns), relation.hint)
+        if found in relation.columns:
+            of_one = relation.columns.pop(found)
+            # without groups, there is a row even for no tuples
+            relation.where.append(trees.is_not_null(of_one))
+            relation.columns |= {name: trees.dot(of_one, field) for field, name in fields.items()}
+        relation.where += [self.condition(one, relation.columns) for one in conditions]
         return relation
 
     def over(self, plan: Over, needed: frozenset[str]) -> Relation:
@@ -457,7 +507,11 @@ class _Lowering:
             trees.binary("=", self.sql(a, known), self.sql(b, inner)) for a, b in plan.keys
         ]
         if plan.condition != TRUE:
-            on += [self.sql(one, {**known, **inner}) for one in conjuncts(plan.condition)]
+            compared = [self.sql(one, {**known, **inner}) for one in conjuncts(plan.condition)]
+            if on and self.dialect.orders_joins and _has_several_tables(plan):
+                # all pairs in a range would be built, and most of them have other keys
+                compared = [trees.case_(on[0], one, exp.Null()) for one in compared]
+            on += compared
         kind = {"inner": "INNER", "left": "LEFT", "semi": "LEFT SEMI", "anti": "LEFT ANTI"}[
             plan.kind
         ]
@@ -633,6 +687,29 @@ _SO_FAR = exp.WindowSpec(kind="ROWS", start="UNBOUNDED", start_side="PRECEDING",
 def _from_here(end: str | Sql) -> exp.WindowSpec:
     """The current row, and all up to a number of rows after it."""
     return exp.WindowSpec(kind="ROWS", start="CURRENT ROW", end=end, end_side="FOLLOWING")
+
+
+def _end(condition: Scalar, plan: Number) -> str | None:
+    """Whether the condition asks for the `first` or the `last` tuples of partitions, or None."""
+    match condition:
+        case Call(function="=", arguments=(Column(name=name), other)) if name == plan.name:
+            if other == Constant(1):
+                return "last" if plan.backwards else "first"
+            if plan.total is not None and other == Column(plan.total):
+                return "first" if plan.backwards else "last"
+    return None
+
+
+def _has_several_tables(plan: Join) -> bool:
+    """Whether an inner join is one of three tables or more."""
+    below = [plan.left, plan.right] if plan.kind == "inner" else []
+    while below:
+        match below.pop():
+            case Join(kind="inner"):
+                return True
+            case Select(input=one) | Project(input=one) | Order(input=one) | Unnest(input=one):
+                below.append(one)
+    return False
 
 
 def _is_heavy(scalar: Scalar) -> bool:

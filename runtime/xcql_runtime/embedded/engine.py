@@ -190,6 +190,8 @@ class EmbeddedEngine:
                         _SEQUENCE,
                         type=PythonUDFType.ARROW,
                         null_handling=FunctionNullHandling.SPECIAL,
+                        # DuckDB would copy a call into the conditions that look at its result
+                        side_effects=True,
                     )
                 names[evaluation.name] = name
             yield names

@@ -81,19 +81,24 @@ def _unchanged_where_alike(files: Sequence[pa.Schema], joint: pa.Schema) -> pa.S
     """The joint columns, with the types in the files where these are the same and have enough.
 
     DuckDB reads single fields of a column as it is, and skips parts of files by their statistics,
-    but not if the column is converted.
+    but not if the column is converted, or one of several in a union: structs there are made of the
+    fields that are wanted.
     """
-    own = [pa.struct(list(file)) for file in files]
-    target = _as_in_all(own, pa.struct(list(joint)))
-    return pa.schema([target.field(one.name) for one in joint])
+    columns = []
+    for one in joint:
+        if files and all(file.get_field_index(one.name) >= 0 for file in files):
+            own = [file.field(one.name).type for file in files]
+            is_whole = len(files) == 1 and _has_all(own[0], one.type)
+            one = one.with_type(own[0] if is_whole else _as_in_all(own, one.type))
+        columns.append(one)
+    return pa.schema(columns)
 
 
 def _as_in_all(own: Sequence[pa.DataType], wanted: pa.DataType) -> pa.DataType:
-    """The type that all have if it has all the wanted fields; otherwise by field, or as wanted."""
-    if own and all(one == own[0] for one in own) and _has_all(own[0], wanted):
-        return own[0]
+    """The wanted fields, with the types that all have, if these have enough."""
     if not (pa.types.is_struct(wanted) and all(map(pa.types.is_struct, own))):
-        return wanted
+        is_enough = all(one == own[0] for one in own) and _has_all(own[0], wanted)
+        return own[0] if is_enough else wanted
     fields = []
     for field in wanted:
         if all(one.get_field_index(field.name) >= 0 for one in own):

@@ -143,6 +143,13 @@ MANY_ROWS = {"rows": {"s": {"2": MANY, "3": 2}}}
 PARSED = call("parse_double", SUM)
 FAILING = call("case", call("is_double_text", SUM), SUM, call("fail", Constant(0), SUM))
 
+# `only_tuples`
+ALL_SUMS = (("all", Aggregate("collect", SUM)),)
+EVERY_SUM = Nest(P, (), ALL_SUMS)
+FAILING_X = call(
+    "case", call("is_double_text", Column("x")), Column("x"), call("fail", Constant(0), Column("x"))
+)
+
 # `windowed_counts`
 MEET_OTHER = call("overlaps", *LIFESPAN_P, Column("a.vtFrom"), NOW)
 MEET_NOW = call("overlaps", *LIFESPAN_P, NOW, NOW)
@@ -219,6 +226,20 @@ CASES: dict[str, dict[str, Case]] = {
         ),
         "existence is a semi-join": Select(A, Nested(LINKED, "exists", TRUE)),
         "its negation is an anti-join": Select(A, negation(Nested(LINKED, "exists", TRUE))),
+        "pairs that only a test links are joined through it": Select(
+            Join(A, Q, (), call("<>", Column("a.key"), Column("q.key"))),
+            Nested(
+                Select(
+                    P,
+                    conjunction(
+                        call("=", field(Column("p.element"), "to"), Column("a.filler")),
+                        call("=", field(Column("p.element"), "of"), Column("q.filler")),
+                    ),
+                ),
+                "exists",
+                TRUE,
+            ),
+        ),
         "a lookup is a left join": Project(P, "owner", Nested(OWNER, "first", Column("a.filler"))),
         "lookups are shared, and what follows them stays nested": Project(
             P,
@@ -318,15 +339,52 @@ CASES: dict[str, dict[str, Case]] = {
             A, conjunction(present(field(Column("a.element"), "name")), present(Column("x")))
         ),
     },
+    "only_tuples": {
+        "what is computed of all values is computed once": Select(
+            Join(A, EVERY_SUM, (), TRUE, "left"),
+            call("<", LIMIT, call("array_max", call("or_empty", Column("all")))),
+        ),
+        "what fails does so only if there is a tuple": Project(
+            Join(A, EVERY_SUM, (), TRUE, "left"),
+            "n",
+            call(
+                "case",
+                call("=", call("size", Column("all")), Constant(1)),
+                call("fail", Constant(0)),
+                call("size", Column("all")),
+            ),
+        ),
+        "what is not NULL as a whole where it would fail stays": Project(
+            Join(A, EVERY_SUM, (), TRUE, "left"),
+            "n",
+            call("size", call("transform", Column("all"), Lambda(("x",), FAILING_X))),
+        ),
+        "the array itself stays, and what other columns are part of": Project(
+            Join(A, EVERY_SUM, (), TRUE, "left"),
+            "n",
+            call("array_position", call("or_empty", Column("all")), LIMIT),
+        ),
+        "values by group stay": Project(
+            _counted(A, Nest(P, (("k", Column("p.parent")),), ALL_SUMS), "a.key", "k"),
+            "n",
+            call("array_max", Column("all")),
+        ),
+    },
     "sides_apart": {
         "what is compared is computed before": Join(
             A, P, (), conjunction(call(">", LIMIT, PARSED), call("<", PARSED, Constant(3)))
         ),
         "what has no partner does not fail": Join(A, P, (), call("<", LIMIT, FAILING)),
+        "only what is NULL where it would fail is computed before": Join(
+            A, P, (), call("<", LIMIT, call("coalesce", FAILING, Constant(0)))
+        ),
     },
     "evaluations_apart": {
         "each evaluation gets one column": Project(A, "n", call("+", EVALUATED, EVALUATED)),
         "one that is a column already stays": Project(A, "n", EVALUATED),
+        "what a condition needed is not evaluated again": Project(
+            Select(A, call(">", EVALUATED, Constant(1))), "n", call("+", EVALUATED, Constant(2))
+        ),
     },
     "order_in_groups": {
         "what the group has in common, or follows from other keys, does not decide": Nest(

@@ -11,7 +11,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from xcql.algebra.operators import Plan, Project, Select, inputs, scalars, with_inputs, with_scalars
+from xcql.algebra.operators import (
+    Join,
+    Order,
+    Plan,
+    Project,
+    Select,
+    inputs,
+    scalars,
+    with_inputs,
+    with_scalars,
+)
 from xcql.algebra.rewriting.rule import Rule
 from xcql.algebra.scalars import Call, Column, Lambda, Scalar, once, operations_in, rebuilt
 
@@ -22,7 +32,7 @@ def evaluations_apart(plan: Plan, fresh: Callable[[str], str]) -> Plan:
     if not isinstance(plan, Project | Select) or is_evaluation(scalars(plan)[0]):
         return plan
     below = plan.input
-    known: dict[Scalar, Column] = {}
+    known = _evaluated(below)
 
     @once
     def apart(scalar: Scalar) -> Scalar:
@@ -38,7 +48,17 @@ def evaluations_apart(plan: Plan, fresh: Callable[[str], str]) -> Plan:
         return known[scalar]
 
     changed = with_scalars(plan, apart)
-    return with_inputs(changed, below) if known else plan
+    return with_inputs(changed, below)
+
+
+def _evaluated(plan: Plan) -> dict[Scalar, Column]:
+    """The evaluations that are columns of a plan already."""
+    match plan:
+        case Project(input=below, name=name, scalar=scalar) if is_evaluation(scalar):
+            return {**_evaluated(below), scalar: Column(name)}
+        case Select(input=below) | Project(input=below) | Order(input=below) | Join(left=below):
+            return _evaluated(below)
+    return {}
 
 
 def is_evaluation(scalar: Scalar) -> bool:

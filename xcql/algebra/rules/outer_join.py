@@ -193,7 +193,7 @@ def _selected(plan: ops.Select, run: _Run) -> ops.Plan:
     base = plan.input
     rest: list[Scalar] = []
     for part in conjuncts(plan.condition):
-        joined = semi_join(base, part, lambda inner: _unnested(join_keys(inner), run))
+        joined = semi_join(base, part, lambda inner: _unnested(join_keys(inner), run), run.fresh)
         if joined is not None:
             base = joined
         else:

@@ -17,21 +17,10 @@ from dataclasses import replace
 from functools import partial
 
 from xcql.algebra.operators import Join, Plan, Project, columns, used
+from xcql.algebra.rewriting.apart import can_be_apart, without_failures
 from xcql.algebra.rewriting.everywhere import everywhere
 from xcql.algebra.rewriting.rule import Rule
-from xcql.algebra.scalars import (
-    NULL,
-    Call,
-    Column,
-    Constant,
-    Nested,
-    Scalar,
-    call,
-    once,
-    rebuilt,
-    remembered,
-    walk_scalar,
-)
+from xcql.algebra.scalars import Call, Column, Scalar, call, once, rebuilt
 
 
 def sides_apart(plan: Plan, fresh: Callable[[str], str]) -> Plan:
@@ -47,14 +36,14 @@ def _changed(plan: Plan, fresh: Callable[[str], str]) -> Plan:
 
     @once
     def apart(scalar: Scalar) -> Scalar:
-        if not _is_work(scalar):
-            return scalar
+        if not can_be_apart(scalar):
+            return rebuilt(scalar, apart) if isinstance(scalar, Call) else scalar
         looks = used(scalar)
         for index, own in enumerate((columns(plan.left), columns(plan.right))):
             if looks and looks <= own:
                 if scalar not in known:
                     name = fresh("side")
-                    without = _without_failures(scalar)
+                    without = without_failures(scalar)
                     sides[index] = Project(sides[index], name, without, span=plan.span)
                     there = Column(name)
                     known[scalar] = there if without == scalar else call("coalesce", there, scalar)
@@ -63,24 +52,6 @@ def _changed(plan: Plan, fresh: Callable[[str], str]) -> Plan:
 
     condition = apart(plan.condition)
     return replace(plan, left=sides[0], right=sides[1], condition=condition) if known else plan
-
-
-@remembered
-def _without_failures(scalar: Scalar) -> Scalar:
-    """The scalar with NULL where it would fail."""
-    if isinstance(scalar, Call) and scalar.function == "fail":
-        return NULL
-    return rebuilt(scalar, _without_failures)
-
-
-def _is_work(scalar: Scalar) -> bool:
-    """Whether the scalar computes something, without nested plans, beyond reading a field."""
-    match scalar:
-        case Call(function="field", arguments=(base, Constant())):
-            return _is_work(base)
-        case Call():
-            return not any(isinstance(one, Nested) for one in walk_scalar(scalar))
-    return False
 
 
 RULE = Rule(sides_apart, "what a join compares is computed once per item, not once per pair")

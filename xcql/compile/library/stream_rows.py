@@ -82,21 +82,21 @@ def inside(
     key = row_column(inner, "key")
     rows: Plan = Extract(row.stream, tags, inner, span=span)
     depths = _depths(row.stream, row.table, scope)
-    places = call("places_above", key)
     if len(depths) == 1:
-        (depth,) = depths
-        above: Scalar = call("get", places, Constant(depth))
+        (level,) = map(Constant, depths)
+        above: Scalar = call("key_above", key, level)
+        offset: Scalar = call("offset_above", key, level)
     else:
-        above = Column(scope.compilation.fresh("place"))
+        place = Column(scope.compilation.fresh("place"))
         position = scope.compilation.fresh("place_at")
-        rows = Unnest(rows, places, above.name, position, span=span)
+        rows = Unnest(rows, call("places_above", key), place.name, position, span=span)
+        above, offset = field(place, "key"), field(place, "offset")
     condition: Scalar = TRUE
     if within is not None:
         start, length = within
-        offset = field(above, "offset")
         end = call("+", start, length)
         condition = conjunction(call(">", offset, start), call("<", offset, end))
-    return Join(plan, rows, ((row.column("key"), field(above, "key")),), condition, span=span)
+    return Join(plan, rows, ((row.column("key"), above),), condition, span=span)
 
 
 def new_row(stream: str, tags: tuple[str, ...], shape: Shape, scope: Scope) -> str:

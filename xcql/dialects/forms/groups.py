@@ -9,7 +9,7 @@ from xcql.dialects.forms.arrays import tuple_
 from xcql.dialects.forms.casts import DECIMAL
 from xcql.dialects.forms.registry import Form, Forms
 from xcql.dialects.templates import template
-from xcql.dialects.trees import Sql, call, number, text_literal
+from xcql.dialects.trees import Sql, call, text_literal
 
 forms = Forms()
 
@@ -58,11 +58,17 @@ def with_collected(collected: Form) -> Forms:
     def group_sum_doubles(value: Sql, *keys: Sql) -> Sql:
         return arrays.forms["array_sum_doubles"](collected(value, *keys))
 
-    @ordered
-    def group_first(value: Sql, *keys: Sql) -> Sql:
-        return call("get", collected(value, *keys), number(0))
-
     return ordered
+
+
+@forms
+def group_first(value: Sql, *keys: Sql) -> Sql:
+    return call("min_by", value, tuple_(*keys)) if keys else call("first", value)
+
+
+@forms
+def group_last(value: Sql, *keys: Sql) -> Sql:
+    return call("max_by", value, tuple_(*keys)) if keys else call("first", value)
 
 
 forms.update(with_collected(_sorted_array))
