@@ -79,24 +79,25 @@ def inside(
     `inner` is the name of the fillers' rows. A place is in a filler if the filler's key is among
     those of its ancestors, at the level that the filler's depth says.
     """
-    key = row_column(inner, "key")
     rows: Plan = Extract(row.stream, tags, inner, span=span)
     depths = _depths(row.stream, row.table, scope)
-    places = call("places_above", key)
     if len(depths) == 1:
         (depth,) = depths
-        above: Scalar = call("get", places, Constant(depth))
+        place = call("place_above", row_column(inner, "key"), Constant(depth))
+        key: Scalar = call("parent_key", place)
+        offset: Scalar = call("hole_offset", place)
     else:
         above = Column(scope.compilation.fresh("place"))
         position = scope.compilation.fresh("place_at")
+        places = call("places_above", row_column(inner, "key"))
         rows = Unnest(rows, places, above.name, position, span=span)
+        key, offset = field(above, "key"), field(above, "offset")
     condition: Scalar = TRUE
     if within is not None:
         start, length = within
-        offset = field(above, "offset")
         end = call("+", start, length)
         condition = conjunction(call(">", offset, start), call("<", offset, end))
-    return Join(plan, rows, ((row.column("key"), field(above, "key")),), condition, span=span)
+    return Join(plan, rows, ((row.column("key"), key),), condition, span=span)
 
 
 def new_row(stream: str, tags: tuple[str, ...], shape: Shape, scope: Scope) -> str:
