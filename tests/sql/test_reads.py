@@ -15,12 +15,13 @@ from xcql.algebra.operators import (
     Unnest,
 )
 from xcql.algebra.printing import scalar_text
-from xcql.algebra.scalars import Column, Constant, Scalar, call, field
+from xcql.algebra.scalars import TRUE, Column, Constant, Lambda, Scalar, call, field
 from xcql.compile.library.packing import packed
 from xcql.sql.reads import reads
 
 A = Extract("s", ("2",), "a")
 ELEMENT = Column("a.element")
+TEXT = field(Column("n"), "_text")
 MEMBERS = Aggregate("collect", packed(["a.element", "a.raw", "a.seq"]))
 
 
@@ -64,6 +65,33 @@ def test_what_is_read_whole_is_kept_whole() -> None:
 def test_only_the_number_of_members_is_read() -> None:
     plan = _read_of_members(("x", call("size", Column("members"))))
     assert _members(plan, "x") == "members('nothing', True)"
+
+
+def test_functions_read_fields_of_what_they_are_given() -> None:
+    """`$members[1]/price`: tuples of members are made, filtered, and taken apart again."""
+    element = call("named_struct", Constant("e"), _member("a.element"), Constant("n"), TRUE)
+    tuples = call("transform", call("or_empty", Column("members")), Lambda(("m",), element))
+    price = field(field(field(Column("t"), "e"), "price"), "_text")
+    first = call("filter", Column("all"), Lambda(("t", "at"), call("is_not_null", price)))
+    plan: Plan = Nest(A, (), (("members", MEMBERS),))
+    for name, scalar in {
+        "all": tuples,
+        "first": first,
+        "number": call("size", Column("all")),
+        "x": call("transform", Column("first"), Lambda(("t",), price)),
+        "both": call("struct", Column("number"), Column("x")),
+    }.items():
+        plan = Project(plan, name, scalar)
+    kept = "members(':a.element', members('price', members('_text', $a.element.price._text)))"
+    assert _members(plan, "both") == kept
+    # what is computed has to be there, although nothing reads it
+    assert _members(plan, "number") == "members(':a.element', $a.element)"
+
+
+def test_paths_do_not_lead_through_arrays() -> None:
+    names = call("transform", field(_member("a.element"), "name"), Lambda(("n",), TEXT))
+    kept = "members(':a.element', members('name', $a.element.name))"
+    assert _members(_read_of_members(("x", names)), "x") == kept
 
 
 def test_a_sort_key_is_read() -> None:

@@ -301,8 +301,7 @@ nodes
   parent_key(bytes) -> bytes | strict
   hole_offset(bytes) -> int | strict
   places_above(bytes) -> array | strict | ancestor::
-  key_above(bytes, constant) -> bytes | strict
-  offset_above(bytes, constant) -> int | strict
+  place_above(bytes, int) -> bytes | strict
   four_bytes(int) -> bytes | strict
   pieces(bytes, array, int, int) -> array
   escape_text(text) -> text | strict

@@ -90,10 +90,8 @@ forms.templates(
           sequence(1, CAST((bytes_length(key) - 4) / 8 AS INT)), level -> named_struct(
             'key', substring(key, 1, 8 * level - 4),
             'offset', CAST(conv(hex(substring(key, 8 * level - 3, 4)), 16, 10) AS INT))) END""",
-        "key_above key level": """CASE WHEN bytes_length(key) > 8 * level + 4
-          THEN substring(key, 1, 8 * level + 4) END""",
-        "offset_above key level": """CASE WHEN bytes_length(key) > 8 * level + 4
-          THEN CAST(conv(hex(substring(key, 8 * level + 5, 4)), 16, 10) AS INT) END""",
+        "place_above key depth": """CASE WHEN bytes_length(key) > 8 * depth + 4
+          THEN substring(key, 1, 8 * depth + 8) END""",
         "least_if_nan x": "CASE WHEN isnan(x) THEN CAST('-Infinity' AS DOUBLE) ELSE x END",
         "second_of value": """CAST(CAST(date_part('microsecond', value) AS DECIMAL(8, 0))
           * 0.000001BD AS DECIMAL(8, 6))""",
@@ -174,6 +172,11 @@ def group_min(value: Sql) -> Sql:
     names, values = value.expressions[::2], value.expressions[1::2]
     if not any(name.this == "col1" for name in names):
         return call("min", value)
+    if len(values) == 2:
+        # NULL is less than any value
+        has_all = call("bool_and", values[0])
+        least = trees.case_(has_all, call("min", values[1]), exp.Null())
+        return trees.struct(has_col1=has_all, col1=least)
     key = _sort_key(*values)
     return trees.struct(
         **{

@@ -265,7 +265,7 @@ class _Lowering:
     def narrowed(self, known: dict[str, Sql]) -> dict[str, Sql]:
         """The columns without the fields of structs that nothing reads.
 
-        An engine reads single fields from a file, but not if the tuples are sorted before.
+        An engine reads single fields from a file, but not if the tuples are sorted or joined.
         """
         found = dict(known)
         for name, value in known.items():
@@ -491,9 +491,10 @@ class _Lowering:
         if isinstance(plan.left, Unit):
             assert not plan.keys, "a join with nothing"
             return self.open(plan.right, right_needed)
-        left = self.lower(plan.left, left_needed)
+        left, right = self.lower(plan.left, left_needed), self.lower(plan.right, right_needed)
+        for below in (left, right):
+            below.columns = self.narrowed(below.columns)
         left = self.parts.wrapped(left, left_needed, left.hint)
-        right = self.lower(plan.right, right_needed)
         right = self.parts.wrapped(right, right_needed, right.hint)
         left_name, right_name = left.source.name, right.source.name  # type: ignore[union-attr]
         right_source = right.source

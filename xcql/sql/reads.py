@@ -28,10 +28,14 @@ from xcql.algebra.operators import (
     scalars,
     walk_plan,
 )
-from xcql.algebra.scalars import TRUE, Call, Column, Constant, Scalar, field, parts
+from xcql.algebra.scalars import TRUE, Call, Column, Constant, Lambda, Scalar, field, parts
 
 # the fields from a column to a value in it; empty for the column itself
 Path = tuple[str, ...]
+# the step of a path from an array to its elements
+_ELEMENT: Path = ("[]",)
+# what is computed, but not read
+_NO_FIELD: Path = ("",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,26 +159,52 @@ def _collected(plan: Plan) -> Iterator[tuple[str, Call]]:
 def _reads_in(scalar: Scalar, path: Path, packed: set[str]) -> Iterator[tuple[str, Path]]:
     """The columns that a scalar reads, and at which paths, if the scalar is read at a path."""
     seen: set[tuple[int, Path]] = set()
-    pending = [(scalar, path)]
-    while pending:
-        here, path = pending.pop()
+
+    def reads_in(here: Scalar, path: Path) -> Iterator[tuple[str, Path]]:
         if (id(here), path) in seen:
-            continue
+            return
         seen.add((id(here), path))
         match here:
             case Call(function="field", arguments=(base, Constant(value=str() as name))):
                 if _in_struct(Constant(name)) in packed:
                     yield _in_struct(Constant(name)), path
-                    pending.append((base, ()))
+                    yield from reads_in(base, ())
                 else:
-                    pending.append((base, (name, *path)))
+                    yield from reads_in(base, (name, *path))
             case Column(name=name):
                 yield name, path
             case Call(function="members"):
                 # what is read of it is found where its fields are read
                 pass
+            case Call(function="named_struct", arguments=arguments) if path:
+                for key, value in zip(arguments[::2], arguments[1::2], strict=True):
+                    is_read = key == Constant(path[0])
+                    yield from reads_in(value, path[1:] if is_read else _NO_FIELD)
+            case Call(function="size", arguments=(array,)):
+                yield from reads_in(array, (*_ELEMENT, *_NO_FIELD))
+            case Call(function="or_empty", arguments=(array,)):
+                yield from reads_in(array, path)
+            case Call(function="transform", arguments=(array, Lambda((item, *_), body))):
+                inside = path[1:] if path[:1] == _ELEMENT else ()
+                yield from _reads_in_lambda(array, item, body, inside, packed)
+            case Call(function="filter", arguments=(array, Lambda((item, *_), condition))):
+                yield from _reads_in_lambda(array, item, condition, (), packed)
+                yield from reads_in(array, path)
             case _:
-                pending += ((one, ()) for one in parts(here))
+                for one in parts(here):
+                    yield from reads_in(one, ())
+
+    yield from reads_in(scalar, path)
+
+
+def _reads_in_lambda(
+    array: Scalar, item: str, body: Scalar, path: Path, packed: set[str]
+) -> Iterator[tuple[str, Path]]:
+    """What a function of each element of an array reads, if its result is read at a path."""
+    found = [*_reads_in(body, path, packed)]
+    yield from (read for read in found if read[0] != item)
+    for inside in {at for name, at in found if name == item} or {_NO_FIELD}:
+        yield from _reads_in(array, (*_ELEMENT, *inside), packed)
 
 
 def _in_struct(key: Scalar) -> str:
@@ -185,7 +215,8 @@ def _in_struct(key: Scalar) -> str:
 
 def _pruned(value: Scalar, paths: frozenset[Path]) -> Scalar:
     """A struct with the fields on some paths, each of which has at least one field."""
-    if () in paths or not paths:
+    paths -= {_NO_FIELD}
+    if not paths or any(path[:1] in ((), _ELEMENT) for path in paths):
         return value
     pairs: list[Scalar] = []
     for name in sorted({path[0] for path in paths}):

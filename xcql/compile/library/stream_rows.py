@@ -79,24 +79,25 @@ def inside(
     `inner` is the name of the fillers' rows. A place is in a filler if the filler's key is among
     those of its ancestors, at the level that the filler's depth says.
     """
-    key = row_column(inner, "key")
     rows: Plan = Extract(row.stream, tags, inner, span=span)
     depths = _depths(row.stream, row.table, scope)
     if len(depths) == 1:
-        (level,) = map(Constant, depths)
-        above: Scalar = call("key_above", key, level)
-        offset: Scalar = call("offset_above", key, level)
+        (depth,) = depths
+        place = call("place_above", row_column(inner, "key"), Constant(depth))
+        key: Scalar = call("parent_key", place)
+        offset: Scalar = call("hole_offset", place)
     else:
         place = Column(scope.compilation.fresh("place"))
         position = scope.compilation.fresh("place_at")
-        rows = Unnest(rows, call("places_above", key), place.name, position, span=span)
-        above, offset = field(place, "key"), field(place, "offset")
+        places = call("places_above", row_column(inner, "key"))
+        rows = Unnest(rows, places, place.name, position, span=span)
+        key, offset = field(place, "key"), field(place, "offset")
     condition: Scalar = TRUE
     if within is not None:
         start, length = within
         end = call("+", start, length)
         condition = conjunction(call(">", offset, start), call("<", offset, end))
-    return Join(plan, rows, ((row.column("key"), above),), condition, span=span)
+    return Join(plan, rows, ((row.column("key"), key),), condition, span=span)
 
 
 def new_row(stream: str, tags: tuple[str, ...], shape: Shape, scope: Scope) -> str:

@@ -34,11 +34,9 @@ forms.templates(
           sequence(1, CAST((length(key) - 4) / 8 AS INT)), level -> named_struct(
             'key', substring(key, 1, 8 * level - 4),
             'offset', CAST(conv(hex(substring(key, 8 * level - 3, 4)), 16, 10) AS INT))) END""",
-        # the same of one of them, counted from 0
-        "key_above key level": """CASE WHEN length(key) > 8 * level + 4
-          THEN substring(key, 1, 8 * level + 4) END""",
-        "offset_above key level": """CASE WHEN length(key) > 8 * level + 4
-          THEN CAST(conv(hex(substring(key, 8 * level + 5, 4)), 16, 10) AS INT) END""",
+        # the place, in the filler at a depth, that leads to this key; NULL if that is not around it
+        "place_above key depth": """CASE WHEN length(key) > 8 * depth + 4
+          THEN substring(key, 1, 8 * depth + 8) END""",
         # a number as four bytes, which compare as the numbers do
         "four_bytes value": "unhex(lpad(hex(value), 8, '0'))",
     }
