@@ -11,7 +11,7 @@ from decimal import Decimal
 
 from xcql.algebra.operations import OPERATIONS, Type
 from xcql.algebra.operators import Number, Plan, Project, Unnest, walk_plan
-from xcql.algebra.scalars import Call, Column, Constant, Nested, Scalar, parts
+from xcql.algebra.scalars import Call, Column, Constant, Given, Nested, Scalar, parts
 
 # arithmetic that fails only beyond 64 bits, or beyond the digits of decimals
 _ARITHMETIC = frozenset({"+", "-", "*", "negative", "abs"})
@@ -82,6 +82,8 @@ class Failures:
                 return "double"
             case Constant(value=Decimal()):
                 return "decimal"
+            case Given(type="integer"):
+                return "integer"
             case Column(name=name):
                 types = {self._type(one) for one in self._definitions.get(name, ())}
                 return types.pop() if len(types) == 1 else None

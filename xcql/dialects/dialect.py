@@ -62,6 +62,7 @@ class Dialect:
     of a call, why the engine cannot compute it; None if it can. `write` gives the text of queries.
     `ordered` are reductions that look at the order of the tuples in this dialect only.
     `joins_nearest` says that the engine has ASOF joins.
+    `literal` writes a value into the slot of a literal; None if the dialect has no such slots.
     `frames_vary` says whether a window function may look at another number of rows for each row.
     """
 
@@ -72,6 +73,7 @@ class Dialect:
     ordered: frozenset[str] = frozenset()
     joins_nearest: bool = False
     frames_vary: bool = False
+    literal: Callable[[object], str] | None = None
 
     def sql(self, scalar: Scalar, columns: Mapping[str, Sql]) -> Sql:
         """The tree of a scalar; `columns` says what its columns are."""

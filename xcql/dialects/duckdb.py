@@ -361,4 +361,5 @@ DUCKDB = Dialect(
     ordered=frozenset({"min_doubles", "max_doubles"}),
     joins_nearest=True,
     frames_vary=True,
+    literal=lambda value: duckdb_text(trees.constant(value)),
 )

@@ -13,7 +13,16 @@ from collections.abc import Mapping
 
 from xcql.algebra import operators as ops
 from xcql.algebra.rewriting.rule import Rule
-from xcql.algebra.scalars import Call, Nested, Scalar, call, conjuncts, has_nested, rebuilt, with_plan
+from xcql.algebra.scalars import (
+    Call,
+    Nested,
+    Scalar,
+    call,
+    conjuncts,
+    has_nested,
+    rebuilt,
+    with_plan,
+)
 from xcql.analysis.graph import TagGraph
 
 
