@@ -3,8 +3,8 @@
     stream("auction")//person[@id = "person0"]      stream("auction")//person[@id = "person12"]
 
 A literal that is compared with data is `Given` in the plan, so that nothing can look at its value,
-and a slot in the SQL text. Texts have the literals themselves in these slots, not parameters of the
-engine: DuckDB plans a text for each use, and reads less of a file if it knows what is looked for.
+and a slot in the SQL text. The literals themselves are written into these slots: DuckDB plans a
+prepared statement each time that it runs, so parameters would save no more than its parser.
 
 Tests: tests/compile/test_literals.py
 """
