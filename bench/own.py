@@ -225,7 +225,7 @@ class _Process:
         Another text is not enough to be new, because Spark's plans are kept by their SQL.
         """
         session = self._session
-        caches = [session._checked, session._compiled]
+        caches = [session._checked, session._compiled, session._shapes]
         if self._name == SPARK:
             caches.append(session._engines.spark._frames)
         for cache in caches:

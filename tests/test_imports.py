@@ -48,7 +48,12 @@ LAYERS = (
     ("xcql.algebra.rules",),
     ("xcql.dialects",),
     ("xcql.sql",),
-    ("xcql.compile.catalog", "xcql.compile.node_paths", "xcql.compile.result"),
+    (
+        "xcql.compile.catalog",
+        "xcql.compile.literals",
+        "xcql.compile.node_paths",
+        "xcql.compile.result",
+    ),
     ("xcql.compile.terms",),
     ("xcql.compile.library",),
     ("xcql.compile.functions", "xcql.compile.syntax"),

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from xcql.check import Checked, check
+from xcql.compile.literals import Reusable
 from xcql.diagnostics import Diagnostic, error
 from xcql.evaluate import prepare
 from xcql.model.tags import TagStructure, read_tags
@@ -76,6 +77,8 @@ class Session:
         self._reader = StoreReader(self.store)
         self._checked = Cache[Checked](200)
         self._compiled = Cache[Compilation](200)
+        # compiled queries by what they look like without their literals
+        self._shapes = Cache[list[Reusable]](200)
         self._functions: dict[str, ExternalFunction] = {}
 
     def __enter__(self) -> Self:
@@ -265,7 +268,7 @@ class Session:
             store.state.stream(context)  # raises if the stream does not exist
         query = query.over({name: one.tags for name, one in store.state.streams.items()}, context)
         around = Surroundings(source, _instant_or_now(now), values, functions, os.getcwd(), context)
-        request = Request(query, strategy, store, around, frames, self._compiled)
+        request = Request(query, strategy, store, around, frames, self._compiled, self._shapes)
         return Answer(self._engines, request)
 
     def stream(

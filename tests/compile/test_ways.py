@@ -10,7 +10,8 @@ import pytest
 import xcql
 from tests.compile.conftest import ingested
 from tests.conftest import OpenSession
-from xcql.compile.api import compile_query
+from xcql.compile.api import compile_reusable
+from xcql.compile.literals import Reusable
 from xcql.compile.result import Compiled
 from xcql.model.tags import parse_tags
 from xcql.shred.shape import Slot
@@ -98,11 +99,12 @@ class Asked:
         self.add(*fillers)
         self._compiled: list[Compiled] = []
         self._session = open_session(self.store)
-        patch.setattr("xcql_runtime.answers.answer.compile_query", self._compile)
+        patch.setattr("xcql_runtime.answers.answer.compile_reusable", self._compile)
 
-    def _compile(self, *arguments: Any) -> Compiled:
-        self._compiled.append(compile_query(*arguments))
-        return self._compiled[-1]
+    def _compile(self, *arguments: Any) -> Reusable:
+        found = compile_reusable(*arguments)
+        self._compiled.append(found.compiled)
+        return found
 
     def add(self, *fillers: str) -> None:
         new, self._all = self._folder / "new.xml", self._folder / "all.xml"

@@ -29,7 +29,7 @@ from xcql.algebra.operators import (
     scalars,
     walk_plan,
 )
-from xcql.algebra.scalars import Call, Column, Constant, Lambda, Nested, Scalar, parts
+from xcql.algebra.scalars import Call, Column, Constant, Given, Lambda, Nested, Scalar, parts
 
 # arithmetic that fails only beyond 64 bits, or beyond the digits of decimals
 _ARITHMETIC = frozenset({"+", "-", "*", "negative", "abs"})
@@ -163,6 +163,8 @@ class Failures:
                 return "double"
             case Constant(value=Decimal()):
                 return "decimal"
+            case Given(type="integer"):
+                return "integer"
             case Column(name=name):
                 types = {self._type(one) for one in self._definitions.get(name, ())}
                 return types.pop() if len(types) == 1 else None

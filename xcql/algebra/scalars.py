@@ -80,6 +80,13 @@ class Argument(Scalar):
 
 
 @dataclass(frozen=True, slots=True)
+class Given(Argument):
+    """A literal of the query whose value the plan does not depend on; it is never NULL."""
+
+    type: Literal["string", "integer"]
+
+
+@dataclass(frozen=True, slots=True)
 class Call(Scalar):
     """An operation on scalars, by its name in `xcql.algebra.operations`."""
 

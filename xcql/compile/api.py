@@ -22,6 +22,7 @@ from xcql.compile.library.isolation import evaluated
 from xcql.compile.library.lifespans import lifespan
 from xcql.compile.library.sequence_types import converted
 from xcql.compile.library.serialisation import serialised
+from xcql.compile.literals import Literals, Reusable
 from xcql.compile.result import IN_DOUBT, Compiled, NotNative, table_uses
 from xcql.compile.strategy import chosen
 from xcql.compile.terms.items import Dynamic, StreamDocument, is_node
@@ -49,9 +50,6 @@ MOST_TEXT = 400_000
 _VARIABLES = ("variable", "default_variable", "item", "position", "previous", "next")
 
 
-@uncollected()
-@forgetting()
-@deep_recursion()
 def compile_query(
     query: Checked,
     catalog: Catalog,
@@ -64,6 +62,22 @@ def compile_query(
 
     The text is right for every `now` at which the `settled` streams are (see `Catalog.settled`).
     """
+    found = compile_reusable(query, catalog, strategy, externals, settled, dialect)
+    return found.filled(found.literals, found.source, dialect)
+
+
+@uncollected()
+@forgetting()
+@deep_recursion()
+def compile_reusable(
+    query: Checked,
+    catalog: Catalog,
+    strategy: Native,
+    externals: Externals,
+    settled: frozenset[str] = frozenset(),
+    dialect: Dialect = SPARK,
+) -> Reusable:
+    """Compile the query, and leave the literals open on whose values its plan does not depend."""
 
     new = partial(_new_compilation, query, catalog, strategy, externals, dialect)
     try:
@@ -87,7 +101,10 @@ def _new_compilation(
         for name, stream in catalog.streams.items()
         if named is None or name in named or name == externals.context
     )
-    return Compilation(LANGUAGE, query.module, catalog, externals, dialect, graphs, by_place)
+    literals = Literals(query.module)
+    return Compilation(
+        LANGUAGE, query.module, literals, catalog, externals, dialect, graphs, by_place
+    )
 
 
 def _compiled(
@@ -96,7 +113,7 @@ def _compiled(
     strategy: Native,
     settled: frozenset[str],
     problem: NotNative | None,
-) -> Compiled:
+) -> Reusable:
     """The query as SQL text; if there is a problem, the evaluator computes the answer in it."""
     module, catalog = query.module, compilation.catalog
     scope = _prolog(query, compilation)
@@ -121,7 +138,7 @@ def _compiled(
     if len(made.text) > MOST_TEXT:
         raise NotNative("there are too many paths to the data: the SQL is too long", module.span)
     in_doubt = doubtful(steps[0][1]), doubtful(answer.plan)
-    return Compiled(
+    compiled = Compiled(
         made.text,
         picked,
         tables=table_uses(made.tables),
@@ -141,6 +158,7 @@ def _compiled(
         leaf_types=tuple(leaf_types(value).items()),
         items=made.items,
     )
+    return Reusable.of(compiled, compilation.literals)
 
 
 def _steps(

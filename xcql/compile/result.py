@@ -5,6 +5,7 @@ The compiler and the runtime share these values; they know nothing about Spark.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xcql.algebra.operators import Plan
@@ -103,14 +104,14 @@ class Compiled:
     evaluations: tuple[Evaluation, ...] = ()
     sites: tuple[Site, ...] = ()
     reasons: tuple[str, ...] = ()
-    steps: tuple[tuple[str, Plan], ...] = ()
+    steps: Sequence[tuple[str, Plan]] = ()
     leaf_types: tuple[tuple[tuple[str, ...], str], ...] = ()
     items: SqlText | None = None
 
     @property
     def algebra(self) -> tuple[tuple[str, str], ...]:
         """The plan as text, before and after the rules."""
-        ends = zip(("algebra", "rules"), self.steps[:1] + self.steps[-1:], strict=False)
+        ends = zip(("algebra", "rules"), (*self.steps[:1], *self.steps[-1:]), strict=False)
         return tuple((name, plan_text(plan)) for name, (_, plan) in ends)
 
 

@@ -65,6 +65,7 @@ class Dialect:
     before it compares keys.
     `joins_nearest` says that the engine has ASOF joins.
     `macros` are calls of an engine's macros, which stand for the forms of some operations.
+    `literal` writes a value into the slot of a literal; None if the dialect has no such slots.
     `frames_vary` says whether a window function may look at another number of rows for each row.
     """
 
@@ -77,6 +78,7 @@ class Dialect:
     joins_nearest: bool = False
     frames_vary: bool = False
     macros: Mapping[str, Form] = field(default_factory=dict)
+    literal: Callable[[object], str] | None = None
 
     def sql(self, scalar: Scalar, columns: Mapping[str, Sql]) -> Sql:
         """The tree of a scalar; `columns` says what its columns are."""

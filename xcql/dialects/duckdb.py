@@ -408,4 +408,5 @@ DUCKDB = Dialect(
     orders_joins=True,
     joins_nearest=True,
     frames_vary=True,
+    literal=lambda value: duckdb_text(trees.constant(value)),
 )

@@ -60,6 +60,20 @@ class SqlText:
         parts[1::2] = [names[one] for one in parts[1::2]]
         return "".join(parts)
 
+    def filled_partly(self, names: Mapping[str, str]) -> SqlText:
+        """The text with the slots filled that have a name.
+
+        >>> SqlText.of(f"SELECT {slot('a')} FROM {slot('b')}").filled_partly({"a": "1"}).pieces
+        ('SELECT 1 FROM ', 'b', '')
+        """
+        pieces = [self.pieces[0]]
+        for name, text in zip(self.pieces[1::2], self.pieces[2::2], strict=True):
+            if name in names:
+                pieces[-1] += names[name] + text
+            else:
+                pieces += [name, text]
+        return SqlText(tuple(pieces))
+
     def __str__(self) -> str:
         parts = list(self.pieces)
         parts[1::2] = [one if one.startswith(":") else f"{{{one}}}" for one in parts[1::2]]

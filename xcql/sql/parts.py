@@ -157,7 +157,7 @@ class Parts:
         ):
             return relation
         body = relation.query(needed)
-        made = needed.intersection(relation.columns)
+        made = frozenset(name for name in needed if name in relation.columns)
         name = self._name_of(body, relation, made, hint)
         known: dict[str, Sql] = {one: variable(one) for one in made}
         return Relation(exp.Table(this=identifier(name)), columns=known, hint=hint)

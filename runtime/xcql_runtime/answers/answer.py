@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Literal, TypeVar, get_args
 import pyarrow as pa
 
 from xcql.check import Checked
-from xcql.compile import Compiled, NotNative, compile_query
+from xcql.compile import Compiled, NotNative, compile_reusable
+from xcql.compile.literals import Literals, Reusable
 from xcql.compile.terms.leaf_types import Place
 from xcql.diagnostics import Diagnostic
 from xcql.explain import Explanation, explained
@@ -36,6 +37,8 @@ T = TypeVar("T")
 
 # a compiled query, or None if the evaluator has to answer it; and the reasons
 Compilation = tuple[Compiled | None, tuple[str, ...]]
+# plans that are kept of queries which differ only in literals
+_MOST_ALIKE = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +51,7 @@ class Request:
     around: Surroundings
     frames: Mapping[str, DataFrame]
     cache: Cache[Compilation]
+    shapes: Cache[list[Reusable]]
 
     def question(self, engine: Engine) -> tuple[Question, tuple[str, ...]]:
         """What to ask an engine, and why by this strategy."""
@@ -63,24 +67,38 @@ class Request:
             return self._compile(engine, settled)
         source = self.query.source
         key = (source.text, source.name, self.strategy, around.context, settled, engine.name)
-        return self.cache.get(self.store.state, key, lambda: self._compile(engine, settled))
+        return self.cache.get(
+            self.store.state, key, lambda: self._compile(engine, settled, key[2:])
+        )
 
-    def _compile(self, engine: Engine, settled: frozenset[str]) -> Compilation:
+    def _compile(
+        self, engine: Engine, settled: frozenset[str], key: tuple[object, ...] | None = None
+    ) -> Compilation:
+        """The compiled query; with a key, that of an earlier one that differs only in literals."""
         around = self.around
         assert self.strategy != "caq"
+        literals = Literals(self.query.module)
+        alike: list[Reusable] = []
+        if key is not None:
+            alike = self.shapes.get(self.store.state, (literals.shape, *key), list)
         externals = as_externals(around.values, self.frames, around.functions, around.context)
-        try:
-            compiled = compile_query(
-                self.query,
-                self.store.catalog.at(around.now),
-                self.strategy,
-                externals,
-                settled,
-                engine.dialect,
-            )
-        except NotNative as problem:
-            place = f" (line {problem.span.line})" if problem.span else ""
-            return None, (problem.reason + place,)
+        found = next((one for one in tuple(alike) if one.fits(literals.all)), None)
+        if found is None:
+            try:
+                found = compile_reusable(
+                    self.query,
+                    self.store.catalog.at(around.now),
+                    self.strategy,
+                    externals,
+                    settled,
+                    engine.dialect,
+                )
+            except NotNative as problem:
+                place = f" (line {problem.span.line})" if problem.span else ""
+                return None, (problem.reason + place,)
+            if found.can_be_reused and len(alike) < _MOST_ALIKE:
+                alike.append(found)
+        compiled = found.filled(literals.all, literals.source, engine.dialect)
         return compiled, compiled.reasons
 
 

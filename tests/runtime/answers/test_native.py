@@ -13,6 +13,7 @@ import pytest
 
 import xcql
 from xcql.compile import Compiled, Evaluation, NotNative, Site, TableUse
+from xcql.compile.literals import Reusable
 from xcql.compile.terms.layout import joint_schema, read_schema
 from xcql.dialects.slots import SqlText, slot
 from xcql.shred.shape import Slot
@@ -38,8 +39,15 @@ FRAGMENTS = """<f>
 <filler id="3" tsid="6 é" validTime="2003-01-01"><c>w</c></filler></f>"""
 
 
+def reusable(compiled: Compiled) -> Reusable:
+    """The result of the compiler for a query without literals."""
+    return Reusable(compiled, (), frozenset(), Source(QUERY))
+
+
 def compiled_to(monkeypatch: pytest.MonkeyPatch, compiled: Compiled) -> None:
-    monkeypatch.setattr("xcql_runtime.answers.answer.compile_query", lambda *_: compiled)
+    monkeypatch.setattr(
+        "xcql_runtime.answers.answer.compile_reusable", lambda *_: reusable(compiled)
+    )
 
 
 @pytest.fixture
@@ -149,8 +157,8 @@ def test_compiled_text_runs_over_its_tables(
     )
     use = TableUse("s_a", "s", ("2",), (("filler",), ("vtFrom",), ("vtTo",)))
     monkeypatch.setattr(
-        "xcql_runtime.answers.answer.compile_query",
-        lambda *_: Compiled(sql, "qac+", (use,), reasons=("it is cheap",)),
+        "xcql_runtime.answers.answer.compile_reusable",
+        lambda *_: reusable(Compiled(sql, "qac+", (use,), reasons=("it is cheap",))),
     )
     answer = mixed.query("1", now="2003-01-15")
     assert answer.to_xml() == ["{1}"]
@@ -163,10 +171,10 @@ def test_compiled_text_runs_over_its_tables(
 def test_what_is_not_native_is_answered_by_caq(
     session: xcql.Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refuse(*_: object) -> Compiled:
+    def refuse(*_: object) -> Reusable:
         raise NotNative("it is recursive", PLACE)
 
-    monkeypatch.setattr("xcql_runtime.answers.answer.compile_query", refuse)
+    monkeypatch.setattr("xcql_runtime.answers.answer.compile_reusable", refuse)
     answer = session.query("1 + 1", strategy="qac")
     assert answer.explain().splitlines()[1:3] == [
         "strategy: caq (requested: qac)",

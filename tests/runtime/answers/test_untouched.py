@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import xcql
-from tests.runtime.answers.test_native import EVALUATED, EVALUATION
+from tests.runtime.answers.test_native import EVALUATED, EVALUATION, reusable
 from xcql.compile import Compiled
 from xcql.dialects.slots import SqlText
 
@@ -53,8 +53,8 @@ def test_a_session_is_as_it_was(session: xcql.Session, monkeypatch: pytest.Monke
         session.query("error()", "caq").count()
     sql = SqlText.of(EVALUATED.replace("attribute", "text"))
     monkeypatch.setattr(
-        "xcql_runtime.answers.answer.compile_query",
-        lambda *_: Compiled(sql, "qac", evaluations=(EVALUATION,)),
+        "xcql_runtime.answers.answer.compile_reusable",
+        lambda *_: reusable(Compiled(sql, "qac", evaluations=(EVALUATION,))),
     )
     assert session.query("1").count() == 2
     assert state() == before

@@ -9,17 +9,32 @@ from xcql.algebra.scalars import Nested, Scalar, has_nested, rebuilt, with_plan
 
 
 def everywhere(plan: Plan, change: Callable[[Plan], Plan]) -> Plan:
-    """The plan with `change` applied to every operator, bottom up."""
-    plan = with_inputs(plan, *(everywhere(one, change) for one in inputs(plan)))
-    if any(map(has_nested, scalars(plan))):
-        plan = with_scalars(plan, lambda scalar: _in_scalar(scalar, change))
-    return change(plan)
+    """The plan with `change` applied to every operator, bottom up.
+
+    What occurs several times is changed once.
+    """
+    return _Everywhere(change).plan(plan)
 
 
-def _in_scalar(scalar: Scalar, change: Callable[[Plan], Plan]) -> Scalar:
-    if not has_nested(scalar):
+class _Everywhere:
+    def __init__(self, change: Callable[[Plan], Plan]) -> None:
+        self._change = change
+        # by identity, what has been changed
+        self._known: dict[int, tuple[Plan, Plan]] = {}
+
+    def plan(self, plan: Plan) -> Plan:
+        known = self._known.get(id(plan))
+        if known is None:
+            new = with_inputs(plan, *map(self.plan, inputs(plan)))
+            if any(map(has_nested, scalars(plan))):
+                new = with_scalars(new, self.scalar)
+            known = self._known[id(plan)] = plan, self._change(new)
+        return known[1]
+
+    def scalar(self, scalar: Scalar) -> Scalar:
+        if not has_nested(scalar):
+            return scalar
+        scalar = rebuilt(scalar, self.scalar)
+        if isinstance(scalar, Nested):
+            return with_plan(scalar, self.plan(scalar.plan))
         return scalar
-    scalar = rebuilt(scalar, lambda one: _in_scalar(one, change))
-    if isinstance(scalar, Nested):
-        return with_plan(scalar, everywhere(scalar.plan, change))
-    return scalar

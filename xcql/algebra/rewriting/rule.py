@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from inspect import signature
 
 from xcql.algebra.operators import Plan
@@ -44,5 +45,11 @@ class Rule:
         return self.rewrite.__name__
 
     def __call__(self, plan: Plan, facts: Facts) -> Plan:
-        _, *needed = signature(self.rewrite).parameters
-        return self.rewrite(plan, **{name: getattr(facts, name) for name in needed})
+        return self.rewrite(plan, **{name: getattr(facts, name) for name in _needed(self.rewrite)})
+
+
+@cache
+def _needed(rewrite: Callable[..., Plan]) -> tuple[str, ...]:
+    """The facts that a function takes."""
+    _, *needed = signature(rewrite).parameters
+    return tuple(needed)

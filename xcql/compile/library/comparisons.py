@@ -11,6 +11,7 @@ from xcql.algebra.scalars import (
     FALSE,
     Call,
     Constant,
+    Given,
     Nested,
     Scalar,
     call,
@@ -182,7 +183,7 @@ def _is_number(scalar: Scalar) -> bool:
         case Constant(value=int() | float() as value):
             return math.isfinite(value)
         case Call(function="to_double", arguments=(inner,)):
-            return isinstance(inner, Constant) or (
+            return isinstance(inner, Constant | Given) or (
                 isinstance(inner, Nested) and inner.reduction == "count"
             )
     return False

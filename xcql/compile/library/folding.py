@@ -52,6 +52,7 @@ def folded(
 
     An expression that fails has no known value: it may never be needed.
     """
+    scope.compilation.literals.look_at(module)
     given: dict[str, list[Any]] = {}
     for name, value in variables.items():
         items = _constants(value)

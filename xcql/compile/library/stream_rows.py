@@ -83,9 +83,9 @@ def inside(
     depths = _depths(row.stream, row.table, scope)
     if len(depths) == 1:
         (depth,) = depths
-        place = call("place_above", row_column(inner, "key"), Constant(depth))
-        key: Scalar = call("parent_key", place)
-        offset: Scalar = call("hole_offset", place)
+        around = call("place_above", row_column(inner, "key"), Constant(depth))
+        key: Scalar = call("parent_key", around)
+        offset: Scalar = call("hole_offset", around)
     else:
         place = Column(scope.compilation.fresh("place"))
         position = scope.compilation.fresh("place_at")

@@ -22,15 +22,18 @@ from xcql.compile.result import NotNative
 from xcql.compile.terms.items import Atomic, Item, is_node
 from xcql.compile.terms.scope import CompileExpression, Scope, value_of
 from xcql.compile.terms.values import EMPTY, Leaf, Single, Value, leaves, nullable
+from xcql.syntax.literals import IntegerLiteral, StringLiteral
+from xcql.syntax.node import Expr
 from xcql.syntax.operators import Comparison
 
 _GENERAL = {"=": "=", "!=": "<>", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
+_LITERALS = StringLiteral | IntegerLiteral
+_DATA = frozenset({"xs:untypedAtomic", "xs:string"})
 _VALUE = {"eq": "=", "ne": "<>", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
 
 
 def _comparison(expr: Comparison, scope: Scope) -> Value:
-    operands = replace(scope, only_compared=True)
-    left, right = value_of(expr.left, operands), value_of(expr.right, operands)
+    left, right = _operands(expr, replace(scope, only_compared=True))
     if expr.op in _GENERAL:
         found = general(_GENERAL[expr.op], left, right, scope, expr.span)
         return Single(Atomic(found, "xs:boolean"))
@@ -42,6 +45,28 @@ def _comparison(expr: Comparison, scope: Scope) -> Value:
         scalar = compared(_VALUE[expr.op], as_string(a), as_string(b), scope, expr.span)
         return nullable(Atomic(scalar, "xs:boolean"), left, right)
     return _nodes_compared(expr, left, right, scope)
+
+
+def _operands(expr: Comparison, scope: Scope) -> tuple[Value, Value]:
+    """The values of the operands; the plan need not know a literal that is compared with data."""
+    if isinstance(expr.left, _LITERALS):
+        right = value_of(expr.right, scope)
+        return _literal(expr.left, right, scope) or value_of(expr.left, scope), right
+    left = value_of(expr.left, scope)
+    is_literal = isinstance(expr.right, _LITERALS)
+    given = _literal(expr.right, left, scope) if is_literal else None
+    return left, given or value_of(expr.right, scope)
+
+
+def _literal(expr: Expr, other: Value, scope: Scope) -> Value | None:
+    """An open literal, if it is compared with nodes or untyped data."""
+    if scope.compilation.dialect.literal is None or not all(
+        is_node(leaf.item) or (isinstance(leaf.item, Atomic) and leaf.item.type in _DATA)
+        for leaf in leaves(other)
+    ):
+        return None
+    given = scope.compilation.literals.given(expr)
+    return None if given is None else Single(Atomic(given, f"xs:{given.type}"))
 
 
 def _nodes_compared(expr: Comparison, left: Value, right: Value, scope: Scope) -> Value:

@@ -63,6 +63,7 @@ from xcql.syntax.node import Name, SyntaxNode
 
 
 def _integer(expr: literals.IntegerLiteral, scope: Scope) -> Value:
+    scope.compilation.literals.look_at(expr)
     if not is_writable(expr.value):
         raise NotNative("an integer of more than 64 bits", expr.span)
     return atomic(expr.value, "xs:integer")
@@ -79,6 +80,7 @@ def _double(expr: literals.DoubleLiteral, scope: Scope) -> Value:
 
 
 def _string(expr: literals.StringLiteral, scope: Scope) -> Value:
+    scope.compilation.literals.look_at(expr)
     return atomic(expr.value, "xs:string")
 
 

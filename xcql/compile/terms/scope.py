@@ -13,6 +13,7 @@ from xcql.analysis.graph import TagGraph
 from xcql.analysis.names import Namespaces
 from xcql.column_names import folded
 from xcql.compile.catalog import Catalog, Externals
+from xcql.compile.literals import Literals
 from xcql.compile.result import BEYOND_SQL, IN_DOUBT, Evaluation, NotNative, Site
 from xcql.compile.terms.items import Shape, StreamElement, shape_of
 from xcql.compile.terms.values import Value, apart
@@ -46,6 +47,7 @@ class Compilation:
 
     language: Language
     module: MainModule
+    literals: Literals
     catalog: Catalog
     externals: Externals
     dialect: Dialect
