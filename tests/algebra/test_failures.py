@@ -4,9 +4,20 @@ from __future__ import annotations
 
 import pytest
 
-from xcql.algebra.failures import Failures
-from xcql.algebra.operators import Number, Plan, Project, Unit, Unnest
-from xcql.algebra.scalars import NULL, Call, Column, Constant, Lambda, Nested, Scalar, call, case
+from xcql.algebra.failures import Failures, doubtful
+from xcql.algebra.operators import Join, Nest, Number, Plan, Project, Select, Unit, Unnest
+from xcql.algebra.scalars import (
+    NULL,
+    TRUE,
+    Call,
+    Column,
+    Constant,
+    Lambda,
+    Nested,
+    Scalar,
+    call,
+    case,
+)
 
 TEXT = Column("text")
 READ = call("parse_double", TEXT)
@@ -45,3 +56,29 @@ PLAN = Number(Unnest(PLAN, Column("xs"), "x", "x_at"), "position")
 )
 def test_can_fail(scalar: Scalar, can_fail: bool) -> None:
     assert Failures(PLAN).can_fail(scalar) is can_fail
+
+
+EVALUATION = call("evaluate", Constant("f"))
+TUPLES = Unnest(Unit(), Column("xs"), "x", "x_at")
+
+
+@pytest.mark.parametrize(
+    ("plan", "expected"),
+    [
+        (Project(TUPLES, "a", SITE), set()),
+        (Project(TUPLES, "a", EVALUATION), set()),
+        (Select(TUPLES, SITE), set()),
+        # tuples that nothing needs
+        (Select(Project(TUPLES, "a", SITE), Column("a")), {0}),
+        (Join(Unit(), Project(TUPLES, "a", SITE), (), TRUE, "left"), {0}),
+        (Select(Join(Unit(), TUPLES, (), TRUE), SITE), {0}),
+        (Project(Join(Unit(), TUPLES, (), TRUE), "a", SITE), set()),
+        (Project(Unit(), "a", Nested(TUPLES, "sum", SITE)), {0}),
+        (Nest(Project(TUPLES, "a", SITE), (), ()), set()),
+        # engines compute evaluations in all branches
+        (Project(TUPLES, "a", case((TEXT, SITE))), set()),
+        (Project(TUPLES, "a", case((TEXT, EVALUATION))), {"f"}),
+    ],
+)
+def test_errors_that_the_query_might_not_have(plan: Plan, expected: set[object]) -> None:
+    assert doubtful(plan) == expected

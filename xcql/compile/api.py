@@ -137,19 +137,21 @@ def _compiled(
     made = lowered(answer, target)
     if len(made.text) > MOST_TEXT:
         raise NotNative("there are too many paths to the data: the SQL is too long", module.span)
-    in_doubt = doubtful(steps[0][1]), doubtful(answer.plan)
+    in_doubt = doubtful(answer.plan) if compilation.sites or compilation.evaluations else ()
+    # some evaluations are no longer in the branches that need them
+    branches = doubtful(steps[0][1]) if compilation.evaluations else ()
     compiled = Compiled(
         made.text,
         picked,
         tables=table_uses(made.tables),
         evaluations=tuple(
-            replace(one, is_doubtful=any(one.name in names for names in in_doubt))
+            replace(one, is_doubtful=one.name in in_doubt or one.name in branches)
             for one in compilation.evaluations
             if one.name in made.text.slots
         ),
         sites=tuple(
             replace(site, message=IN_DOUBT, is_limit=True)
-            if number in in_doubt[1] and not site.is_limit
+            if number in in_doubt and not site.is_limit
             else site
             for number, site in enumerate(compilation.sites)
         ),
