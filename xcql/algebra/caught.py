@@ -7,7 +7,7 @@ case(is_integer_text($t), parse_integer($t), fail(3, $t))
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator
 
 from xcql.algebra.operations import OPERATIONS
 from xcql.algebra.operators import Plan, scalars, walk_plan
@@ -20,6 +20,7 @@ from xcql.algebra.scalars import (
     Scalar,
     call,
     case,
+    once,
     parts,
     rebuilt,
 )
@@ -51,8 +52,11 @@ class Caught:
 
     def __init__(self, sites: Collection[int]) -> None:
         self._sites = frozenset(sites)
+        self.raises = once(self._raises)
+        self.error = once(self._error)
+        self.without = once(self._without)
 
-    def raises(self, scalar: Scalar) -> bool:
+    def _raises(self, scalar: Scalar) -> bool:
         """Whether one of the errors is in a scalar, or in a plan in it.
 
         The evaluator may raise any error.
@@ -70,13 +74,11 @@ class Caught:
 
     def failures(self, scalar: Scalar) -> Iterator[Scalar]:
         """The calls that raise the errors, except those in plans."""
-        if self._number(scalar) is not None:
-            yield scalar
-        if not isinstance(scalar, Nested):
-            for one in parts(scalar):
-                yield from self.failures(one)
+        for one in _calls(scalar, in_plans=False):
+            if self._number(one) is not None:
+                yield one
 
-    def error(self, scalar: Scalar) -> Scalar:
+    def _error(self, scalar: Scalar) -> Scalar:
         """The number of the first error that the scalar raises; NULL if it has a value."""
         if not self.raises(scalar):
             return NULL
@@ -122,7 +124,7 @@ class Caught:
             raise Unknown
         return Nested(plan, "min", self.error(value))
 
-    def without(self, scalar: Scalar) -> Scalar:
+    def _without(self, scalar: Scalar) -> Scalar:
         """The scalar with NULL in place of the errors."""
         if not self.raises(scalar):
             return scalar
@@ -135,14 +137,21 @@ class Caught:
         return None
 
 
-def _calls(scalar: Scalar) -> Iterable[Scalar]:
-    yield scalar
-    for one in parts(scalar):
-        yield from _calls(one)
-    if isinstance(scalar, Nested):
-        for plan in walk_plan(scalar.plan):
-            for one in scalars(plan):
-                yield from _calls(one)
+def _calls(scalar: Scalar, in_plans: bool = True) -> Iterator[Scalar]:
+    """The scalar and all scalars inside it, each object once."""
+    pending = [scalar]
+    seen: set[int] = set()
+    while pending:
+        here = pending.pop()
+        if id(here) in seen:
+            continue
+        seen.add(id(here))
+        yield here
+        if not isinstance(here, Nested):
+            pending += parts(here)
+        elif in_plans:
+            inside = (one for plan in walk_plan(here.plan) for one in scalars(plan))
+            pending += (here.value, *inside)
 
 
 def first(*errors: Scalar) -> Scalar:

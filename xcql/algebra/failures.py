@@ -75,23 +75,29 @@ def _joins(plan: Plan) -> bool:
     )
 
 
-def _errors(scalar: Scalar, is_sure: bool, is_lazy: bool = False) -> Iterator[object]:
+def _errors(scalar: Scalar, is_sure: bool) -> Iterator[object]:
     """The doubtful errors of a scalar; evaluations are computed even in branches not taken."""
-    match scalar:
-        case Call(function="fail", arguments=(Constant(value=site), *_)) if not is_sure:
-            yield site
-        case Call(function="evaluate", arguments=(Constant(value=name), *_)):
-            if is_lazy or not is_sure:
-                yield name
-        case Nested(plan=plan, value=value):
-            inside = (one for operator in walk_plan(plan) for one in scalars(operator))
-            for one in (*inside, value):
-                yield from _errors(one, is_sure=False)
-            return
-    for index, one in enumerate(parts(scalar)):
-        is_branch = index > 0 and isinstance(scalar, Call) and scalar.function in _LAZY
-        is_lazy = is_lazy or is_branch or isinstance(scalar, Lambda)
-        yield from _errors(one, is_sure, is_lazy)
+    pending = [(scalar, is_sure, False)]
+    seen: set[tuple[int, bool, bool]] = set()
+    while pending:
+        here, is_sure, is_lazy = pending.pop()
+        if (id(here), is_sure, is_lazy) in seen:
+            continue
+        seen.add((id(here), is_sure, is_lazy))
+        match here:
+            case Call(function="fail", arguments=(Constant(value=site), *_)) if not is_sure:
+                yield site
+            case Call(function="evaluate", arguments=(Constant(value=name), *_)):
+                if is_lazy or not is_sure:
+                    yield name
+            case Nested(plan=plan, value=value):
+                inside = (one for operator in walk_plan(plan) for one in scalars(operator))
+                pending += ((one, False, False) for one in (*inside, value))
+                continue
+        has_branches = isinstance(here, Call) and here.function in _LAZY
+        for index, one in enumerate(parts(here)):
+            is_branch = (has_branches and index > 0) or isinstance(here, Lambda)
+            pending.append((one, is_sure, is_lazy or is_branch))
 
 
 class Failures:

@@ -128,13 +128,15 @@ numbers
   decimal_add(decimal, decimal) -> decimal | strict fails | +
   decimal_subtract(decimal, decimal) -> decimal | strict fails | -
   decimal_multiply(decimal, decimal, any) -> decimal | fails | *
+  decimal_divide(decimal, decimal, any) -> decimal | fails | div
+  decimal_idiv(decimal, decimal, any) -> integer | fails | idiv
+  decimal_modulo(decimal, decimal, any) -> decimal | fails | mod
   decimal_negative(decimal) -> decimal | strict fails
   decimal_abs(decimal) -> decimal | strict | fn:abs
   decimal_floor(decimal) -> decimal | strict fails | fn:floor
   decimal_ceiling(decimal) -> decimal | strict fails | fn:ceiling
   decimal_round(decimal, constant) -> decimal | strict fails | fn:round
   decimal_round_half_even(decimal, constant) -> decimal | strict fails | fn:round-half-to-even
-  millionths(decimal, any) -> integer | fails
   from_millionths(integer) -> decimal | strict
   formatted_number(number, constant, constant) -> text | | fn:format-number
   filled_up(integer, constant) -> text | strict

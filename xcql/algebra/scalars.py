@@ -257,22 +257,22 @@ def remembered(function: Callable[[K], V]) -> Callable[[K], V]:
     return found
 
 
-def once(change: Callable[[Scalar], Scalar]) -> Callable[[Scalar], Scalar]:
-    """The change, made once to each part that a scalar has in several places.
+def once(function: Callable[[Scalar], V]) -> Callable[[Scalar], V]:
+    """The function, called once for each part that a scalar has in several places.
 
     A variable that is used twice is one object in two places. In a chain of such variables each
     place is in several places itself: without this, every change would take exponential time.
     """
-    known: dict[int, tuple[Scalar, Scalar]] = {}
+    known: dict[int, tuple[Scalar, V]] = {}
 
-    @wraps(change)
-    def changed(scalar: Scalar) -> Scalar:
+    @wraps(function)
+    def found(scalar: Scalar) -> V:
         kept = known.get(id(scalar))
         if kept is None:
-            kept = known[id(scalar)] = scalar, change(scalar)
+            kept = known[id(scalar)] = scalar, function(scalar)
         return kept[1]
 
-    return changed
+    return found
 
 
 @contextmanager

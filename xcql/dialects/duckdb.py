@@ -323,9 +323,18 @@ def decimal_multiply(x: Sql, y: Sql, too_long: Sql) -> Sql:
 
 
 @forms
-def millionths(x: Sql, too_long: Sql) -> Sql:
-    """The function itself fails if there are too many digits."""
-    return _computed("millionths", x)
+def decimal_divide(x: Sql, y: Sql, too_long: Sql) -> Sql:
+    return _computed("decimal_divide", x, y)
+
+
+@forms
+def decimal_idiv(x: Sql, y: Sql, too_long: Sql) -> Sql:
+    return _computed("decimal_idiv", x, y)
+
+
+@forms
+def decimal_modulo(x: Sql, y: Sql, too_long: Sql) -> Sql:
+    return _computed("decimal_modulo", x, y)
 
 
 @forms

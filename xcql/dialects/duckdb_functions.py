@@ -23,9 +23,14 @@ import elementpath.datatypes as ep
 from xcql.diagnostics import XcqlError
 from xcql.dialects.forms.inner import NAME, TAG, TOKEN
 from xcql.dialects.forms.nodes import EMPTY_PAIR, OLD_LIFESPAN
-from xcql.evaluate import deep_equal, letter_case
+from xcql.evaluate import arithmetic, deep_equal, letter_case
 from xcql.evaluate.api import evaluate, prepare
-from xcql.evaluate.arithmetic import decimal_divide, duration_microseconds, seconds_duration
+from xcql.evaluate.arithmetic import (
+    Operator,
+    calculate,
+    duration_microseconds,
+    seconds_duration,
+)
 from xcql.evaluate.casting import from_text
 from xcql.evaluate.functions import format_dates, format_numbers
 from xcql.evaluate.functions.numbers import DECIMALS_WIDE, rounded
@@ -234,6 +239,29 @@ def decimal_multiply(x: Decimal, y: Decimal) -> Decimal:
     return DECIMALS_WIDE.multiply(x, y)
 
 
+def _divided(operation: Operator, x: Decimal, y: Decimal) -> Any:
+    """A division by the evaluator, of decimals without the zeros that SQL adds to them.
+
+    DuckDB may divide by zero where the query does not use the quotient.
+    """
+    return calculate(operation, *map(DECIMALS_WIDE.normalize, (x, y))) if y else None
+
+
+@_computed(DECIMAL, DECIMAL, returns=DECIMAL)
+def decimal_divide(x: Decimal, y: Decimal) -> Any:
+    return _divided("div", x, y)
+
+
+@_computed(DECIMAL, DECIMAL, returns="BIGINT")
+def decimal_idiv(x: Decimal, y: Decimal) -> Any:
+    return _divided("idiv", x, y)
+
+
+@_computed(DECIMAL, DECIMAL, returns=DECIMAL)
+def decimal_modulo(x: Decimal, y: Decimal) -> Any:
+    return _divided("mod", x, y)
+
+
 @_computed("VARCHAR", "VARCHAR", "BOOLEAN", returns="VARCHAR")
 def formatted_number(text: str, picture: str, is_double: bool) -> str:
     number = float(text) if is_double else Decimal(text)
@@ -242,25 +270,17 @@ def formatted_number(text: str, picture: str, is_double: bool) -> str:
 
 @_computed("BIGINT", "BIGINT", returns=DECIMAL)
 def integer_divide(x: int, y: int) -> Decimal | None:
-    return decimal_divide(x, y) if y else None
+    return arithmetic.decimal_divide(x, y) if y else None
 
 
 @_computed("BIGINT", "BIGINT", returns=DECIMAL)
 def duration_ratio(x: int, y: int) -> Decimal | None:
-    return decimal_divide(x, y, 20) if y else None
+    return arithmetic.decimal_divide(x, y, 20) if y else None
 
 
 @_computed("BIGINT", "BIGINT", returns="BIGINT")
 def integer_round(value: int, power: int) -> int:
     return (2 * value + power) // (2 * power) * power
-
-
-@_computed(DECIMAL, returns="BIGINT")
-def millionths(value: Decimal) -> int:
-    scaled = DECIMALS_WIDE.multiply(value, Decimal(1_000_000))
-    if scaled != int(scaled):
-        raise BeyondSql
-    return int(scaled)
 
 
 # durations, as numbers of microseconds or months

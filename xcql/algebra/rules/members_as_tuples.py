@@ -167,6 +167,7 @@ class _Change:
 
     counts: dict[str, str]
     items: set[str]
+    done: dict[int, tuple[Scalar, Scalar]] = field(default_factory=dict)
 
     def of(self, plan: Plan, needed: frozenset[str]) -> Plan:
         below = zip(inputs(plan), needed_below(plan, needed), strict=True)
@@ -204,6 +205,11 @@ class _Change:
         return (self.counts[name], Aggregate("count", TRUE)) if name in self.counts else one
 
     def scalar(self, scalar: Scalar) -> Scalar:
+        if id(scalar) not in self.done:
+            self.done[id(scalar)] = scalar, self._changed(scalar)
+        return self.done[id(scalar)][1]
+
+    def _changed(self, scalar: Scalar) -> Scalar:
         match scalar:
             case Call(function="field", arguments=(Column(name=name), Constant(value=str(one)))):
                 if name in self.items:

@@ -31,7 +31,7 @@ from xcql.algebra.operators import (
 from xcql.algebra.rewriting.apart import can_be_apart, without_failures
 from xcql.algebra.rewriting.everywhere import everywhere
 from xcql.algebra.rewriting.rule import Rule
-from xcql.algebra.scalars import TRUE, Call, Column, Constant, Scalar, call, parts, rebuilt
+from xcql.algebra.scalars import TRUE, Call, Column, Constant, Scalar, call, once, parts, rebuilt
 
 # by the columns of an only tuple, the names of the values that are computed there
 Values = dict[frozenset[str], dict[Scalar, str]]
@@ -69,13 +69,17 @@ def _only(plan: Plan) -> Nest | None:
 
 def _computed(scalar: Scalar, own: frozenset[str], arrays: frozenset[str]) -> Iterator[Scalar]:
     """The largest parts of a scalar that are computed of an only tuple, and of its arrays."""
-    if not used(scalar) & arrays:
-        return
-    if used(scalar) <= own and can_be_apart(scalar) and not _is_plain(scalar):
-        yield scalar
-        return
-    for one in parts(scalar):
-        yield from _computed(one, own, arrays)
+    pending = [scalar]
+    seen: set[int] = set()
+    while pending:
+        here = pending.pop()
+        if id(here) in seen or not used(here) & arrays:
+            continue
+        seen.add(id(here))
+        if used(here) <= own and can_be_apart(here) and not _is_plain(here):
+            yield here
+        else:
+            pending += reversed(parts(here))
 
 
 def _is_plain(scalar: Scalar) -> bool:
@@ -100,14 +104,15 @@ def _changed(plan: Plan, values: Values) -> Plan:
         for scalar, name in several.items()
         if name in there
     }
-    return with_scalars(plan, partial(_with_columns, known=known)) if known else plan
 
+    @once
+    def with_columns(scalar: Scalar) -> Scalar:
+        there = known.get(scalar)
+        if there is None:
+            return rebuilt(scalar, with_columns)
+        return there if without_failures(scalar) == scalar else call("coalesce", there, scalar)
 
-def _with_columns(scalar: Scalar, known: dict[Scalar, Column]) -> Scalar:
-    there = known.get(scalar)
-    if there is None:
-        return rebuilt(scalar, partial(_with_columns, known=known))
-    return there if without_failures(scalar) == scalar else call("coalesce", there, scalar)
+    return with_scalars(plan, with_columns) if known else plan
 
 
 RULE = Rule(only_tuples, "what is computed of the only tuple of a plan is computed once")

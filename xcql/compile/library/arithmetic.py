@@ -68,14 +68,9 @@ def arithmetic(op: str, a: Atomic, b: Atomic, scope: Scope, span: Span) -> Atomi
             return Atomic(call("decimal_subtract", x, y), type_)
         case "*":
             return Atomic(call("decimal_multiply", x, y, too_long), type_)
-    # with both operands in millionths, the quotient is one of integers
-    m, n = (call("millionths", one, too_long) for one in (x, y))
-    whole = {"div": "integer_divide", "idiv": "idiv", "mod": "%"}[op]
-    scalar: Scalar = call(whole, m, n)
-    if op == "mod":
-        scalar = call("from_millionths", scalar)
+    operation = {"div": "decimal_divide", "idiv": "decimal_idiv", "mod": "decimal_modulo"}[op]
     return Atomic(
-        case((_is_zero(y), by_zero), otherwise=scalar),
+        case((_is_zero(y), by_zero), otherwise=call(operation, x, y, too_long)),
         "xs:integer" if op == "idiv" else type_,
     )
 

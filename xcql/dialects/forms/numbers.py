@@ -250,8 +250,7 @@ def decimal_multiply(x: Sql, y: Sql, too_long: Sql) -> Sql:
     )
 
 
-@forms
-def millionths(x: Sql, too_long: Sql) -> Sql:
+def _millionths(x: Sql, too_long: Sql) -> Sql:
     """A decimal with few digits as a number of millionths."""
     return template(
         f"""CASE
@@ -268,6 +267,22 @@ def millionths(x: Sql, too_long: Sql) -> Sql:
 def integer_divide(x: Sql, y: Sql) -> Sql:
     """A quotient of integers, with 18 digits after the point; halves are rounded down."""
     return _quotient(x, y, 9)
+
+
+@forms
+def decimal_divide(x: Sql, y: Sql, too_long: Sql) -> Sql:
+    return integer_divide(_millionths(x, too_long), _millionths(y, too_long))
+
+
+@forms
+def decimal_idiv(x: Sql, y: Sql, too_long: Sql) -> Sql:
+    return forms["idiv"](_millionths(x, too_long), _millionths(y, too_long))
+
+
+@forms
+def decimal_modulo(x: Sql, y: Sql, too_long: Sql) -> Sql:
+    rest = template("x % y", x=_millionths(x, too_long), y=_millionths(y, too_long))
+    return forms["from_millionths"](rest)
 
 
 @forms
