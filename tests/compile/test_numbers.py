@@ -43,6 +43,8 @@ OF_NUMBERS = [
     "for $i in ITEMS return TYPED * 0.001",
     "for $i in ITEMS return 10 div (TYPED + 100)",
     "for $i in ITEMS return TYPED div 7",
+    "for $i in ITEMS return (TYPED div 7) div (TYPED + 0.3)",
+    "for $i in ITEMS return ((TYPED div 7) mod 0.7, (TYPED div 7) idiv 0.07)",
     "for $i in ITEMS return TYPED idiv 7",
     "for $i in ITEMS return TYPED mod 7",
     "for $i in ITEMS return TYPED idiv -1",
