@@ -81,6 +81,13 @@ def test_in_sql(strategy: str, tmp_path: Path, open_session: OpenSession) -> Non
         assert found == [one.xml for one in expected], query
 
 
+def test_all_but_one_are_native(tmp_path: Path) -> None:
+    """The one asks in the document of a node that might not exist."""
+    with xcql.Session(world_store(tmp_path, {"s": FRAGMENTS}, {"s": TAGS})) as session:
+        answers = [session.query(query, now=NOW) for query in QUERIES]
+    assert [one.strategy for one in answers].count("caq") == 1
+
+
 def test_as_standard_xquery(tmp_path: Path) -> None:
     file = tmp_path / "s.xml"
     file.write_text(FRAGMENTS)

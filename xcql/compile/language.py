@@ -12,6 +12,7 @@ from xcql.compile.functions import (
     errors,
     folds,
     formatting,
+    identifiers,
     mathematics,
     nodes,
     numbers,
@@ -80,6 +81,7 @@ LANGUAGE = Language(
                 formatting,
                 map_functions,
                 mathematics,
+                identifiers,
                 nodes,
             )
         ),
