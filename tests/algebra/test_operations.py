@@ -24,7 +24,7 @@ from xcql.dialects.duckdb_text import duckdb_text
 from xcql.dialects.spark import SPARK, spark_text
 from xcql.dialects.templates import parsed
 from xcql.dialects.trees import Sql, constant
-from xcql_runtime.embedded.connection import connect, limits
+from xcql_runtime.embedded.connection import connect, define_macros, limits
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -175,6 +175,7 @@ def test_strict_operations_give_null_for_null_on_spark(spark: SparkSession) -> N
 def test_strict_operations_give_null_for_null_on_duckdb() -> None:
     columns = [f"{duckdb_text(tree)} IS NULL" for _, tree in _strict_calls(DUCKDB)]
     with connect(limits()) as connection:
+        define_macros(connection, DUCKDB.macros)
         row = connection.execute(f"SELECT {', '.join(columns)}").fetchone()
     assert row is not None
     _check_nulls(DUCKDB, row)

@@ -6,6 +6,7 @@ What SQL cannot say exactly is a function that Python computes in the process: s
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from functools import cache, partial
 from types import MappingProxyType
@@ -17,7 +18,7 @@ from xcql.algebra.scalars import Constant, Scalar
 from xcql.dialects import trees
 from xcql.dialects.dialect import Dialect, Query
 from xcql.dialects.duckdb_functions import FUNCTIONS, function_name
-from xcql.dialects.duckdb_macros import definitions, macros
+from xcql.dialects.duckdb_macros import definition, macros
 from xcql.dialects.duckdb_text import duckdb_text, named_parts
 from xcql.dialects.duckdb_vocabulary import branch, guarded_and, guarded_or, may_fail
 from xcql.dialects.forms import FORMS
@@ -399,10 +400,18 @@ _MACROS = (
 )
 
 
+_CALL = re.compile(rf"\b({'|'.join(_MACROS)})\(")
+
+
+def macros_in(text: str) -> frozenset[str]:
+    """The names of the macros that a text of SQL calls, and perhaps of others."""
+    return frozenset(_CALL.findall(text))
+
+
 @cache
-def macro_definitions() -> tuple[str, ...]:
-    """The statements that a connection executes first: they create the macros of our SQL."""
-    return tuple(definitions(_MACROS, _ALL))
+def macro_definition(name: str) -> str:
+    """The statement that creates a macro."""
+    return definition(name, _ALL[name])
 
 
 DUCKDB = Dialect(

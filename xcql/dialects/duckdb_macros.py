@@ -2,15 +2,15 @@
 
     parse_date("$text")   instead of   CAST(substr(regexp_replace("$text", …), 1, 10) AS DATE)
 
-A macro is created once per connection, from the operation's form; DuckDB puts the form back in
-place of its calls. `xcqlc explain` shows the calls.
+A macro is created when a text first calls it, from the operation's form; DuckDB puts the form back
+in place of its calls. `xcqlc explain` shows the calls.
 
 Tests: tests/dialects/test_duckdb_macros.py
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from functools import partial
 
 from sqlglot import exp
@@ -50,13 +50,12 @@ def _shape(form: Form, count: int) -> FormShape:
     return shape
 
 
-def definitions(names: Iterable[str], forms: Mapping[str, Form]) -> Iterator[str]:
-    """The statements that create the macros of some operations."""
-    for name in names:
-        operation = OPERATIONS[name]
-        most = len(operation.parameters)
-        bodies = (_body(forms[name], count) for count in range(most - operation.optional, most + 1))
-        yield f"CREATE MACRO {name}{', '.join(bodies)}"
+def definition(name: str, form: Form) -> str:
+    """The statement that creates the macro of an operation."""
+    operation = OPERATIONS[name]
+    most = len(operation.parameters)
+    bodies = (_body(form, count) for count in range(most - operation.optional, most + 1))
+    return f"CREATE MACRO {name}{', '.join(bodies)}"
 
 
 def _body(form: Form, count: int) -> str:

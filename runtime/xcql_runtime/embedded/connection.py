@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import duckdb
@@ -11,7 +12,7 @@ from duckdb.func import FunctionNullHandling
 from duckdb.sqltypes import SQLNULL
 
 from xcql.diagnostics import error
-from xcql.dialects.duckdb import macro_definitions
+from xcql.dialects.duckdb import macro_definition
 from xcql.dialects.duckdb_functions import FUNCTIONS, NOTHING, function_name
 from xcql.temporary import process_folder
 
@@ -92,6 +93,9 @@ def connect(limits: Limits) -> duckdb.DuckDBPyConnection:
             SQLNULL if one.result == NOTHING else one.result,
             null_handling=FunctionNullHandling.SPECIAL,
         )
-    for statement in macro_definitions():
-        connection.execute(statement)
     return connection
+
+
+def define_macros(connection: duckdb.DuckDBPyConnection, names: Iterable[str]) -> None:
+    for name in names:
+        connection.execute(macro_definition(name))

@@ -21,12 +21,12 @@ from xcql.compile import compile_copies
 from xcql.compile.copies import COPY, VERSION
 from xcql.compile.result import Compiled, Evaluation
 from xcql.compile.terms.leaf_types import Place
-from xcql.dialects.duckdb import DUCKDB
+from xcql.dialects.duckdb import DUCKDB, macros_in
 from xcql.dialects.slots import SqlText
 from xcql.evaluate.stack import Cancellation
 from xcql.shred.assembly import Copy
 from xcql.store.places_at import places_at
-from xcql_runtime.embedded.connection import Limits, connect
+from xcql_runtime.embedded.connection import Limits, connect, define_macros
 from xcql_runtime.embedded.failures import is_fatal, understood
 from xcql_runtime.embedded.running import all_rows, batches
 from xcql_runtime.embedded.tables import table_query
@@ -56,6 +56,7 @@ class EmbeddedEngine:
     @cached_property
     def _database(self) -> duckdb.DuckDBPyConnection:
         connection = connect(self.limits)
+        self._macros = set[str]()
         # an open connection with functions makes the interpreter complain when it ends
         self._closing = weakref.finalize(self, connection.close)
         return connection
@@ -125,7 +126,7 @@ class EmbeddedEngine:
             return versions.select(*COPY).sort("key")
 
         with understood(self.limits, store, compiled.tables), self._renewed():
-            sql, arguments = _filled(store, compiled, compiled.sql, now, {})
+            sql, arguments = self._filled(store, compiled, compiled.sql, now, {})
             for batch in batches(self._database, placed, Cancellation()):
                 columns = (column.to_pylist() for column in batch.columns)
                 for copy in zip(*columns, strict=True):
@@ -161,8 +162,27 @@ class EmbeddedEngine:
             understood(self.limits, question.store, compiled.tables, question),
             self._renewed(),
         ):
-            sql, arguments = _filled(question.store, compiled, text, around.now, functions)
+            sql, arguments = self._filled(question.store, compiled, text, around.now, functions)
             yield sql, arguments, cancellation
+
+    def _filled(
+        self,
+        store: PinnedStore,
+        compiled: Compiled,
+        text: SqlText,
+        now: datetime,
+        functions: Mapping[str, str],
+    ) -> tuple[str, dict[str, datetime] | None]:
+        """The SQL of a text with its tables and functions, and its arguments."""
+        tables = {use.name: table_query(store, use) for use in compiled.tables}
+        sql = text.filled({**tables, **functions, ":now": "$now"})
+        with self._changing:
+            # after an internal error there is another database
+            database, known = self._database, self._macros
+            new = macros_in(sql) - known
+            define_macros(database, sorted(new))
+            known |= new
+        return sql, {"now": now} if ":now" in text.slots else None
 
     @contextmanager
     def _registered(
@@ -222,19 +242,6 @@ def _with_parameters(
     parameters = [Parameter(f"_{number}", kind) for number, _ in enumerate(types)]
     function.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
     return function
-
-
-def _filled(
-    store: PinnedStore,
-    compiled: Compiled,
-    text: SqlText,
-    now: datetime,
-    functions: Mapping[str, str],
-) -> tuple[str, dict[str, datetime] | None]:
-    """The SQL of a text with its tables and functions, and its arguments."""
-    tables = {use.name: table_query(store, use) for use in compiled.tables}
-    sql = text.filled({**tables, **functions, ":now": "$now"})
-    return sql, {"now": now} if ":now" in text.slots else None
 
 
 def _table(batches: Iterator[pa.RecordBatch]) -> pa.Table:
