@@ -7,6 +7,7 @@ rounded: the evaluator answers the query then.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -288,3 +289,21 @@ def test_untyped_values(asked: Asked) -> None:
 def test_without_data(asked: Asked) -> None:
     for query in PLAIN:
         asked.check(query)
+
+
+def test_the_evaluator_gets_parts_of_the_stream(tmp_path: Path, open_session: OpenSession) -> None:
+    """Squares of quotients have too many digits for SQL, but SQL finds the quotients' operands."""
+    items = "".join(
+        f'<filler id="{1 + at}" tsid="2" validTime="2003-01-01"><i><v>{value}</v></i></filler>'
+        for at, value in enumerate(("1.5", "2", "4"))
+    )
+    root = '<filler id="0" tsid="1"><r><hole id="1"/><hole id="2"/><hole id="3"/></r></filler>'
+    fragments = f"<f>{root}{items}</f>"
+    session = open_session(world_store(tmp_path, {"s": fragments}, {"s": TAGS}))
+    query = """let $all := stream("s")//v/xs:decimal(.) let $mean := avg($all)
+      return (avg($all ! ((. - $mean) * (. - $mean))), $all)"""
+    answer = session.query(query, now=NOW)
+    expected = [one.xml for one in xcql.evaluate(query, streams={"s": (fragments, TAGS)}, now=NOW)]
+    assert answer.to_xml() == list(answer) == expected
+    assert answer.strategy == "qac+"
+    assert answer.count() == 4

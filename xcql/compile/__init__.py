@@ -19,7 +19,7 @@ Tests: tests/compile
 
 from __future__ import annotations
 
-from xcql.compile.api import compile_query, compile_reusable
+from xcql.compile.api import compile_parts, compile_query, compile_reusable
 from xcql.compile.catalog import Catalog, Externals, StreamShape
 from xcql.compile.copies import compile_copies
 from xcql.compile.result import Compiled, Evaluation, NotNative, Site, TableUse
@@ -34,6 +34,7 @@ __all__ = [
     "StreamShape",
     "TableUse",
     "compile_copies",
+    "compile_parts",
     "compile_query",
     "compile_reusable",
 ]

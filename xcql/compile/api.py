@@ -87,6 +87,25 @@ def compile_reusable(
         return _compiled(query, new(), strategy, settled, problem)
 
 
+@uncollected()
+@forgetting()
+@deep_recursion()
+def compile_parts(
+    query: Checked,
+    catalog: Catalog,
+    strategy: Native,
+    externals: Externals,
+    settled: frozenset[str],
+    dialect: Dialect,
+    reason: str,
+) -> Compiled:
+    """Compile what SQL computes for the evaluator, which has to compute the answer for a reason."""
+    compilation = _new_compilation(query, catalog, strategy, externals, dialect)
+    problem = NotNative(reason, query.module.span)
+    found = _compiled(query, compilation, strategy, settled, problem)
+    return found.filled(found.literals, found.source, dialect)
+
+
 def _new_compilation(
     query: Checked,
     catalog: Catalog,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal, TypeVar, get_args
 import pyarrow as pa
 
 from xcql.check import Checked
-from xcql.compile import Compiled, NotNative, compile_reusable
+from xcql.compile import Compiled, NotNative, compile_parts, compile_reusable
 from xcql.compile.literals import Literals, Reusable
 from xcql.compile.terms.leaf_types import Place
 from xcql.diagnostics import Diagnostic
@@ -101,6 +101,23 @@ class Request:
         compiled = found.filled(literals.all, literals.source, engine.dialect)
         return compiled, compiled.reasons
 
+    def parts(self, engine: Engine, reason: str) -> Compiled | None:
+        """The query for the evaluator, with the parts that SQL computes; None if there are none."""
+        around = self.around
+        assert self.strategy != "caq"
+        try:
+            return compile_parts(
+                self.query,
+                self.store.catalog.at(around.now),
+                self.strategy,
+                as_externals(around.values, self.frames, around.functions, around.context),
+                self.store.catalog.settled(around.now),
+                engine.dialect,
+                reason,
+            )
+        except NotNative:
+            return None
+
 
 class Answer:
     """The answer of `session.query(…)`: XML, Arrow, or a DataFrame.
@@ -123,6 +140,8 @@ class Answer:
         self._choice = engines.for_question(self._question, preferred)
         if self._choice.engine is not preferred.engine:
             self._question, self._reasons = request.question(self._choice.engine)
+        # whether the evaluator answers what was compiled to SQL
+        self._is_left = False
         # together with its session: after Java has ended there is a new one
         self._made: tuple[SparkSession, DataFrame] | None = None
 
@@ -250,34 +269,40 @@ class Answer:
         were already returned are left out of its answer.
         """
         returned = 0
-        try:
-            for batch in self._choice.engine.rows(self._question, limit):
-                returned += batch.num_rows
-                yield batch
-            return
-        except NeedsEvaluator as need:
-            self._leave_to_evaluator(need)
-        for batch in self._choice.engine.rows(self._question, limit):
-            known = min(returned, batch.num_rows)
-            returned -= known
-            yield batch.slice(known)
+        while True:
+            known = returned
+            try:
+                for batch in self._choice.engine.rows(self._question, limit):
+                    skipped = min(known, batch.num_rows)
+                    known -= skipped
+                    returned += batch.num_rows - skipped
+                    yield batch.slice(skipped)
+                return
+            except NeedsEvaluator as need:
+                self._leave_to_evaluator(need)
 
     def _exactly(self, action: Callable[[Engine, Question], T]) -> T:
         """An action of the engine; the evaluator answers if the engine cannot do it exactly."""
-        try:
-            return action(self._choice.engine, self._question)
-        except NeedsEvaluator as need:
-            self._leave_to_evaluator(need)
-        return action(self._choice.engine, self._question)
+        while True:
+            try:
+                return action(self._choice.engine, self._question)
+            except NeedsEvaluator as need:
+                self._leave_to_evaluator(need)
 
     def _leave_to_evaluator(self, need: NeedsEvaluator) -> None:
-        self._question = replace(self._question, compiled=None)
+        """Go on with the evaluator over parts that SQL computes, or else over the whole view."""
+        if self._question.compiled is None:
+            raise need
+        engine = self._choice.engine
+        parts = None if self._is_left else self._request.parts(engine, need.reason)
+        self._is_left = True
+        self._question = replace(self._question, compiled=parts)
         self._reasons = (need.reason,)
 
     def _types(self) -> Mapping[Place, str]:
         # types belong to the query: they are the same if the evaluator answers it
         engine = self._choice.engine
-        native = self._question.compiled
+        native = None if self._is_left else self._question.compiled
         if native is None:
             native = replace(self._request, strategy="auto").question(engine)[0].compiled
         return dict(native.leaf_types) if native else {}
