@@ -17,7 +17,7 @@ from tests.queries import corpus
 from tests.queries.random_histories import random_time
 from tests.queries.random_queries import case
 
-WORLDS = range(40) if FULL else (3, 12, 14)
+WORLDS = range(20) if FULL else (3, 12, 14)
 QUERIES = 40 if FULL else 12
 
 AXES = [
