@@ -133,12 +133,17 @@ def _over_data(site: CallSite) -> Value:
         plan = Project(plan, name, scalar)
     members = Nested(plan, "collect", packed(list(step.needed)))
     first = [
-        cast(one, type_, site.scope, site.span).scalar
+        _in_column_type(cast(one, type_, site.scope, site.span))
         for one, type_ in zip(begin, types, strict=True)
     ]
     function = Lambda((step.result, step.item), body)
     found = Call("aggregate", (members, _state(first), function))
     return concat([Single(one) for one in _parts(found, types)])
+
+
+def _in_column_type(value: Atomic) -> Scalar:
+    """A value of the same SQL type as computed ones: a decimal literal has only its own digits."""
+    return call("to_decimal", value.scalar) if value.type == "xs:decimal" else value.scalar
 
 
 def _state(values: Sequence[Scalar]) -> Scalar:
