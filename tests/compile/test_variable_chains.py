@@ -64,6 +64,9 @@ def test_a_value_in_many_places(open_session: OpenSession, tmp_path: Path) -> No
 
 NESTED_STEPS = {
     "conditions": "if ($x > 1) then $x - 1 else if ($x < -3) then $x + 2 else $x * $x mod 7",
+    "failures in functions": (
+        "if (some $v in $i/v satisfies $v > $x) then $x + 1 else $x * 2 mod 9"
+    ),
     "casts": "if ($x > 1) then $x + xs:double($i/v[1]) else $x + 1",
 }
 

@@ -332,6 +332,10 @@ class Merge(Plan):
     within: tuple[Scalar, ...] = ()
 
 
+class PlanTooLarge(Exception):
+    """Parts of a plan depend on each other so much that it would be too large written out."""
+
+
 def inputs(plan: Plan) -> tuple[Plan, ...]:
     below = getattr(plan, "input", None)
     if below is not None:
@@ -690,6 +694,7 @@ def graft(plan: Plan, base: Plan) -> Plan:
     return replace(plan, input=graft(plan.input, base))  # type: ignore[attr-defined,call-arg]
 
 
+@remembered
 def _scans(plan: Plan) -> bool:
     """Whether the plan reads a table itself."""
     return isinstance(plan, Extract | NodeScan) or any(map(_scans, inputs(plan)))
