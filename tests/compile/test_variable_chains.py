@@ -60,3 +60,25 @@ def test_a_value_in_many_places(open_session: OpenSession, tmp_path: Path) -> No
     query = f'for $i in stream("s")//i let $x := xs:decimal($i/v) return <r>{content}</r>'
     expected = xcql.evaluate(query, streams={"s": (FRAGMENTS, TAGS)}, now=NOW)
     assert list(session.query(query, now=NOW).to_xml()) == [one.xml for one in expected]
+
+
+NESTED_STEPS = {
+    "conditions": "if ($x > 1) then $x - 1 else if ($x < -3) then $x + 2 else $x * $x mod 7",
+    "failures in functions": (
+        "if (some $v in $i/v satisfies $v > $x) then $x + 1 else $x * 2 mod 9"
+    ),
+    "casts": "if ($x > 1) then $x + xs:double($i/v[1]) else $x + 1",
+}
+
+
+@pytest.mark.parametrize("kind", NESTED_STEPS)
+def test_chains_that_begin_with_a_nested_plan(
+    kind: str, open_session: OpenSession, tmp_path: Path
+) -> None:
+    session = open_session(world_store(tmp_path, {"s": FRAGMENTS}, {"s": TAGS}))
+    lets = "let $x0 := count($i/v)"
+    for number in range(1, 24):
+        lets += f" let $x{number} := {NESTED_STEPS[kind].replace('$x', f'$x{number - 1}')}"
+    query = f'for $i in stream("s")//i {lets} return <r>{{ $x23 }}</r>'
+    expected = xcql.evaluate(query, streams={"s": (FRAGMENTS, TAGS)}, now=NOW)
+    assert list(session.query(query, now=NOW).to_xml()) == [one.xml for one in expected]

@@ -332,6 +332,10 @@ class Merge(Plan):
     within: tuple[Scalar, ...] = ()
 
 
+class PlanTooLarge(Exception):
+    """Parts of a plan depend on each other so much that it would be too large written out."""
+
+
 def inputs(plan: Plan) -> tuple[Plan, ...]:
     below = getattr(plan, "input", None)
     if below is not None:
@@ -690,6 +694,7 @@ def graft(plan: Plan, base: Plan) -> Plan:
     return replace(plan, input=graft(plan.input, base))  # type: ignore[attr-defined,call-arg]
 
 
+@remembered
 def _scans(plan: Plan) -> bool:
     """Whether the plan reads a table itself."""
     return isinstance(plan, Extract | NodeScan) or any(map(_scans, inputs(plan)))
@@ -697,8 +702,14 @@ def _scans(plan: Plan) -> bool:
 
 def renamed_plan(plan: Plan, names: Mapping[str, str]) -> Plan:
     """The plan with columns renamed where they are made or used; a row's name ends with a dot."""
-    below = tuple(renamed_plan(one, names) for one in inputs(plan))
-    plan = with_scalars(with_inputs(plan, *below), lambda one: renamed_scalar(one, names))
+    return _renamed_plan(plan, names, _renaming(names))
+
+
+def _renamed_plan(
+    plan: Plan, names: Mapping[str, str], renamed: Callable[[Scalar], Scalar]
+) -> Plan:
+    below = tuple(_renamed_plan(one, names, renamed) for one in inputs(plan))
+    plan = with_scalars(with_inputs(plan, *below), renamed)
 
     def new(name: str) -> str:
         return names.get(name, name)
@@ -730,16 +741,20 @@ def renamed_plan(plan: Plan, names: Mapping[str, str]) -> Plan:
 
 
 def renamed_scalar(scalar: Scalar, names: Mapping[str, str]) -> Scalar:
+    return _renaming(names)(scalar)
+
+
+def _renaming(names: Mapping[str, str]) -> Callable[[Scalar], Scalar]:
     @once
     def inside(one: Scalar) -> Scalar:
         match one:
             case Column(name=name):
                 return Column(names[name]) if name in names else one
             case Nested(plan=plan, reduction=reduction, value=value):
-                return Nested(renamed_plan(plan, names), reduction, inside(value))
+                return Nested(_renamed_plan(plan, names, inside), reduction, inside(value))
         return rebuilt(one, inside)
 
-    return inside(scalar)
+    return inside
 
 
 def present(value: Scalar) -> Call:

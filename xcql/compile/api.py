@@ -7,11 +7,10 @@ from functools import partial
 from typing import Literal
 
 from xcql.algebra.failures import doubtful
-from xcql.algebra.operators import Merge, Plan, Project, Select, Unit, order
+from xcql.algebra.operators import Merge, Plan, PlanTooLarge, Project, Select, Unit, order
 from xcql.algebra.rewriting.order_keys import deciding
 from xcql.algebra.rewriting.rule import Facts
 from xcql.algebra.rules import rewritten
-from xcql.algebra.rules.outer_join import PlanTooLarge
 from xcql.algebra.scalars import FALSE, NULL, Column, forgetting
 from xcql.check import Checked
 from xcql.compile.catalog import Catalog, Externals
@@ -143,8 +142,6 @@ def _compiled(
     answer = answer_of(value, scope)
     names = dict.fromkeys(stream for stream, _ in compilation.demands)
     picked, reasons = chosen(strategy, [catalog.streams[name] for name in names])
-    steps = _steps(answer, picked, settled, compilation)
-    answer = replace(answer, plan=steps[-1][1])
     target = Target(
         compilation.dialect,
         picked,
@@ -153,7 +150,13 @@ def _compiled(
         stabilities={name: catalog.streams[name].stabilities for name in settled},
         sizes={name: stream.sizes for name, stream in catalog.streams.items()},
     )
-    made = lowered(answer, target)
+    try:
+        steps = _steps(answer, picked, settled, compilation)
+        answer = replace(answer, plan=steps[-1][1])
+        made = lowered(answer, target)
+    except PlanTooLarge:
+        reason = "the query's parts depend on each other too much"
+        raise NotNative(reason, module.span) from None
     if len(made.text) > MOST_TEXT:
         raise NotNative("there are too many paths to the data: the SQL is too long", module.span)
     in_doubt = doubtful(answer.plan) if compilation.sites or compilation.evaluations else ()
@@ -196,11 +199,7 @@ def _steps(
         rows={name: stream.rows for name, stream in streams.items()},
         settled=settled,
     )
-    try:
-        return rewritten(answer.plan, facts)
-    except PlanTooLarge:
-        span = compilation.module.span
-        raise NotNative("the query's parts depend on each other too much", span) from None
+    return rewritten(answer.plan, facts)
 
 
 def _prolog(query: Checked, compilation: Compilation) -> Scope:

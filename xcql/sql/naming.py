@@ -28,6 +28,7 @@ from xcql.algebra.failures import Failures
 from xcql.algebra.operators import (
     Order,
     Plan,
+    PlanTooLarge,
     Project,
     inputs,
     used,
@@ -55,6 +56,8 @@ from xcql.dialects.dialect import Dialect, Operand
 _LEAST_SPARED = 200
 # functions in functions: an engine takes twice as long to plan each further one
 _DEEPEST = 4
+# scalars of an operator, written out: it takes seconds to make the text of more of them
+_MOST_WRITTEN = 100_000
 _NOTHING = Counter[int]()
 # the body of a function
 _BODY = Operand(1, True)
@@ -91,6 +94,8 @@ def with_names(
             # keys of an order are found again by what they are
             return with_inputs(one, *below)
         new = with_scalars(with_inputs(one, *below), naming.apart)
+        if sum(map(_written, own_scalars(new))) > _MOST_WRITTEN:
+            raise PlanTooLarge
         paths = {id(path): path for scalar in own_scalars(new) for path in _captured(scalar)}
         if len(below) != 1 or not paths:
             return new
@@ -102,6 +107,12 @@ def with_names(
         return with_inputs(with_scalars(new, lambda scalar: _replaced(scalar, columns)), under)
 
     return named(plan), frozenset(made)
+
+
+@remembered
+def _written(scalar: Scalar) -> int:
+    """The number of scalars in a scalar if what it has in several places is written there."""
+    return 1 + sum(map(_written, parts(scalar)))
 
 
 def _captured(scalar: Scalar, parameters: frozenset[str] | None = None) -> Iterator[Scalar]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from xcql.algebra.operators import Plan, inputs, scalars, with_inputs, with_scalars
-from xcql.algebra.scalars import Nested, Scalar, has_nested, rebuilt, with_plan
+from xcql.algebra.scalars import Nested, Scalar, has_nested, once, rebuilt, with_plan
 
 
 def everywhere(plan: Plan, change: Callable[[Plan], Plan]) -> Plan:
@@ -21,6 +21,7 @@ class _Everywhere:
         self._change = change
         # by identity, what has been changed
         self._known: dict[int, tuple[Plan, Plan]] = {}
+        self.scalar = once(self._scalar)
 
     def plan(self, plan: Plan) -> Plan:
         known = self._known.get(id(plan))
@@ -31,7 +32,7 @@ class _Everywhere:
             known = self._known[id(plan)] = plan, self._change(new)
         return known[1]
 
-    def scalar(self, scalar: Scalar) -> Scalar:
+    def _scalar(self, scalar: Scalar) -> Scalar:
         if not has_nested(scalar):
             return scalar
         scalar = rebuilt(scalar, self.scalar)

@@ -20,6 +20,7 @@ from xcql.algebra.scalars import (
     call,
     conjuncts,
     has_nested,
+    once,
     rebuilt,
     with_plan,
 )
@@ -30,34 +31,39 @@ def fold_holes(
     plan: ops.Plan, strategy: str, graphs: Mapping[str, TagGraph], wanted: frozenset[str]
 ) -> ops.Plan:
     """The plan with the chains folded; in QaC, fillers can only be reached through holes."""
-    return _folded_below(plan, graphs, wanted) if strategy == "qac+" else plan
+    return _folded_everywhere(plan, graphs, wanted) if strategy == "qac+" else plan
 
 
-def _folded_below(
+def _folded_everywhere(
     plan: ops.Plan, graphs: Mapping[str, TagGraph], wanted: frozenset[str]
 ) -> ops.Plan:
     """The plan with the chains folded; `wanted` are the columns that are used above it."""
-    needed = set(wanted)
-    for scalar in ops.scalars(plan):
-        needed |= ops.used(scalar)
-    if isinstance(plan, ops.Follow):
-        needed.add(f"{plan.parent}.key")
-    below = tuple(
-        _folded_below(one, graphs, frozenset(needed) - (ops.own_columns(plan) - ops.columns(one)))
-        for one in ops.inputs(plan)
-    )
-    plan = ops.with_scalars(ops.with_inputs(plan, *below), lambda one: _in_scalar(one, graphs))
-    if isinstance(plan, ops.Follow):
-        return _folded(plan, graphs, wanted)
-    return plan
 
+    def folded(plan: ops.Plan, wanted: frozenset[str]) -> ops.Plan:
+        needed = set(wanted)
+        for scalar in ops.scalars(plan):
+            needed |= ops.used(scalar)
+        if isinstance(plan, ops.Follow):
+            needed.add(f"{plan.parent}.key")
+        below = tuple(
+            folded(one, frozenset(needed) - (ops.own_columns(plan) - ops.columns(one)))
+            for one in ops.inputs(plan)
+        )
+        plan = ops.with_scalars(ops.with_inputs(plan, *below), inside)
+        if isinstance(plan, ops.Follow):
+            return _folded(plan, graphs, wanted)
+        return plan
 
-def _in_scalar(scalar: Scalar, graphs: Mapping[str, TagGraph]) -> Scalar:
-    if isinstance(scalar, Nested):
-        scalar = rebuilt(scalar, lambda one: _in_scalar(one, graphs))
-        assert isinstance(scalar, Nested)
-        return with_plan(scalar, _folded_below(scalar.plan, graphs, ops.used(scalar.value)))
-    return rebuilt(scalar, lambda one: _in_scalar(one, graphs)) if has_nested(scalar) else scalar
+    @once
+    def inside(scalar: Scalar) -> Scalar:
+        if not has_nested(scalar):
+            return scalar
+        scalar = rebuilt(scalar, inside)
+        if isinstance(scalar, Nested):
+            return with_plan(scalar, folded(scalar.plan, ops.used(scalar.value)))
+        return scalar
+
+    return folded(plan, wanted)
 
 
 def _folded(follow: ops.Follow, graphs: Mapping[str, TagGraph], wanted: frozenset[str]) -> ops.Plan:

@@ -45,10 +45,6 @@ Fresh = Callable[[str], str]
 MOST = 1_500
 
 
-class PlanTooLarge(Exception):
-    """Nested plans depend on each other so much that the plan without them would be too large."""
-
-
 @dataclass(frozen=True, slots=True)
 class _Run:
     """One application of the rule: the results of nested plans that have columns already."""
@@ -284,7 +280,7 @@ def _with_nest(
             return ops.Join(joined, right, pairs, conjunction(*outside), "left")
     # for all tuples at once
     if sum(1 for _ in ops.walk_plan(base)) + sum(1 for _ in ops.walk_plan(plan)) > MOST:
-        raise PlanTooLarge
+        raise ops.PlanTooLarge
     apart = ops.identity(base)
     named = [(run.fresh("key"), one) for one in apart]
     grafted = ops.graft(plan, base)
