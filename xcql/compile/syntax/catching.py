@@ -10,7 +10,7 @@ where `error` is the number of the error that the value would raise (see `xcql.a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from types import MappingProxyType
 from typing import Any
@@ -32,7 +32,12 @@ _PARTS = (Value, Item, Plan, SortKey, Aggregate)
 
 def _try(expr: TryCatch, scope: Scope) -> Value:
     compilation = scope.compilation
-    body = value_of(expr.body, scope)
+    around, compilation.tried = compilation.tried, []
+    try:
+        body = value_of(expr.body, scope)
+        parts = compilation.tried
+    finally:
+        compilation.tried = around
     sites = {
         number: f"Q{{{ERR}}}{site.code}" if site.code.isupper() else site.code
         for number, site in enumerate(compilation.sites)
@@ -43,6 +48,9 @@ def _try(expr: TryCatch, scope: Scope) -> Value:
     if any(_raises(one, caught) for one in (*given, scope.context)):
         # the error may be one of the expression around this one
         raise NotNative("an error of a variable in try", expr.span)
+    for one in map(Caught, ({number} for number in sites)):
+        if not _raises(body, one) and any(_raises(part, one) for part in parts):
+            raise NotNative("an error in try of what is not needed", expr.span)
     if not _raises(body, caught):
         return body
     try:
@@ -56,7 +64,10 @@ def _try(expr: TryCatch, scope: Scope) -> Value:
         {number for number, name in sites.items() if _matches(one, name, scope)}
         for one in expr.catches
     ]
-    result = _uncaught(error, sites.keys() - set().union(*clauses), body, expr)
+    uncaught = [
+        one for one in sorted(sites.keys() - set().union(*clauses)) if _raises(body, Caught({one}))
+    ]
+    result = _uncaught(error, uncaught, body, expr)
     for clause, numbers in reversed(list(zip(expr.catches, clauses, strict=True))):
         if any(":" in name for name in variable_names(clause.body)):
             raise NotNative("the parts of an error", clause.span)
@@ -66,18 +77,15 @@ def _try(expr: TryCatch, scope: Scope) -> Value:
     return conditional(call("is_null", error), value, result)
 
 
-def _uncaught(error: Scalar, numbers: set[int], body: Value, expr: TryCatch) -> Value:
+def _uncaught(error: Scalar, numbers: Sequence[int], body: Value, expr: TryCatch) -> Value:
     """What raises the errors that no clause catches, and nothing else, wherever SQL computes it."""
-    caught = Caught(numbers)
-    if not _raises(body, caught):
-        return EMPTY
     branches = []
-    for one in sorted(numbers):
+    for one in numbers:
         calls = {call for scalar in _scalars(body) for call in Caught({one}).failures(scalar)}
-        if len(calls) > 1 or (not calls and _raises(body, Caught({one}))):
+        if len(calls) != 1:
             raise NotNative("errors in try that are not caught", expr.span)
         branches += [(call("=", error, Constant(one)), found) for found in calls]
-    return Single(Failure(case(*branches)))
+    return Single(Failure(case(*branches))) if branches else EMPTY
 
 
 def _scalars(part: object) -> Iterator[Scalar]:
