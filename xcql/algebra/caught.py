@@ -159,6 +159,21 @@ def _calls(scalar: Scalar, in_plans: bool = True) -> Iterator[Scalar]:
             pending += (here.value, *inside)
 
 
+def certain(scalar: Scalar) -> Iterator[Scalar]:
+    """The scalars inside of a scalar that are computed whenever it is."""
+    yield scalar
+    match scalar:
+        case Call(function="with_name", arguments=(value, Lambda((name,), body))):
+            yield from certain(value)
+            yield from certain(substituted(body, {name: value}))
+        case Call(function=function, arguments=arguments):
+            is_whole = OPERATIONS[function].is_strict or function in _EAGER
+            for one in arguments if is_whole else arguments[:1]:
+                yield from certain(one)
+        case Nested(reduction=reduction, value=value) if reduction in _OF_ALL:
+            yield from certain(value)
+
+
 def first(*errors: Scalar) -> Scalar:
     """The first error that there is."""
     known = [one for one in errors if one != NULL]

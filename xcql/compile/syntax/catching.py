@@ -15,29 +15,31 @@ from dataclasses import fields, replace
 from types import MappingProxyType
 from typing import Any
 
-from xcql.algebra.caught import Caught, Unknown, first
+from xcql.algebra.caught import Caught, Unknown, certain, first
 from xcql.algebra.operators import Aggregate, Plan, Select, SortKey, Unit
 from xcql.algebra.scalars import FALSE, NULL, TRUE, Constant, Scalar, call, case
 from xcql.compile.library.lifting import variable_names
 from xcql.compile.result import NotNative
-from xcql.compile.terms.items import Atomic, Failure, Item
+from xcql.compile.terms.items import ArrayItem, Atomic, Failure, Item, MapItem
 from xcql.compile.terms.scope import Scope, value_of
 from xcql.compile.terms.values import EMPTY, Concat, Each, Single, Value, conditional, leaves
 from xcql.evaluate.context import ERR
 from xcql.syntax.control import Catch, TryCatch
 from xcql.syntax.path import NameTest, Wildcard
 
+_WHOLES = (ArrayItem, MapItem)
 _PARTS = (Value, Item, Plan, SortKey, Aggregate)
 
 
 def _try(expr: TryCatch, scope: Scope) -> Value:
     compilation = scope.compilation
-    around, compilation.tried = compilation.tried, []
+    around = compilation.tried, compilation.named
+    compilation.tried, compilation.named = [], []
     try:
         body = value_of(expr.body, scope)
-        parts = compilation.tried
+        parts, named = compilation.tried, compilation.named
     finally:
-        compilation.tried = around
+        compilation.tried, compilation.named = around
     sites = {
         number: f"Q{{{ERR}}}{site.code}" if site.code.isupper() else site.code
         for number, site in enumerate(compilation.sites)
@@ -53,6 +55,11 @@ def _try(expr: TryCatch, scope: Scope) -> Value:
             raise NotNative("an error in try of what is not needed", expr.span)
     if not _raises(body, caught):
         return body
+    # whatever is read of an array or a map, all of its members are computed
+    named += (one for one in parts if isinstance(one, Single) and isinstance(one.item, _WHOLES))
+    needed = {one for value in named for one in _scalars(value) if _raises(one, caught)}
+    if not needed <= set(_certain(body)):
+        raise NotNative("an error in try of what may not be needed", expr.span)
     try:
         error, value = _error(body, caught), _without(body, caught)
     except Unknown:
@@ -98,6 +105,20 @@ def _scalars(part: object) -> Iterator[Scalar]:
     elif not isinstance(part, Plan | Each):
         for one in _inside(part):
             yield from _scalars(one)
+
+
+def _certain(value: Value) -> Iterator[Scalar]:
+    """The scalars that are computed whenever a value is, and has any items."""
+    match value:
+        case Single(item=Atomic(scalar=scalar)) | Single(item=Failure(scalar=scalar)):
+            yield from certain(scalar)
+        case Each(plan=Select(input=Unit(), condition=condition)):
+            yield from certain(condition)
+        case Each(value=inner):
+            yield from _certain(inner)
+        case Concat(values=several, exclusive=exclusive):
+            for one in several[:1] if exclusive else several:
+                yield from _certain(one)
 
 
 def _is_one_of(error: Scalar, numbers: set[int]) -> Scalar:
