@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from xcql.algebra.caught import Caught, Unknown
+from xcql.algebra.caught import Caught, Unknown, certain
 from xcql.algebra.operators import Select, Unit
 from xcql.algebra.scalars import NULL, Call, Column, Constant, Lambda, Nested, Scalar, call, case
 
@@ -50,3 +50,15 @@ def test_without() -> None:
     assert isinstance(found, Call)
     assert not Caught({3}).raises(found)
     assert Caught({4}).raises(found)
+
+
+def test_failures_outside_of_names() -> None:
+    named = Call("with_name", (A, Lambda((".x",), call("fail", Constant(3), Column(".x")))))
+    assert list(Caught({3}).failures(named)) == [FAIL]
+
+
+def test_certain() -> None:
+    assert ONE in set(certain(call("+", B, ONE)))
+    assert ONE not in set(certain(call("coalesce", B, ONE)))
+    assert ONE not in set(certain(case((B, ONE))))
+    assert ONE in set(certain(case((call("is_true", ONE), B))))

@@ -147,11 +147,31 @@ def _calls(scalar: Scalar, in_plans: bool = True) -> Iterator[Scalar]:
             continue
         seen.add(id(here))
         yield here
-        if not isinstance(here, Nested):
+        if isinstance(here, Call) and here.function == "with_name":
+            # what fails is read where the name has no meaning
+            value, body = here.arguments
+            assert isinstance(body, Lambda)
+            pending += (value, substituted(body.body, {body.parameters[0]: value}))
+        elif not isinstance(here, Nested):
             pending += parts(here)
         elif in_plans:
             inside = (one for plan in walk_plan(here.plan) for one in scalars(plan))
             pending += (here.value, *inside)
+
+
+def certain(scalar: Scalar) -> Iterator[Scalar]:
+    """The scalars inside of a scalar that are computed whenever it is."""
+    yield scalar
+    match scalar:
+        case Call(function="with_name", arguments=(value, Lambda((name,), body))):
+            yield from certain(value)
+            yield from certain(substituted(body, {name: value}))
+        case Call(function=function, arguments=arguments):
+            is_whole = OPERATIONS[function].is_strict or function in _EAGER
+            for one in arguments if is_whole else arguments[:1]:
+                yield from certain(one)
+        case Nested(reduction=reduction, value=value) if reduction in _OF_ALL:
+            yield from certain(value)
 
 
 def first(*errors: Scalar) -> Scalar:

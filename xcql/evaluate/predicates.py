@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from decimal import Decimal
-from itertools import islice
 from typing import Any
 
 from xcql.evaluate.context import FN, Context
 from xcql.evaluate.scope import Code, Environment, NameScope, compile_expression
-from xcql.evaluate.sequences import Items, computed, first_two
+from xcql.evaluate.sequences import Items, computed, first_two, items_between
 from xcql.evaluate.values import effective_boolean
 from xcql.syntax.control import If, Quantified
 from xcql.syntax.functions import FunctionCall, NamedFunctionRef
@@ -103,7 +102,7 @@ def _at_position(position: int) -> Filter:
             return ()
         if isinstance(items, (tuple, list, range)):
             return (items[position - 1],) if position <= len(items) else ()
-        return tuple(islice(items, position - 1, position))
+        return tuple(items_between(items, position - 1, position))
 
     return choose
 
@@ -139,7 +138,7 @@ def _between(first: int, last: int | None) -> Filter:
     def choose(items: Items, env: Environment, context: Context) -> Items:
         if last is not None and last < first:
             return ()
-        return islice(items, first - 1, last)
+        return items_between(items, first - 1, last)
 
     return choose
 

@@ -6,7 +6,9 @@ A computed sequence is a `tuple`, `list` or `range`; anything else can be read o
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from typing import Any, cast
 
 from xcql.diagnostics import Diagnostic, XcqlError, error
@@ -109,6 +111,12 @@ def first_two(items: Items) -> Sequence[Item]:
         if len(result) == 2:
             break
     return result
+
+
+def items_between(items: Items, start: int, stop: int | None) -> Iterator[Item]:
+    """The items from one index to before another; Python cannot count to any integer."""
+    last = None if stop is None else min(stop, sys.maxsize)
+    return islice(items, min(start, sys.maxsize), last)
 
 
 def zero_or_one(items: Items, what: str, span: Span | None) -> Item | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from datetime import datetime
-from itertools import islice
 from typing import Any
 
 from xcql.diagnostics import XcqlError, error
@@ -14,7 +13,14 @@ from xcql.evaluate.context import Context
 from xcql.evaluate.conversion import convert
 from xcql.evaluate.projection import project_interval, project_version
 from xcql.evaluate.scope import Code, Environment, NameScope, compile_expression, compiles
-from xcql.evaluate.sequences import Items, computed, located, zero_or_one, zero_or_one_atomic
+from xcql.evaluate.sequences import (
+    Items,
+    computed,
+    items_between,
+    located,
+    zero_or_one,
+    zero_or_one_atomic,
+)
 from xcql.evaluate.times import datetime_value, instant_of, utc_now
 from xcql.evaluate.types import AtomicItemType, ValueType
 from xcql.evaluate.values import kind_of
@@ -187,7 +193,7 @@ def version_projection(node: syntax.VersionProjection, scope: NameScope) -> Code
         if first is None or last is None or last < 1:
             return
         instant = utc_now(context)
-        for item in islice(items, max(first - 1, 0), last):
+        for item in items_between(items, max(first - 1, 0), last):
             try:
                 yield project_version(item, instant)
             except XcqlError as problem:

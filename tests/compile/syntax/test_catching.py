@@ -44,9 +44,23 @@ NATIVE = [
     "for $x in (1, 2) return try { error(xs:QName('a')) } catch b { 1 }",
     "for $x in (1, 2) return if ($x = 1) then () else error()",
     "try { error() } catch * { 1 }",
+    f"{TEXT} return try {{ let $i := xs:integer($t) return if ($i > 0) then $i else 0 }}"
+    " catch * { 'other' }",
+    f"{TEXT} return try {{ [xs:integer($t)](1) }} catch err:FOAY0001 {{ 0 }}",
     "try { 1 } catch * { 2 }",
 ]
 EVALUATED = [
+    # an error of what the value does not need is caught, too
+    f"{TEXT} return try {{ let $i := xs:integer($t) return 'valid' }} catch * {{ 'other' }}",
+    f"{TEXT} return try {{ count(xs:integer($t)) }} catch * {{ 'other' }}",
+    f"{TEXT} return try {{ try {{ count(xs:integer($t)) }} catch my {{ 1 }} }} catch * {{ 2 }}",
+    f"{TEXT} return try {{ [xs:integer($t)](string-length($t)) }} catch err:FORG0001 {{ 0 }}",
+    f"{TEXT} return try {{ let $i := xs:integer($t) return if ($t = '1') then $i else 2 }}"
+    " catch * { 'other' }",
+    f"{TEXT} return try {{ for $i in xs:integer($t) return if ($t = '1') then $i else 2 }}"
+    " catch * { 'other' }",
+    "declare function local:f($i, $t) { if ($t = '1') then $i else 2 };"
+    f"{TEXT} return try {{ local:f(xs:integer($t), $t) }} catch * {{ 'other' }}",
     f"{TEXT} return try {{ error(xs:QName('my'), 'x', $t) }} catch * {{ 'other' }}",
     f"{TEXT} return try {{ analyze-string($t, '(')//text() }} catch * {{ 'other' }}",
     f"{TEXT} let $i := xs:integer($t) return try {{ $i }} catch * {{ 'other' }}",

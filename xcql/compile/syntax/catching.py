@@ -10,29 +10,36 @@ where `error` is the number of the error that the value would raise (see `xcql.a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from types import MappingProxyType
 from typing import Any
 
-from xcql.algebra.caught import Caught, Unknown, first
+from xcql.algebra.caught import Caught, Unknown, certain, first
 from xcql.algebra.operators import Aggregate, Plan, Select, SortKey, Unit
 from xcql.algebra.scalars import FALSE, NULL, TRUE, Constant, Scalar, call, case
 from xcql.compile.library.lifting import variable_names
 from xcql.compile.result import NotNative
-from xcql.compile.terms.items import Atomic, Failure, Item
+from xcql.compile.terms.items import ArrayItem, Atomic, Failure, Item, MapItem
 from xcql.compile.terms.scope import Scope, value_of
 from xcql.compile.terms.values import EMPTY, Concat, Each, Single, Value, conditional, leaves
 from xcql.evaluate.context import ERR
 from xcql.syntax.control import Catch, TryCatch
 from xcql.syntax.path import NameTest, Wildcard
 
+_WHOLES = (ArrayItem, MapItem)
 _PARTS = (Value, Item, Plan, SortKey, Aggregate)
 
 
 def _try(expr: TryCatch, scope: Scope) -> Value:
     compilation = scope.compilation
-    body = value_of(expr.body, scope)
+    around = compilation.tried, compilation.named
+    compilation.tried, compilation.named = [], []
+    try:
+        body = value_of(expr.body, scope)
+        parts, named = compilation.tried, compilation.named
+    finally:
+        compilation.tried, compilation.named = around
     sites = {
         number: f"Q{{{ERR}}}{site.code}" if site.code.isupper() else site.code
         for number, site in enumerate(compilation.sites)
@@ -43,8 +50,16 @@ def _try(expr: TryCatch, scope: Scope) -> Value:
     if any(_raises(one, caught) for one in (*given, scope.context)):
         # the error may be one of the expression around this one
         raise NotNative("an error of a variable in try", expr.span)
+    for one in map(Caught, ({number} for number in sites)):
+        if not _raises(body, one) and any(_raises(part, one) for part in parts):
+            raise NotNative("an error in try of what is not needed", expr.span)
     if not _raises(body, caught):
         return body
+    # whatever is read of an array or a map, all of its members are computed
+    named += (one for one in parts if isinstance(one, Single) and isinstance(one.item, _WHOLES))
+    needed = {one for value in named for one in _scalars(value) if _raises(one, caught)}
+    if not needed <= set(_certain(body)):
+        raise NotNative("an error in try of what may not be needed", expr.span)
     try:
         error, value = _error(body, caught), _without(body, caught)
     except Unknown:
@@ -56,7 +71,10 @@ def _try(expr: TryCatch, scope: Scope) -> Value:
         {number for number, name in sites.items() if _matches(one, name, scope)}
         for one in expr.catches
     ]
-    result = _uncaught(error, sites.keys() - set().union(*clauses), body, expr)
+    uncaught = [
+        one for one in sorted(sites.keys() - set().union(*clauses)) if _raises(body, Caught({one}))
+    ]
+    result = _uncaught(error, uncaught, body, expr)
     for clause, numbers in reversed(list(zip(expr.catches, clauses, strict=True))):
         if any(":" in name for name in variable_names(clause.body)):
             raise NotNative("the parts of an error", clause.span)
@@ -66,18 +84,15 @@ def _try(expr: TryCatch, scope: Scope) -> Value:
     return conditional(call("is_null", error), value, result)
 
 
-def _uncaught(error: Scalar, numbers: set[int], body: Value, expr: TryCatch) -> Value:
+def _uncaught(error: Scalar, numbers: Sequence[int], body: Value, expr: TryCatch) -> Value:
     """What raises the errors that no clause catches, and nothing else, wherever SQL computes it."""
-    caught = Caught(numbers)
-    if not _raises(body, caught):
-        return EMPTY
     branches = []
-    for one in sorted(numbers):
+    for one in numbers:
         calls = {call for scalar in _scalars(body) for call in Caught({one}).failures(scalar)}
-        if len(calls) > 1 or (not calls and _raises(body, Caught({one}))):
+        if len(calls) != 1:
             raise NotNative("errors in try that are not caught", expr.span)
         branches += [(call("=", error, Constant(one)), found) for found in calls]
-    return Single(Failure(case(*branches)))
+    return Single(Failure(case(*branches))) if branches else EMPTY
 
 
 def _scalars(part: object) -> Iterator[Scalar]:
@@ -90,6 +105,20 @@ def _scalars(part: object) -> Iterator[Scalar]:
     elif not isinstance(part, Plan | Each):
         for one in _inside(part):
             yield from _scalars(one)
+
+
+def _certain(value: Value) -> Iterator[Scalar]:
+    """The scalars that are computed whenever a value is, and has any items."""
+    match value:
+        case Single(item=Atomic(scalar=scalar)) | Single(item=Failure(scalar=scalar)):
+            yield from certain(scalar)
+        case Each(plan=Select(input=Unit(), condition=condition)):
+            yield from certain(condition)
+        case Each(value=inner):
+            yield from _certain(inner)
+        case Concat(values=several, exclusive=exclusive):
+            for one in several[:1] if exclusive else several:
+                yield from _certain(one)
 
 
 def _is_one_of(error: Scalar, numbers: set[int]) -> Scalar:

@@ -57,6 +57,9 @@ class Compilation:
     names: dict[str, int] = field(default_factory=dict)
     demands: dict[tuple[str, tuple[str, ...]], set[tuple[str, ...]]] = field(default_factory=dict)
     sites: list[Site] = field(default_factory=list)
+    # the values of the expressions inside of a `try`, while that is compiled, and of its variables
+    tried: list[Value] | None = None
+    named: list[Value] = field(default_factory=list)
     evaluations: list[Evaluation] = field(default_factory=list)
     functions: Mapping[tuple[str, str, int], FunctionDecl] = field(default_factory=dict)
     globals: dict[str, Value] = field(default_factory=dict)
@@ -172,6 +175,8 @@ class Scope:
     only_compared: bool = False
 
     def bind(self, name: object, value: Value) -> Scope:
+        if self.compilation.tried is not None:
+            self.compilation.named.append(value)
         return replace(self, variables={**self.variables, str(name): value})
 
     def within(self, plan: Plan) -> Scope:
@@ -219,10 +224,14 @@ def native(expr: Expr, scope: Scope) -> Value:
 
 def value_of(expr: Expr, scope: Scope) -> Value:
     """The value of an expression; if it has no native form, the evaluator computes it."""
+    compilation = scope.compilation
     try:
-        return native(expr, scope)
+        value = native(expr, scope)
     except NotNative as problem:
-        return scope.compilation.language.evaluated(expr, scope, problem)
+        value = compilation.language.evaluated(expr, scope, problem)
+    if compilation.tried is not None:
+        compilation.tried.append(value)
+    return value
 
 
 @dataclass(frozen=True, slots=True)
