@@ -199,22 +199,23 @@ class _Naming:
 
     def _named(self, scalar: Scalar, depth: int) -> Scalar:
         values = self._values(scalar)
-        parameter = f".v{depth + 1}"
         steps = _steps(values)
+        if not steps:
+            return self._inside(scalar, {}, depth)
+        parameter = f".v{depth + 1}"
         # what each step hands on: the values that what comes after it uses
         handed_on = [_direct(scalar, values)]
         for step in reversed(steps[1:]):
             handed_on.insert(0, handed_on[0].union(*(_direct(one, values) for one in step)))
         made: Scalar | None = None
         names: dict[int, Scalar] = {}
-        for step, wanted in zip(steps, handed_on, strict=bool(steps)):
+        for step, wanted in zip(steps, handed_on, strict=True):
             inside = depth if made is None else depth + 1
             known = {key: one for key, one in names.items() if key in wanted}
             known |= {id(one): self._inside(one, names, inside) for one in step}
             value, names = _packed(known, Column(parameter))
             made = value if made is None else call("with_name", made, Lambda((parameter,), value))
-        if made is None:
-            return self._inside(scalar, {}, depth)
+        assert made is not None
         body = self._inside(scalar, names, depth + 1)
         return call("with_name", made, Lambda((parameter,), body))
 
